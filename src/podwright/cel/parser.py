@@ -80,16 +80,25 @@ def parse(source: str, macros: Macros) -> Expression:
     if len(source) > MAX_SOURCE_LENGTH:
         size = f"size: {len(source)}, limit {MAX_SOURCE_LENGTH}"
         raise CompileError("", [Issue(0, f"expression code point size exceeds limit: {size}")])
+    try:
+        return _parsed(source, macros)
+    except RecursionError:
+        # Only nested expressions get here: the limit is that of the whole process.
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + _FRAMES_MAX)
+        try:
+            return _parsed(source, macros)
+        finally:
+            sys.setrecursionlimit(limit)
+
+
+def _parsed(source: str, macros: Macros) -> Expression:
     tokens, issues = tokenize(source)
     parser = _Parser(source, tokens, macros)
-    depth = sys.getrecursionlimit()
     try:
-        sys.setrecursionlimit(depth + _FRAMES_MAX)
         expression = parser.whole()
     except _SyntaxError as error:
         raise CompileError(source, [*issues, *parser.issues, error.issue]) from None
-    finally:
-        sys.setrecursionlimit(depth)
     issues += parser.issues
     if issues:
         raise CompileError(source, issues)

@@ -20,8 +20,15 @@ from podwright.cli.console import (
     waiting,
     write,
 )
-from podwright.cli.diff_several import NO_NODE, percent, place, print_several, summary
-from podwright.cli.difference_text import SHOWN_SCORES, reason_text
+from podwright.cli.diff_several import print_several
+from podwright.cli.difference_text import (
+    NO_NODE,
+    SHOWN_SCORES,
+    percent,
+    place,
+    reason_text,
+    summary,
+)
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import (
     Inputs,

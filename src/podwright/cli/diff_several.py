@@ -1,4 +1,4 @@
-"""`podwright diff` with several configurations: one table of all, and the words of differences."""
+"""`podwright diff` with several configurations: one table of all."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from podwright.cli.console import (
     print_table,
     write,
 )
-from podwright.recording import PlacementDiff, PodPlacement, diff_document
-
-NO_NODE = "<none>"
+from podwright.cli.difference_text import percent, place, summary
+from podwright.recording import PlacementDiff, diff_document
 
 
 def print_several(configs: Sequence[str], diffs: Sequence[PlacementDiff], output: str) -> None:
@@ -93,36 +92,3 @@ def _names(configs: Sequence[str]) -> list[str]:
     """Return the names of files, with their folders where they are not unique without."""
     names = [Path(config).name for config in configs]
     return names if len(set(names)) == len(names) else list(configs)
-
-
-def place(placement: PodPlacement | None) -> str:
-    """Return where a pod is placed."""
-    if placement is None:
-        return "<absent>"
-    if placement.node:
-        return placement.node
-    return f"{NO_NODE}, nominated to {placement.nominated}" if placement.nominated else NO_NODE
-
-
-def percent(share: float | None) -> str:
-    """Return a share as text."""
-    return NO_NODE if share is None else f"{100 * share:.1f} %"
-
-
-def summary(diff: PlacementDiff) -> str:
-    """Return how many pods differ, and how, as a sentence."""
-    total = f"{len(diff.placements)} pod{'s' * (len(diff.placements) != 1)}"
-    if not diff.differences:
-        text = f"No difference: {total} on the same nodes on both sides."
-        return text if diff.is_same else f"{text[:-1]}, but the nodes or their use differ."
-    differ = "differs" if len(diff.differences) == 1 else "differ"
-    counts = ", ".join(f"{count} {change}" for change, count in diff.counts.items())
-    text = f"{len(diff.differences)} of {total} {differ}: {counts}."
-    following = sum(one.follows for one in diff.differences)
-    if following == 1:
-        text += " 1 of them (*) follows another difference: the clusters differed by then."
-    elif following:
-        text += (
-            f" {following} of them (*) follow another difference: the clusters differed by then."
-        )
-    return text

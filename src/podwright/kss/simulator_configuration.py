@@ -176,10 +176,11 @@ def _validated(given: SimulatorConfiguration) -> list[FieldError]:
     if len(enabled) > 1:
         names = " and ".join(enabled)
         found.append(_problem(enabled[0], f"{names} cannot be used simultaneously"))
-    try:
-        assert given.selector is not None
-    except SelectorError as error:
-        found.append(_problem("resourceImportLabelSelector", str(error)))
+    if given.resource_import_label_selector is not None:
+        try:
+            label_selector(given.resource_import_label_selector)
+        except SelectorError as error:
+            found.append(_problem("resourceImportLabelSelector", str(error)))
     if (given.external_import_enabled or given.resource_sync_enabled) and not given.kube_config:
         found.append(_problem("kubeConfig", f"Required value: with {enabled[0]}"))
     return found

@@ -204,7 +204,7 @@ class LeaseElection:
             await asyncio.sleep(times.retry_period_ns / 1e9)
             began_ns = time.monotonic_ns()
             try:
-                # Of wait_for, a cancellation is lost if the request ends at the same time.
+                # asyncio.wait_for of Python 3.11 loses a cancellation while a request ends.
                 async with asyncio.timeout(timeout_seconds):
                     is_renewed = await self._try()
                 if is_renewed:

@@ -7,7 +7,7 @@ resource with the driver's name and the capacity's: `alibabacloud.com/gpu-milli`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -43,36 +43,65 @@ class DeviceShares:
             The slots whose shares may have changed; None for all.
         """
         devices, nodes = cluster.devices, cluster.nodes
-        versions = devices.change_count, nodes.node_journal.version, cluster.numbering
-        known, self._versions = self._versions, versions
-        if versions == known:
+        known = self._versions
+        self._versions = devices.change_count, nodes.node_journal.version, cluster.numbering
+        if self._versions == known:
             return _NOTHING
-        names = None
-        if known is not None and known[1:] == versions[1:]:
-            names = devices.changes_since(known[0])
-        slots = [
-            nodes.slot_of[name]
-            for name in (nodes.slot_of if names is None else dict.fromkeys(names))
-            if name in nodes.slot_of
-        ]
-        found = {slot: dict(_free_shares(devices, nodes.names[slot])) for slot in slots}
+        slots = None if known is None else self._changed_slots(cluster, known)
+        if slots is not None:
+            found = _shares_in(cluster, slots)
+            if self._has_room(found):
+                self._write(found)
+                return np.array(slots, dtype=np.int64) if self.free else _NOTHING
         had_any = bool(self.free)
-        if names is None:
-            self.free = {}
-            for resource in dict.fromkeys(name for each in found.values() for name in each):
-                most = max(len(each.get(resource, ())) for each in found.values())
-                self.free[resource] = np.full((nodes.n_slots, most), -1, dtype=np.int64)
-        for slot, by_resource in found.items():
-            for resource, shares in by_resource.items():
-                if resource not in self.free or self.free[resource].shape[1] < len(shares):
-                    # More devices than any node had.
-                    self._versions = None
-                    return self.update(cluster)
-                self.free[resource][slot] = -1
-                self.free[resource][slot, : len(shares)] = shares
-        if names is None:
-            return None if self.free or had_any else _NOTHING
-        return np.array(slots, dtype=np.int64) if self.free else _NOTHING
+        found = {} if devices.is_empty else _shares_in(cluster, nodes.slot_of.values())
+        self.free = {
+            resource: np.full(
+                (nodes.n_slots, max(len(each.get(resource, ())) for each in found.values())),
+                -1,
+                dtype=np.int64,
+            )
+            for resource in dict.fromkeys(name for each in found.values() for name in each)
+        }
+        self._write(found)
+        return None if self.free or had_any else _NOTHING
+
+    def _changed_slots(self, cluster: Cluster, known: tuple[int, int, int]) -> list[int] | None:
+        """Return the slots whose node or devices changed; None if each may have changed."""
+        nodes = cluster.nodes
+        names = cluster.devices.changes_since(known[0])
+        changed = nodes.node_journal.since(known[1])
+        if names is None or changed is None or cluster.numbering != known[2]:
+            return None
+        named = (nodes.slot_of[name] for name in names if name in nodes.slot_of)
+        return list(dict.fromkeys((*named, *changed.tolist())))
+
+    def _has_room(self, found: Mapping[int, Mapping[str, list[int]]]) -> bool:
+        """Whether the tables have these slots and resources, and as many devices."""
+        n_slots = min((len(each) for each in self.free.values()), default=0)
+        if self.free and max(found, default=-1) >= n_slots:
+            return False
+        return all(
+            name in self.free and len(shares) <= self.free[name].shape[1]
+            for by_resource in found.values()
+            for name, shares in by_resource.items()
+        )
+
+    def _write(self, found: Mapping[int, Mapping[str, list[int]]]) -> None:
+        for resource, table in self.free.items():
+            for slot, by_resource in found.items():
+                shares = by_resource.get(resource, ())
+                table[slot] = -1
+                table[slot, : len(shares)] = shares
+
+
+def _shares_in(cluster: Cluster, slots: Iterable[int]) -> dict[int, dict[str, list[int]]]:
+    """Return what is free of each device, by slot and resource."""
+    nodes = cluster.nodes
+    return {
+        slot: dict(_free_shares(cluster.devices, nodes.names[slot])) if nodes.alive[slot] else {}
+        for slot in slots
+    }
 
 
 def _free_shares(devices: DeviceIndex, node: str) -> Iterator[tuple[str, list[int]]]:

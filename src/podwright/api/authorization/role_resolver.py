@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.api.authorization.followed import Followed
 from podwright.api.authorization.texts import quoted
+from podwright.api.followed import Followed
 from podwright.api.users import User, service_account_name
 from podwright.objects import Document
 from podwright.store import GroupKind, ObjectStore

@@ -18,9 +18,10 @@ from podwright.api.endpoints.custom_resources import DEFINITION
 from podwright.api.endpoints.server_writes import create_missing
 from podwright.api.endpoints.service_allocation import SERVICE_NETWORK
 from podwright.api.endpoints.service_fields import HEADLESS
+from podwright.api.followed import Followed
 from podwright.api.resource_storage import ResourceStorage
-from podwright.objects import Document, KubernetesObject, timestamp_text
-from podwright.store import Cursor, Expired, GroupKind, ObjectStore
+from podwright.objects import Document, NamespacedName, timestamp_text
+from podwright.store import GroupKind, ObjectStore
 
 _SERVICE: Final[GroupKind] = ("", "Service")
 _ADDRESS: Final[GroupKind] = ("networking.k8s.io", "IPAddress")
@@ -149,46 +150,37 @@ class KeptObjects:
     def __init__(self, store: ObjectStore, storage: ResourceStorage) -> None:
         self._store = store
         self._storage = storage
-        self._services = self._cursor(_SERVICE)
-        self._definitions = self._cursor(DEFINITION)
-
-    def _cursor(self, kind: GroupKind) -> Cursor:
-        return self._store.watch(kind, reads_batch=True)
+        self._services = Followed(store, _SERVICE, reads_batch=True)
+        self._definitions = Followed(store, DEFINITION, reads_batch=True)
+        self._addresses: dict[NamespacedName, tuple[str, ...]] = {}
 
     def catch_up(self, now_ns: int) -> None:
         """Bring the objects up to date with the store."""
-        while self._services.is_behind:
-            try:
-                events = self._services.poll()
-            except Expired:
-                self._services = self._cursor(_SERVICE)
-                continue
-            for event in events:
-                present = None if event.type == "DELETED" else event.object
-                self._keep_addresses(event.old or event.object, present, now_ns)
-        groups: set[str] = set()
-        while self._definitions.is_behind:
-            try:
-                events = self._definitions.poll()
-            except Expired:
-                self._definitions = self._cursor(DEFINITION)
-                continue
-            groups |= {event.object.raw["spec"]["group"] for event in events if event.object}
-        for group in sorted(groups):
-            self._keep_api_services(group, now_ns)
+        if self._services.is_behind:
+            services = dict(self._services.changes())
+            # First, since another Service may have an address by now.
+            for key, service in services.items():
+                self._release_addresses(key, _addresses(service), now_ns)
+            for key, service in services.items():
+                namespace, _, name = key.partition("/")
+                made = (address_object(each, namespace, name) for each in _addresses(service))
+                create_missing(self._storage, made, now_ns)
+        if self._definitions.is_behind:
+            # The name of a definition ends with its group.
+            groups = {key.partition(".")[2] for key, _ in self._definitions.changes()}
+            for group in sorted(groups):
+                self._keep_api_services(group, now_ns)
 
-    def _keep_addresses(
-        self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
-    ) -> None:
-        before, after = _addresses(old), _addresses(new)
+    def _release_addresses(self, key: NamespacedName, kept: tuple[str, ...], now_ns: int) -> None:
+        """Delete the IPAddresses that a Service had, apart from those that it has now."""
+        before = self._addresses.pop(key, ())
+        if kept:
+            self._addresses[key] = kept
         for address in before:
             found = self._store.get(_ADDRESS, address)
             is_own = found is not None and found.metadata.labels.get(_MANAGED_BY) == _ALLOCATOR
-            if address not in after and is_own:
+            if address not in kept and is_own:
                 self._storage.delete(_ADDRESS, address, now_ns)
-        namespace, _, name = ("" if new is None else new.key).partition("/")
-        made = (address_object(each, namespace, name) for each in after)
-        create_missing(self._storage, made, now_ns)
 
     def _keep_api_services(self, group: str, now_ns: int) -> None:
         specs = [each.raw["spec"] for each in self._store.list(DEFINITION).objects]
@@ -210,6 +202,6 @@ class KeptObjects:
         create_missing(self._storage, made, now_ns)
 
 
-def _addresses(service: KubernetesObject | None) -> list[str]:
-    spec: Document = {} if service is None else service.raw.get("spec") or {}
-    return [each for each in spec.get("clusterIPs") or () if each != HEADLESS]
+def _addresses(service: Document | None) -> tuple[str, ...]:
+    spec: Document = {} if service is None else service.get("spec") or {}
+    return tuple(each for each in spec.get("clusterIPs") or () if each != HEADLESS)

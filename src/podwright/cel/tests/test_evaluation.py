@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,7 @@ def test_a_constant_part_that_fails_makes_no_program(source: str) -> None:
 
 def test_nesting_past_the_limit_is_an_error() -> None:
     limit = "^ERROR: <input>:-1:0: expression recursion limit exceeded: 250$"
+    frames = sys.getrecursionlimit()
     for count in 250, 40_000:
         with pytest.raises(CompileError, match=limit):
             ENVIRONMENT.compile("(" * count + "1" + ")" * count)
@@ -121,6 +123,7 @@ def test_nesting_past_the_limit_is_an_error() -> None:
     assert ENVIRONMENT.compile("[" * 100 + "1" + "]" * 100).program().run({})[1] == 0
     with pytest.raises(CompileError, match="code point size exceeds limit"):
         ENVIRONMENT.compile("1" * 100_001)
+    assert sys.getrecursionlimit() == frames
 
 
 def test_an_evaluation_ends_at_its_limit() -> None:

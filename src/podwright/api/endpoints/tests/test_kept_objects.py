@@ -86,6 +86,15 @@ def test_an_address_of_a_service_is_an_object(server):
     assert names(server, ADDRESSES) == ["10.0.0.1"]
 
 
+def test_deletions_of_services_are_seen_after_the_history_is_discarded(server):
+    body = {"kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}}
+    server.reply("POST", SERVICES, body)
+    assert len(names(server, ADDRESSES)) == 2
+    server.store.drop(("", "Service"), "default/a")
+    server.store.compact(server.store.resource_version)
+    assert names(server, ADDRESSES) == ["10.0.0.1"]
+
+
 def test_a_service_without_an_address_has_no_object(server):
     spec = {"clusterIP": "None", "ports": [{"port": 80}]}
     server.reply("POST", SERVICES, {"kind": "Service", "metadata": {"name": "a"}, "spec": spec})

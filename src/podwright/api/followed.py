@@ -15,12 +15,15 @@ class Followed:
     ----------
     store : ObjectStore
     kind : GroupKind
+    reads_batch : bool
+        Whether the changes of a batch are read before it ends.
     """
 
-    def __init__(self, store: ObjectStore, kind: GroupKind) -> None:
+    def __init__(self, store: ObjectStore, kind: GroupKind, *, reads_batch: bool = False) -> None:
         self._store = store
         self._kind = kind
-        self._cursor = store.watch(kind)
+        self._reads_batch = reads_batch
+        self._cursor = store.watch(kind, reads_batch=reads_batch)
         self._keys: set[str] = set()
 
     @property
@@ -37,7 +40,7 @@ class Followed:
                 events = self._cursor.poll()
             except Expired:
                 # What was deleted in the lost part of the history is not among the present ones.
-                self._cursor = self._store.watch(self._kind)
+                self._cursor = self._store.watch(self._kind, reads_batch=self._reads_batch)
                 gone, self._keys = self._keys, set()
                 for key in sorted(gone):
                     yield key, None
