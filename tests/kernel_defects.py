@@ -1,7 +1,7 @@
 r"""A pytest plugin that tests whether the kernels' tests detect defects of a kernel.
 
     NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=defects \
-        python -m pytest -p tests.kernel_defects src/podwright/kernels
+        python -m pytest -p tests.kernel_defects src/podwright/scheduler/kernels
 
 Each test runs without defects first. Then it runs again for each kernel that it calls, once with
 every defect that no test has detected yet. The defects that are left at the end are an error.
@@ -17,7 +17,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-from podwright.kernels import _jit
+from podwright.scheduler.kernels import _jit
 
 Kernel = Callable[..., Any]
 
@@ -78,7 +78,7 @@ _planted: dict[str, Callable[..., Any]] = {}
 def _kernel(function: Kernel) -> Kernel:
     """Replace the decorator of kernels."""
     name = f"{function.__module__}.{function.__qualname__}"
-    if not function.__module__.startswith("podwright.kernels.") or "<locals>" in name:
+    if not function.__module__.startswith("podwright.scheduler.kernels.") or "<locals>" in name:
         return function
     _left[name] = {nothing}
 

@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -19,17 +20,17 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src/podwright"
 BEGIN, END = "<!-- layers: begin -->", "<!-- layers: end -->"
-IO_LINE = "client"
-"""The lowest room above the I/O line."""
+LOWEST_ABOVE = "online"
+"""The lowest floor above the I/O line."""
 
 MUTUAL_TYPES = {
-    ("podwright.assembly.trials", "podwright.assembly.scheduler"): (
+    ("podwright.scheduler.assembly.trials", "podwright.scheduler.assembly.scheduler"): (
         "a trial drives the scheduler that makes it"
     ),
-    ("podwright.framework.explain", "podwright.framework.run"): (
+    ("podwright.scheduler.framework.observing.explain", "podwright.scheduler.framework.run"): (
         "an explanation repeats a cycle of the runner, whose method it is"
     ),
-    ("podwright.framework.plugin", "podwright.framework.post_filter"): (
+    ("podwright.scheduler.framework.plugin", "podwright.scheduler.framework.post_filter"): (
         "PostFilter receives the failed cycle, which has the profile with its plugins"
     ),
 }
@@ -39,16 +40,35 @@ LARGEST_SHARE = 0.15
 """The maximum share of one room in the source lines, without tests."""
 
 
-def layers() -> list[list[str]]:
-    """Return the rooms from the top down, those of one layer together."""
+@cache
+def contracts() -> dict[str, list[list[str]]]:
+    """Return the layers of each contract that has some, from the top down."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contracts = settings["tool"]["importlinter"]["contracts"]
-    (rooms,) = [each for each in contracts if each["id"] == "rooms"]
-    return [layer.split(" | ") for layer in rooms["layers"]]
+    return {
+        each["id"]: [layer.split(" | ") for layer in each["layers"]]
+        for each in settings["tool"]["importlinter"]["contracts"]
+        if each["type"] == "layers"
+    }
+
+
+def floors() -> list[str]:
+    return [floor for layer in contracts()["floors"] for floor in layer]
+
+
+def layers(floor: str) -> list[list[str]]:
+    """Return the rooms of a floor as paths, those of one layer together; `cli` is one itself."""
+    found = contracts().get(floor)
+    if found is None:
+        return [[floor]]
+    return [[f"{floor}/{room}" for room in layer] for layer in found]
 
 
 def rooms() -> list[str]:
-    return [room for layer in layers() for room in layer]
+    return [room for floor in floors() for layer in layers(floor) for room in layer]
+
+
+def names() -> list[str]:
+    return [room.rpartition("/")[2] for room in rooms()]
 
 
 def purpose(room: str) -> str:
@@ -60,11 +80,14 @@ def purpose(room: str) -> str:
 def drawing() -> str:
     """Return the layers as text, one line a room."""
     lines = []
-    for layer in layers():
-        lines += [f"{'│ ' if len(layer) > 1 else '  '}{room:12} {purpose(room)}" for room in layer]
-        if IO_LINE in layer:
-            lines.append("──────────────── the I/O line ────────────────")
-    return "\n".join(lines)
+    for floor in floors():
+        lines += ["", f"{floor:14} {purpose(floor)}"]
+        for layer in layers(floor) if floor in contracts() else ():
+            mark = "│" if len(layer) > 1 else " "
+            lines += [f" {mark} {room.rpartition('/')[2]:11} {purpose(room)}" for room in layer]
+        if floor == LOWEST_ABOVE:
+            lines += ["", "──────────────── the I/O line ────────────────"]
+    return "\n".join(lines[1:])
 
 
 def modules(room: str) -> list[Path]:
@@ -108,7 +131,7 @@ def test_no_room_has_more_than_its_share_of_the_lines() -> None:
 def test_modules_of_a_room_import_each_other_in_one_direction(room: str) -> None:
     inside = {dotted(path): path for path in modules(room)}
     assert inside, f"{room} has no module"
-    face = f"podwright.{room}"
+    face = f"podwright.{room.replace('/', '.')}"
     graph = {
         name: {each for each in imported(path) if each in inside and each not in (name, face)}
         for name, path in inside.items()
@@ -143,7 +166,7 @@ def test_every_room_has_a_change_that_goes_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     table = text.partition("## Where a change goes")[2].partition("\n## ")[0]
     listed = re.findall(r"^\|[^|]*\| `(\w+)` \|", table, re.MULTILINE)
-    assert set(listed) == set(rooms())
+    assert set(listed) == set(names())
 
 
 def test_the_picture_shows_the_rooms_in_the_order_of_the_layers() -> None:
@@ -155,8 +178,29 @@ def test_the_picture_shows_the_rooms_in_the_order_of_the_layers() -> None:
             for number, line in enumerate(picture.splitlines())
             if re.match(rf" *{room} ", line)
         ]
-        for room in rooms()
+        for room in names()
     ]
     assert all(len(each) == 1 for each in places), "each room has one line of the picture"
     order = [each[0] for each in places]
     assert order == sorted(order)
+
+
+def test_the_paths_on_the_page_exist() -> None:
+    page = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`([a-z_/]+(?:\.py|/))`", page)
+    assert len(paths) > 15
+    places = (SOURCE, SOURCE / "cluster/api/endpoints", ROOT)
+    missing = [path for path in paths if not any((place / path).exists() for place in places)]
+    assert not missing
+
+
+def test_the_index_lists_each_decision() -> None:
+    folder = ROOT / "docs/decisions"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[(\d+)\]\(([^)]+)\) \| (.+) \|$", index, re.MULTILINE)
+    found = []
+    for path in sorted(folder.glob("0*.md")):
+        number, _, title = path.read_text(encoding="utf-8").partition("\n")[0].partition(". ")
+        found.append((number.removeprefix("# "), path.name, title))
+    assert listed == found
+    assert [int(number) for number, _, _ in found] == list(range(1, len(found) + 1))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
-from podwright.classic import ClassicQueue, ClassicQueueSettings
-from podwright.queueing import QueueName
-from podwright.queueing.blocking import BlockingQueue, QueueClosed
+from podwright.scheduler.classic import ClassicQueue, ClassicQueueSettings
+from podwright.scheduler.queueing import QueueName
+from podwright.scheduler.queueing.blocking import BlockingQueue, QueueClosed
 from podwright.testing import make_pod
 
 S = 1_000_000_000

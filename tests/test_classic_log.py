@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from podwright.config import KubeSchedulerConfiguration, Rules
-from podwright.machine import CycleDue, Event, FlushBackoff, ObjectPut
-from podwright.recording.explain import explain_cycle
-from podwright.recording.record import record
-from podwright.recording.recorder import Recorder
-from podwright.recording.replay import replay
-from podwright.recording.verification import verify
-from podwright.recording.what_if import ImpossibleChange, what_if
+from podwright.scheduler.config import KubeSchedulerConfiguration, Rules
+from podwright.scheduler.machine import CycleDue, Event, FlushBackoff, ObjectPut
+from podwright.simulation.recording.explanations.explain import explain_cycle
+from podwright.simulation.recording.explanations.what_if import ImpossibleChange, what_if
+from podwright.simulation.recording.log.record import record
+from podwright.simulation.recording.log.recorder import Recorder
+from podwright.simulation.recording.log.replay import replay
+from podwright.simulation.recording.log.verification import verify
 from podwright.testing import make_node, make_pod
 
 SECOND_NS = 1_000_000_000

@@ -28,7 +28,7 @@ FLEET: dict[str, Any] = {
 COMMAND = "from podwright.cli import main; main()"
 EXCHANGES = """
 import json, sys
-from podwright.api.endpoints import ApiServer, HttpRequest, bare_options, bare_store
+from podwright.cluster.api.endpoints import ApiServer, HttpRequest, bare_options, bare_store
 
 START_NS = 1_772_445_600_000_000_000
 store = bare_store(START_NS)
@@ -51,11 +51,12 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the package of the repository, but for one more kind in the table."""
     folder: Path = tmp_path_factory.mktemp("package")
     copy = folder / "podwright"
-    (copy / "schema").mkdir(parents=True)
-    for path in (*PACKAGE.iterdir(), *(PACKAGE / "schema").iterdir()):
-        if path.name not in ("schema", "table.json", "__pycache__"):
+    (copy / "apimachinery" / "schema").mkdir(parents=True)
+    floor = PACKAGE / "apimachinery"
+    for path in (*PACKAGE.iterdir(), *floor.iterdir(), *(floor / "schema").iterdir()):
+        if path.name not in ("apimachinery", "schema", "table.json", "__pycache__"):
             (copy / path.relative_to(PACKAGE)).symlink_to(path)
-    table = json.loads((PACKAGE / "schema" / "table.json").read_text())
+    table = json.loads((floor / "schema" / "table.json").read_text())
     table["kinds"]["apps/v1/Fleet"] = table["kinds"]["apps/v1/Deployment"] | {
         "kind": "Fleet",
         "resource": "fleets",
@@ -65,7 +66,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "snapshot_position": 9,
         "columns": [["Ready", "string", "", 0, "workloads:ready", "Pods that are ready."]],
     }
-    (copy / "schema" / "table.json").write_text(json.dumps(table))
+    (copy / "apimachinery" / "schema" / "table.json").write_text(json.dumps(table))
     return folder
 
 

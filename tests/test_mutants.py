@@ -20,7 +20,7 @@ from tests.mutants.report import Tally
 from tests.mutants.sample import Mutant, draw, possible
 
 SETTINGS = read_settings()
-MODULE = Path("src/podwright/queueing/backoff.py")
+MODULE = Path("src/podwright/scheduler/queueing/backoff.py")
 
 
 def mutants_of_module(seed: int = 1) -> list[Mutant]:
@@ -94,8 +94,8 @@ def test_every_area_has_modules_and_all_together_draw_600_mutants() -> None:
 
 
 def test_tests_beside_a_module_are_near() -> None:
-    assert is_beside(Path("src/podwright/queueing/tests/test_backoff.py"), MODULE)
-    assert not is_beside(Path("src/podwright/machine/tests/test_cycle.py"), MODULE)
+    assert is_beside(Path("src/podwright/scheduler/queueing/tests/test_backoff.py"), MODULE)
+    assert not is_beside(Path("src/podwright/scheduler/machine/tests/test_cycle.py"), MODULE)
     assert not is_beside(Path("tests/stories/test_stories.py"), MODULE)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import podwright as pw
 from podwright._private_files import exposures, make_private_folder, write_private
-from podwright.apiserver import kubeconfig, write_kubeconfig
-from podwright.store import open_store
+from podwright.cluster.store import open_store
+from podwright.online.apiserver import kubeconfig, write_kubeconfig
 
 
 @pytest.fixture(autouse=True)

@@ -17,17 +17,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.api.endpoints import GATED_RESOURCES, UNSERVED_RESOURCES
-from podwright.apiserver import (
+from podwright.apimachinery.schema import built_in
+from podwright.cluster.api.endpoints import GATED_RESOURCES, UNSERVED_RESOURCES
+from podwright.online.apiserver import (
     ApiLatency,
     ClusterClock,
     RunningScheduler,
     TurnLoop,
     new_cluster,
 )
-from podwright.apiserver.control import ControlledCluster, endpoints_of
-from podwright.assembly.registry import _MODULES
-from podwright.config import (
+from podwright.online.apiserver.control import ControlledCluster, endpoints_of
+from podwright.scheduler.assembly.registry import _MODULES
+from podwright.scheduler.config import (
     ARGS_TYPES,
     DEFAULT_GATES,
     GATES,
@@ -38,9 +39,13 @@ from podwright.config import (
     effective,
     to_document,
 )
-from podwright.machine import SchedulerOptions
-from podwright.machine.metric_table import METRICS, METRICS_PATH, RESOURCES_PATH, SYNC_PATH
-from podwright.schema import built_in
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.scheduler.machine.metrics.metric_table import (
+    METRICS,
+    METRICS_PATH,
+    RESOURCES_PATH,
+    SYNC_PATH,
+)
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs/reference"
@@ -61,7 +66,7 @@ def plugins_page() -> str:
 
 
 def plugin_section(name: str) -> str:
-    module = import_module(f"podwright.plugins.{_MODULES[name]}")
+    module = import_module(f"podwright.scheduler.plugins.{_MODULES[name]}")
     summary, sections, upstream = parts_of(cleandoc(module.__doc__ or ""))
     summary = summary.removeprefix(f"{name}: ")
     points = [point for point in POINTS if point in IN_TREE_POINTS[name]]
@@ -243,7 +248,7 @@ def test_the_page_agrees_with_the_code(page):
 
 @pytest.mark.parametrize("name", sorted(_MODULES))
 def test_the_docstring_of_every_plugin_has_all_sections(name):
-    module = import_module(f"podwright.plugins.{_MODULES[name]}")
+    module = import_module(f"podwright.scheduler.plugins.{_MODULES[name]}")
     summary, sections, upstream = parts_of(cleandoc(module.__doc__ or ""))
     assert summary
     assert tuple(sections) == SECTIONS

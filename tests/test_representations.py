@@ -11,8 +11,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import podwright as pw
-from podwright.files import Sourced
-from podwright.objects import timestamp_text_nano
+from podwright.apimachinery.objects import timestamp_text_nano
+from podwright.simulation.files import Sourced
 from podwright.testing import make_node, make_pod
 
 SCRIPT = "<script>alert('x')</script>"

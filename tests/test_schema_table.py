@@ -21,5 +21,5 @@ def test_the_table_is_generated_from_its_inputs() -> None:
         encoding="utf-8",
         check=True,
     ).stdout
-    present = (ROOT / "src/podwright/schema/table.json").read_text(encoding="utf-8")
+    present = (ROOT / "src/podwright/apimachinery/schema/table.json").read_text(encoding="utf-8")
     assert made == present, "run python tools/schema_table.py"

@@ -24,7 +24,7 @@ import podwright as pw
 ROOT = Path(__file__).parents[1]
 REFERENCE = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
 
-ROOMS = re.findall(r"^\| `(podwright\.\w+)` \|", REFERENCE, re.MULTILINE)
+ROOMS = re.findall(r"^\| `(podwright\.\w+\.\w+)` \|", REFERENCE, re.MULTILINE)
 """The rooms whose faces are documented."""
 
 INTERNAL = {

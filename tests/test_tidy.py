@@ -91,7 +91,7 @@ PARTS = (
 
 def test_every_in_tree_plugin_has_the_fixed_parts_and_its_upstream_file() -> None:
     wrong = []
-    for path in sorted((SOURCE / "plugins").glob("*.py")):
+    for path in sorted((SOURCE / "scheduler/plugins").glob("*.py")):
         if path.stem == "__init__" or not plugin_classes(path):
             continue
         text = ast.get_docstring(tree_of(path)) or ""
@@ -142,24 +142,30 @@ def imported_by(path: Path) -> Iterator[str]:
 IMPORTED_BY_NOBODY = {
     "podwright._console": "the entry point of the installed command",
     "podwright._version": "hatchling reads it",
-    "podwright.ui.__main__": "`podwright up` starts it as a process",
-    "podwright.cli.kubectl_plugin": "the entry point of kubectl-podwright",
-    "podwright.queueing.blocking": "the queue by itself, for users; the core keeps away from it",
-    "podwright.plugins.hints.gang_scheduling": "its plugin is not built yet",
+    "podwright.online.ui.__main__": "`podwright up` starts it as a process",
+    "podwright.cli.clusters.kubectl_plugin": "the entry point of kubectl-podwright",
+    "podwright.scheduler.queueing.blocking": "the queue by itself, for users",
+    "podwright.scheduler.plugins.hints.gang_scheduling": "its plugin is not built yet",
 }
 """Modules that are used although nothing imports them, and the reason."""
 
 
 def loaded_lazily() -> set[str]:
     """Return the modules that tables of names load: commands, plugins, kinds, the public face."""
-    tables = {"cli/__init__.py": "cli", "assembly/registry.py": "plugins", "__init__.py": ""}
+    tables = {
+        "cli/__init__.py": "cli.commands",
+        "scheduler/assembly/registry.py": "scheduler.plugins",
+        "__init__.py": "",
+    }
     found = set()
     for table, room in tables.items():
         for node in ast.walk(tree_of(SOURCE / table)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 name = node.value.replace("-", "_")
                 found.add(".".join(part for part in ("podwright", room, name) if part))
-    kinds = json.loads((SOURCE / "schema/table.json").read_text(encoding="utf-8"))["kinds"]
+    kinds = json.loads((SOURCE / "apimachinery/schema/table.json").read_text(encoding="utf-8"))[
+        "kinds"
+    ]
     columns = (
         ("validation", "validation"),
         ("validation_of_update", "validation"),
@@ -170,9 +176,13 @@ def loaded_lazily() -> set[str]:
     )
     for column, folder in columns:
         functions = {row[column] for row in kinds.values() if column in row}
-        found.update(f"podwright.schema.{folder}.{name.partition(':')[0]}" for name in functions)
+        found.update(
+            f"podwright.apimachinery.schema.{folder}.{name.partition(':')[0]}" for name in functions
+        )
     cells = {column[4] for row in kinds.values() for column in row.get("columns", ())}
-    found.update(f"podwright.schema.printing.{cell.partition(':')[0]}" for cell in cells)
+    found.update(
+        f"podwright.apimachinery.schema.printing.{cell.partition(':')[0]}" for cell in cells
+    )
     return found
 
 
@@ -218,8 +228,9 @@ def test_every_constant_is_read() -> None:
 def test_every_room_has_content() -> None:
     empty = [
         shown(room)
-        for room in sorted(SOURCE.glob("*/__init__.py"))
-        if not any(path.stem != "__init__" for path in room.parent.glob("*.py"))
+        for room in sorted(SOURCE.glob("*/*/__init__.py"))
+        if room.parent.name != "tests"
+        and not any(path.stem != "__init__" for path in room.parent.glob("*.py"))
     ]
     assert not empty, f"nothing but a docstring: {empty}"
 
@@ -248,7 +259,7 @@ STARTED_BY = {"schemathesis": "tests/test_generated_requests.py"}
 
 
 def imported_when_needed(path: Path) -> Iterator[str]:
-    """Yield the libraries that `podwright.recording.tables` imports if they are installed."""
+    """Yield the libraries that `recording.tables` imports if they are installed."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "library":
             yield ast.literal_eval(node.args[0])
@@ -327,7 +338,7 @@ def test_kernels_pass_their_tests_without_numba_which_notice_whatever_is_wrong_w
     result = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider"),
-            *("-p", "tests.kernel_defects", "src/podwright/kernels"),
+            *("-p", "tests.kernel_defects", "src/podwright/scheduler/kernels"),
         ],
         cwd=ROOT,
         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "HYPOTHESIS_PROFILE": "defects"},
@@ -343,18 +354,33 @@ def test_kernels_pass_their_tests_without_numba_which_notice_whatever_is_wrong_w
 
 
 BEYOND_THE_FACE = {
-    "api.endpoints": "a face of its own: the HTTP semantics, which only servers load",
-    "apiserver.certificates": "it needs the extra tls, so it is imported for TLS only",
-    "apiserver.kss_api": "it needs Starlette, which takes a tenth of a second to import",
-    "client.cluster": "it needs the extra live, so it is imported for real clusters only",
-    "client.cluster.write_connection": "what reads a cluster cannot import it",
-    "kernels": "their tests plant defects while the decorator runs, so nothing loads all of them",
-    "plugins": "the registry in `assembly` names each plugin's module; no other room imports them",
-    "schema.structural": "custom resources need expressions, which the room's face does not load",
-    "ui.process": "it needs the extra ui, so it is imported when a page is served",
-    "queueing.blocking": "only the public face imports it; the core has no lock",
+    "cluster.api.endpoints": "a face of its own: the HTTP semantics, which only servers load",
+    "online.apiserver.access.certificates": "it needs the extra tls: imported for TLS only",
+    "online.apiserver.access": "some of its modules need the extra tls",
+    "online.apiserver.kss_api": "it needs Starlette, which takes a tenth of a second to import",
+    "online.client.cluster": "it needs the extra live, so it is imported for real clusters only",
+    "online.client.cluster.write_connection": "what reads a cluster cannot import it",
+    "scheduler.kernels": (
+        "their tests plant defects while the decorator runs, so nothing loads all of them"
+    ),
+    "scheduler.plugins": (
+        "the registry in `assembly` names each plugin's module; no other room imports them"
+    ),
+    "apimachinery.schema.structural": (
+        "custom resources need expressions, which the room's face does not load"
+    ),
+    "online.ui.process": "it needs the extra ui, so it is imported when a page is served",
+    "scheduler.queueing.blocking": "only the public face imports it; the core has no lock",
 }
 """Rooms and modules that other rooms import past a face, and the reason."""
+
+
+def room_and_rest(module: str) -> tuple[str, str]:
+    """Return the room of a module, such as `scheduler.machine`, and the module in it."""
+    parts = module.split(".")
+    is_floor = parts[0] == "cli" or (parts[0] == "testing" and parts[1:2] != ["parity"])
+    size = 1 if is_floor else 2
+    return ".".join(parts[:size]), ".".join(parts[size:])
 
 
 def test_rooms_are_imported_through_their_faces() -> None:
@@ -366,6 +392,7 @@ def test_rooms_are_imported_through_their_faces() -> None:
     past = []
     for path in sources():
         inside = path.relative_to(SOURCE).parts
+        own, _ = room_and_rest(".".join(inside))
         if len(inside) == 1:
             continue  # the public names are loaded from their modules, on first use
         for node in ast.walk(tree_of(path)):
@@ -374,58 +401,60 @@ def test_rooms_are_imported_through_their_faces() -> None:
             ):
                 continue
             module = str(node.module).removeprefix("podwright.")
-            room, _, rest = module.partition(".")
-            if not rest or room == inside[0] or {room, module} & BEYOND_THE_FACE.keys():
+            room, rest = room_and_rest(module)
+            if not rest or room == own or {room, module} & BEYOND_THE_FACE.keys():
                 continue
             past += [
                 f"{shown(path)}: from podwright.{module} import {alias.name}"
                 for alias in node.names
-                if not (SOURCE / room / f"{alias.name}.py").exists()
+                if not (SOURCE / room.replace(".", "/") / f"{alias.name}.py").exists()
             ]
     assert not past, past
 
 
 KINDS_BY_HAND = {
-    "api/gated_fields.py": "which fields have feature gates",
-    "ui/manifests.py": "the texts with which users begin objects of these kinds",
-    "controllers/resource_quota.py": "whose objects can change what they use",
-    "controllers/expansion.py": "what changes new pods in a cluster, and no pods of an expansion",
-    "api/admission/quota/registry.py": "which resources quotas count in their own way",
-    "api/admission/typed_objects.py": "what the admission of pods reads",
-    "api/admission/identities/node_restriction.py": "functions",
-    "api/admission/plugins.py": "names of plugins, some of which are those of kinds",
-    "api/admission/pod_security/plugin.py": "where the templates of workloads are",
-    "api/admission/quota/evaluators.py": "old names in quotas",
-    "api/admission/quota/resource_quota.py": "functions, and what quotas do not count",
-    "api/endpoints/authentication_reviews.py": "what a token can be bound to",
-    "api/authorization/node_authorizer.py": "functions",
-    "api/endpoints/conversions.py": "functions",
-    "api/endpoints/sent_objects.py": "where free parts are of which the text counts",
-    "api/admission/chain.py": "names of plugins",
-    "api/endpoints/registry_keys.py": "keys in etcd that are not the resource's name",
-    "api/endpoints/strategies.py": "functions",
-    "api/endpoints/subresources.py": "functions",
-    "cli/event_text.py": "the texts of some kinds",
-    "cli/run_show.py": "the sections of a page",
-    "columns/default_selector.py": "the owners that upstream's default selector reads",
-    "files/gated_fields.py": "the kinds of gates that change decisions",
-    "files/record_lines.py": "what a record leaves out",
-    "kss/change_stream.py": "names of query parameters",
-    "machine/watched_kinds.py": "what the scheduler watches",
-    "patching/object_types.py": "fields that upstream's strategies reset",
-    "sync/mirror.py": "of which kinds a cluster has objects from its start",
-    "sync/settlement.py": "functions",
-    "sync/source_kinds.py": "what kube-scheduler-simulator imports, in its order",
-    "sync/target.py": "on what objects others depend",
-    "simulation/event_lines.py": "what the controllers of a simulation create",
-    "simulation/input_review.py": "what has no effect in a simulation, in words",
+    "cluster/api/gated_fields.py": "which fields have feature gates",
+    "online/ui/manifests.py": "the texts with which users begin objects of these kinds",
+    "cluster/controllers/core/resource_quota.py": "whose objects can change what they use",
+    "cluster/controllers/expansion.py": (
+        "what changes new pods in a cluster, and no pods of an expansion"
+    ),
+    "cluster/api/admission/quota/registry.py": "which resources quotas count in their own way",
+    "cluster/api/admission/typed_objects.py": "what the admission of pods reads",
+    "cluster/api/admission/identities/node_restriction.py": "functions",
+    "cluster/api/admission/plugins.py": "names of plugins, some of which are those of kinds",
+    "cluster/api/admission/pod_security/plugin.py": "where the templates of workloads are",
+    "cluster/api/admission/quota/evaluators.py": "old names in quotas",
+    "cluster/api/admission/quota/resource_quota.py": "functions, and what quotas do not count",
+    "cluster/api/endpoints/access/authentication_reviews.py": "what a token can be bound to",
+    "cluster/api/authorization/node_authorizer.py": "functions",
+    "cluster/api/endpoints/kinds/conversions.py": "functions",
+    "cluster/api/endpoints/decoding/sent_objects.py": "free parts of which the text counts",
+    "cluster/api/admission/chain.py": "names of plugins",
+    "cluster/api/endpoints/replies/registry_keys.py": "keys in etcd that differ from the name",
+    "cluster/api/endpoints/writes/strategies.py": "functions",
+    "cluster/api/endpoints/kinds/subresources.py": "functions",
+    "cli/recorded/event_text.py": "the texts of some kinds",
+    "cli/recorded/run_show.py": "the sections of a page",
+    "scheduler/columns/affinity/default_selector.py": "owners that upstream reads",
+    "simulation/files/gated_fields.py": "the kinds of gates that change decisions",
+    "simulation/files/record_lines.py": "what a record leaves out",
+    "simulation/kss/change_stream.py": "names of query parameters",
+    "scheduler/machine/watched_kinds.py": "what the scheduler watches",
+    "apimachinery/patching/object_types.py": "fields that upstream's strategies reset",
+    "online/sync/mirror.py": "of which kinds a cluster has objects from its start",
+    "online/sync/settlement.py": "functions",
+    "online/sync/source_kinds.py": "what kube-scheduler-simulator imports, in its order",
+    "online/sync/target.py": "on what objects others depend",
+    "simulation/world/inputs/event_lines.py": "what the controllers of a simulation create",
+    "simulation/world/inputs/input_review.py": "what has no effect in a simulation, in words",
 }
 """The modules that list kinds, and what they say about them that is no fact of the API."""
 
 
 def kinds_listed(path: Path) -> Iterator[str]:
     """Yield the literals of a module that name three kinds or resources or more."""
-    table = json.loads((SOURCE / "schema" / "table.json").read_text(encoding="utf-8"))
+    table = json.loads((SOURCE / "apimachinery/schema/table.json").read_text(encoding="utf-8"))
     rows = table["kinds"].values()
     known = {row["kind"] for row in rows} | {row.get("resource") for row in rows}
     for node in ast.walk(tree_of(path)):
@@ -448,7 +477,7 @@ def test_lists_of_kinds_come_from_the_table() -> None:
     for path in sources():
         place = path.relative_to(SOURCE).as_posix()
         # A face lists names that it exports.
-        if not place.startswith("schema/") and path.name != "__init__.py":
+        if not place.startswith("apimachinery/schema/") and path.name != "__init__.py":
             found[place] = list(kinds_listed(path))
     new = [line for place, lines in found.items() for line in lines if place not in KINDS_BY_HAND]
     assert not new, new

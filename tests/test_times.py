@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import podwright as pw
-from podwright.objects import parse_days
-from podwright.simulation import START_NS
+from podwright.apimachinery.objects import parse_days
+from podwright.simulation.world import START_NS
 from podwright.testing import make_node, make_pod
 
 SECOND_NS = 1_000_000_000

@@ -1,6 +1,6 @@
 """Generate the table of the room `schema` from upstream's OpenAPI and protobuf descriptions.
 
-``python tools/schema_table.py``            writes src/podwright/schema/table.json
+``python tools/schema_table.py``            writes src/podwright/apimachinery/schema/table.json
 ``python tools/schema_table.py --trim DIR --go MODULES`` first renews tools/schema/upstream.json.gz
 
 MODULES holds the modules of Kubernetes, as ``$(go env GOMODCACHE)/k8s.io`` does. DIR holds
@@ -9,7 +9,7 @@ and ``protobuf/fields.json.gz`` (message, number, field, type). Only the facts t
 are kept: no paths and no descriptions. ``tools/schema/completions.toml`` has the
 facts on which OpenAPI is silent; it is written by hand.
 
-The format of the table is described in src/podwright/schema/table.py.
+The format of the table is described in src/podwright/apimachinery/schema/table.py.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from go_structs import Structs
 HERE = Path(__file__).parent / "schema"
 UPSTREAM = HERE / "upstream.json.gz"
 COMPLETIONS = HERE / "completions.toml"
-TABLE = Path(__file__).parents[1] / "src/podwright/schema/table.json"
+TABLE = Path(__file__).parents[1] / "src/podwright/apimachinery/schema/table.json"
 
 PACKAGES = {
     "io.k8s.api.": "",

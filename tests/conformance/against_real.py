@@ -30,7 +30,7 @@ from tests.real_parts.binaries import AbsentBinaryError, cache_folder
 from tests.real_parts.control_plane import FailedStartError, running
 from tests.real_parts.wire import Connection
 
-from podwright.schema import built_in
+from podwright.apimachinery.schema import built_in
 
 _CHECKED_HEADERS = ("content-type", "warning", "retry-after")
 _KEPT_HEADERS = (*_CHECKED_HEADERS, "location", "etag", "vary", "cache-control", "allow")

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from tests.conformance.replay import Answer, DirectServer
 
-from podwright.api.endpoints import HttpRequest
+from podwright.cluster.api.endpoints import HttpRequest
 
 CLIENTS = Path(__file__).parents[1] / "golden" / "clients"
 

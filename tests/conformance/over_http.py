@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from tests.conformance.replay import START_NS, Answer, plain_body
 
-from podwright.api.endpoints import HttpRequest, bare_options, bare_store
-from podwright.apiserver import (
+from podwright.cluster.api.endpoints import HttpRequest, bare_options, bare_store
+from podwright.online.apiserver import (
     Application,
     Cluster,
     ClusterClock,
@@ -21,9 +21,9 @@ from podwright.apiserver import (
     bound_socket,
     new_cluster,
 )
-from podwright.apiserver.hosts import AllowedHosts
-from podwright.apiserver.serving import serving
-from podwright.machine import SchedulerOptions
+from podwright.online.apiserver.wire.hosts import AllowedHosts
+from podwright.online.apiserver.wire.serving import serving
+from podwright.scheduler.machine import SchedulerOptions
 
 SPEED = 50.0
 """Watches of the recordings end after some seconds."""

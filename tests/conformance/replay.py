@@ -12,7 +12,7 @@ import msgspec
 from tests.conformance.comparison import Comparison, Counts, Difference
 from tests.conformance.recordings import Exchange, Results, read_recording
 
-from podwright.api.endpoints import (
+from podwright.cluster.api.endpoints import (
     MALFORMED_PATH,
     ApiServer,
     HttpRequest,

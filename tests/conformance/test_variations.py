@@ -7,7 +7,7 @@ from tests.conformance.recordings import read_recording
 from tests.conformance.replay import RECORDINGS
 from tests.conformance.variations import Pool, Request, Variations
 
-from podwright.schema import built_in
+from podwright.apimachinery.schema import built_in
 
 EXCHANGES = list(read_recording(RECORDINGS / "smp-a.jsonl.gz"))
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from tests.conformance.recordings import Exchange
 
-from podwright.schema import Schema, built_in
-from podwright.schema.types import Field, TypeRef
+from podwright.apimachinery.schema import Schema, built_in
+from podwright.apimachinery.schema.types import Field, TypeRef
 
 Request = dict[str, Any]
 Path = tuple[str | int, ...]

@@ -3,7 +3,7 @@
 import pytest
 from tests.e2e.command_line import ROOT
 
-from podwright.recording.tests.recorded import record_run
+from podwright.simulation.recording.tests.recorded import record_run
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ import json
 import pytest
 from tests.e2e.command_line import QUICKSTART, run
 
-from podwright.kss.annotations import kss_annotations
-from podwright.recording.decision_log import DecisionLog
+from podwright.simulation.kss.annotations import kss_annotations
+from podwright.simulation.recording.log.decision_log import DecisionLog
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
 

@@ -134,7 +134,7 @@ def test_help_imports_nothing_heavy():
             [sys.executable, "-c", code.format(command)],
             capture_output=True, text=True, check=True,
         ).stderr.split()  # fmt: skip
-        heavy = {"numba", "numpy", "msgspec", "yaml", "rich", "podwright.objects"}
+        heavy = {"numba", "numpy", "msgspec", "yaml", "rich", "podwright.apimachinery.objects"}
         assert heavy.isdisjoint(loaded), (command, heavy & set(loaded))
 
 

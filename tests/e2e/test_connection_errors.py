@@ -14,7 +14,7 @@ from tests.e2e.command_line import run
 from tests.http_servers import serving
 from typer.testing import CliRunner
 
-from podwright.cli import kubectl_plugin
+from podwright.cli.clusters import kubectl_plugin
 
 CLAIMS = base64.urlsafe_b64encode(json.dumps({"exp": 1_600_000_000}).encode()).decode().rstrip("=")
 BEGUN = "2030-01-01T00:00:00Z"

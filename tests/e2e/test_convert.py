@@ -7,8 +7,8 @@ import pytest
 import yaml
 from tests.e2e.command_line import NODES, QUICKSTART, pod, run
 
-from podwright.machine import CycleDue, ObjectPut
-from podwright.recording.decision_log import DecisionLog
+from podwright.scheduler.machine import CycleDue, ObjectPut
+from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.testing import make_node, make_pod
 
 OPENB = (

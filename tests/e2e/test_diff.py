@@ -11,7 +11,7 @@ from tests.e2e.command_line import QUICKSTART, run
 from tests.e2e.command_line import pod as pod_of
 
 import podwright as pw
-from podwright.recording.tests.recorded import record_run
+from podwright.simulation.recording.tests.recorded import record_run
 
 PACKED = """
 apiVersion: kubescheduler.config.k8s.io/v1

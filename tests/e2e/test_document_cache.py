@@ -8,7 +8,7 @@ import pytest
 import yaml
 from tests.e2e.command_line import NODES, run
 
-from podwright.files import documents
+from podwright.simulation.files import documents
 
 PODS = 2_500
 

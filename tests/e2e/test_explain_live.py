@@ -13,7 +13,7 @@ from tests.e2e_real.cluster_processes import embedded
 from tests.waiting import until
 from typer.testing import CliRunner
 
-from podwright.cli import kubectl_plugin
+from podwright.cli.clusters import kubectl_plugin
 
 
 def workload(api: str, kind: str, name: str, spec: str, cpu: str = "5") -> str:

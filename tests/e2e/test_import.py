@@ -17,7 +17,7 @@ from tests.e2e_real.cluster_processes import embedded
 from tests.waiting import SECONDS_MAX
 from typer.testing import CliRunner
 
-from podwright.cli import kubectl_plugin
+from podwright.cli.clusters import kubectl_plugin
 
 CLASS = """
 ---

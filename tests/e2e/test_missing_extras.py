@@ -10,7 +10,7 @@ import pytest
     ("main", "line"),
     [
         ("podwright.cli", ["import"]),
-        ("podwright.cli.kubectl_plugin", ["explain", "web-0"]),
+        ("podwright.cli.clusters.kubectl_plugin", ["explain", "web-0"]),
     ],
 )
 def test_what_to_install_is_named(main, line, tmp_path):

@@ -18,12 +18,12 @@ from tests.e2e.command_line import run
 from tests.e2e.run_folders.played_run import play
 
 import podwright as pw
-from podwright.objects import timestamp_ns
-from podwright.recording import TABLES, Manifest, RunFolder
-from podwright.recording.log_format import decode_actions
-from podwright.recording.log_tables import tables_of_log
-from podwright.recording.replay import Replay
-from podwright.simulation.run import SAMPLE_NS
+from podwright.apimachinery.objects import timestamp_ns
+from podwright.simulation.recording import TABLES, Manifest, RunFolder
+from podwright.simulation.recording.log.log_format import decode_actions
+from podwright.simulation.recording.log.log_tables import tables_of_log
+from podwright.simulation.recording.log.replay import Replay
+from podwright.simulation.world.runs.run import SAMPLE_NS
 from podwright.testing import make_node
 
 pytest.importorskip("pyarrow")

@@ -6,7 +6,7 @@ import pytest
 from tests.e2e.command_line import QUICKSTART, run
 
 import podwright as pw
-from podwright.framework import TieRule
+from podwright.scheduler.framework import TieRule
 from podwright.testing import make_node
 
 CLASSIC_CONFIGURATION = (

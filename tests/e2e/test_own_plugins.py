@@ -56,7 +56,7 @@ class Quota(pw.Plugin):
 """
 NEEDS_SERVICE = """
 import podwright as pw
-from podwright.objects import Service
+from podwright.apimachinery.objects import Service
 
 
 class NeedsService(pw.Plugin):

@@ -9,7 +9,7 @@ from tests.conformance.replay import RECORDINGS
 from tests.conformance.variations import Pool, Variations
 from tests.real_parts.control_plane import running
 
-from podwright.schema import built_in
+from podwright.apimachinery.schema import built_in
 
 
 @pytest.mark.e2e

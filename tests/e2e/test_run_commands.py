@@ -16,15 +16,15 @@ import yaml
 from tests.e2e.command_line import QUICKSTART, ROOT, run
 from tests.waiting import SECONDS_MAX
 
-from podwright.cli.event_text import describe_action, describe_event
 from podwright.cli.inputs import load_plugins
-from podwright.config import read_configuration
-from podwright.machine import Bind, CallDone, CycleDue, ExtenderReplied, ObjectPut
-from podwright.recording import Manifest
-from podwright.recording.log_format import Entry, encode_actions
-from podwright.recording.record import record
-from podwright.recording.stepping import Moment, Stepper
-from podwright.recording.tests.recorded import START, recorded_log
+from podwright.cli.recorded.event_text import describe_action, describe_event
+from podwright.scheduler.config import read_configuration
+from podwright.scheduler.machine import Bind, CallDone, CycleDue, ExtenderReplied, ObjectPut
+from podwright.simulation.recording import Manifest
+from podwright.simulation.recording.folders.stepping import Moment, Stepper
+from podwright.simulation.recording.log.log_format import Entry, encode_actions
+from podwright.simulation.recording.log.record import record
+from podwright.simulation.recording.tests.recorded import START, recorded_log
 from podwright.testing import make_node, make_pod
 
 # ---------------------------------------------------------------- explain --run
@@ -472,8 +472,8 @@ def test_every_event_and_action_of_a_run_has_a_text(tmp_path):
 
 
 def test_a_failed_call_has_its_error_in_the_text():
-    from podwright.config import ExtenderReply
-    from podwright.framework.binding import CallError
+    from podwright.scheduler.config import ExtenderReply
+    from podwright.scheduler.framework.binding import CallError
 
     def moment(event, request=None):
         entry = Entry(0, 0, event, encode_actions(()), ("default/web",))

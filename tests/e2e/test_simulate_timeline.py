@@ -5,8 +5,13 @@ from pathlib import Path
 import pytest
 from tests.e2e.command_line import NODES, pod, run
 
-from podwright.recording import DecisionLog, decode_chunks, encode_chunks, timeline_of_log
-from podwright.simulation import World
+from podwright.simulation.recording import (
+    DecisionLog,
+    decode_chunks,
+    encode_chunks,
+    timeline_of_log,
+)
+from podwright.simulation.world import World
 
 EVENTS = """
 {"at": "1m", "cordon": "large"}

@@ -11,11 +11,11 @@ import pytest
 from tests.e2e.command_line import ROOT, run
 from tests.e2e.test_simulate import parts_of, started, tree
 
-from podwright.simulation.tests.quota import MOST
+from podwright.simulation.world.tests.quota import MOST
 
 pytest.importorskip("pyarrow")
 
-QUOTA = ROOT / "src/podwright/simulation/tests/quota.py"
+QUOTA = ROOT / "src/podwright/simulation/world/tests/quota.py"
 PODS = 40
 
 

@@ -19,7 +19,7 @@ from tests.e2e.read_only_proxy import read_only
 from tests.e2e_real.cluster_processes import embedded
 from tests.waiting import SECONDS_MAX, until
 
-from podwright.objects import SOURCE_UID
+from podwright.apimachinery.objects import SOURCE_UID
 
 OFF = ("--no-scheduler", "--no-controllers", "--no-lifecycle")
 

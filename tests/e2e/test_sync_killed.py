@@ -14,7 +14,7 @@ from tests.e2e.test_sync import OFF, PODS, new_pod, send, server_of, syncing
 from tests.e2e_real.cluster_processes import embedded
 from tests.waiting import until
 
-from podwright.objects import SOURCE_UID
+from podwright.apimachinery.objects import SOURCE_UID
 
 pytestmark = [pytest.mark.slow, pytest.mark.share]
 

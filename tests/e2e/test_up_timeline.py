@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.e2e.command_line import run
 
-from podwright.cli import up_run
+from podwright.cli.serving import up_run
 
 
 @pytest.mark.parametrize(

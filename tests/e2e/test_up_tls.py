@@ -16,7 +16,7 @@ from tests.e2e.command_line import run
 from tests.e2e.test_up import Up, pod, up
 from tests.waiting import SECONDS_MAX
 
-from podwright.apiserver.certificates import Authority, kept_certificates
+from podwright.online.apiserver.access.certificates import Authority, kept_certificates
 
 NODES = "/api/v1/nodes"
 REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews"

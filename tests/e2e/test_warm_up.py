@@ -9,12 +9,12 @@ import pytest
 # In a separate process, because other tests compile kernels in this one.
 UNUSED = """
 import importlib, pkgutil
-import podwright.kernels
+import podwright.scheduler.kernels
 from numba.core.dispatcher import Dispatcher
-from podwright.cli.warm_up_run import warm_up
+from podwright.cli.decisions.warm_up_run import warm_up
 
 warm_up()
-for found in pkgutil.iter_modules(podwright.kernels.__path__, "podwright.kernels."):
+for found in pkgutil.iter_modules(kernels.__path__, f"{kernels.__name__}."):
     if found.ispkg:
         continue
     module = importlib.import_module(found.name)
@@ -29,8 +29,8 @@ COMPILED_LATER = """
 import sys
 from numba.core.dispatcher import Dispatcher
 import podwright as pw
-from podwright.cli.warm_up_run import warm_up
-from podwright.schema import decode
+from podwright.cli.decisions.warm_up_run import warm_up
+from podwright.apimachinery.schema import decode
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 LABELS = {"app": "shop"}

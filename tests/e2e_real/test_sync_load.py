@@ -24,7 +24,7 @@ from tests.e2e_real.cluster_processes import embedded, kubectl, kwok, process, u
 from tests.e2e_real.test_sync import node, pod
 from tests.waiting import until, until_steady
 
-from podwright.objects import SOURCE_UID
+from podwright.apimachinery.objects import SOURCE_UID
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -24,9 +24,9 @@ from typer.testing import CliRunner
 
 import podwright as pw
 from podwright.cli import app
-from podwright.client import ExtenderClient
-from podwright.config import ExtenderCall, KubeSchedulerConfiguration
-from podwright.preemption import Preemption
+from podwright.online.client import ExtenderClient
+from podwright.scheduler.config import ExtenderCall, KubeSchedulerConfiguration
+from podwright.scheduler.preemption import Preemption
 
 SERVER = Path(__file__).with_name("server.py")
 SILENT = ("slow", "dripping")

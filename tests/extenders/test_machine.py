@@ -17,10 +17,11 @@ from tests.extenders.test_http import (
 )
 
 import podwright as pw
-from podwright.assembly import Registry, build_machine
-from podwright.client import ExtenderClient
-from podwright.config import ExtenderCall, ExtenderReply, effective
-from podwright.machine import (
+from podwright.apimachinery.objects import Object, with_condition, with_fields, with_node_name
+from podwright.online.client import ExtenderClient
+from podwright.scheduler.assembly import Registry, build_machine
+from podwright.scheduler.config import ExtenderCall, ExtenderReply, effective
+from podwright.scheduler.machine import (
     Action,
     Bind,
     CallDone,
@@ -32,7 +33,6 @@ from podwright.machine import (
     ObjectPut,
     PatchPodStatus,
 )
-from podwright.objects import Object, with_condition, with_fields, with_node_name
 
 SECOND_NS = 1_000_000_000
 

@@ -9,8 +9,8 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from podwright.files.record import Record, read_record
-from podwright.files.scheduler_log import SchedulerLog, read_scheduler_log
+from podwright.simulation.files.record import Record, read_record
+from podwright.simulation.files.scheduler_log import SchedulerLog, read_scheduler_log
 
 PACKED = Path(__file__).parent / "real"
 ARCHIVE_OF = {

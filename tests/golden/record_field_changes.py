@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from podwright.schema import built_in
+from podwright.apimachinery.schema import built_in
 
 Document = dict[str, Any]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from podwright.schema import Kind, built_in, reason_of
+from podwright.apimachinery.schema import Kind, built_in, reason_of
 
 Document = dict[str, Any]
 

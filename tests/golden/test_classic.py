@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podwright.parity.report import FamilyReport, check_cases
+from podwright.testing.parity.report import FamilyReport, check_cases
 
 VECTORS = Path(__file__).parent / "classic"
 FAMILIES = sorted(file.name.removesuffix(".jsonl.gz") for file in VECTORS.glob("*.jsonl.gz"))

@@ -15,17 +15,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.assembly.scheduler import Scheduler
-from podwright.config import (
+from podwright.apimachinery.objects import decode_pod
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.assembly.scheduler import Scheduler
+from podwright.scheduler.config import (
     ExtenderCall,
     ExtenderReply,
     KubeSchedulerConfiguration,
     Rules,
 )
-from podwright.framework.explain import Explanation
-from podwright.objects import decode_pod
-from podwright.preemption import Preemption
-from podwright.schema import decode
+from podwright.scheduler.framework.observing.explain import Explanation
+from podwright.scheduler.preemption import Preemption
 
 VECTORS = Path(__file__).parent / "classic"
 FAMILIES = ("classic_decision", "classic_preemption")

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from tests.golden.record_field_changes import FILE, changed
 
-from podwright.schema import built_in
+from podwright.apimachinery.schema import built_in
 
 Document = dict[str, Any]
 

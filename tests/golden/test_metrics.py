@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from podwright.machine import Distribution, EmitEvent, MetricsSnapshot
-from podwright.parity.trace import TraceReplay
+from podwright.scheduler.machine import Distribution, EmitEvent, MetricsSnapshot
+from podwright.testing.parity.trace import TraceReplay
 
 VECTORS = Path(__file__).parent / "vectors"
 

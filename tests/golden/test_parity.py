@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from podwright.framework.events import ActionType, EventHint, Hint
-from podwright.parity import hints
-from podwright.parity.comparison import Comparison
-from podwright.parity.report import FAMILIES as ALL_FAMILIES
-from podwright.parity.report import NOT_YET, FamilyReport, check_cases
-from podwright.queueing import HintTable
+from podwright.scheduler.framework.events import ActionType, EventHint, Hint
+from podwright.scheduler.queueing import HintTable
+from podwright.testing.parity import hints
+from podwright.testing.parity.comparison import Comparison
+from podwright.testing.parity.report import FAMILIES as ALL_FAMILIES
+from podwright.testing.parity.report import NOT_YET, FamilyReport, check_cases
 
 VECTORS = Path(__file__).parent / "vectors"
 FAMILIES = sorted(

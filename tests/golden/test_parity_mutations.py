@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from podwright.parity.report import FAMILIES, FamilyReport, check_cases
+from podwright.testing.parity.report import FAMILIES, FamilyReport, check_cases
 
 HERE = Path(__file__).parent
 FILES = {

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 import pytest
 import yaml
 
-from podwright.patching import (
+from podwright.apimachinery.patching import (
     ApplyConflictError,
     ObjectType,
     PatchError,
@@ -31,7 +31,7 @@ from podwright.patching import (
     with_managed_fields,
     with_unchanged_times,
 )
-from podwright.schema import Kind, built_in
+from podwright.apimachinery.schema import Kind, built_in
 
 Document = dict[str, Any]
 

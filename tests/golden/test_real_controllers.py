@@ -3,7 +3,7 @@
 The controllers get the same input as the real ones: jobs, cron jobs, claims, budgets. The tests
 compare the form of all results: names, labels, annotations, owners, finalizers, statuses,
 conditions and the texts of Events, and the number of pods. Uids, versions, times and random
-suffixes are masked. `src/podwright/controllers/tests` has unit tests of the same rules.
+suffixes are masked. `src/podwright/cluster/controllers/tests` has unit tests of the same rules.
 """
 
 import json
@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from tests.golden import real_cluster
 
-from podwright.controllers.interface import DeleteObject, DrainNode
-from podwright.controllers.registry import CLUSTER_CONTROLLERS
-from podwright.controllers.tests.staged_cluster import Cluster, a_pod, document
-from podwright.objects.timestamps import timestamp_ns
-from podwright.schema import decode
-from podwright.stages.pod_annotations import EXIT_CODE, RUN_DELAY, STOP_DELAY
+from podwright.apimachinery.objects.texts.timestamps import timestamp_ns
+from podwright.apimachinery.schema import decode
+from podwright.cluster.controllers.interface import DeleteObject, DrainNode
+from podwright.cluster.controllers.registry import CLUSTER_CONTROLLERS
+from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
+from podwright.cluster.kubelets.pod_annotations import EXIT_CODE, RUN_DELAY, STOP_DELAY
 
 pytestmark = pytest.mark.golden
 

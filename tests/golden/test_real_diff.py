@@ -4,8 +4,8 @@ import pytest
 from tests.golden.real_cluster import dump
 
 import podwright as pw
-from podwright.objects import decode
-from podwright.recording.tests.reasons import check_reasons
+from podwright.apimachinery.objects import decode
+from podwright.simulation.recording.tests.reasons import check_reasons
 
 pytestmark = pytest.mark.golden
 

@@ -11,8 +11,8 @@ import pytest
 from tests.golden.real_cluster import dump, scheduler_log
 
 import podwright as pw
-from podwright.framework.profile import TieRule
-from podwright.schema import decode
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.framework.profile import TieRule
 
 pytestmark = pytest.mark.golden
 

@@ -1,6 +1,6 @@
 """The record of a real control plane: its final state, and its decisions compared with ours.
 
-`src/podwright/shadow/tests/test_shadow.py` tests the rules on small records.
+`src/podwright/simulation/shadow/tests/test_shadow.py` tests the rules on small records.
 """
 
 import hashlib
@@ -8,10 +8,10 @@ import hashlib
 import pytest
 from tests.golden import real_cluster
 
-from podwright.files.record import apply_line
-from podwright.shadow.findings import agreement
-from podwright.shadow.shadow import Shadow
-from podwright.store import ObjectStore
+from podwright.cluster.store import ObjectStore
+from podwright.simulation.files.record import apply_line
+from podwright.simulation.shadow.findings import agreement
+from podwright.simulation.shadow.shadow import Shadow
 
 pytestmark = pytest.mark.golden
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tests.golden import real_cluster
 
-from podwright.client import BoundPods, SyncPolicies
-from podwright.columns import SPREAD_SELECTOR
-from podwright.sync.mirror import Mirror
-from podwright.sync.operations import Create
-from podwright.sync.record_replay import recorded_changes
+from podwright.online.client import BoundPods, SyncPolicies
+from podwright.online.sync.mirror import Mirror
+from podwright.online.sync.operations import Create
+from podwright.online.sync.record_replay import recorded_changes
+from podwright.scheduler.columns import SPREAD_SELECTOR
 
 pytestmark = pytest.mark.golden
 

@@ -7,10 +7,10 @@ from tests.golden import real_cluster
 from tests.traces import openb
 
 import podwright as pw
-from podwright.files.manifests import load
-from podwright.objects import encode
-from podwright.objects.requests import assigned_requests
-from podwright.recording.run_folder import RunFolder
+from podwright.apimachinery.objects import encode
+from podwright.apimachinery.objects.pods.requests import assigned_requests
+from podwright.simulation.files.manifests import load
+from podwright.simulation.recording.folders.run_folder import RunFolder
 
 pytestmark = pytest.mark.golden
 

@@ -2,7 +2,8 @@
 
 The input is what users wrote in the dump of a real cluster: deployments, stateful sets, daemon sets
 and replication controllers without their status, and nodes. The objects that our controllers create
-are compared with the real ones. Unit tests of the rules are in `src/podwright/controllers/tests/`.
+are compared with the real ones. Unit tests of the rules are beside the
+controllers.
 """
 
 import re
@@ -11,9 +12,9 @@ from collections import Counter, defaultdict
 import pytest
 from tests.golden import real_cluster
 
-from podwright.api.events import RecordEvent
-from podwright.controllers.registry import WORKLOAD_CONTROLLERS
-from podwright.controllers.tests.controller_cluster import Cluster
+from podwright.cluster.api.events import RecordEvent
+from podwright.cluster.controllers.registry import WORKLOAD_CONTROLLERS
+from podwright.cluster.controllers.tests.controller_cluster import Cluster
 
 pytestmark = pytest.mark.golden
 

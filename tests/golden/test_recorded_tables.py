@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from podwright.schema import Kind, built_in
+from podwright.apimachinery.schema import Kind, built_in
 
 Document = dict[str, Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.conformance.replay import DirectServer
 
-from podwright.api.endpoints import HttpRequest
+from podwright.cluster.api.endpoints import HttpRequest
 
 WARNINGS = Path(__file__).parent / "warnings.jsonl.gz"
 

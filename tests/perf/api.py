@@ -15,7 +15,8 @@ import msgspec
 from tests.perf import templates
 from tests.perf.case import OPERATIONS_PER_SECOND, SHARE, TIMES, Case
 
-from podwright.api.endpoints import (
+from podwright.cli.gc_pause import reduced_collection
+from podwright.cluster.api.endpoints import (
     BARE_TOKENS,
     ApiServer,
     HttpReply,
@@ -24,7 +25,6 @@ from podwright.api.endpoints import (
     bare_options,
     bare_store,
 )
-from podwright.cli.gc_pause import reduced_collection
 
 START_NS = 1_767_225_600_000_000_000
 ADMIN = BARE_TOKENS["admin-token"]

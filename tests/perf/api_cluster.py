@@ -12,10 +12,10 @@ import time
 from tests.perf.api import ADMIN, START_NS, template_pod
 from tests.perf.case import PODS_PER_SECOND, Case
 
-from podwright.api.endpoints import HttpReply, HttpRequest, Watch, bare_options
-from podwright.apiserver import Cluster, ClusterOptions, generated_nodes, new_cluster
 from podwright.cli.gc_pause import reduced_collection
-from podwright.machine import SchedulerOptions
+from podwright.cluster.api.endpoints import HttpReply, HttpRequest, Watch, bare_options
+from podwright.online.apiserver import Cluster, ClusterOptions, generated_nodes, new_cluster
+from podwright.scheduler.machine import SchedulerOptions
 
 _NODES = 5_000
 _PODS = 10_000

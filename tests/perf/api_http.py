@@ -30,7 +30,7 @@ from tests.perf.api import distinct_pod, template_pod
 from tests.perf.case import MEBIBYTES, PODS_PER_SECOND, SHARE, Case
 from tests.perf.served import Server, served
 
-from podwright.api.endpoints import HttpRequest
+from podwright.cluster.api.endpoints import HttpRequest
 
 _CLIENTS = 4
 _WARM_UP = 500

@@ -23,8 +23,8 @@ from tests.e2e_real.cluster_processes import upstream
 from tests.perf.apps_up import MODES, NAMESPACES, WARM_UP_APPS, app_pods
 from tests.perf.live_scheduler import NODES, RATE, cpu_of_children, create, node
 
-from podwright.client.cluster import ClusterAddress
-from podwright.client.cluster.write_connection import WriteConnection
+from podwright.online.client.cluster import ClusterAddress
+from podwright.online.client.cluster.write_connection import WriteConnection
 
 _CLIENTS = 4
 _PARTS = ("kube-apiserver", "etcd", "kube-scheduler")

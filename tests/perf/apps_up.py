@@ -34,7 +34,7 @@ from tests.perf.case import MILLISECONDS, TIMES, Case
 from tests.perf.served import Server, served
 from tests.perf.templates import HOSTNAME, ZONE
 
-from podwright.api.endpoints import HttpRequest
+from podwright.cluster.api.endpoints import HttpRequest
 
 MODES = ("plain", "preferred", "required", "hard", "soft", "mixed")
 WITHOUT_KUBELETS = ("--no-lifecycle", "--no-controllers")

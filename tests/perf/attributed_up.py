@@ -27,7 +27,7 @@ from typing import Any
 import msgspec
 
 from podwright._console import main
-from podwright.apiserver import TurnLoop
+from podwright.online.apiserver import TurnLoop
 
 _SHARED = (type, types.ModuleType, types.FunctionType, types.CodeType, types.BuiltinFunctionType)
 """What belongs to the program and not to its state."""

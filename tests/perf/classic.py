@@ -7,14 +7,14 @@ import time
 from tests.perf import templates
 from tests.perf.case import OPERATIONS_PER_SECOND, PODS_PER_SECOND, Case
 
-from podwright.classic import (
+from podwright.apimachinery.objects import with_node_name
+from podwright.scheduler.classic import (
     ClassicCluster,
     ClassicQueue,
     ClassicScheduler,
     algorithm_of_provider,
 )
-from podwright.classic.scheduler import seeded_draw
-from podwright.objects import with_node_name
+from podwright.scheduler.classic.scheduler import seeded_draw
 
 _SECOND_NS = 1_000_000_000
 

@@ -23,14 +23,14 @@ from typing import Any, Final
 
 from tests.perf.case import MILLISECONDS, SECONDS, Case
 
-from podwright.api.endpoints import HttpRequest, ServerOptions, User
-from podwright.apiserver import Application, Cluster, ClusterClock, TurnLoop, generated_nodes
-from podwright.apiserver.cluster import new_cluster
-from podwright.apiserver.hosts import AllowedHosts
-from podwright.apiserver.huge_pages import collapse_memory, keep_huge_pages
-from podwright.apiserver.log_positions import make_position
-from podwright.apiserver.short_collections import short_collections
-from podwright.machine import SchedulerOptions
+from podwright.cluster.api.endpoints import HttpRequest, ServerOptions, User
+from podwright.online.apiserver import Application, Cluster, ClusterClock, TurnLoop, generated_nodes
+from podwright.online.apiserver.cluster import new_cluster
+from podwright.online.apiserver.huge_pages import collapse_memory, keep_huge_pages
+from podwright.online.apiserver.records.log_positions import make_position
+from podwright.online.apiserver.short_collections import short_collections
+from podwright.online.apiserver.wire.hosts import AllowedHosts
+from podwright.scheduler.machine import SchedulerOptions
 
 NODES: Final = 5_000
 PODS: Final = 30_000

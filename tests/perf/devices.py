@@ -18,9 +18,9 @@ from tests.perf.case import PODS_PER_SECOND, Case
 from tests.perf.machine import Driver
 
 from podwright._garbage import frozen_creations
-from podwright.machine import Action, CallDone, WriteResourceClaim
-from podwright.objects import Object, Pod, ResourceClaim, decode_as
-from podwright.schema import decode
+from podwright.apimachinery.objects import Object, Pod, ResourceClaim, decode_as
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.machine import Action, CallDone, WriteResourceClaim
 
 _NODES, _INITIAL, _MEASURED = 5_000, 500, 5_000
 _GROUP = "resource.k8s.io/v1"

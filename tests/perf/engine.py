@@ -24,12 +24,12 @@ import msgspec
 from tests.perf import templates
 from tests.perf.case import MEBIBYTES, OPERATIONS_PER_SECOND, PODS_PER_SECOND, SECONDS, Case
 
-from podwright.columns import Cluster
-from podwright.framework.run import PluginRunner
-from podwright.objects import Node, Pod, decode_node
-from podwright.parity.setup import profiles_of
-from podwright.preemption import Preemption
-from podwright.schema import decode
+from podwright.apimachinery.objects import Node, Pod, decode_node
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework.run import PluginRunner
+from podwright.scheduler.preemption import Preemption
+from podwright.testing.parity.setup import profiles_of
 
 _MIB = 1 << 20
 

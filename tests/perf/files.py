@@ -28,9 +28,9 @@ from unittest import mock
 import yaml
 from tests.perf.case import SECONDS, TIMES, Case
 
-from podwright.files import LoadedObjects, documents, load_bytes
-from podwright.files.object_reader import ObjectReader
-from podwright.schema import decode
+from podwright.apimachinery.schema import decode
+from podwright.simulation.files import LoadedObjects, documents, load_bytes
+from podwright.simulation.files.object_reader import ObjectReader
 
 _NODES, _PODS = 5_000, 5_000
 _MANIFESTS, _TEMPLATES = 20_000, 40

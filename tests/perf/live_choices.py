@@ -23,8 +23,8 @@ import yaml
 from tests.e2e_real.cluster_processes import process, scheduler, upstream
 from tests.perf.live_scheduler import NODES, PODS, RATE, configuration, create, node, pod
 
-from podwright.client.cluster import ClusterAddress
-from podwright.client.cluster.write_connection import WriteConnection
+from podwright.online.client.cluster import ClusterAddress
+from podwright.online.client.cluster.write_connection import WriteConnection
 
 _BINDING = b'"nodeName":"node-'
 

@@ -28,8 +28,8 @@ import yaml
 from tests.e2e_real.cluster_processes import upstream
 from tests.real_parts.binaries import find
 
-from podwright.client.cluster import ClusterAddress
-from podwright.client.cluster.write_connection import WriteConnection
+from podwright.online.client.cluster import ClusterAddress
+from podwright.online.client.cluster.write_connection import WriteConnection
 
 RATE = 100_000
 NODES = "/api/v1/nodes"

@@ -25,12 +25,12 @@ from tests.perf import templates
 from tests.perf.case import EXPLANATIONS_PER_SECOND, SECONDS, Case
 from tests.perf.machine import Driver
 
-from podwright.machine import FlushBackoff
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.explain import Cycles
-from podwright.recording.record import record
-from podwright.schema import decode
-from podwright.simulation import simulate
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.machine import FlushBackoff
+from podwright.simulation.recording.explanations.explain import Cycles
+from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.record import record
+from podwright.simulation.world import simulate
 
 _WORKLOADS, _REPLICAS = 1_000, 50
 _CHECKPOINT_EVENTS = 20_000

@@ -19,8 +19,11 @@ import msgspec
 from tests.perf import templates
 from tests.perf.case import OPERATIONS_PER_SECOND, PODS_PER_SECOND, TIMES, Case
 
-from podwright.assembly import Registry, build_machine
-from podwright.machine import (
+from podwright.apimachinery.objects import Node, Object, Pod, with_condition, with_node_name
+from podwright.apimachinery.objects import with_nominated_node_name as with_nomination
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.assembly import Registry, build_machine
+from podwright.scheduler.machine import (
     Action,
     Bind,
     CallDone,
@@ -32,13 +35,10 @@ from podwright.machine import (
     ObjectPut,
     PatchPodStatus,
 )
-from podwright.objects import Node, Object, Pod, with_condition, with_node_name
-from podwright.objects import with_nominated_node_name as with_nomination
-from podwright.parity.setup import effective_configuration
-from podwright.queueing import SchedulingQueue
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.recorder import Recorder
-from podwright.schema import decode
+from podwright.scheduler.queueing import SchedulingQueue
+from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.recorder import Recorder
+from podwright.testing.parity.setup import effective_configuration
 
 _STEP_NS = 50_000
 _SECOND_NS = 1_000_000_000

@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from podwright._console import main
-from podwright.apiserver import TurnLoop
+from podwright.online.apiserver import TurnLoop
 
 TURN = struct.Struct("<dd")
 

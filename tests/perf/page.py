@@ -348,7 +348,7 @@ def _cpu_seconds(process: int) -> float:
             is_server = int(folder.name) == process
             if not is_server and int(fields[1]) != process:
                 continue
-            if b"podwright.ui" in (folder / "cmdline").read_bytes():
+            if b"podwright.online.ui" in (folder / "cmdline").read_bytes():
                 continue
         except OSError:
             continue  # the process has ended

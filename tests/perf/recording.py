@@ -21,7 +21,7 @@ from tests.perf import templates
 from tests.perf.case import OPERATIONS_PER_SECOND, PODS_PER_SECOND, Case
 from tests.perf.machine import Driver, churn, pods_of, preemption, unschedulable
 
-from podwright.recording.decision_log import DecisionLog
+from podwright.simulation.recording.log.decision_log import DecisionLog
 
 _ROUNDS = 7
 

@@ -7,13 +7,13 @@ from importlib import resources
 
 from tests.perf.case import MEBIBYTES, MILLISECONDS, Case
 
-from podwright.schema import Schema
-from podwright.schema.table import built_in_table
+from podwright.apimachinery.schema import Schema
+from podwright.apimachinery.schema.table import built_in_table
 
 
 def table_size() -> float:
     """Return the size of the table."""
-    table = resources.files("podwright.schema").joinpath("table.json")
+    table = resources.files("podwright.apimachinery.schema").joinpath("table.json")
     return len(table.read_bytes()) / 2**20
 
 

@@ -24,11 +24,11 @@ import msgspec
 from tests.perf import templates
 from tests.perf.case import PODS_PER_SECOND, TIMES, Case
 
-from podwright.columns import Cluster
-from podwright.framework.run import PluginRunner
-from podwright.objects import ContainerImage, Node, Pod, decode_pod
-from podwright.parity.setup import profiles_of
-from podwright.schema import decode
+from podwright.apimachinery.objects import ContainerImage, Node, Pod, decode_pod
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework.run import PluginRunner
+from podwright.testing.parity.setup import profiles_of
 
 Document = templates.Document
 

@@ -26,8 +26,9 @@ from typing import Any
 import msgspec
 from tests.perf.case import MILLISECONDS, Case
 
-from podwright.api.endpoints import HttpRequest, ServerOptions, User
-from podwright.apiserver import (
+from podwright.cluster.api.endpoints import HttpRequest, ServerOptions, User
+from podwright.cluster.store import POD
+from podwright.online.apiserver import (
     Application,
     Cluster,
     ClusterClock,
@@ -35,13 +36,12 @@ from podwright.apiserver import (
     generated_nodes,
     readers,
 )
-from podwright.apiserver.cluster import ClusterOptions, new_cluster
-from podwright.apiserver.hosts import AllowedHosts
-from podwright.apiserver.huge_pages import collapse_memory, keep_huge_pages
-from podwright.apiserver.short_collections import short_collections
-from podwright.config import ExtenderCall, ExtenderReply, read_configuration
-from podwright.machine import SchedulerOptions
-from podwright.store import POD
+from podwright.online.apiserver.cluster import ClusterOptions, new_cluster
+from podwright.online.apiserver.huge_pages import collapse_memory, keep_huge_pages
+from podwright.online.apiserver.short_collections import short_collections
+from podwright.online.apiserver.wire.hosts import AllowedHosts
+from podwright.scheduler.config import ExtenderCall, ExtenderReply, read_configuration
+from podwright.scheduler.machine import SchedulerOptions
 
 NODES = 5_000
 PODS = 50_000

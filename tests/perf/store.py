@@ -12,14 +12,14 @@ from pathlib import Path
 from tests.perf import templates
 from tests.perf.case import OPERATIONS_PER_SECOND, SECONDS, Case
 
-from podwright.api.tests.writable import WritableStore, open_writable
-from podwright.objects import (
+from podwright.apimachinery.objects import (
     Pod,
     decode_pod,
     parse_field_selector,
     parse_label_selector,
     with_fields,
 )
+from podwright.cluster.api.tests.writable import WritableStore, open_writable
 
 _NOW_NS = 1_767_225_600_000_000_000
 _GROUPS = 20

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from podwright.objects import Node, ObjectMeta, Pod, decode_node, decode_pod
+from podwright.apimachinery.objects import Node, ObjectMeta, Pod, decode_node, decode_pod
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"

@@ -14,8 +14,8 @@ from collections import Counter
 
 from tests.perf import machine as whole
 
-from podwright.machine import Action, CycleDue, Event, Machine, ObjectPut
-from podwright.objects import Pod
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.machine import Action, CycleDue, Event, Machine, ObjectPut
 
 
 class _Times:

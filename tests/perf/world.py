@@ -33,22 +33,22 @@ from tests.perf import templates
 from tests.perf.case import DECISIONS_PER_SECOND, MEBIBYTES, SECONDS, Case
 from tests.traces import openb as openb_trace
 
-from podwright.api.admission import Admission
+from podwright.apimachinery.objects import Document, KubernetesObject, timestamp_text_nano
+from podwright.apimachinery.schema import decode
 from podwright.cli import main
 from podwright.cli.gc_pause import reduced_collection
-from podwright.controllers import ControllerLoop
-from podwright.framework.decision import Decision
-from podwright.machine import Event, Machine
-from podwright.objects import Document, KubernetesObject, timestamp_text_nano
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.timelines import TimelineFeed, encode_chunks
-from podwright.schema import decode
-from podwright.simulation.observers import KubernetesEvent
-from podwright.simulation.operations import Apply, Delete, FailNode, RestoreNode
-from podwright.simulation.simulation import LOG_CHECKPOINT_EVENTS
-from podwright.simulation.world import World
-from podwright.stages.lifecycle import Lifecycle
-from podwright.store import ObjectStore
+from podwright.cluster.api.admission import Admission
+from podwright.cluster.controllers import ControllerLoop
+from podwright.cluster.kubelets.lifecycle import Lifecycle
+from podwright.cluster.store import ObjectStore
+from podwright.scheduler.framework.decision import Decision
+from podwright.scheduler.machine import Event, Machine
+from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.timelines import TimelineFeed, encode_chunks
+from podwright.simulation.world.inputs.operations import Apply, Delete, FailNode, RestoreNode
+from podwright.simulation.world.observers import KubernetesEvent
+from podwright.simulation.world.runs.simulation import LOG_CHECKPOINT_EVENTS
+from podwright.simulation.world.world import World
 
 _MINUTE_NS = 60 * 1_000_000_000
 _NODES = 5_000

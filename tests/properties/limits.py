@@ -13,19 +13,19 @@ from types import ModuleType
 import pytest
 from tests.properties.exercised import Exercised
 
-from podwright.columns import (
+from podwright.scheduler.columns import (
     cluster,
     dry_run_cache,
     images,
     journal,
     nodes,
     nominations,
-    placement_log,
     pod_keys,
     ranked_pods,
-    selectors,
 )
-from podwright.framework import keys, prepare, ranking_cache
+from podwright.scheduler.columns.affinity import placement_log, selectors
+from podwright.scheduler.framework import keys, prepare
+from podwright.scheduler.framework.rankings import ranking_cache
 
 TIGHT: dict[tuple[ModuleType, str], int] = {
     (cluster, "_DEAD_SLOTS_KEPT"): 4,

@@ -18,19 +18,19 @@ from tests.properties.limits import TIGHT_COUNTER_BYTES, counters_are_few, usual
 from tests.properties.strategies.documents import ZONE, Document
 from tests.properties.strategies.own_plugins import Crowd, FewPods, OnlyDisks
 
-from podwright.assembly.build import build_profiles
-from podwright.assembly.registry import Registry
-from podwright.columns import Cluster
-from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
-from podwright.framework.decision import Decision
-from podwright.framework.explain import Explanation, explain
-from podwright.framework.profile import Profile, TieRule
-from podwright.framework.run import PluginRunner
-from podwright.machine import SchedulerOptions
-from podwright.objects import Pod, decode_pod
-from podwright.parity.decision import compare_explanation
-from podwright.preemption import Preemption
-from podwright.schema import decode
+from podwright.apimachinery.objects import Pod, decode_pod
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.assembly.build import build_profiles
+from podwright.scheduler.assembly.registry import Registry
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
+from podwright.scheduler.framework.decision import Decision
+from podwright.scheduler.framework.observing.explain import Explanation, explain
+from podwright.scheduler.framework.profile import Profile, TieRule
+from podwright.scheduler.framework.run import PluginRunner
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.scheduler.preemption import Preemption
+from podwright.testing.parity.decision import compare_explanation
 
 SEED = 11
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from podwright.assembly import Registry, build_machine
-from podwright.config import parse_gates
-from podwright.framework import Cycle, Plugin, Status
-from podwright.framework.binding import Pending, Progress
-from podwright.machine import Machine, SchedulerOptions
-from podwright.parity.setup import effective_configuration
-from podwright.queueing import SECOND_NS
+from podwright.scheduler.assembly import Registry, build_machine
+from podwright.scheduler.config import parse_gates
+from podwright.scheduler.framework import Cycle, Plugin, Status
+from podwright.scheduler.framework.binding import Pending, Progress
+from podwright.scheduler.machine import Machine, SchedulerOptions
+from podwright.scheduler.queueing import SECOND_NS
+from podwright.testing.parity.setup import effective_configuration
 
 START_NS = 1_800_000_000 * SECOND_NS
 

@@ -14,7 +14,7 @@ from tests.conformance.recordings import read_recording
 from tests.conformance.replay import RECORDINGS, START_NS
 from tests.properties.effort import effort
 
-from podwright.api.endpoints import (
+from podwright.cluster.api.endpoints import (
     BARE_TOKENS,
     ApiServer,
     HttpReply,

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.api.endpoints import (
+from podwright.cluster.api.endpoints import (
     BARE_TOKENS,
     HISTORY,
     ApiServer,
@@ -24,7 +24,7 @@ from podwright.api.endpoints import (
     bare_options,
     bare_store,
 )
-from podwright.store import ObjectStore, open_store
+from podwright.cluster.store import ObjectStore, open_store
 
 pytestmark = pytest.mark.property
 

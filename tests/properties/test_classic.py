@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.classic import (
+from podwright.apimachinery.objects import Pod, with_fields
+from podwright.cli.worker_threads import ThreadedPieces
+from podwright.scheduler.classic import (
     ClassicCluster,
     ClassicQueue,
     ClassicScheduler,
     algorithm_of_provider,
     preempt,
 )
-from podwright.cli.worker_threads import ThreadedPieces
-from podwright.objects import Pod, with_fields
-from podwright.queueing import QueueName
+from podwright.scheduler.queueing import QueueName
 from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property

@@ -12,12 +12,12 @@ from tests.properties.effort import effort
 from tests.properties.machine_variants import EXTENDERS, START_NS, Variant
 from tests.properties.test_machine import HISTORIES, live
 
-from podwright.assembly import Registry, build_machine
-from podwright.classic import ClassicQueue
-from podwright.machine import Machine, SchedulerOptions
-from podwright.objects import Pod
-from podwright.parity.setup import effective_configuration
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.assembly import Registry, build_machine
+from podwright.scheduler.classic import ClassicQueue
+from podwright.scheduler.machine import Machine, SchedulerOptions
 from podwright.testing import make_pod
+from podwright.testing.parity.setup import effective_configuration
 
 pytestmark = pytest.mark.property
 

@@ -18,15 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.assembly import Registry, assemble
-from podwright.config import (
+from podwright.apimachinery.objects import FieldError, InputError
+from podwright.scheduler.assembly import Registry, assemble
+from podwright.scheduler.config import (
     EffectiveConfiguration,
     PartialConfiguration,
     effective,
     read_configuration,
     to_document,
 )
-from podwright.objects import FieldError, InputError
 
 VECTORS = Path(__file__).parents[1] / "golden" / "vectors" / "config.jsonl.gz"
 

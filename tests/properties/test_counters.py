@@ -12,26 +12,26 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.properties.effort import effort
 
-from podwright.columns import Cluster
-from podwright.columns import selectors as selectors_module
-from podwright.columns.counters import WeightedTerms
-from podwright.columns.domains import DomainRule
-from podwright.columns.matching import PodSelector
-from podwright.columns.terms import TermKind, affinity_terms
-from podwright.framework import Cycle, Verdicts
-from podwright.framework.plugin import Plugin
-from podwright.objects import (
+from podwright.apimachinery.objects import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
     Pod,
     labels_as_selector,
 )
-from podwright.objects.decode import decode_pod
-from podwright.objects.toleration import untolerated_taint
-from podwright.plugins.inter_pod_affinity import InterPodAffinity
-from podwright.plugins.pod_topology_spread import PodTopologySpread
-from podwright.schema import decode
+from podwright.apimachinery.objects.decode import decode_pod
+from podwright.apimachinery.objects.pods.toleration import untolerated_taint
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns.affinity import selectors as selectors_module
+from podwright.scheduler.columns.affinity.counters import WeightedTerms
+from podwright.scheduler.columns.affinity.domains import DomainRule
+from podwright.scheduler.columns.affinity.matching import PodSelector
+from podwright.scheduler.columns.affinity.terms import TermKind, affinity_terms
+from podwright.scheduler.framework import Cycle, Verdicts
+from podwright.scheduler.framework.plugin import Plugin
+from podwright.scheduler.plugins.inter_pod_affinity import InterPodAffinity
+from podwright.scheduler.plugins.pod_topology_spread import PodTopologySpread
 
 pytestmark = pytest.mark.property
 

@@ -17,11 +17,19 @@ from tests.properties.effort import effort
 from tests.properties.machine_variants import START_NS, Gate, Slow, Variant
 from tests.properties.test_machine import HISTORIES, Surroundings, step
 
-from podwright.assembly import machine_of
-from podwright.config import read_configuration
-from podwright.framework import Plugin
-from podwright.framework.profile import TieRule
-from podwright.machine import (
+from podwright.apimachinery.objects import (
+    Node,
+    Pod,
+    decode_pod,
+    timestamp_text_nano,
+    with_node_name,
+)
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.assembly import machine_of
+from podwright.scheduler.config import read_configuration
+from podwright.scheduler.framework import Plugin
+from podwright.scheduler.framework.profile import TieRule
+from podwright.scheduler.machine import (
     Bind,
     CallDone,
     CycleDue,
@@ -35,18 +43,16 @@ from podwright.machine import (
     UpdateClaim,
     UpdateVolume,
 )
-from podwright.objects import Node, Pod, decode_pod, timestamp_text_nano, with_node_name
-from podwright.recording import decision_log, log_files
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.explain import find_cycle
-from podwright.recording.log_format import decode_actions
-from podwright.recording.record import options_of, record
-from podwright.recording.recorded_state import queue_of
-from podwright.recording.recorder import Recorder
-from podwright.recording.replay import Replay
-from podwright.recording.resumption import resume
-from podwright.recording.verification import verify
-from podwright.schema import decode
+from podwright.simulation.recording.explanations.explain import find_cycle
+from podwright.simulation.recording.folders.recorded_state import queue_of
+from podwright.simulation.recording.folders.resumption import resume
+from podwright.simulation.recording.log import decision_log, log_files
+from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.log_format import decode_actions
+from podwright.simulation.recording.log.record import options_of, record
+from podwright.simulation.recording.log.recorder import Recorder
+from podwright.simulation.recording.log.replay import Replay
+from podwright.simulation.recording.log.verification import verify
 from podwright.testing import make_node
 
 pytestmark = pytest.mark.property
@@ -271,11 +277,11 @@ def _header_bytes(log: DecisionLog, folder: Path) -> int:
 
 RUN = """
 import hashlib, pathlib, random, shutil, tempfile
-from podwright.machine import Bind, CallDone, CycleDue, FlushBackoff, ObjectDeleted, ObjectPut
-from podwright.objects import with_node_name
+from podwright.apimachinery.objects import ObjectDeleted, ObjectPut, with_node_name
+from podwright.scheduler.machine import Bind, CallDone, CycleDue, FlushBackoff
 from podwright.testing import make_node, make_pod
-from podwright.recording.record import record
-from podwright.recording.explain import explain_cycle
+from podwright.simulation.recording.log.record import record
+from podwright.simulation.recording.explanations.explain import explain_cycle
 
 chance = random.Random(7)
 folder = tempfile.mkdtemp()

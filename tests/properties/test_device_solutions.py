@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from podwright.columns import Cluster, SearchSettings
-from podwright.devices import AllocationError, Features, allocation_results
-from podwright.objects import AllocationResult, Object, ResourceClaim
-from podwright.schema import decode
+from podwright.apimachinery.devices import AllocationError, Features, allocation_results
+from podwright.apimachinery.objects import AllocationResult, Object, ResourceClaim
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import Cluster, SearchSettings
 from podwright.testing import make_node
 
 _DRIVERS = ("gpu.example.com", "nic.example.com")

@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.files import DocumentCache, load_bytes
-from podwright.files.documents import read_documents
-from podwright.files.manifests import PartialObjects
-from podwright.objects import FieldError, encode
+from podwright.apimachinery.objects import FieldError, encode
+from podwright.simulation.files import DocumentCache, load_bytes
+from podwright.simulation.files.documents import read_documents
+from podwright.simulation.files.manifests import PartialObjects
 
 TEXTS = st.text(max_size=6) | st.sampled_from(
     ["yes", "1e3", "0777", "~", "1.0", "2026-01-01", "<<", "a: b", "", "null", "\u2028", "é"]

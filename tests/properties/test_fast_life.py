@@ -7,20 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.machine import ObjectPut
-from podwright.objects import decode_pod
-from podwright.stages import Lifecycle, ScheduleStage
-from podwright.stages.addresses import Addresses
-from podwright.stages.annotation_stages import default_stages
-from podwright.stages.effects import apply_patch_step
-from podwright.stages.fast_stages import status_step
-from podwright.stages.jq import _NoValue, _run, query
-from podwright.stages.patches import plain_patch, strategic_patch
-from podwright.stages.pod_annotations import EXIT_CODE, RUN_DELAY, RUN_JITTER, STOP_DELAY
-from podwright.stages.stage import Operator, PatchStep, Requirement, Stage, StageContext
-from podwright.stages.stage_matching import StageMatcher
-from podwright.stages.stage_schedule import FixedSchedules
-from podwright.stages.tests.lifecycle_driver import NOW, SECOND, a_pod, at
+from podwright.apimachinery.objects import decode_pod
+from podwright.cluster.kubelets import Lifecycle, ScheduleStage
+from podwright.cluster.kubelets.addresses import Addresses
+from podwright.cluster.kubelets.effects import apply_patch_step
+from podwright.cluster.kubelets.patches import plain_patch, strategic_patch
+from podwright.cluster.kubelets.pod_annotations import EXIT_CODE, RUN_DELAY, RUN_JITTER, STOP_DELAY
+from podwright.cluster.kubelets.stages.annotation_stages import default_stages
+from podwright.cluster.kubelets.stages.fast_stages import status_step
+from podwright.cluster.kubelets.stages.stage import (
+    Operator,
+    PatchStep,
+    Requirement,
+    Stage,
+    StageContext,
+)
+from podwright.cluster.kubelets.stages.stage_matching import StageMatcher
+from podwright.cluster.kubelets.stages.stage_schedule import FixedSchedules
+from podwright.cluster.kubelets.templates.jq import _NoValue, _run, query
+from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_pod, at
+from podwright.scheduler.machine import ObjectPut
 
 pytestmark = pytest.mark.property
 

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.columns import PODS, Cluster
-from podwright.objects import Node
-from podwright.recording.fragmentation import Shape, TypicalPods
-from podwright.recording.fragmentation_meter import FragmentationMeter, sums_of_products
-from podwright.recording.node_amounts import NodeAmounts
+from podwright.apimachinery.objects import Node
+from podwright.scheduler.columns import PODS, Cluster
+from podwright.simulation.recording.usage.fragmentation import Shape, TypicalPods
+from podwright.simulation.recording.usage.fragmentation_meter import (
+    FragmentationMeter,
+    sums_of_products,
+)
+from podwright.simulation.recording.usage.node_amounts import NodeAmounts
 from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property

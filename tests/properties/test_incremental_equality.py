@@ -32,9 +32,9 @@ from tests.properties.long_lived import LIKE_UPSTREAM, PROFILES, SWEEPING, World
 from tests.properties.strategies import documents
 from tests.properties.strategies.documents import ZONE, Document
 
-from podwright.objects import ObjectMeta, Pod, decode_pod
-from podwright.objects.quantity import quantity_milli_value
-from podwright.preemption import Preemption
+from podwright.apimachinery.objects import ObjectMeta, Pod, decode_pod
+from podwright.apimachinery.objects.quantity import quantity_milli_value
+from podwright.scheduler.preemption import Preemption
 
 pytestmark = pytest.mark.property
 

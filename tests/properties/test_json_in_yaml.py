@@ -9,8 +9,8 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.api.endpoints.json_in_yaml import json_object_in_yaml
-from podwright.objects import read_yaml
+from podwright.apimachinery.objects import read_yaml
+from podwright.cluster.api.endpoints.decoding.json_in_yaml import json_object_in_yaml
 
 LETTERS = st.characters(min_codepoint=0x20, max_codepoint=0x7E, exclude_characters='\\"')
 TEXTS = st.text(LETTERS, max_size=6) | st.sampled_from(

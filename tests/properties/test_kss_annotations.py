@@ -13,14 +13,14 @@ from tests.properties.effort import effort
 from tests.properties.machine_variants import START_NS, Gate, Slow, Variant
 from tests.properties.test_machine import KINDS, OPERATIONS, PODS, Surroundings, step
 
-from podwright.config import parse_gates, read_configuration
-from podwright.kss.annotations import KssAttempt, annotations_after, kss_history
-from podwright.kss.results import HISTORY, PREFIX
-from podwright.objects import format_duration, timestamp_text_nano, write_go_json
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.explain import Cycles
-from podwright.recording.record import record
-from podwright.recording.verification import verify
+from podwright.apimachinery.objects import format_duration, timestamp_text_nano, write_go_json
+from podwright.scheduler.config import parse_gates, read_configuration
+from podwright.simulation.kss.annotations import KssAttempt, annotations_after, kss_history
+from podwright.simulation.kss.results import HISTORY, PREFIX
+from podwright.simulation.recording.explanations.explain import Cycles
+from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.record import record
+from podwright.simulation.recording.log.verification import verify
 
 pytestmark = pytest.mark.property
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.objects import (
+from podwright.apimachinery.objects import (
     LabelSelector,
     LabelSelectorRequirement,
     SelectorError,

@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.simulation import EventHeap
-from podwright.stages import Lifecycle, read_stages
-from podwright.stages.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver, a_node, a_pod, at
+from podwright.cluster.kubelets import Lifecycle, read_stages
+from podwright.cluster.kubelets.tests.lifecycle_driver import (
+    NOW,
+    SECOND,
+    LifecycleDriver,
+    a_node,
+    a_pod,
+    at,
+)
+from podwright.simulation.world import EventHeap
 
 pytestmark = pytest.mark.property
 

@@ -14,10 +14,20 @@ from tests.properties.effort import effort
 from tests.properties.exercised import Exercised
 from tests.properties.machine_variants import LICENCE, START_NS, VARIANTS, Variant
 
-from podwright.config import ExtenderCall, ExtenderReply
-from podwright.framework.binding import CallError
-from podwright.framework.decision import Decision
-from podwright.machine import (
+from podwright.apimachinery.objects import (
+    Node,
+    Object,
+    Pod,
+    with_condition,
+    with_fields,
+    with_node_name,
+)
+from podwright.apimachinery.objects import with_nominated_node_name as with_nomination
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.config import ExtenderCall, ExtenderReply
+from podwright.scheduler.framework.binding import CallError
+from podwright.scheduler.framework.decision import Decision
+from podwright.scheduler.machine import (
     Action,
     Bind,
     CallDone,
@@ -37,13 +47,10 @@ from podwright.machine import (
     PodRejected,
     TimerFired,
 )
-from podwright.machine.pod_steps import PodSteps
-from podwright.machine.profiles import RunningProfile
-from podwright.objects import Node, Object, Pod, with_condition, with_fields, with_node_name
-from podwright.objects import with_nominated_node_name as with_nomination
-from podwright.preemption import Preemption
-from podwright.queueing import SECOND_NS, QueuedPod, QueueName
-from podwright.schema import decode
+from podwright.scheduler.machine.cycles.pod_steps import PodSteps
+from podwright.scheduler.machine.profiles import RunningProfile
+from podwright.scheduler.preemption import Preemption
+from podwright.scheduler.queueing import SECOND_NS, QueuedPod, QueueName
 from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property

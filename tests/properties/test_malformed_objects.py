@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.api.endpoints import (
+from podwright.apimachinery.schema import TypeRef, built_in
+from podwright.cluster.api.endpoints import (
     BARE_TOKENS,
     ApiServer,
     HttpReply,
@@ -18,7 +19,6 @@ from podwright.api.endpoints import (
     bare_options,
     bare_store,
 )
-from podwright.schema import TypeRef, built_in
 
 pytestmark = pytest.mark.property
 

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 from tests.properties.test_malformed_objects import ADMIN, KINDS, START_NS
 
-from podwright.api.endpoints import ApiServer, HttpReply, HttpRequest, bare_options, bare_store
-from podwright.schema import Field, Kind, built_in
+from podwright.apimachinery.schema import Field, Kind, built_in
+from podwright.cluster.api.endpoints import (
+    ApiServer,
+    HttpReply,
+    HttpRequest,
+    bare_options,
+    bare_store,
+)
 
 pytestmark = pytest.mark.property
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.properties.effort import effort
 
-from podwright.patching import (
+from podwright.apimachinery.patching import (
     ApplyConflictError,
     PatchError,
     applied,
@@ -23,7 +23,7 @@ from podwright.patching import (
     strategic_merged,
     with_managed_fields,
 )
-from podwright.schema import built_in
+from podwright.apimachinery.schema import built_in
 
 pytestmark = pytest.mark.property
 

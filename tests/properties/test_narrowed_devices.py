@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from podwright.columns import Cluster
-from podwright.framework import PluginRunner
-from podwright.objects import Object, Pod, ResourceClaim, decode_pod, with_fields
-from podwright.parity.cluster_handle import ClusterHandle
-from podwright.parity.setup import profiles_of
-from podwright.schema import decode
+from podwright.apimachinery.objects import Object, Pod, ResourceClaim, decode_pod, with_fields
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework import PluginRunner
 from podwright.testing import make_node
+from podwright.testing.parity.cluster_handle import ClusterHandle
+from podwright.testing.parity.setup import profiles_of
 
 _DRIVER = "gpu.example.com"
 _NODES = ("a", "b", "c", "d", "e", "f")

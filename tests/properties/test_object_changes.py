@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 from tests.properties.test_malformed_objects import ODD, structs
 
-from podwright.apiserver.object_changes import ChangedObjects, ObjectPatch, changed_objects
-from podwright.assembly import Scheduler
-from podwright.objects import TYPE_OF, FieldError, InputError, Object
-from podwright.schema import built_in
+from podwright.apimachinery.objects import TYPE_OF, FieldError, InputError, Object
+from podwright.apimachinery.schema import built_in
+from podwright.online.apiserver.records.object_changes import (
+    ChangedObjects,
+    ObjectPatch,
+    changed_objects,
+)
+from podwright.scheduler.assembly import Scheduler
 from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property

@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.assembly.build import build_profiles
-from podwright.assembly.registry import Registry
-from podwright.columns import Cluster
-from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
-from podwright.framework.nominated import NominatedCheck
-from podwright.framework.profile import Profile
-from podwright.framework.run import PluginRunner
-from podwright.objects import Pod, decode_pod
-from podwright.preemption import choose
-from podwright.preemption.dry_run import Limits, dry_run
-from podwright.preemption.sums import SummedNodes
-from podwright.schema import decode
+from podwright.apimachinery.objects import Pod, decode_pod
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.assembly.build import build_profiles
+from podwright.scheduler.assembly.registry import Registry
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
+from podwright.scheduler.framework.nominated import NominatedCheck
+from podwright.scheduler.framework.profile import Profile
+from podwright.scheduler.framework.run import PluginRunner
+from podwright.scheduler.preemption import choose
+from podwright.scheduler.preemption.dry_run import Limits, dry_run
+from podwright.scheduler.preemption.sums import SummedNodes
 
 pytestmark = pytest.mark.property
 

@@ -14,8 +14,8 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.api.admission import default_plugins
-from podwright.api.endpoints import (
+from podwright.cluster.api.admission import default_plugins
+from podwright.cluster.api.endpoints import (
     BARE_TOKENS,
     ApiServer,
     HttpReply,

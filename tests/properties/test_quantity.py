@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.objects import format_quantity, parse_quantity
+from podwright.apimachinery.objects import format_quantity, parse_quantity
 
 pytestmark = pytest.mark.property
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.properties.effort import effort
 
-from podwright.framework.events import (
+from podwright.apimachinery.objects import ObjectMeta, Pod, PodSchedulingGate, PodSpec, PodStatus
+from podwright.scheduler.framework.events import (
     NODE,
     POD,
     WILDCARD,
@@ -19,8 +20,7 @@ from podwright.framework.events import (
     EventHint,
     Hint,
 )
-from podwright.objects import ObjectMeta, Pod, PodSchedulingGate, PodSpec, PodStatus
-from podwright.queueing import (
+from podwright.scheduler.queueing import (
     SECOND_NS,
     HintTable,
     QueuedPod,
@@ -28,7 +28,7 @@ from podwright.queueing import (
     QueueSettings,
     SchedulingQueue,
 )
-from podwright.queueing.heap import LazyHeap
+from podwright.scheduler.queueing.heap import LazyHeap
 
 pytestmark = pytest.mark.property
 

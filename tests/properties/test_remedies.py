@@ -12,16 +12,16 @@ from tests.properties.effort import effort
 from tests.properties.exercised import Exercised
 from tests.properties.strategies.documents import GPU, NODES, nodes, others, pod_templates
 
-from podwright.advice import Remedy
-from podwright.assembly import Scheduler
-from podwright.controllers import expand
-from podwright.machine import SchedulerOptions
-from podwright.objects import Object, Pod, encode
-from podwright.patching import merge_patched
-from podwright.preemption import Preemption
-from podwright.recording import RemedyChange, remedy_changes
-from podwright.schema import decode
-from podwright.store import kind_of
+from podwright.apimachinery.objects import Object, Pod, encode
+from podwright.apimachinery.patching import merge_patched
+from podwright.apimachinery.schema import decode
+from podwright.cluster.controllers import expand
+from podwright.cluster.store import kind_of
+from podwright.scheduler.advice import Remedy
+from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.scheduler.preemption import Preemption
+from podwright.simulation.recording import RemedyChange, remedy_changes
 
 pytestmark = pytest.mark.property
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracle import pod_resources
 
-from podwright.objects import decode_pod
-from podwright.objects.requests import (
+from podwright.apimachinery.objects import decode_pod
+from podwright.apimachinery.objects.pods.requests import (
     assigned_requests,
     has_actual_resources,
     non_zero_requests,

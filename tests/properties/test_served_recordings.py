@@ -17,16 +17,22 @@ from tests.properties.effort import effort
 from tests.properties.exercised import Exercised
 
 import podwright as pw
-from podwright.api.endpoints import HttpReply, HttpRequest, ServerOptions, User, static_tokens
-from podwright.apiserver import Cluster, ClusterOptions, generated_nodes, new_cluster
-from podwright.config import ExtenderCall, ExtenderReply, parse_gates, read_configuration
-from podwright.kss import LiveResults, kss_annotations
-from podwright.machine import Action, SchedulerOptions
-from podwright.objects import Document
-from podwright.recording import UnknownCycle
-from podwright.recording.log_format import decode_actions
-from podwright.recording.verification import verify
-from podwright.schema import decode
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api.endpoints import (
+    HttpReply,
+    HttpRequest,
+    ServerOptions,
+    User,
+    static_tokens,
+)
+from podwright.online.apiserver import Cluster, ClusterOptions, generated_nodes, new_cluster
+from podwright.scheduler.config import ExtenderCall, ExtenderReply, parse_gates, read_configuration
+from podwright.scheduler.machine import Action, SchedulerOptions
+from podwright.simulation.kss import LiveResults, kss_annotations
+from podwright.simulation.recording import UnknownCycle
+from podwright.simulation.recording.log.log_format import decode_actions
+from podwright.simulation.recording.log.verification import verify
 
 pytestmark = pytest.mark.property
 

@@ -10,8 +10,8 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.stages.kubelet.shell import Dialect, NotSimulatedError
-from podwright.stages.kubelet.tests.shell_runs import facts, result
+from podwright.cluster.kubelets.kubelet.shell import Dialect, NotSimulatedError
+from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts, result
 
 _KNOWN: Final[tuple[Dialect, ...]] = ("dash", "busybox", "bash")
 SHELL: Final = next(name for name in _KNOWN if shutil.which(name))

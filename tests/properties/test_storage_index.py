@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.columns import Cluster
-from podwright.columns.csi_migration import CSIVolume
-from podwright.columns.pod_volumes import DiskUse
-from podwright.columns.tests.storage_objects import (
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns.tests.storage_objects import (
     attachment,
     claim,
     csi_node,
@@ -17,8 +16,9 @@ from podwright.columns.tests.storage_objects import (
     using,
     volume,
 )
-from podwright.columns.volume_decisions import PodClaims, decide
-from podwright.schema import decode
+from podwright.scheduler.columns.volumes.csi_migration import CSIVolume
+from podwright.scheduler.columns.volumes.pod_volumes import DiskUse
+from podwright.scheduler.columns.volumes.volume_decisions import PodClaims, decide
 
 NODES, CLAIMS, VOLUMES, PODS = ["n0", "n1"], ["c0", "c1"], ["v0", "v1"], ["p0", "p1", "p2"]
 DRIVERS = ["csi.x", "ebs.csi.aws.com"]

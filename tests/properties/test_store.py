@@ -20,17 +20,17 @@ from hypothesis.stateful import (
 )
 from tests.properties.effort import effort
 
-from podwright.api.tests.writable import WritableStore, open_writable
-from podwright.objects import parse_field_selector, parse_label_selector
-from podwright.schema import decode
-from podwright.store import (
+from podwright.apimachinery.objects import parse_field_selector, parse_label_selector
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api.tests.writable import WritableStore, open_writable
+from podwright.cluster.store import (
     Cursor,
     Expired,
     ObjectError,
     Page,
     Stored,
 )
-from podwright.store.sorted_keys import SortedKeys
+from podwright.cluster.store.sorted_keys import SortedKeys
 
 pytestmark = pytest.mark.property
 

@@ -7,13 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.columns import Cluster
-from podwright.columns.class_volumes import is_bound_to, required_affinity, storage_nano
-from podwright.columns.storage import class_of
-from podwright.columns.tests.storage_objects import claim, expression, storage_class, volume
-from podwright.columns.volume_decisions import BIND_CONFLICT, PodClaims, decide
-from podwright.objects import label_selector, node_selector
-from podwright.schema import decode
+from podwright.apimachinery.objects import label_selector, node_selector
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns.tests.storage_objects import (
+    claim,
+    expression,
+    storage_class,
+    volume,
+)
+from podwright.scheduler.columns.volumes.class_volumes import (
+    is_bound_to,
+    required_affinity,
+    storage_nano,
+)
+from podwright.scheduler.columns.volumes.storage import class_of
+from podwright.scheduler.columns.volumes.volume_decisions import BIND_CONFLICT, PodClaims, decide
 
 HOST, ZONE = "kubernetes.io/hostname", "zone"
 HOSTS, ZONES = ["n0", "n1", "n2", "n3"], ["a", "b"]

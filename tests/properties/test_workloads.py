@@ -6,18 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.controllers.daemon_pods import target_node
-from podwright.controllers.interface import ControllerAction, CreateObject
-from podwright.controllers.pod_state import is_active
-from podwright.controllers.registry import WORKLOAD_CONTROLLERS
-from podwright.controllers.stateful_pods import ordinal_of
-from podwright.controllers.tests.controller_cluster import Cluster
-from podwright.controllers.workload_fields import spec_of
-from podwright.objects import (
+from podwright.apimachinery.objects import (
     Node,
     Pod,
     is_ready,
 )
+from podwright.cluster.controllers.apps.daemon_pods import target_node
+from podwright.cluster.controllers.apps.stateful_pods import ordinal_of
+from podwright.cluster.controllers.interface import ControllerAction, CreateObject
+from podwright.cluster.controllers.pod_state import is_active
+from podwright.cluster.controllers.registry import WORKLOAD_CONTROLLERS
+from podwright.cluster.controllers.tests.controller_cluster import Cluster
+from podwright.cluster.controllers.workload_fields import spec_of
 
 TEMPLATE = """
   selector: {matchLabels: {app: web}}

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.api.binding import bound
-from podwright.api.create_update import created, updated
-from podwright.api.kind_strategies import strategy_of
-from podwright.objects import (
+from podwright.apimachinery.objects import (
     Condition,
     Pod,
     with_condition,
     with_node_name,
     with_nominated_node_name,
 )
-from podwright.objects.timestamps import timestamp_text
-from podwright.schema import decode
-from podwright.store.versions import at_version, with_metadata
+from podwright.apimachinery.objects.texts.timestamps import timestamp_text
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api.create_update import created, updated
+from podwright.cluster.api.kind_strategies import strategy_of
+from podwright.cluster.api.pods.binding import bound
+from podwright.cluster.store.versions import at_version, with_metadata
 
 pytestmark = pytest.mark.property
 

@@ -9,7 +9,7 @@ from tests.real_parts.chaos.changed_kinds import CHANGED_KINDS
 from tests.real_parts.chaos.changes import Changes
 from tests.real_parts.chaos.client import Client, Reply
 
-from podwright.sync import source_kinds
+from podwright.online.sync import source_kinds
 
 
 class Recorded(Client):

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from podwright.api.endpoints import HttpRequest
+from podwright.cluster.api.endpoints import HttpRequest
 
 _ANSWER_SECONDS_MAX = 60
 

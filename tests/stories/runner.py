@@ -60,8 +60,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from podwright.framework.events import ActionType, EventHint
-from podwright.machine import (
+from podwright.apimachinery.objects import encode, format_duration, parse_duration
+from podwright.scheduler.framework.events import ActionType, EventHint
+from podwright.scheduler.machine import (
     Action,
     Bind,
     DeletePod,
@@ -74,11 +75,10 @@ from podwright.machine import (
     UpdateClaim,
     UpdateVolume,
 )
-from podwright.objects import encode, format_duration, parse_duration
-from podwright.parity.trace import TraceReplay
-from podwright.preemption import Preemption
-from podwright.queueing import QueuedPod, QueueName
+from podwright.scheduler.preemption import Preemption
+from podwright.scheduler.queueing import QueuedPod, QueueName
 from podwright.testing import make_node, make_pod
+from podwright.testing.parity.trace import TraceReplay
 
 RULE = "----"
 GROUPINGS = ("gangs", "coscheduling")

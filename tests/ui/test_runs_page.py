@@ -6,7 +6,7 @@ from tests.ui.served import SECONDS_MAX, up
 from tests.waiting import until
 
 import podwright as pw
-from podwright.objects import decode
+from podwright.apimachinery.objects import decode
 
 pytestmark = pytest.mark.ui
 

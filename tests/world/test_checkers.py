@@ -10,8 +10,8 @@ from tests.world.checkers.convergence import Convergence
 from tests.world.checkers.pod_lifecycle import PodLifecycle
 from tests.world.workloads import a_budget, a_deployment, a_job
 
-from podwright.objects import KubernetesObject, with_fields
-from podwright.simulation.world import World
+from podwright.apimachinery.objects import KubernetesObject, with_fields
+from podwright.simulation.world.world import World
 from podwright.testing import make_node, make_pod
 
 

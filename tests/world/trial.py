@@ -21,12 +21,12 @@ from tests.world.faults.nodes import NODE_FAULTS, a_node, with_taints
 from tests.world.faults.pods import POD, POD_FAULTS
 from tests.world.workloads import WORKLOAD_CHANGES, fill
 
-from podwright.objects import encode
-from podwright.recording.resumption import resume
-from podwright.schema import decode
-from podwright.simulation.operations import Apply, Cordon, Delete, RestoreNode, Scale
-from podwright.simulation.world import World
-from podwright.simulation.world_state import (
+from podwright.apimachinery.objects import encode
+from podwright.apimachinery.schema import decode
+from podwright.simulation.recording.folders.resumption import resume
+from podwright.simulation.world.inputs.operations import Apply, Cordon, Delete, RestoreNode, Scale
+from podwright.simulation.world.world import World
+from podwright.simulation.world.world_state import (
     WorldState,
     can_save,
     restored_world,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from podwright.objects import KubernetesObject
-from podwright.schema import decode
-from podwright.simulation.operations import Apply, Scale
-from podwright.simulation.world import World
-from podwright.stages.pod_annotations import EXIT_CODE, RUN_DELAY
+from podwright.apimachinery.objects import KubernetesObject
+from podwright.apimachinery.schema import decode
+from podwright.cluster.kubelets.pod_annotations import EXIT_CODE, RUN_DELAY
+from podwright.simulation.world.inputs.operations import Apply, Scale
+from podwright.simulation.world.world import World
 
 DEPLOYMENTS = (("default", "web"), ("shop", "api"))
 SETS = (("apps", "Deployment"), ("apps", "StatefulSet"))

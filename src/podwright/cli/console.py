@@ -20,9 +20,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.process_exit import SYSTEM_FAILED, is_system_failure
 from podwright.cli.usage import selected_fields
-from podwright.objects import FieldError, InputError
 
 T = TypeVar("T")
 
@@ -279,7 +279,7 @@ def waiting(what: str) -> Iterator[None]:
 
 def announce_compilation() -> None:
     """Announce on stderr before the first kernel is compiled."""
-    from podwright.kernels._jit import notify_before_compiling
+    from podwright.scheduler.kernels._jit import notify_before_compiling
 
     announced: list[Any] = []
 

@@ -6,8 +6,8 @@ Ages and durations are printed as kubectl prints ages, with two or three signifi
 
 from __future__ import annotations
 
-from podwright.config import format_duration
-from podwright.schema import human_duration
+from podwright.apimachinery.schema import human_duration
+from podwright.scheduler.config import format_duration
 
 _SHORTEST_HUMAN_NS = 10_000_000_000
 

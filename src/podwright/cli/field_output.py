@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from podwright.objects import FieldError, InputError
-from podwright.schema.structural import JsonPath, JsonPathError, compiled_path
+from podwright.apimachinery.objects import FieldError, InputError
+from podwright.apimachinery.schema.structural import JsonPath, JsonPathError, compiled_path
 
 JSONPATH = "jsonpath="
 CUSTOM_COLUMNS = "custom-columns="

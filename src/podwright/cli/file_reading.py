@@ -14,7 +14,7 @@ from rich.status import Status
 
 from podwright._garbage import frozen_creations
 from podwright.cli.console import stderr
-from podwright.files import DocumentCache, Watch
+from podwright.simulation.files import DocumentCache, Watch
 
 CACHE_VARIABLE = "PODWRIGHT_CACHE"
 """`off`, or the folder of the cache; without it, entries stand beside the files."""

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Self
 
-from podwright.objects import FieldError, InputError, decoding_message, utf8
+from podwright.apimachinery.objects import FieldError, InputError, decoding_message, utf8
 
 
 class ErrorCollector:

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from podwright.assembly import Registry, Scheduler, UnknownPod, idle_choices, plugins_from
-from podwright.assembly.missing_resources import missing_resources
-from podwright.cli.cluster_inputs import ImportedSource, read_named
+from podwright.apimachinery.objects import FieldError, InputError, Node, Pod, PodwrightError
+from podwright.apimachinery.schema import built_in
+from podwright.cli.clusters.cluster_inputs import ImportedSource, read_named
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.file_reading import document_cache, reading_files
 from podwright.cli.input_errors import ErrorCollector, read_text
 from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import OffsetName, Setup, ValidationName
 from podwright.cli.rule_options import with_rules
-from podwright.config import (
+from podwright.cluster.store import GroupKind, kind_of
+from podwright.scheduler.assembly import Registry, Scheduler, UnknownPod, idle_choices, plugins_from
+from podwright.scheduler.assembly.missing_resources import missing_resources
+from podwright.scheduler.config import (
     DEFAULT_GATES,
     EFFECTS,
     Effect,
@@ -31,7 +34,9 @@ from podwright.config import (
     parse_gates,
     read_configuration,
 )
-from podwright.files import (
+from podwright.scheduler.framework import CallExtender, Plugin, TieRule
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.files import (
     LoadedObjects,
     PartialObjects,
     count_openb_gpus,
@@ -39,11 +44,6 @@ from podwright.files import (
     load_bytes,
     missing_classes,
 )
-from podwright.framework import CallExtender, Plugin, TieRule
-from podwright.machine import SchedulerOptions
-from podwright.objects import FieldError, InputError, Node, Pod, PodwrightError
-from podwright.schema import built_in
-from podwright.store import GroupKind, kind_of
 
 
 def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:
@@ -59,7 +59,7 @@ def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:
 
 
 if TYPE_CHECKING:
-    from podwright.classic import ParallelizeUntil
+    from podwright.scheduler.classic import ParallelizeUntil
 
 
 class Inputs(NamedTuple):
@@ -334,7 +334,7 @@ def extender_caller(
     if configuration is None:
         return None
     if configuration.rules is not None:
-        from podwright.assembly import policy_extenders
+        from podwright.scheduler.assembly import policy_extenders
 
         called = policy_extenders(configuration.rules)
         configuration = msgspec.structs.replace(
@@ -342,7 +342,7 @@ def extender_caller(
         )
     if not configuration.extenders:
         return None
-    from podwright.client import ExtenderClient
+    from podwright.online.client import ExtenderClient
 
     return ExtenderClient(configuration, source=source).call
 

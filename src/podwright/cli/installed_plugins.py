@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from podwright.assembly import Registry, installed_plugin
+from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.input_errors import ErrorCollector
-from podwright.config import (
+from podwright.scheduler.assembly import Registry, installed_plugin
+from podwright.scheduler.config import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     Plugins,
 )
-from podwright.config import Plugin as PluginEntry
-from podwright.framework import Plugin
-from podwright.objects import FieldError, InputError
+from podwright.scheduler.config import Plugin as PluginEntry
+from podwright.scheduler.framework import Plugin
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

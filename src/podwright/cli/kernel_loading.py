@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from podwright.cli.console import announce_compilation
-from podwright.cli.warm_up_run import warm_up
-from podwright.kernels._cache import KernelCache
+from podwright.cli.decisions.warm_up_run import warm_up
+from podwright.scheduler.kernels._cache import KernelCache
 
 COMPILED: Final = "all-compiled"
 """A file in a set of compiled kernels in which none is missing."""

@@ -28,7 +28,7 @@ def command_app() -> typer.Typer:
 
 def size_in_bytes(text: str) -> int:
     """Read a size in bytes, such as 100Mi."""
-    from podwright.objects import quantity_value
+    from podwright.apimachinery.objects import quantity_value
 
     try:
         size = quantity_value(text)

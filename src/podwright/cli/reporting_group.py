@@ -87,6 +87,6 @@ def _ended_by_a_plugin(error: BaseException) -> Exception:
 
 def _refusals() -> type[Exception]:
     # Evaluated only when an exception was raised, so `--help` does not import it.
-    from podwright.objects import PodwrightError
+    from podwright.apimachinery.objects import PodwrightError
 
     return PodwrightError

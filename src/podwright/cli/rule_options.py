@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.input_errors import read_text
 from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName
-from podwright.config import KubeSchedulerConfiguration, Rules, parse_document
-from podwright.objects import FieldError, InputError
+from podwright.scheduler.config import KubeSchedulerConfiguration, Rules, parse_document
 
 
 def with_rules(
@@ -50,7 +50,7 @@ def _with_options(rules: Rules, setup: Setup) -> Rules:
 
 def _policy(path: Path, weight: int) -> dict[str, Any]:
     """Read a policy; errors name its file."""
-    from podwright.classic import read_policy
+    from podwright.scheduler.classic import read_policy
 
     source = str(path)
     try:

@@ -167,7 +167,7 @@ def _suggestion(message: str) -> str:
     match = _CHOICES.fullmatch(message)
     if match is None:
         return ""
-    from podwright.objects import nearest
+    from podwright.apimachinery.objects import nearest
 
     near = nearest(match[1], re.findall("'([^']*)'", match[2]))
     return f" Did you mean '{near}'?" if near else ""

@@ -7,20 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from podwright.assembly import UnknownPod
-from podwright.cli.cluster_options import address_of_source
-from podwright.cli.console import print_message
-from podwright.cli.inputs import POD_NAMES, find_key
-from podwright.controllers import (
-    EXPANDED_KINDS,
-    ExpandedWorkload,
-    Expansion,
-    HpaBound,
-    expand,
-    is_active,
-)
-from podwright.files import LoadedObjects
-from podwright.objects import (
+from podwright.apimachinery.objects import (
     FieldError,
     InputError,
     KubernetesObject,
@@ -28,7 +15,20 @@ from podwright.objects import (
     Pod,
     workload_of,
 )
-from podwright.schema import built_in
+from podwright.apimachinery.schema import built_in
+from podwright.cli.clusters.cluster_options import address_of_source
+from podwright.cli.console import print_message
+from podwright.cli.inputs import POD_NAMES, find_key
+from podwright.cluster.controllers import (
+    EXPANDED_KINDS,
+    ExpandedWorkload,
+    Expansion,
+    HpaBound,
+    expand,
+    is_active,
+)
+from podwright.scheduler.assembly import UnknownPod
+from podwright.simulation.files import LoadedObjects
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
 
@@ -134,7 +134,7 @@ def namespace_in(pod: str, cluster: str) -> str:
     if head and not kind_named(head) and head not in POD_NAMES:
         return ""
     address = address_of_source(cluster)
-    from podwright.client.cluster import namespace_of
+    from podwright.online.client.cluster import namespace_of
 
     return namespace_of(address)
 

@@ -16,10 +16,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from podwright.assembly import SchedulerHandle
-from podwright.columns import Cluster, Reads
-from podwright.config import Gates
-from podwright.framework import (
+from podwright.apimachinery.objects import InputError, Node, Object, Pod, PodwrightError
+from podwright.scheduler.assembly import SchedulerHandle
+from podwright.scheduler.columns import Cluster, Reads
+from podwright.scheduler.config import Gates
+from podwright.scheduler.framework import (
     MAX_NODE_SCORE,
     Cycle,
     NodeView,
@@ -38,8 +39,7 @@ from podwright.framework import (
     raised,
     score_on_columns,
 )
-from podwright.machine import hint_table
-from podwright.objects import InputError, Node, Object, Pod, PodwrightError
+from podwright.scheduler.machine import hint_table
 from podwright.testing.generate import (
     Change,
     changes,

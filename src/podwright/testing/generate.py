@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from podwright.columns import Cluster
-from podwright.framework import ASSIGNED_POD, NODE, ActionType, ClusterEvent
-from podwright.objects import Namespace, Node, ObjectMeta, Pod
+from podwright.apimachinery.objects import Namespace, Node, ObjectMeta, Pod
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework import ASSIGNED_POD, NODE, ActionType, ClusterEvent
 from podwright.testing.objects import make_node, make_pod
 
 ZONES = ("a", "b", "c")

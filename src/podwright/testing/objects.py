@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from podwright.config import format_duration
-from podwright.objects import (
+from podwright.apimachinery.objects import (
     DEFAULT_SCHEDULER_NAME,
     ArgumentError,
     Duration,
@@ -16,7 +15,8 @@ from podwright.objects import (
     quantity_value,
     read_duration,
 )
-from podwright.stages import RUN_DELAY
+from podwright.cluster.kubelets import RUN_DELAY
+from podwright.scheduler.config import format_duration
 
 GPU = "nvidia.com/gpu"
 HOSTNAME = "kubernetes.io/hostname"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from podwright._html import facts, paragraphs, section, table
-from podwright.objects import PodwrightError
+from podwright.apimachinery.objects import PodwrightError
 
 CHECKS = {
     "names": "the class has extension points, and no misspelt ones",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from podwright.assembly import plugins_from
-from podwright.recording import DecisionLog, decode_case, find_cycle
+from podwright.scheduler.assembly import plugins_from
+from podwright.simulation.recording import DecisionLog, decode_case, find_cycle
 
 
 def check_saved_case(
@@ -18,7 +18,7 @@ def check_saved_case(
     Parameters
     ----------
     case : str
-        The log of the cycle, as `podwright.recording.encode_case` returns it.
+        The log of the cycle, as `podwright.simulation.recording.encode_case` returns it.
     pod : str
         `namespace/name`.
     expected : str

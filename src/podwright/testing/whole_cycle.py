@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
-from podwright.assembly import Registry
-from podwright.framework import (
+from podwright.apimachinery.objects import Object, Pod, with_fields, with_node_name
+from podwright.scheduler.assembly import Registry
+from podwright.scheduler.framework import (
     CallError,
     Code,
     Cycle,
@@ -24,7 +25,7 @@ from podwright.framework import (
     Status,
     raised_at,
 )
-from podwright.machine import (
+from podwright.scheduler.machine import (
     Action,
     Bind,
     CallDone,
@@ -46,7 +47,6 @@ from podwright.machine import (
     WriteResourceClaim,
     with_point,
 )
-from podwright.objects import Object, Pod, with_fields, with_node_name
 
 _SCHEDULER: Final = "default-scheduler"
 _START_NS: Final = 1_700_000_000 * 1_000_000_000

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import podwright as pw
-from podwright.objects import KubernetesObject
-from podwright.schema import decode
+from podwright.apimachinery.objects import KubernetesObject
+from podwright.apimachinery.schema import decode
 from podwright.testing import make_node, make_pod
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from podwright.framework import Cycle, NodeView, Normalization, Plugin, Reads, Status
-from podwright.objects import Pod
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.framework import Cycle, NodeView, Normalization, Plugin, Reads, Status
 
 
 class FewPods(Plugin):

@@ -11,7 +11,7 @@ from typing import Any, Final
 from tests.real_parts.chaos.changed_kinds import CHANGED_KINDS, ChangedKind, Document
 from tests.real_parts.chaos.client import Client, Reply
 
-from podwright.sync import source_kinds
+from podwright.online.sync import source_kinds
 
 NAMESPACES: Final = ("default", "chaos")
 _NAMES_PER_KIND: Final = 12

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 import yaml
 
-from podwright.sync import SourceKind
+from podwright.online.sync import SourceKind
 
 _REPLY_SECONDS: Final = 30
 _CONTENT_TYPES: Final = {"PATCH": "application/merge-patch+json"}

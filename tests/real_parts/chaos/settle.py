@@ -8,7 +8,7 @@ from typing import Any, Final
 from tests.real_parts.chaos.client import Client
 from tests.waiting import until, until_steady
 
-from podwright.sync import SourceKind
+from podwright.online.sync import SourceKind
 
 Objects = Mapping[tuple[str, str], dict[str, Any]]
 """Objects by resource and `namespace/name`."""

@@ -19,8 +19,8 @@ from tests.real_parts.chaos.scheduler import beside
 from tests.real_parts.chaos.settle import Objects, objects_of, quiet_objects
 from tests.waiting import until
 
-from podwright.objects import SOURCE_UID
-from podwright.sync import source_kinds
+from podwright.apimachinery.objects import SOURCE_UID
+from podwright.online.sync import source_kinds
 
 FAULTS: Final = 4
 _SETTLE_SECONDS: Final = 90

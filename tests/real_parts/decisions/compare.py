@@ -46,9 +46,9 @@ from tests.real_parts.decisions.process import (
     without_nulls,
 )
 
-from podwright.parity.comparison import Check, Comparison
-from podwright.parity.decision import check_decision
-from podwright.parity.report import CHECKS
+from podwright.testing.parity.comparison import Check, Comparison
+from podwright.testing.parity.decision import check_decision
+from podwright.testing.parity.report import CHECKS
 
 Document = dict[str, Any]
 Comparing = Callable[[UpstreamDecisions, range], Iterator[tuple[Document, Any]]]

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from podwright.framework import UNSCHEDULABLE_POD
-from podwright.queueing import derive_events
-from podwright.schema import decode
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.framework import UNSCHEDULABLE_POD
+from podwright.scheduler.queueing import derive_events
 
 Document = dict[str, Any]
 

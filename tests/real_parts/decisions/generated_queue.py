@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tests.real_parts.decisions.generated_hints import HintObjects
 
-from podwright.parity.queue import QueueReplay
+from podwright.testing.parity.queue import QueueReplay
 
 Document = dict[str, Any]
 

@@ -1,7 +1,7 @@
-// Writes src/podwright/schema/internal_types.json: the fields of the internal structs that
+// Writes src/podwright/apimachinery/schema/internal_types.json: the fields of the internal structs that
 // kube-apiserver prints in messages, with their names in JSON where these are not the names in Go.
 //
-// In tests/real_parts: go run -mod=mod ./internal_types > ../../src/podwright/schema/internal_types.json
+// In tests/real_parts: go run -mod=mod ./internal_types > ../../src/podwright/apimachinery/schema/internal_types.json
 package main
 
 import (

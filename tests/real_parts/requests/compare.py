@@ -34,8 +34,8 @@ from tests.real_parts.requests.topics import topic_steps, topics
 from tests.real_parts.wire import Answer, Connection
 from tests.waiting import until
 
-from podwright.api.endpoints import HttpRequest
-from podwright.api.endpoints.bare import RECORDED_POLICY
+from podwright.cluster.api.endpoints import HttpRequest
+from podwright.cluster.api.endpoints.served.bare import RECORDED_POLICY
 
 _CHECKED_HEADERS = ("content-type", "warning", "retry-after")
 HEADERS = {

@@ -15,7 +15,7 @@ from tests.conformance.recordings import read_recording
 from tests.conformance.replay import RECORDINGS
 from tests.conformance.variations import Pool
 
-from podwright.schema import built_in
+from podwright.apimachinery.schema import built_in
 
 Document: TypeAlias = dict[str, Any]
 Path: TypeAlias = tuple[str | int, ...]

@@ -9,7 +9,7 @@ from typing import Final
 import yaml
 from tests.real_parts.requests.mistakes import Document
 
-from podwright.schema import built_in
+from podwright.apimachinery.schema import built_in
 
 OWN_KIND: Final = "boxes.example.org/v1"
 """The version of the custom resources."""

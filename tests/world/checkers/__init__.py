@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from podwright.framework.decision import Decision
-from podwright.objects import KubernetesObject
-from podwright.simulation.observers import KubernetesEvent
-from podwright.simulation.world import World
+from podwright.apimachinery.objects import KubernetesObject
+from podwright.scheduler.framework.decision import Decision
+from podwright.simulation.world.observers import KubernetesEvent
+from podwright.simulation.world.world import World
 
 
 class Checker:

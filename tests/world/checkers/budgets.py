@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.world.checkers import Checker
 
-from podwright.objects import (
+from podwright.apimachinery.objects import (
     PodDisruptionBudget,
     is_ready,
     label_selector,
 )
-from podwright.simulation.world import World
+from podwright.simulation.world.world import World
 
 DEPLOYMENT = ("apps", "Deployment")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.world.checkers import Checker
 
-from podwright.objects import KubernetesObject, Node, Pod, quantity_value
+from podwright.apimachinery.objects import KubernetesObject, Node, Pod, quantity_value
 
 MILLI = 1000
 

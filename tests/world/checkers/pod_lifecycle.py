@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.world.checkers import Checker
 
-from podwright.objects import KubernetesObject, Pod
-from podwright.simulation.world import World
+from podwright.apimachinery.objects import KubernetesObject, Pod
+from podwright.simulation.world.world import World
 
 
 class PodLifecycle(Checker):

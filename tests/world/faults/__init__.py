@@ -6,6 +6,6 @@ from collections.abc import Callable
 from random import Random
 from typing import TypeAlias
 
-from podwright.simulation.world import World
+from podwright.simulation.world.world import World
 
 Fault: TypeAlias = Callable[[Random, World], None]

@@ -6,10 +6,17 @@ from random import Random
 
 from tests.world.faults import Fault
 
-from podwright.objects import KubernetesObject, Node, encode
-from podwright.schema import decode
-from podwright.simulation.operations import Apply, Cordon, Delete, Drain, FailNode, RestoreNode
-from podwright.simulation.world import World
+from podwright.apimachinery.objects import KubernetesObject, Node, encode
+from podwright.apimachinery.schema import decode
+from podwright.simulation.world.inputs.operations import (
+    Apply,
+    Cordon,
+    Delete,
+    Drain,
+    FailNode,
+    RestoreNode,
+)
+from podwright.simulation.world.world import World
 from podwright.testing import make_node
 
 ZONES = ("a", "b")

@@ -6,10 +6,10 @@ from random import Random
 
 from tests.world.faults import Fault
 
-from podwright.objects import encode
-from podwright.schema import decode
-from podwright.simulation.operations import Apply, Delete
-from podwright.simulation.world import World
+from podwright.apimachinery.objects import encode
+from podwright.apimachinery.schema import decode
+from podwright.simulation.world.inputs.operations import Apply, Delete
+from podwright.simulation.world.world import World
 from podwright.testing import make_pod
 
 POD = ("", "Pod")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from podwright.cli.custom_objects import invalid_custom_objects, undefined_kinds
-from podwright.files import LoadedObjects, Sourced
-from podwright.objects import decode
-from podwright.store import ObjectStore
+from podwright.apimachinery.objects import decode
+from podwright.cli.serving.custom_objects import invalid_custom_objects, undefined_kinds
+from podwright.cluster.store import ObjectStore
+from podwright.simulation.files import LoadedObjects, Sourced
 
 SCHEMA = {
     "type": "object",

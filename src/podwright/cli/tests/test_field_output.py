@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.apimachinery.objects import InputError
 from podwright.cli.field_output import custom_columns, render_jsonpath
-from podwright.objects import InputError
 
 READY = {"type": "Ready", "status": "True"}
 FIRST = {

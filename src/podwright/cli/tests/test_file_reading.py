@@ -12,8 +12,8 @@ from rich.console import Console
 
 from podwright.cli import file_reading
 from podwright.cli.file_reading import document_cache, reading_files
-from podwright.files import LoadedObjects, load_bytes
-from podwright.files.document_cache import LEAST_BYTES
+from podwright.simulation.files import LoadedObjects, load_bytes
+from podwright.simulation.files.document_cache import LEAST_BYTES
 
 
 def load_file(path: Path, **options) -> LoadedObjects:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podwright.assembly import Scheduler
 from podwright.cli.kernel_loading import COMPILED, compile_apart, release_compiler
+from podwright.scheduler.assembly import Scheduler
 from podwright.testing import make_node, make_pod
 
 

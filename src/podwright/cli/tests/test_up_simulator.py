@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.cli.cluster_options import SelectionOptions
-from podwright.cli.up_input_options import InputOptions
-from podwright.cli.up_simulator import SimulatorOptions, read_simulator_file
+from podwright.cli.clusters.cluster_options import SelectionOptions
+from podwright.cli.serving.up_input_options import InputOptions
+from podwright.cli.serving.up_simulator import SimulatorOptions, read_simulator_file
 
 TEXT = """
 apiVersion: kube-scheduler-simulator-config/v1alpha1

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import podwright as pw
-from podwright.framework import CallError, PodBinding, PostFilterResult
-from podwright.objects import PodwrightError
+from podwright.apimachinery.objects import PodwrightError
+from podwright.scheduler.framework import CallError, PodBinding, PostFilterResult
 from podwright.testing import PluginCheckFailed, check_plugin, make_node, make_pod
 
 OK = pw.Status()

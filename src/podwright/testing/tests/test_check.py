@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import podwright as pw
-from podwright.framework.events import NODE
-from podwright.objects import Service, decode_as
+from podwright.apimachinery.objects import Service, decode_as
+from podwright.scheduler.framework.events import NODE
 from podwright.testing import PluginCheckFailed, check_plugin, make_node, make_pod
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "plugins"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from podwright.objects import InvalidObject, pending_requests
+from podwright.apimachinery.objects import InvalidObject, pending_requests
 from podwright.testing import make_node, make_pod
 
 

@@ -1,5 +1,0 @@
-"""The stores that the tests run on."""
-
-from podwright.api.tests.writable import make, store
-
-__all__ = ["make", "store"]

@@ -1,0 +1,1 @@
+"""The functions of expressions: the language's own, its extensions', Kubernetes'."""

@@ -1,0 +1,412 @@
+"""IP addresses, networks and URLs as values.
+
+Upstream: k8s.io/apiserver/pkg/cel/library/ip.go, cidr.go, urls.go; Go net/netip, net/url (texts)
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import ClassVar, Final, TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.cel.declarations import library_of
+from podwright.apimachinery.cel.functions.address_errors import address_error
+from podwright.apimachinery.cel.values import ErrorValue, OpaqueValue, Value
+from podwright.apimachinery.objects import go_quoted
+
+_Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+_Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class AddressError(ValueError):
+    """The text is no address, network or URL; the message is upstream's."""
+
+
+class IPValue(OpaqueValue):
+    """An address."""
+
+    type_name: ClassVar[str] = "net.IP"
+    __slots__ = ("address",)
+
+    def __init__(self, address: _Address) -> None:
+        self.address = address
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IPValue) and self.address == other.address
+
+    def __hash__(self) -> int:
+        return hash(self.address)
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return self.address.max_prefixlen // 8
+
+
+class CIDRValue(OpaqueValue):
+    """A network: an address, whose bits past the prefix may be set, and the prefix."""
+
+    type_name: ClassVar[str] = "net.CIDR"
+    __slots__ = ("address", "prefix")
+
+    def __init__(self, address: _Address, prefix: int) -> None:
+        self.address = address
+        self.prefix = prefix
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CIDRValue) and (self.address, self.prefix) == (
+            other.address,
+            other.prefix,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.address, self.prefix))
+
+    @property
+    def size(self) -> int:
+        """The number of bytes that the prefix covers."""
+        return -(-self.prefix // 8)
+
+    @property
+    def network(self) -> _Network:
+        """The network without the bits past the prefix."""
+        return ipaddress.ip_network((self.address, self.prefix), strict=False)
+
+
+def parse_address(text: str) -> IPValue:
+    """Return the address of a text; neither a zone nor an IPv4 address in IPv6 is allowed.
+
+    Raises
+    ------
+    AddressError
+        The text is no address.
+    """
+    base, percent, zone = text.partition("%")
+    try:
+        address = ipaddress.ip_address(base)
+    except ValueError:
+        raise AddressError(_unparsed(text)) from None
+    if percent:
+        if address.version == 4 or not zone:
+            raise AddressError(_unparsed(text))
+        raise AddressError(f"IP address {go_quoted(text)} with zone value is not allowed")
+    _check_not_mapped(address, text)
+    return IPValue(address)
+
+
+def _check_not_mapped(address: _Address, text: str) -> None:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        raise AddressError(f"IPv4-mapped IPv6 address {go_quoted(text)} is not allowed")
+
+
+def _unparsed(text: str) -> str:
+    context = "parse error during conversion from string"
+    return f"IP Address {go_quoted(text)} {context}: {address_error(text)}"
+
+
+def parse_network(text: str) -> CIDRValue:
+    """Return the network of a text.
+
+    Raises
+    ------
+    AddressError
+        The text is no network.
+    """
+    context = "network address parse error during conversion from string"
+    base, slash, bits = text.rpartition("/")
+    if not slash:
+        raise AddressError(f"{context}: netip.ParsePrefix({go_quoted(text)}): no '/'")
+    prefix_error = f"{context}: netip.ParsePrefix({go_quoted(text)})"
+    try:
+        address = ipaddress.ip_address(base)
+    except ValueError:
+        raise AddressError(f"{prefix_error}: {address_error(base)}") from None
+    if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
+        raise AddressError(f"{prefix_error}: IPv6 zones cannot be present in a prefix")
+    if not (bits.isascii() and bits.isdigit()) or (len(bits) > 1 and bits[0] == "0"):
+        raise AddressError(f"{prefix_error}: bad bits after slash: {go_quoted(bits)}")
+    if int(bits) > address.max_prefixlen:
+        raise AddressError(f"{prefix_error}: prefix length out of range")
+    _check_not_mapped(address, text)
+    return CIDRValue(address, int(bits))
+
+
+def _is(parse: Callable[[str], object]) -> Callable[[Value], Value]:
+    def test(text: Value) -> Value:
+        try:
+            parse(text)
+        except AddressError:
+            return False
+        return True
+
+    return test
+
+
+def _ip(text: Value) -> Value:
+    try:
+        return parse_address(text)
+    except AddressError as error:
+        return ErrorValue(str(error))
+
+
+def _cidr(text: Value) -> Value:
+    try:
+        return parse_network(text)
+    except AddressError as error:
+        return ErrorValue(f"network address parse error during conversion from string: {error}")
+
+
+def _is_canonical(text: Value) -> Value:
+    value = _ip(text)
+    return value if isinstance(value, ErrorValue) else str(value.address) == text
+
+
+def _contains_ip(network: Value, address: Value) -> Value:
+    if isinstance(address, str):
+        address = _ip(address)
+    if not isinstance(address, IPValue):
+        return ErrorValue("no such overload")
+    return address.address in network.network
+
+
+def _contains_cidr(network: Value, other: Value) -> Value:
+    if isinstance(other, str):
+        other = _cidr(other)
+    if not isinstance(other, CIDRValue):
+        return other if isinstance(other, ErrorValue) else ErrorValue("no such overload")
+    if network.address.version != other.address.version:
+        return False
+    return network.prefix <= other.prefix and network.network.overlaps(other.network)
+
+
+def _is_link_local_multicast(value: Value) -> Value:
+    address = value.address
+    if address.version == 4:
+        return str(address).startswith("224.0.0.")
+    return address.packed[0] == 0xFF and address.packed[1] & 0x0F == 0x02
+
+
+def _is_global_unicast(value: Value) -> Value:
+    address = value.address
+    if address.version == 4 and (address.is_unspecified or str(address) == "255.255.255.255"):
+        return False
+    return not (
+        address.is_unspecified
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
+    )
+
+
+ADDRESS_LIBRARY: Final = library_of(
+    {
+        "string_to_ip": _ip, "cidr_ip": lambda value: IPValue(value.address),
+        "isIP": _is(parse_address), "ip.isCanonical": _is_canonical,
+        "family": lambda value: value.address.version,
+        "isUnspecified": lambda value: value.address.is_unspecified,
+        "isLoopback": lambda value: value.address.is_loopback,
+        "isLinkLocalMulticast": _is_link_local_multicast,
+        "isLinkLocalUnicast": lambda value: value.address.is_link_local,
+        "isGlobalUnicast": _is_global_unicast,
+        "cidr": _cidr, "isCIDR": _is(parse_network),
+        "containsIP": _contains_ip, "containsCIDR": _contains_cidr,
+        "prefixLength": lambda value: value.prefix,
+        "masked": lambda value: CIDRValue(value.network.network_address, value.prefix),
+        "ip_to_string": lambda value: str(value.address),
+        "cidr_to_string": lambda value: f"{value.address}/{value.prefix}",
+    },
+    """
+    string_to_ip: ip(string) -> net.IP
+    is_ip: isIP(string) -> bool
+    ip_is_canonical: ::ip.isCanonical(string) -> bool
+    ip_family: net.IP.family() -> int
+    ip_is_unspecified: net.IP.isUnspecified() -> bool
+    ip_is_loopback: net.IP.isLoopback() -> bool
+    ip_is_link_local_multicast: net.IP.isLinkLocalMulticast() -> bool
+    ip_is_link_local_unicast: net.IP.isLinkLocalUnicast() -> bool
+    ip_is_global_unicast: net.IP.isGlobalUnicast() -> bool
+    string_to_cidr: cidr(string) -> net.CIDR
+    is_cidr: isCIDR(string) -> bool
+    cidr_contains_ip_string: net.CIDR.containsIP(string) -> bool
+    cidr_contains_ip_ip: net.CIDR.containsIP(net.IP) -> bool
+    cidr_contains_cidr_string: net.CIDR.containsCIDR(string) -> bool
+    cidr_contains_cidr: net.CIDR.containsCIDR(net.CIDR) -> bool
+    cidr_ip: net.CIDR.ip() -> net.IP
+    cidr_prefix_length: net.CIDR.prefixLength() -> int
+    cidr_masked: net.CIDR.masked() -> net.CIDR
+    ip_to_string: string(net.IP) -> string
+    cidr_to_string: string(net.CIDR) -> string
+    """,
+)  # fmt: skip
+"""Kubernetes' functions on addresses and networks."""
+
+
+# --------------------------------------------------------------------------- URLs
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):", re.ASCII)
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
+_PORT = re.compile(r"(?::[0-9]*)?", re.ASCII)
+_PATH_SAFE = re.compile(r"[A-Za-z0-9\-_.~$&+,/:;=@!'()*\[\]]", re.ASCII)
+_HOST_UNSAFE = re.compile(r"[ \x00-\x1f\"<>\\^`{|}]")
+
+
+class ParsedURL(msgspec.Struct, frozen=True):
+    """The parts of a URL that its functions read."""
+
+    scheme: str
+    host: str
+    path: str
+    query: str
+
+
+class URLValue(OpaqueValue):
+    """A URL; equal by its text."""
+
+    type_name: ClassVar[str] = "kubernetes.URL"
+    __slots__ = ("parts", "text")
+
+    def __init__(self, text: str, parts: ParsedURL) -> None:
+        self.text = text
+        self.parts = parts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, URLValue) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def parse_url(text: str) -> ParsedURL:
+    """Return the parts of an absolute URL or path.
+
+    Raises
+    ------
+    AddressError
+        With Go's text: `parse "x": invalid URI for request`.
+    """
+    try:
+        return _parts(text)
+    except AddressError as error:
+        raise AddressError(f'parse "{text}": {error}') from None
+
+
+def _parts(text: str) -> ParsedURL:
+    if any(character < " " or character == "\x7f" for character in text):
+        raise AddressError("net/url: invalid control character in URL")
+    if not text:
+        raise AddressError("empty url")
+    base = text.partition("#")[0]
+    match = _SCHEME.match(base)
+    if base[:1] == ":":
+        raise AddressError("missing protocol scheme")
+    scheme = match[1].lower() if match else ""
+    rest = base[match.end() :] if match else base
+    rest, _, query = rest.partition("?")
+    if not rest.startswith("/"):
+        if scheme:
+            return ParsedURL(scheme, "", "", query)
+        raise AddressError("invalid URI for request")
+    host = ""
+    if rest.startswith("//") and (scheme or not rest.startswith("///")):
+        authority, slash, path = rest[2:].partition("/")
+        rest = slash + path
+        host = _checked_host(authority.rpartition("@")[2])
+    for escape in _ESCAPE.finditer(rest):
+        if escape[1] is None:
+            raise AddressError(f'invalid URL escape "{rest[escape.start() : escape.start() + 3]}"')
+    return ParsedURL(scheme, host, rest, query)
+
+
+def _checked_host(host: str) -> str:
+    if host.startswith("["):
+        end = host.rfind("]")
+        if end < 0:
+            raise AddressError("missing ']' in host")
+        port = host[end + 1 :]
+    else:
+        port = host[host.find(":") :] if ":" in host else ""
+        if port.count(":") > 1:
+            port = (
+                port[port.rfind(":") :]
+                if _PORT.fullmatch(port[port.rfind(":") :]) is None
+                else port
+            )
+    if port and not _PORT.fullmatch(port):
+        raise AddressError(f'invalid port "{port}" after host')
+    unsafe = _HOST_UNSAFE.search(host)
+    if unsafe:
+        raise AddressError(f'invalid character "{unsafe.group()}" in host name')
+    return host
+
+
+def _url(text: Value) -> Value:
+    try:
+        return URLValue(text, parse_url(text))
+    except AddressError as error:
+        return ErrorValue(f"URL parse error during conversion from string: {error}")
+
+
+def _hostname(value: Value) -> Value:
+    host: str = value.parts.host
+    if host.startswith("["):
+        return host[1 : host.rfind("]")]
+    return host.partition(":")[0]
+
+
+def _port(value: Value) -> Value:
+    host: str = value.parts.host
+    return host[host.rfind("]") + 1 :].partition(":")[2]
+
+
+def _escaped_path(value: Value) -> Value:
+    path: str = value.parts.path
+    if all(_PATH_SAFE.match(character) or character == "%" for character in path):
+        return path
+    return "".join(
+        character
+        if _PATH_SAFE.match(character)
+        else "".join(f"%{byte:02X}" for byte in character.encode())
+        for character in _unescaped(path, plus=False)
+    )
+
+
+def _unescaped(text: str, *, plus: bool) -> str:
+    if plus:
+        text = text.replace("+", " ")
+    if "%" not in text:
+        return text
+    raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda match: bytes([int(match[1], 16)]), text.encode())
+    return raw.decode("utf-8", "replace")
+
+
+def _query(value: Value) -> Value:
+    result: dict[str, list[str]] = {}
+    for part in value.parts.query.split("&"):
+        if not part or ";" in part:
+            continue
+        key, _, item = part.partition("=")
+        result.setdefault(_unescaped(key, plus=True), []).append(_unescaped(item, plus=True))
+    return result
+
+
+URL_LIBRARY: Final = library_of(
+    {
+        "url": _url, "isURL": _is(parse_url), "getScheme": lambda value: value.parts.scheme,
+        "getHost": lambda value: value.parts.host, "getHostname": _hostname, "getPort": _port,
+        "getEscapedPath": _escaped_path, "getQuery": _query,
+    },
+    """
+    string_to_url: url(string) -> kubernetes.URL
+    url_get_scheme: kubernetes.URL.getScheme() -> string
+    url_get_host: kubernetes.URL.getHost() -> string
+    url_get_hostname: kubernetes.URL.getHostname() -> string
+    url_get_port: kubernetes.URL.getPort() -> string
+    url_get_escaped_path: kubernetes.URL.getEscapedPath() -> string
+    url_get_query: kubernetes.URL.getQuery() -> map(string, list(string))
+    is_url_string: isURL(string) -> bool
+    """,
+)  # fmt: skip
+"""Kubernetes' functions on URLs."""

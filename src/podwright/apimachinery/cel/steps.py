@@ -1,0 +1,298 @@
+"""Steps: the parts of a program that evaluate one node each and count its cost.
+
+A step returns a value, an `ErrorValue` included. Its cost is counted where upstream's observer of
+evaluations counts it: names, fields and indices cost 1 each, calls what `call_costs` says, and a
+call whose arguments were not all evaluated nothing.
+
+Upstream: cel-go interpreter/interpretable.go, runtimecost.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from podwright.apimachinery.cel.errors import CostLimitError
+from podwright.apimachinery.cel.values import (
+    ErrorValue,
+    Optional,
+    Struct,
+    Value,
+    type_name,
+)
+
+
+class Frame:
+    """The state of one evaluation.
+
+    Attributes
+    ----------
+    cost, limit : int
+        In units of upstream's cost.
+    """
+
+    __slots__ = ("cost", "limit", "locals", "variables")
+
+    def __init__(self, variables: dict[str, Value], limit: int, local_count: int) -> None:
+        self.variables = variables
+        self.locals: list[Value] = [None] * local_count
+        self.cost = 0
+        self.limit = limit
+
+    def spend(self, cost: int) -> None:
+        """Add a cost.
+
+        Raises
+        ------
+        CostLimitError
+            The limit is exceeded.
+        """
+        self.cost += cost
+        if self.cost > self.limit:
+            raise CostLimitError
+
+
+class Step:
+    """Evaluates a node."""
+
+    __slots__ = ()
+
+    def run(self, frame: Frame) -> Value:
+        """Return the value of the node."""
+        raise NotImplementedError
+
+    def resolve(self, frame: Frame) -> Value:
+        """Return the value without the cost of a name, as a branch of a conditional does."""
+        return self.run(frame)
+
+
+class ConstantStep(Step):
+    """A literal, or a part that is constant. Costs nothing."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def run(self, frame: Frame) -> Value:
+        """Return the constant."""
+        return self.value
+
+
+class Lazy:
+    """A variable whose value is computed when it is first read."""
+
+    __slots__ = ("_compute", "_value")
+
+    def __init__(self, compute: Callable[[], Value]) -> None:
+        self._compute: Callable[[], Value] | None = compute
+        self._value: Value = None
+
+    def __call__(self) -> Value:
+        """Return the value."""
+        if self._compute is not None:
+            self._value, self._compute = self._compute(), None
+        return self._value
+
+
+def display(value: Value) -> str:
+    """Return a key as messages write it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+class ConditionalStep(Step):
+    """`condition ? truthy : falsy`."""
+
+    __slots__ = ("condition", "falsy", "truthy")
+
+    def __init__(self, condition: Step, truthy: Step, falsy: Step) -> None:
+        self.condition = condition
+        self.truthy = truthy
+        self.falsy = falsy
+
+    def run(self, frame: Frame) -> Value:
+        """Return the value of one of the branches."""
+        condition = self.condition.run(frame)
+        if condition is True:
+            return self.truthy.resolve(frame)
+        if condition is False:
+            return self.falsy.resolve(frame)
+        return condition if condition.__class__ is ErrorValue else ErrorValue("no such overload")
+
+
+class LogicalStep(Step):
+    """`&&` or `||`: one side decides, also if the other fails."""
+
+    __slots__ = ("deciding", "function", "left", "right")
+
+    def __init__(self, function: str, left: Step, right: Step) -> None:
+        self.function = function
+        self.left = left
+        self.right = right
+        self.deciding = function == "_||_"
+
+    def run(self, frame: Frame) -> Value:
+        """Return the conjunction or disjunction."""
+        left = self.left.run(frame)
+        if left is self.deciding:
+            return left
+        right = self.right.run(frame)
+        if right is self.deciding:
+            return right
+        if isinstance(left, bool) and isinstance(right, bool):
+            return right
+        # The first problem counts, also if a value that is no bool precedes an error.
+        problem = right if isinstance(left, bool) else left
+        return problem if problem.__class__ is ErrorValue else ErrorValue("no such overload")
+
+
+class ListStep(Step):
+    """A list literal; an absent element marked with `?` is left out."""
+
+    __slots__ = ("elements", "optional")
+
+    def __init__(self, elements: tuple[Step, ...], optional: frozenset[int]) -> None:
+        self.elements = elements
+        self.optional = optional
+
+    def run(self, frame: Frame) -> Value:
+        """Return the list."""
+        result: list[Value] = []
+        failed: Value = None
+        for index, step in enumerate(self.elements):
+            value = step.run(frame)
+            if value.__class__ is ErrorValue:
+                failed = value
+                break
+            if index in self.optional:
+                if value.__class__ is not Optional:
+                    failed = ErrorValue(
+                        "cannot initialize optional list element from non-optional value "
+                        f"{display(value)}"
+                    )
+                    break
+                if not value.is_present:
+                    continue
+                value = value.value
+            result.append(value)
+        frame.spend(10)
+        return result if failed is None else failed
+
+
+_LITERAL_TYPES = frozenset({"JSONPatch", "Object"})
+"""The types of which values can be made; the other declared types have names only.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/types.go, DeclTypeProvider.NewValue;
+pkg/cel/mutation/typeresolver.go
+"""
+
+
+class MapStep(Step):
+    """A map literal, or a struct literal if it has a name."""
+
+    __slots__ = ("entries", "struct")
+
+    def __init__(self, entries: tuple[tuple[Step, Step, bool], ...], struct: str = "") -> None:
+        self.entries = entries
+        self.struct = struct
+
+    def run(self, frame: Frame) -> Value:
+        """Return the map."""
+        result = self._build(frame)
+        frame.spend(40 if self.struct else 30)
+        return result
+
+    def _build(self, frame: Frame) -> Value:
+        result: dict[Value, Value] = {}
+        for key_step, value_step, is_optional in self.entries:
+            key = key_step.run(frame)
+            if key.__class__ is ErrorValue:
+                return key
+            value = value_step.run(frame)
+            if value.__class__ is ErrorValue:
+                return value
+            if is_optional:
+                if value.__class__ is not Optional:
+                    return ErrorValue(
+                        f"cannot initialize optional entry '{display(key)}' from non-optional value"
+                    )
+                if not value.is_present:
+                    continue
+                value = value.value
+            if not isinstance(key, bool | int | str):
+                return ErrorValue(f"unsupported key type: {type_name(key)}")
+            result[key] = value
+        if not self.struct:
+            return result
+        if self.struct.partition(".")[0] not in _LITERAL_TYPES:
+            return ErrorValue(f"unknown type '{self.struct}'")
+        return Struct(self.struct, result)
+
+
+_GO_TYPES = {
+    "bool": "types.Bool", "bytes": "types.Bytes", "double": "types.Double", "int": "types.Int",
+    "null_type": "types.Null", "string": "types.String", "uint": "types.Uint",
+    "google.protobuf.Duration": "types.Duration",
+    "google.protobuf.Timestamp": "types.Timestamp",
+}  # fmt: skip
+"""The Go types of values, which upstream's message has. Upstream: cel-go common/types"""
+
+
+class LoopStep(Step):
+    """A comprehension: a loop over a list or map, or a binding if the range is empty."""
+
+    __slots__ = (
+        "accumulator", "condition", "initial", "range", "result", "second", "step", "variable",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        over: Step,
+        initial: Step,
+        condition: Step,
+        step: Step,
+        result: Step,
+        variable: int,
+        second: int,
+        accumulator: int,
+    ) -> None:
+        self.range = over
+        self.initial = initial
+        self.condition = condition
+        self.step = step
+        self.result = result
+        self.variable = variable
+        self.second = second
+        self.accumulator = accumulator
+
+    def run(self, frame: Frame) -> Value:
+        """Return the result of the loop."""
+        container = self.range.run(frame)
+        if container.__class__ is ErrorValue:
+            return container
+        if not isinstance(container, list | dict):
+            name = type_name(container)
+            return ErrorValue(f"got '{_GO_TYPES.get(name, name)}', expected iterable type")
+        # The value of a binding is computed when it is first read, the start of a loop too.
+        frame.locals[self.accumulator] = (
+            self.initial.value
+            if isinstance(self.initial, ConstantStep)
+            else Lazy(lambda: self.initial.run(frame))
+        )
+        for first, second in self._items(container):
+            frame.locals[self.variable] = first
+            if self.second >= 0:
+                frame.locals[self.second] = second
+            if self.condition.run(frame) is False:
+                break
+            frame.locals[self.accumulator] = self.step.run(frame)
+        return self.result.run(frame)
+
+    def _items(self, container: Value) -> Iterator[tuple[Value, Value]]:
+        if isinstance(container, dict):
+            return iter(container.items())
+        if self.second >= 0:
+            return iter(enumerate(container))
+        return ((item, None) for item in container)

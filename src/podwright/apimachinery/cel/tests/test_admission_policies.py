@@ -1,0 +1,380 @@
+"""Admission policies: what is refused when they are written, and what they say of requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.cel import (
+    Access,
+    AdmissionInput,
+    Decision,
+    MutatingPolicy,
+    PolicyDecision,
+    PolicyError,
+    ValidatingPolicy,
+    compile_match_conditions,
+)
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "a", "image": "x"}], "replicas": 3},
+}
+REQUEST: dict[str, Any] = {
+    "uid": "",
+    "kind": {"group": "", "version": "v1", "kind": "Pod"},
+    "resource": {"group": "", "version": "v1", "resource": "pods"},
+    "requestResource": {"group": "", "version": "v1", "resource": "pods"},
+    "subResource": "",
+    "name": "web",
+    "namespace": "shop",
+    "operation": "CREATE",
+    "userInfo": {"username": "ann", "groups": ["dev"], "uid": ""},
+    "dryRun": False,
+    "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
+}
+NAMESPACE = {"metadata": {"name": "shop", "labels": {"tier": "gold"}, "managedFields": []}}
+ASKED: list[Access] = []
+
+
+def decide(access: Access) -> Decision:
+    """Allow what ann does, and `get` to a service account."""
+    ASKED.append(access)
+    if access.verb == "broken":
+        return Decision(is_allowed=False, error="no connection")
+    is_allowed = access.service_account is None or access.verb == "get"
+    return Decision(is_allowed, "because")
+
+
+VALUES = AdmissionInput(
+    object=POD,
+    old_object=None,
+    request=REQUEST,
+    params={"data": {"max": "2"}},
+    namespace=NAMESPACE,
+    authorize=decide,
+)
+
+
+def a_policy(*validations: dict[str, Any] | str, **spec: Any) -> dict[str, Any]:
+    written = [{"expression": each} if isinstance(each, str) else each for each in validations]
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    return {"spec": {"paramKind": kind, "validations": written, **spec}}
+
+
+def decisions_of(*validations: dict[str, Any] | str, **spec: Any) -> tuple[PolicyDecision, ...]:
+    return ValidatingPolicy(a_policy(*validations, **spec)).validate(VALUES).decisions
+
+
+def decision_of(validation: dict[str, Any] | str, **spec: Any) -> PolicyDecision:
+    (decision,) = decisions_of(validation, **spec)
+    return decision
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "object.metadata.name == 'web' && oldObject == null",
+        "has(object.metadata.labels) && !has(object.metadata.annotations)",
+        "object.spec.replicas > int(params.data.max)",
+        "request.userInfo.username == 'ann' && 'dev' in request.userInfo.groups",
+        "!has(request.subResource) && !has(request.userInfo.uid) && has(request.dryRun)",
+        "request.resource.resource == 'pods' && request.kind.kind == 'Pod'",
+        "request.options.kind == 'CreateOptions' && request.operation != 'DELETE'",
+        "namespaceObject.metadata.labels['tier'] == 'gold'",
+        "!has(namespaceObject.metadata.generateName)",
+        "authorizer.requestResource.check('create').allowed()",
+        "authorizer.group('').resource('pods').namespace('a').check('x').reason() == 'because'",
+        "authorizer.group('').resource('pods').check('broken').error() == 'no connection'",
+        "!authorizer.group('a').resource('b').subresource('c').name('d').check('x').errored()",
+        "authorizer.serviceAccount('a', 'b.c').path('/healthz').check('get').allowed()",
+        "!authorizer.serviceAccount('a', 'b').group('').resource('x').check('list').allowed()",
+        "authorizer.group('').resource('pods').fieldSelector('a=b').labelSelector('c=d')"
+        ".check('list').allowed()",
+    ],
+)
+def test_a_policy_admits(expression: str) -> None:
+    assert decision_of(expression) == PolicyDecision(is_denied=False)
+
+
+def test_an_authorizer_is_asked_about_the_resource_of_the_request() -> None:
+    ASKED.clear()
+    decision_of("authorizer.requestResource.check('update').allowed()")
+    decision_of(
+        "authorizer.group('g').resource('r').subresource('s').namespace('n').name('m')"
+        ".fieldSelector('f').labelSelector('l').check('v').allowed()"
+    )
+    assert [
+        Access(verb="update", resource="pods", namespace="shop", name="web"),
+        Access(
+            verb="v",
+            group="g",
+            resource="r",
+            subresource="s",
+            namespace="n",
+            name="m",
+            field_selector="f",
+            label_selector="l",
+        ),
+    ] == ASKED
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("object.spec.x == 1", "no such key: x"),
+        ("authorizer.path('  ').check('get').allowed()", "path must not be empty"),
+        ("authorizer.group('').resource('').check('x').allowed()", "resource must not be empty"),
+        (
+            "authorizer.serviceAccount('a.b', 'c').path('/').check('get').allowed()",
+            "Invalid service account namespace",
+        ),
+        (
+            "authorizer.serviceAccount('a', '@').path('/').check('get').allowed()",
+            "Invalid service account name",
+        ),
+        # Upstream declares the field by another name than the value has.
+        ("namespaceObject.metadata.UID == ''", "no such key: UID"),
+    ],
+)
+def test_a_failed_expression_follows_the_failure_policy(expression: str, message: str) -> None:
+    text = f"expression '{expression}' resulted in error: {message}"
+    assert decision_of(expression) == PolicyDecision(is_denied=True, is_error=True, message=text)
+    ignored = decision_of(expression, failurePolicy="Ignore")
+    assert ignored == PolicyDecision(is_denied=False, is_error=True, message=text)
+
+
+@pytest.mark.parametrize(
+    ("validation", "message", "reason"),
+    [
+        ({}, "failed expression: object.spec.replicas < 2", "Invalid"),
+        ({"message": " too many ", "reason": "Forbidden"}, "too many", "Forbidden"),
+        ({"messageExpression": "'has ' + string(object.spec.replicas)"}, "has 3", "Invalid"),
+        ({"messageExpression": "object.x", "message": "m"}, "m", "Invalid"),
+        ({"messageExpression": "'a\\nb'", "message": "m"}, "m", "Invalid"),
+        ({"messageExpression": "' '", "message": "m"}, "m", "Invalid"),
+    ],
+)
+def test_a_denial_has_a_message(validation: dict[str, Any], message: str, reason: str) -> None:
+    source = {"expression": " object.spec.replicas < 2 ", **validation}
+    expected = PolicyDecision(is_denied=True, message=message, reason=reason)
+    assert decision_of(source) == expected
+
+
+def test_variables_are_typed_and_read_those_before_them() -> None:
+    variables = [
+        {"name": "n", "expression": "object.spec.containers.size()"},
+        {"name": "twice", "expression": "variables.n * 2"},
+        {"name": "broken", "expression": "object.nothing"},
+        {"name": "names", "expression": "object.spec.containers.map(c, c.name)"},
+    ]
+    first, second, third = decisions_of(
+        "variables.twice == 2 && variables.names == ['a']",
+        "variables.broken == 1",
+        "variables.n == 'x'",
+        variables=variables,
+    )
+    assert not first.is_denied
+    assert second.message == (
+        "expression 'variables.broken == 1' resulted in error: composited variable \"broken\" "
+        "fails to evaluate: no such key: nothing"
+    )
+    assert third.message.startswith("compilation error: compilation failed: ERROR: <input>:1:13: ")
+    (unknown,) = decisions_of("variables.m == 1", variables=variables)
+    assert "undefined field 'm'" in unknown.message
+
+
+def test_conditions_decide_whether_a_policy_says_anything() -> None:
+    def result(*conditions: str, **spec: Any) -> tuple[PolicyDecision, ...]:
+        written = [{"name": str(i), "expression": each} for i, each in enumerate(conditions)]
+        return decisions_of("false", matchConditions=written, **spec)
+
+    assert len(result("true")) == 1
+    assert result("true", "object.x == 1", "false") == ()
+    (failed,) = result("object.x == 1", "object.y == 1")
+    assert failed.is_error
+    assert failed.message == (
+        "[expression 'object.x == 1' resulted in error: no such key: x, "
+        "expression 'object.y == 1' resulted in error: no such key: y]"
+    )
+    assert result("object.x == 1", failurePolicy="Ignore") == ()
+
+
+def test_conditions_of_webhooks_know_no_variables() -> None:
+    conditions = compile_match_conditions([{"name": "a", "expression": "request.dryRun == false"}])
+    assert conditions.match(VALUES, ignores_failures=False)
+    unknown = compile_match_conditions([{"name": "a", "expression": "variables.x"}])
+    assert not unknown.match(VALUES, ignores_failures=True)
+    with pytest.raises(PolicyError, match="undeclared reference to 'variables'"):
+        unknown.match(VALUES, ignores_failures=False)
+
+
+def test_the_budget_ends_the_policy() -> None:
+    check = "authorizer.path('/').check('get').allowed()"
+    (over,) = decisions_of(f"{check} && {check} && {check}")
+    assert over.message.endswith("operation cancelled: actual cost limit exceeded")
+    decisions = decisions_of(*[f"{check} && {check}"] * 15)
+    assert decisions == (
+        PolicyDecision(
+            is_denied=True,
+            is_error=True,
+            message="validation failed due to running out of cost budget, no further validation "
+            "rules will be run",
+        ),
+    )
+    conditions = [{"name": str(i), "expression": check} for i in range(8)]
+    (decision,) = decisions_of("true", matchConditions=conditions)
+    assert "running out of cost budget" in decision.message
+
+
+def test_annotations_are_published_excluded_or_errors() -> None:
+    annotations = [
+        {"key": "a", "valueExpression": "' ' + request.name"},
+        {"key": "b", "valueExpression": "null"},
+        {"key": "c", "valueExpression": "string(object.x)"},
+        {"key": "d", "valueExpression": "''"},
+    ]
+
+    def outcomes(**spec: Any) -> list[tuple[str, str, str]]:
+        policy = ValidatingPolicy(a_policy("true", auditAnnotations=annotations, **spec))
+        found = policy.validate(VALUES).annotations
+        return [(each.key, each.outcome, each.value) for each in found]
+
+    rest = [("d", "exclude", "")]
+    start = [("a", "publish", "web"), ("b", "exclude", "")]
+    assert outcomes() == [*start, ("c", "error", ""), *rest]
+    assert outcomes(failurePolicy="Ignore") == [*start, ("c", "exclude", ""), *rest]
+
+
+def test_expressions_that_do_not_compile_are_problems() -> None:
+    policy = a_policy(
+        "object.x",
+        {"expression": "true", "messageExpression": "authorizer.path('/').check('a').reason()"},
+        " ",
+        "object.metadata.name.matches('(')",
+        variables=[{"name": "v", "expression": "x"}],
+        matchConditions=[{"name": "c", "expression": "variables.v"}],
+        auditAnnotations=[{"key": "k", "valueExpression": "1"}],
+    )
+    found = [
+        (each.path, each.detail.split("\n")[0], each.is_internal)
+        for each in ValidatingPolicy(policy).problems()
+    ]
+    undeclared = "compilation failed: ERROR: <input>:1:1: undeclared reference to"
+    assert found == [
+        (
+            "spec.matchConditions[0].expression",
+            f"{undeclared} 'variables' (in container '')",
+            False,
+        ),
+        ("spec.variables[0].expression", f"{undeclared} 'x' (in container '')", False),
+        ("spec.validations[0].expression", "must evaluate to bool but got dyn", False),
+        (
+            "spec.validations[1].messageExpression",
+            f"{undeclared} 'authorizer' (in container '')",
+            False,
+        ),
+        (
+            "spec.validations[3].expression",
+            "compilation failed: ERROR: <input>:1:30: invalid matches argument",
+            False,
+        ),
+        (
+            "spec.auditAnnotations[0].valueExpression",
+            "must evaluate to one of [string null_type] but got int",
+            False,
+        ),
+    ]
+
+
+def a_mutation(kind: str, expression: str) -> MutatingPolicy:
+    field = {"JSONPatch": "jsonPatch"}.get(kind, "applyConfiguration")
+    mutation = {"patchType": kind, field: {"expression": expression}}
+    return MutatingPolicy({"spec": {"mutations": [mutation]}})
+
+
+@pytest.mark.parametrize(
+    ("expression", "operations"),
+    [
+        ("[JSONPatch{op: 'remove', path: '/a'}]", [{"op": "remove", "path": "/a"}]),
+        (
+            "[JSONPatch{op: 'add', path: '/l/' + jsonpatch.escapeKey('a/b~c'), value: 1.0},"
+            " JSONPatch{op: 'move', from: '/a', path: '/b'}]",
+            [
+                {"op": "add", "path": "/l/a~1b~0c", "value": 1},
+                {"op": "move", "path": "/b", "from": "/a"},
+            ],
+        ),
+        (
+            "[JSONPatch{op: 'add', path: '/s', value: Object.spec{a: [1u, 2u], "
+            "t: timestamp('2024-01-01T00:00:00Z'), d: duration('1m'), b: b'x', "
+            "o: Object.spec.o{n: null, ?m: optional.none()}}}]",
+            [
+                {
+                    "op": "add",
+                    "path": "/s",
+                    "value": {
+                        "a": [1, 2],
+                        "t": "2024-01-01T00:00:00Z",
+                        "d": "60s",
+                        "b": "eA==",
+                        "o": {"n": None},
+                    },
+                }
+            ],
+        ),
+    ],
+)
+def test_a_mutation_gives_a_json_patch(expression: str, operations: list[Any]) -> None:
+    policy = a_mutation("JSONPatch", expression)
+    assert policy.problems() == []
+    assert policy.mutations == ("JSONPatch",)
+    assert policy.matches(VALUES)
+    assert policy.patch(0, VALUES) == operations
+
+
+def test_a_mutation_gives_an_apply_configuration() -> None:
+    policy = a_mutation(
+        "ApplyConfiguration",
+        "Object{metadata: Object.metadata{labels: {'a': object.metadata.name}},"
+        " spec: Object.spec{containers: [Object.spec.containers{name: 'b'}]}}",
+    )
+    assert policy.problems() == []
+    assert policy.patch(0, VALUES) == {
+        "metadata": {"labels": {"a": "web"}},
+        "spec": {"containers": [{"name": "b"}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "expression", "message"),
+    [
+        ("JSONPatch", "[]", "must evaluate to list\\(JSONPatch\\) but got list\\(dyn\\)"),
+        ("JSONPatch", "[JSONPatch{op: object.x}]", "resulted in error: no such key: x"),
+        ("JSONPatch", "[JSONPatch{oo: 'x'}]", "undefined field 'oo'"),
+        ("JSONPatch", "[JSONPatch{op: object.spec.replicas}]", "unexpected type int for JSONPatch"),
+        ("JSONPatch", "[JSONPatch{value: quantity('1')}]", "could not marshal to JSON"),
+        ("ApplyConfiguration", "{'a': 1}", "must evaluate to Object but got map\\(string, int\\)"),
+        (
+            "ApplyConfiguration",
+            "Object{spec: Object.wrong{}}",
+            'type mismatch: unexpected type name "Object.wrong", expected "Object.spec", which',
+        ),
+    ],
+)
+def test_a_mutation_fails(kind: str, expression: str, message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        a_mutation(kind, expression).patch(0, VALUES)
+
+
+def test_objects_can_be_made_in_mutations_only() -> None:
+    assert "undeclared reference to 'Object'" in decision_of("Object{} == Object{}").message
+
+
+def test_a_constant_that_fails_is_an_internal_error() -> None:
+    (problem,) = ValidatingPolicy(a_policy("int('x') == 1")).problems()
+    assert problem.is_internal
+    assert problem.detail.startswith("program instantiation failed: ")

@@ -1,0 +1,39 @@
+"""The estimated and the counted cost of selectors of devices."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.apimachinery.cel import compile_selector, device_value
+
+
+@pytest.mark.parametrize(
+    ("source", "cost"),
+    [
+        pytest.param("device.allowMultipleAllocations", 2, id="a field"),
+        pytest.param("device.allowMultipleAllocations == true", 3, id="its comparison"),
+        pytest.param(
+            'device.allowMultipleAllocations == device.attributes["a"].b', 7, id="of two fields"
+        ),
+        pytest.param('device.driver == "a"', 3, id="a text"),
+    ],
+)
+def test_the_estimate_is_upstreams(source: str, cost: int) -> None:
+    assert compile_selector(source).max_cost() == cost
+
+
+@pytest.mark.parametrize(
+    ("source", "cost"),
+    [
+        pytest.param("[{0}].size() == 1", 16, id="a list without an element"),
+        pytest.param("[{0}].sort().size() == 1", 17, id="a call with one argument"),
+        pytest.param(
+            "[{0}].sortBy(y, y).size() == 1", 19, id="both arguments of a call are evaluated"
+        ),
+    ],
+)
+def test_the_cost_with_an_absent_attribute_is_upstreams(source: str, cost: int) -> None:
+    device = device_value("a.example", {"name": "d", "attributes": {}})
+    selector = compile_selector(source.format('device.attributes["a.example"].size'))
+    found = selector.evaluate(device)
+    assert (found.error, found.cost) == ("no such key: size", cost)

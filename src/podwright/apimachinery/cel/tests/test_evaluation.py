@@ -1,0 +1,154 @@
+"""Values and errors of expressions, mostly those of the documentation of upstream's functions."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from podwright.apimachinery.cel.environment import KUBERNETES_BASE
+from podwright.apimachinery.cel.errors import CompileError, ProgramError
+from podwright.apimachinery.cel.macros import BIND_MACROS
+from podwright.apimachinery.cel.steps import Lazy
+from podwright.apimachinery.cel.types import DYN, INT, STRING, list_of, map_of
+from podwright.apimachinery.cel.uses.device_selectors import (
+    SelectorError,
+    compile_selector,
+    device_value,
+)
+from podwright.apimachinery.cel.values import ErrorValue
+
+HERE = Path(__file__).parent
+ENVIRONMENT = KUBERNETES_BASE.extended(
+    macros=BIND_MACROS,
+    variables={
+        "x": DYN, "n": INT, "s": STRING, "l": list_of(INT), "m": map_of(STRING, INT),
+        "broken": DYN,
+    },
+)  # fmt: skip
+VALUES = {
+    "x": {"a": {"b": 1}, "list": [1, 2], "none": None}, "n": 7, "s": "héllo wörld",
+    "l": [3, 1, 2], "m": {"one": 1, "two": 2}, "broken": ErrorValue("broken"),
+}  # fmt: skip
+
+
+def lines(name: str) -> list[str]:
+    text = (HERE / f"{name}.txt").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def pairs(name: str) -> list[tuple[str, str]]:
+    return [(line.split("  =>  ")[0], line.split("  =>  ")[1]) for line in lines(name)]
+
+
+def value_of(source: str) -> object:
+    value, _ = ENVIRONMENT.compile(source).program().run(dict(VALUES))
+    return value
+
+
+@pytest.mark.parametrize("source", lines("true"))
+def test_this_is_true(source: str) -> None:
+    value = value_of(source)
+    assert value is True, value.message if isinstance(value, ErrorValue) else value
+
+
+@pytest.mark.parametrize(("source", "message"), pairs("errors"))
+def test_this_is_an_error(source: str, message: str) -> None:
+    value = value_of(source)
+    assert isinstance(value, ErrorValue), value
+    assert value.message == message
+
+
+@pytest.mark.parametrize(("source", "message"), pairs("refused"))
+def test_this_does_not_compile(source: str, message: str) -> None:
+    with pytest.raises(CompileError) as error:
+        ENVIRONMENT.compile(source)
+    assert str(error.value).startswith(f"ERROR: <input>:{message}")
+
+
+OPERAND = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING,"
+    " BYTES, IDENTIFIER}"
+)
+
+
+@pytest.mark.parametrize(("source", "messages"), pairs("syntax"))
+def test_these_are_the_errors_of_the_parser(source: str, messages: str) -> None:
+    with pytest.raises(CompileError) as error:
+        ENVIRONMENT.compile(source)
+    found = [line for line in str(error.value).splitlines() if line.startswith("ERROR: ")]
+    shown = [line.removeprefix("ERROR: <input>:1:").replace("Syntax error: ", "") for line in found]
+    assert "; ".join(shown) == messages.replace("OPERAND", OPERAND)
+
+
+def test_a_type_without_literals_is_unknown_when_it_is_evaluated() -> None:
+    found = compile_selector('kubernetes.DRADevice{driver: "x"}.driver == "x"').evaluate(
+        device_value("d.example.com", {"name": "d"})
+    )
+    assert (found.error, found.cost) == ("unknown type 'kubernetes.DRADevice'", 42)
+
+
+def test_a_variable_is_not_a_type() -> None:
+    with pytest.raises(SelectorError, match=r"'kubernetes\.DRADevice' is not a type"):
+        compile_selector("device{}")
+
+
+def test_literals_may_span_lines() -> None:
+    assert value_of("// a comment\n'''a\nb'''.size() == 3") is True
+
+
+def test_all_problems_are_shown_with_their_lines() -> None:
+    with pytest.raises(CompileError) as error:
+        ENVIRONMENT.compile("zz == 1 &&\n\tyy(1)")
+    assert str(error.value).splitlines() == [
+        "ERROR: <input>:1:1: undeclared reference to 'zz' (in container '')",
+        " | zz == 1 &&",
+        " | ^",
+        "ERROR: <input>:2:4: undeclared reference to 'yy' (in container '')",
+        " |  yy(1)",
+        " | ...^",
+    ]
+
+
+@pytest.mark.parametrize("source", ["int(' 5') == 5", "{b'a': 1}[b'a'] == 1"])
+def test_a_constant_part_that_fails_makes_no_program(source: str) -> None:
+    with pytest.raises(ProgramError):
+        ENVIRONMENT.compile(source).program()
+
+
+def test_nesting_past_the_limit_is_an_error() -> None:
+    limit = "^ERROR: <input>:-1:0: expression recursion limit exceeded: 250$"
+    frames = sys.getrecursionlimit()
+    for count in 250, 40_000:
+        with pytest.raises(CompileError, match=limit):
+            ENVIRONMENT.compile("(" * count + "1" + ")" * count)
+    assert ENVIRONMENT.compile("(" * 249 + "1" + ")" * 249).program().run({}) == (1, 0)
+    assert ENVIRONMENT.compile("[" * 100 + "1" + "]" * 100).program().run({})[1] == 0
+    with pytest.raises(CompileError, match="code point size exceeds limit"):
+        ENVIRONMENT.compile("1" * 100_001)
+    assert sys.getrecursionlimit() == frames
+
+
+def test_an_evaluation_ends_at_its_limit() -> None:
+    program = ENVIRONMENT.compile("l.all(a, l.all(b, l.all(c, a + b + c > 0)))").program()
+    value, cost = program.run(dict(VALUES))
+    assert value is True
+    assert program.run(dict(VALUES), cost) == (True, cost)
+    value, spent = program.run(dict(VALUES), 20)
+    assert isinstance(value, ErrorValue)
+    assert (value.message, spent) == ("operation cancelled: actual cost limit exceeded", 21)
+
+
+def test_a_lazy_variable_is_computed_once_and_only_if_it_is_read() -> None:
+    calls: list[int] = []
+
+    def compute() -> int:
+        calls.append(1)
+        return 5
+
+    variables = {"x": Lazy(compute)}
+    assert ENVIRONMENT.compile("true || x == 1").program().run(dict(variables))[0] is True
+    assert not calls
+    assert ENVIRONMENT.compile("x == 5 && x == 5").program().run(dict(variables))[0] is True
+    assert calls == [1]

@@ -1,0 +1,337 @@
+"""Validation rules of schemas: what is refused when they are written, and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from podwright.apimachinery.cel.uses.rule_nodes import RuleError
+from podwright.apimachinery.cel.uses.schema_rules import (
+    OBJECT_COST_BUDGET,
+    SchemaRules,
+    compile_rules,
+    cost_message,
+)
+from podwright.apimachinery.cel.uses.schema_types import escape
+
+TEXT = {"type": "string", "maxLength": 16}
+PROPERTIES: dict[str, Any] = {
+    "size": {"type": "integer"},
+    "ratio": {"type": "number"},
+    "name": TEXT,
+    "free": {"type": "string"},
+    "port": {"x-kubernetes-int-or-string": True},
+    "when": {"type": "string", "format": "date-time"},
+    "wait": {"type": "string", "format": "duration"},
+    "data": {"type": "string", "format": "byte"},
+    "a-b.c/d__e": {"type": "integer"},
+    "in": {"type": "boolean"},
+    "tags": {"type": "array", "items": TEXT, "maxItems": 8, "x-kubernetes-list-type": "set"},
+    "words": {"type": "array", "items": {"type": "string"}},
+    "rows": {
+        "type": "array",
+        "maxItems": 4,
+        "items": {"type": "object", "properties": {"k": TEXT, "v": {"type": "integer"}}},
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+    },
+    "plain": {"type": "array", "maxItems": 4, "items": {"type": "integer"}},
+    "labels": {"type": "object", "additionalProperties": TEXT, "maxProperties": 4},
+    "hidden": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+}
+
+
+def a_schema(*rules: dict[str, Any] | str, at: str = "spec", **changes: Any) -> dict[str, Any]:
+    """Return a schema with rules at `spec`, or at a field of it."""
+    properties = {**PROPERTIES, **changes}
+    spec: dict[str, Any] = {"type": "object", "properties": properties}
+    target = spec if at == "spec" else properties[at]
+    written = [{"rule": rule} if isinstance(rule, str) else rule for rule in rules]
+    placed = {**target, "x-kubernetes-validations": written}
+    if at == "spec":
+        spec = placed
+    else:
+        spec["properties"] = {**properties, at: placed}
+    return {"type": "object", "properties": {"spec": spec}}
+
+
+def rules_of(*rules: dict[str, Any] | str, at: str = "spec", **changes: Any) -> SchemaRules:
+    compiled = compile_rules(a_schema(*rules, at=at, **changes))
+    assert compiled is not None
+    return compiled
+
+
+def errors_of(
+    rule: dict[str, Any] | str, spec: dict[str, Any], old: dict[str, Any] | None = None, **at: str
+) -> list[RuleError]:
+    before = None if old is None else {"spec": old}
+    return rules_of(rule, **at).validate({"spec": spec}, before)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "escaped"),
+    [
+        ("size", "size"), ("a-b.c/d", "a__dash__b__dot__c__slash__d"), ("in", "__in__"),
+        ("a__b", "a__underscores__b"), ("1a", None), ("a$", None), ("", None),
+    ],
+)  # fmt: skip
+def test_names_are_escaped(name: str, escaped: str | None) -> None:
+    assert escape(name) == escaped
+
+
+@pytest.mark.parametrize(
+    ("rule", "spec"),
+    [
+        ("self.size != 7", {"size": 6}),
+        ("self.ratio == 2.0", {"ratio": 2}),
+        ("self.port == 80 || self.port == 'http'", {"port": "http"}),
+        ("self.when < timestamp('2025-01-01T00:00:00Z')", {"when": "2024-01-01T00:00:00Z"}),
+        ("self.wait == duration('90s')", {"wait": "1m30s"}),
+        ("self.data == b'hi'", {"data": "aGk="}),
+        ("self.a__dash__b__dot__c__slash__d__underscores__e == 1", {"a-b.c/d__e": 1}),
+        ("self.__in__", {"in": True}),
+        ("self.tags == ['b', 'a']", {"tags": ["a", "b"]}),
+        ("self.tags + ['a'] == ['a', 'b']", {"tags": ["a", "b"]}),
+        ("self.rows.exists(r, r.k == 'a' && r.v == 1)", {"rows": [{"k": "a", "v": 1}]}),
+        ("self.labels.all(k, self.labels[k].startsWith('x'))", {"labels": {"a": "xa"}}),
+        ("has(self.name) || self.size == 1", {"size": 1}),
+        ("!has(self.name)", {"name": None} | {}),
+        ("size(self.words) == 2 && self.words[0].contains('a')", {"words": ["a", "b"]}),
+    ],
+)
+def test_a_rule_accepts(rule: str, spec: dict[str, Any]) -> None:
+    spec = {key: value for key, value in spec.items() if value is not None}
+    assert not errors_of(rule, spec)
+
+
+@pytest.mark.parametrize(
+    ("rule", "spec", "error"),
+    [
+        (
+            {"rule": "self.size != 7", "message": "seven is unlucky"},
+            {"size": 7},
+            RuleError("spec", "FieldValueInvalid", UNSET, "seven is unlucky"),
+        ),
+        (
+            "self.size != 7",
+            {"size": 7},
+            RuleError("spec", "FieldValueInvalid", UNSET, "failed rule: self.size != 7"),
+        ),
+        (
+            {
+                "rule": "self.size < 5",
+                "messageExpression": "'size ' + string(self.size)",
+                "reason": "FieldValueForbidden",
+                "fieldPath": ".size",
+            },
+            {"size": 7},
+            RuleError("spec.size", "FieldValueForbidden", UNSET, "size 7"),
+        ),
+        (
+            {"rule": "false", "message": "m", "messageExpression": "''"},
+            {},
+            RuleError("spec", "FieldValueInvalid", UNSET, "m"),
+        ),
+        (
+            "self.name == 'a'",
+            {},
+            RuleError(
+                "spec",
+                "FieldValueInvalid",
+                "object",
+                "no such key: name evaluating rule: self.name == 'a'",
+            ),
+        ),
+        (
+            "self.port + 1 == 2",
+            {"port": "a"},
+            RuleError(
+                "spec",
+                "FieldValueInvalid",
+                "object",
+                "'no such overload': call arguments did not match a supported operator, function "
+                "or macro signature for rule: self.port + 1 == 2",
+            ),
+        ),
+    ],
+)
+def test_a_rule_refuses(rule: Any, spec: dict[str, Any], error: RuleError) -> None:
+    assert errors_of(rule, spec) == [error]
+
+
+def test_rules_of_parts_name_the_part() -> None:
+    compiled = rules_of("self == 'a'", at="labels", labels={**PROPERTIES["labels"]})
+    assert compiled is not None
+    elements = {**TEXT, "x-kubernetes-validations": [{"rule": "self != 'a'"}]}
+    schema = a_schema(
+        "true",
+        labels={**PROPERTIES["labels"], "additionalProperties": elements},
+        words={"type": "array", "items": elements},
+    )
+    rules = compile_rules(schema)
+    assert rules is not None
+    spec = {"labels": {"k": "a", "m": "b"}, "words": ["b", "a"]}
+    errors, _ = rules.validate({"spec": spec})
+    assert [error.path for error in errors] == ["spec.labels[k]", "spec.words[1]"]
+    assert {error.value for error in errors} == {"a"}
+
+
+def test_rules_of_all_of_apply_to_the_schema_around_it() -> None:
+    part = {"x-kubernetes-validations": [{"rule": "self.size > 1"}]}
+    schema = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": PROPERTIES, "allOf": [part]}},
+    }
+    rules = compile_rules(schema)
+    assert rules is not None
+    assert [e.path for e in rules.validate({"spec": {"size": 1}})[0]] == ["spec"]
+    assert not rules.validate({"spec": {"size": 2}})[0]
+
+
+def test_an_object_has_its_name_and_kind() -> None:
+    schema = a_schema("true")
+    schema["x-kubernetes-validations"] = [{"rule": "self.metadata.name == self.kind"}]
+    rules = compile_rules(schema)
+    assert rules is not None
+    assert not rules.problems()
+    assert not rules.validate({"kind": "A", "metadata": {"name": "A"}})[0]
+    assert rules.validate({"kind": "A", "metadata": {"name": "b"}})[0]
+
+
+def test_a_rule_about_a_change_needs_an_old_value() -> None:
+    rule = "self.size >= oldSelf.size"
+    assert not errors_of(rule, {"size": 1})
+    assert not errors_of(rule, {"size": 2}, {"size": 1})
+    assert errors_of(rule, {"size": 1}, {"size": 2})
+    optional = {"rule": "!oldSelf.hasValue() || self.size > 0", "optionalOldSelf": True}
+    assert not errors_of(optional, {"size": 0})
+    assert errors_of(optional, {"size": 0}, {"size": 1})
+
+
+def test_elements_of_a_list_of_type_map_are_compared_by_their_keys() -> None:
+    items = {
+        **PROPERTIES["rows"]["items"],
+        "x-kubernetes-validations": [{"rule": "self.v >= oldSelf.v"}],
+    }
+    schema = a_schema("true", rows={**PROPERTIES["rows"], "items": items})
+    rules = compile_rules(schema)
+    assert rules is not None
+    old = {"spec": {"rows": [{"k": "a", "v": 5}, {"k": "b", "v": 1}]}}
+    new = {"spec": {"rows": [{"k": "b", "v": 1}, {"k": "a", "v": 4}, {"k": "c", "v": 0}]}}
+    assert [error.path for error in rules.validate(new, old)[0]] == ["spec.rows[1]"]
+
+
+def test_errors_of_an_unchanged_part_are_warnings() -> None:
+    rules = rules_of("self != 'bad'", at="name")
+    old = {"spec": {"name": "bad", "size": 1}}
+    errors, warnings = rules.validate({"spec": {"name": "bad", "size": 2}}, old)
+    assert not errors
+    assert [warning.path for warning in warnings] == ["spec.name"]
+    assert rules.validate({"spec": {"name": "bad", "size": 2}}, {"spec": {"name": "b"}})[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "at", "path", "detail"),
+    [
+        ("self.sise == 1", "spec", "rule", "compilation failed: ERROR: <input>:1:5: undefined"),
+        ("self.hidden.x == 1", "spec", "rule", "compilation failed: ERROR: <input>:1:12: "),
+        ("self.size", "spec", "rule", "cel expression must evaluate to a bool"),
+        ("  ", "spec", "rule", "rule is not specified"),
+        ({"rule": "true", "messageExpression": "1"}, "spec", "messageExpression",
+         "messageExpression must evaluate to a string"),
+        ({"rule": "true", "messageExpression": "x"}, "spec", "messageExpression",
+         "messageExpression compilation failed: ERROR: <input>:1:1: undeclared reference to 'x'"),
+        ("self.words.all(a, self.words.all(b, a == b))", "spec", "rule",
+         "estimated rule cost exceeds budget by factor of more than 100x (try simplifying"),
+    ],
+)  # fmt: skip
+def test_a_schema_is_refused(rule: Any, at: str, path: str, detail: str) -> None:
+    problems = rules_of(rule, at=at).problems()
+    prefix = "properties[spec].x-kubernetes-validations[0]"
+    found = [each for each in problems if each.path == f"{prefix}.{path}"]
+    assert found, problems
+    assert found[0].detail.startswith(detail)
+
+
+def test_old_values_are_refused_where_elements_cannot_be_compared() -> None:
+    items = {"type": "integer", "x-kubernetes-validations": [{"rule": "self > oldSelf"}]}
+    rules = compile_rules(a_schema("true", plain={**PROPERTIES["plain"], "items": items}))
+    assert rules is not None
+    (problem,) = rules.problems()
+    assert problem.path == (
+        "properties[spec].properties[plain].items.x-kubernetes-validations[0].rule"
+    )
+    assert problem.detail.startswith("oldSelf cannot be used on the uncorrelatable portion")
+
+
+def test_the_cost_of_a_rule_counts_for_each_element() -> None:
+    item = {"type": "string", "x-kubernetes-validations": [{"rule": "self.contains('a')"}]}
+    unbounded = a_schema("true", words={"type": "array", "items": item})
+    rules = compile_rules(unbounded)
+    assert rules is not None
+    details = [problem.detail for problem in rules.problems()]
+    assert any("more than 100x" in detail for detail in details)
+    assert any("total for entire OpenAPIv3 schema" in detail for detail in details)
+    bounded = a_schema(
+        "true", words={"type": "array", "items": item | {"maxLength": 10}, "maxItems": 5}
+    )
+    assert not (compile_rules(bounded) or rules).problems()
+
+
+def test_the_factor_of_a_cost_is_shown_as_upstream_shows_it() -> None:
+    assert "by factor of 1.100000x (try" in cost_message("c", 11, 10)
+    assert "by factor of 54.2x (try" in cost_message("c", 542, 10)
+
+
+def test_an_object_has_a_budget() -> None:
+    rules = rules_of("self.words.all(w, w != 'x')", "self.size == 1")
+    spec = {"words": ["a"] * 100, "size": 2}
+    errors, _ = rules.validate({"spec": spec}, budget=50)
+    (error,) = errors
+    assert error.detail == (
+        "validation failed due to running out of cost budget, no further validation rules will "
+        "be run"
+    )
+    errors, _ = rules.validate({"spec": spec})
+    assert [each.detail for each in errors] == ["failed rule: self.size == 1"]
+
+
+def test_a_schema_without_rules_has_none() -> None:
+    assert compile_rules({"type": "object", "properties": {"spec": {"type": "object"}}}) is None
+
+
+@pytest.mark.parametrize(
+    ("budget", "expression", "message"),
+    [
+        (
+            20,
+            "self.words.map(w, w + w).join('')",
+            "messageExpression evaluation failed due to running out of cost budget, no further "
+            "validation rules will be run",
+        ),
+        (
+            OBJECT_COST_BUDGET,
+            "self.words.map(w, self.words.map(v, v + w).join('')).join('')",
+            "no further validation rules will be run due to call cost exceeds limit for "
+            "messageExpression: \"self.words.map(w, self.words.map(v, v + w).join('')).join('')\"",
+        ),
+    ],
+)
+def test_a_message_has_a_limit(budget: int, expression: str, message: str) -> None:
+    rules = rules_of({"rule": "false", "messageExpression": expression}, "false")
+    errors, _ = rules.validate({"spec": {"words": ["w"] * 300}}, budget=budget)
+    assert errors == [RuleError("spec", "FieldValueInvalid", "object", message)]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param("self.labels.all(key, key.split('/')[0].size() < 253)", id="keys of maps"),
+        pytest.param("self.rows.all(a, self.rows.exists_one(b, a.v == b.v))", id="numbers"),
+        pytest.param("type(self) == map", id="the name of a type"),
+    ],
+)
+def test_what_has_no_size_upstream_costs_nothing(rule: str) -> None:
+    assert not rules_of(rule).problems()

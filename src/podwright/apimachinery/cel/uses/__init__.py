@@ -1,0 +1,1 @@
+"""Where Kubernetes has expressions: policies, device selectors, schemas, stages."""

@@ -1,0 +1,198 @@
+"""Claims in the form that allocation reads.
+
+A request has choices: one, or the alternatives of `firstAvailable` in order.
+
+Upstream: staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating/
+allocator_incubating.go, `requestAccessor`
+"""
+
+from __future__ import annotations
+
+from podwright.apimachinery.objects import (
+    DeviceSelector,
+    DeviceSubRequest,
+    DeviceTaint,
+    DeviceToleration,
+    ExactDeviceRequest,
+    Quantity,
+    ResourceClaim,
+    ResourceClaimSpec,
+    parse_quantity,
+)
+
+MOST_RESULTS = 32
+"""The most devices of one claim."""
+
+MOST_ALTERNATIVES = 8
+"""The most alternatives of one request."""
+
+ALL_DEVICES = "All"
+EXACT_COUNT = "ExactCount"
+
+
+class Choice:
+    """What one device request, or one alternative of it, requests.
+
+    Attributes
+    ----------
+    request : str
+        The name of the request.
+    alternative : str
+        The name of the alternative; "" for a request without alternatives.
+    class_name, mode : str
+    count : int
+    is_admin : bool
+        The request has admin access.
+    selectors : tuple of DeviceSelector
+    tolerations : tuple of DeviceToleration
+    capacities : dict of str to Quantity
+    """
+
+    __slots__ = (
+        "alternative",
+        "capacities",
+        "class_name",
+        "count",
+        "has_admin_field",
+        "is_admin",
+        "mode",
+        "request",
+        "selectors",
+        "tolerations",
+    )
+
+    def __init__(
+        self, request: str, alternative: str, of: ExactDeviceRequest | DeviceSubRequest
+    ) -> None:
+        self.request = request
+        self.alternative = alternative
+        self.class_name = of.device_class_name
+        self.mode = of.allocation_mode
+        self.count = of.count
+        admin = of.admin_access if isinstance(of, ExactDeviceRequest) else None
+        self.has_admin_field = admin is not None
+        self.is_admin = bool(admin)
+        self.selectors: tuple[DeviceSelector, ...] = of.selectors
+        self.tolerations: tuple[DeviceToleration, ...] = of.tolerations
+        self.capacities: dict[str, Quantity] = (
+            {}
+            if of.capacity is None
+            else {name: parse_quantity(text) for name, text in of.capacity.requests.items()}
+        )
+
+    @property
+    def own_name(self) -> str:
+        """The name of the alternative, or of the request if it has none."""
+        return self.alternative or self.request
+
+    @property
+    def full_name(self) -> str:
+        """The name as results have it: ``request`` or ``request/alternative``."""
+        return f"{self.request}/{self.alternative}" if self.alternative else self.request
+
+    def tolerates(self, taints: tuple[DeviceTaint, ...]) -> bool:
+        """Return whether no taint keeps the request from a device."""
+        return all(
+            taint.effect not in ("NoSchedule", "NoExecute")
+            or any(tolerates_taint(toleration, taint) for toleration in self.tolerations)
+            for taint in taints
+        )
+
+
+def tolerates_taint(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+    """Return whether a toleration covers a taint of a device.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/devicetoleration.go
+    """
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"
+
+
+class Request:
+    """One request of a claim.
+
+    Attributes
+    ----------
+    name : str
+    choices : tuple of Choice
+        Empty if the request is of an unknown type.
+    has_alternatives : bool
+    """
+
+    __slots__ = ("choices", "has_alternatives", "name")
+
+    def __init__(self, name: str, choices: tuple[Choice, ...], *, has_alternatives: bool) -> None:
+        self.name = name
+        self.choices = choices
+        self.has_alternatives = has_alternatives
+
+
+def requests_of(spec: ResourceClaimSpec) -> tuple[Request, ...]:
+    """Return the requests of a claim, in order."""
+    known = _known.get(id(spec))
+    if known is not None and known[0] is spec:
+        return known[1]
+    requests = tuple(_requests(spec))
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    # The entry keeps its spec alive, so that its id is not given again.
+    _known[id(spec)] = spec, requests
+    return requests
+
+
+_known: dict[int, tuple[ResourceClaimSpec, tuple[Request, ...]]] = {}
+_MOST_KNOWN = 4_096
+
+
+def _requests(spec: ResourceClaimSpec) -> list[Request]:
+    found = []
+    for request in spec.devices.requests:
+        choices: tuple[Choice, ...] = ()
+        if request.exactly is not None:
+            choices = (Choice(request.name, "", request.exactly),)
+        elif request.first_available:
+            choices = tuple(
+                Choice(request.name, each.name, each) for each in request.first_available
+            )
+        found.append(
+            Request(
+                request.name,
+                choices,
+                has_alternatives=request.exactly is None and bool(request.first_available),
+            )
+        )
+    return found
+
+
+def claim_name(claim: ResourceClaim) -> str:
+    """Return ``namespace/name``, as messages have it."""
+    return f"{claim.metadata.namespace}/{claim.metadata.name}"
+
+
+def preference_score(claim: ResourceClaim) -> int:
+    """Return how good the allocated alternatives of a claim are; 0 without an allocation.
+
+    8 for each request with its first alternative, 7 for each with its second, and so on.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, `computeScore`
+    """
+    allocation = claim.status.allocation
+    if allocation is None:
+        return 0
+    allocated = {result.request for result in allocation.devices.results}
+    return sum(
+        MOST_ALTERNATIVES - place
+        for request in requests_of(claim.spec)
+        if request.has_alternatives
+        for place, choice in enumerate(request.choices)
+        if choice.full_name in allocated
+    )

@@ -1,0 +1,418 @@
+"""Text to plain values, and plain values to structs, with every problem collected.
+
+`parse_document` reads YAML or JSON and records duplicate keys. `decode`
+compares a value with a struct type and collects every unknown or duplicate key and every value
+of a wrong type; msgspec's own conversion stops at the first problem.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable
+from functools import cache
+from typing import Any, Final, TypeVar
+
+import msgspec
+import yaml
+from msgspec import inspect
+
+from podwright.apimachinery.documents.field import (
+    EmptyList,
+    did_you_mean,
+    invalid,
+    join,
+    not_supported,
+    problem,
+)
+from podwright.apimachinery.objects import FieldError, go_json_error, parse_duration
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+class Keys(dict[str, Any]):
+    """A mapping of the document, with its duplicate keys, and whether it is YAML."""
+
+    repeated: tuple[str, ...] = ()
+    is_yaml = False
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with the scalars of kube-scheduler's parser; duplicate keys are recorded."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - the attribute PyYAML looks for
+
+
+# Dates stay text; unlike PyYAML's, numbers have no base 60, and 1e2 is a number.
+# Upstream: go.yaml.in/yaml/v2, resolve.go
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    (
+        "bool",
+        r"y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON|n|N|no|No|NO|false|False|FALSE|off|Off|OFF",
+        list("yYtToOnNfF"),
+    ),
+    (
+        "int",
+        r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|[0-9][0-9_]*)",
+        list("-+0123456789"),
+    ),
+    (
+        "float",
+        r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        list("-+0123456789."),
+    ),
+    ("merge", r"<<", ["<"]),
+):
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), _first
+    )
+
+_BOOLEANS = frozenset({"y", "yes", "true", "on"})
+
+
+def _construct_bool(loader: _Loader, node: yaml.ScalarNode) -> bool:
+    return loader.construct_scalar(node).lower() in _BOOLEANS
+
+
+def _construct_int(loader: _Loader, node: yaml.ScalarNode) -> int | float:
+    text = loader.construct_scalar(node).replace("_", "")
+    digits = text.lstrip("+-")
+    is_octal = len(digits) > 1 and digits.isdecimal() and digits.startswith("0")
+    try:
+        value = int(digits, 8) if is_octal else int(digits, 0)
+    except ValueError:  # 08 is not octal
+        value = int(digits)
+    return -value if text.startswith("-") else value
+
+
+def _construct_float(loader: _Loader, node: yaml.ScalarNode) -> int | float:
+    text = loader.construct_scalar(node).replace("_", "").lower()
+    number = float(text.replace(".inf", "inf").replace(".nan", "nan"))
+    # Upstream converts YAML to JSON, in which 2.0 and 1e2 become integers; JSON keeps its own.
+    return int(number) if number.is_integer() and abs(number) < _MAX_PLAIN else number
+
+
+_MAX_PLAIN = 1e21
+
+
+def _construct_timestamp(loader: _Loader, node: yaml.ScalarNode) -> str:
+    """Return the text of a timestamp, which upstream keeps as it is, if it can be read."""
+    text: str = loader.construct_scalar(node)
+    try:
+        loader.construct_yaml_timestamp(node)
+    except (AttributeError, ValueError):
+        problem = f"cannot decode !!str `{text}` as a !!timestamp"
+        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+    return text
+
+
+def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> Keys:
+    written = [_key(loader, key) for key, _ in node.value if key.tag != _MERGE]
+    loader.flatten_mapping(node)
+    pairs = [
+        (_key(loader, key), loader.construct_object(value, deep=True)) for key, value in node.value
+    ]
+    mapping = Keys(pairs)
+    mapping.is_yaml = True
+    # Upstream also rejects a key that overrides one of a merged mapping.
+    counts = Counter(name for name, _ in pairs)
+    mapping.repeated = tuple(name for name in dict.fromkeys(written) if counts[name] > 1)
+    return mapping
+
+
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+def _key(loader: _Loader, node: yaml.Node) -> str:
+    key: Hashable = loader.construct_object(node, deep=True)
+    return str(key).lower() if isinstance(key, bool) else str(key)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
+_Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
+_Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _construct_timestamp)
+
+
+def _mapping(pairs: list[tuple[str, Any]]) -> Keys:
+    mapping = Keys(pairs)
+    if len(mapping) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        mapping.repeated = tuple(name for name in mapping if counts[name] > 1)
+    return mapping
+
+
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def parse_document(text: str | bytes) -> object:
+    """Read the first YAML or JSON document of a text.
+
+    Raises
+    ------
+    ValueError
+        If the text is invalid; with line and column.
+
+    Notes
+    -----
+    kube-scheduler reads the first document only; see `has_more_documents`.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8")
+    try:
+        return _parse(text)
+    except yaml.MarkedYAMLError as error:
+        words = ", ".join(part for part in (error.context, error.problem) if part)
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ValueError(f"{where}{words}") from error
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _parse(text: str) -> object:
+    if text.lstrip().startswith("{"):
+        try:
+            return json.loads(
+                text,
+                object_pairs_hook=_mapping,
+                parse_constant=_reject_constant,
+            )
+        except json.JSONDecodeError as error:
+            # Upstream takes what begins with a brace for JSON, and never for a flow mapping of
+            # YAML: apimachinery pkg/runtime/serializer/json/json.go, RecognizesData.
+            message = f"json parse error: {go_json_error(text.encode(), error)}"
+            where = f"line {error.lineno}, column {error.colno}"
+            raise ValueError(f"{where}: couldn't get version/kind; {message}") from error
+    loader = _Loader(text)
+    try:
+        # As upstream, nothing is read after the first document. The stubs of PyYAML have no types.
+        return loader.get_data() if loader.check_data() else None  # type: ignore[no-untyped-call]
+    finally:
+        loader.dispose()
+
+
+_DOCUMENT_START = re.compile(r"^(?:---|\.\.\.)(?:\s|$)", re.MULTILINE)
+_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+
+
+def has_more_documents(text: str) -> bool:
+    """Report whether documents follow the first one, which is the only one that is read."""
+    parts = _DOCUMENT_START.split(_COMMENT.sub("", text))
+    return sum(bool(part.strip()) for part in parts) > 1
+
+
+def decode(value: object, cls: type[_T], path: str, errors: list[FieldError]) -> _T:
+    """Convert a plain value to a struct, and add its errors to a list.
+
+    Absent keys, nulls and values of a wrong type have the struct's default, or Go's zero value for
+    a required field, so that the rest of the document can be validated.
+    """
+    decoded = _walk(value, _type_of(cls), path, errors)
+    return cls() if decoded is _WRONG else decoded  # type: ignore[return-value]  # _walk_struct
+
+
+_WRONG: Final = object()
+"""The result of a value of a wrong type."""
+
+_Walker = Callable[[Any, Any, str, list[FieldError]], object]
+
+
+@cache
+def _type_of(cls: type) -> inspect.Type:
+    return inspect.type_info(cls)
+
+
+def _walk(value: object, kind: inspect.Type, path: str, errors: list[FieldError]) -> object:
+    """Check one value against its type; return the value of a struct's field, or `_WRONG`."""
+    if isinstance(kind, inspect.Metadata):
+        if _is_duration(kind):
+            return _walk_duration(value, path, errors)
+        kind = kind.type
+    if isinstance(kind, inspect.UnionType):
+        if value is None and kind.includes_none:
+            return None
+        # Every union here consists of one type and None.
+        kind = next(t for t in kind.types if not isinstance(t, inspect.NoneType))
+        return _walk(value, kind, path, errors)
+    walker = _WALKERS[type(kind)]
+    return walker(value, kind, path, errors)
+
+
+def _walk_struct(
+    value: object, kind: inspect.StructType, path: str, errors: list[FieldError]
+) -> object:
+    if not isinstance(value, dict):
+        return _wrong(value, "an object", path, errors)
+    fields = {field.encode_name: field for field in kind.fields}
+    type_in = _as_in_core if kind.cls.__module__.startswith(_CORE_TYPES) else _as_declared
+    repeated: tuple[str, ...] = getattr(value, "repeated", ())
+    errors.extend(problem(join(path, n), f'duplicate field "{n}"') for n in repeated)
+    values: dict[str, object] = {}
+    for name, item in value.items():
+        field = fields.get(name)
+        if field is None:
+            hint = did_you_mean(name, fields)
+            errors.append(problem(join(path, name), f'unknown field "{name}"{hint}'))
+        elif item is not None or _is_duration(field.type):
+            walked = _walk(item, type_in(field.type), join(path, name), errors)
+            if walked is not _WRONG:
+                values[field.name] = walked
+    for field in kind.fields:
+        if field.required:
+            values.setdefault(field.name, _zero(field.type))
+    return kind.cls(**values)
+
+
+_CORE_TYPES = "podwright.apimachinery.objects"
+
+
+def _as_declared(kind: inspect.Type) -> inspect.Type:
+    return kind
+
+
+def _as_in_core(kind: inspect.Type) -> inspect.Type:
+    """Return the type of a field of core/v1 in Go: a number of 32 bits, or any string.
+
+    kube-scheduler validates enumerations, or uses any value; it does not decode them.
+    """
+    if isinstance(kind, inspect.UnionType):
+        return inspect.UnionType(tuple(map(_as_in_core, kind.types)))
+    if isinstance(kind, inspect.LiteralType):
+        return inspect.StrType()
+    if isinstance(kind, inspect.IntType):
+        return inspect.IntType(ge=-(2**31), le=2**31 - 1)
+    return kind
+
+
+def _is_duration(kind: inspect.Type) -> bool:
+    """Report whether a null is decoded, as Go decodes it into a duration that is no pointer."""
+    return isinstance(kind, inspect.Metadata) and (kind.extra or {}).get("format") == "duration"
+
+
+def _zero(kind: inspect.Type) -> object:
+    if isinstance(kind, inspect.StructType):
+        return kind.cls(**{f.name: _zero(f.type) for f in kind.fields if f.required})
+    return _ZEROS.get(type(kind))
+
+
+def _walk_items(
+    value: object, kind: inspect.VarTupleType, path: str, errors: list[FieldError]
+) -> object:
+    if not isinstance(value, list):
+        return _wrong(value, "a list", path, errors)
+    items = []
+    for index, item in enumerate(value):
+        walked = _WRONG
+        if item is not None:
+            walked = _walk(item, kind.item_type, f"{path}[{index}]", errors)
+        # A placeholder keeps the paths of the items that follow.
+        items.append(_zero(kind.item_type) if walked is _WRONG else walked)
+    return tuple(items) or EmptyList()
+
+
+def _walk_dict(
+    value: object, kind: inspect.DictType, path: str, errors: list[FieldError]
+) -> object:
+    if not isinstance(value, dict):
+        return _wrong(value, "an object", path, errors)
+    walked = {
+        name: _walk(item, kind.value_type, f"{path}[{name}]", errors)
+        for name, item in value.items()
+    }
+    return {name: item for name, item in walked.items() if item is not _WRONG}
+
+
+def _walk_int(value: object, kind: inspect.IntType, path: str, errors: list[FieldError]) -> object:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return _wrong(value, "an integer", path, errors)
+    low, high = kind.ge, kind.le
+    if (low is not None and value < low) or (high is not None and value > high):
+        errors.append(invalid(path, value, f"must be between {low} and {high}"))
+        return _WRONG
+    return value
+
+
+def _walk_float(value: object, _: object, path: str, errors: list[FieldError]) -> object:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return _wrong(value, "a number", path, errors)
+    if not abs(value) <= _MAX_FLOAT32:
+        errors.append(invalid(path, str(value), "must be a number of 32 bits"))
+        return _WRONG
+    return float(value)
+
+
+_MAX_FLOAT32 = 3.4028235677973366e38
+"""The greatest number that is rounded to a finite one."""
+
+
+def _walk_literal(
+    value: object, kind: inspect.LiteralType, path: str, errors: list[FieldError]
+) -> object:
+    if not isinstance(value, str):
+        return _wrong(value, "a string", path, errors)
+    if value not in kind.values:
+        errors.append(not_supported(path, value, [str(v) for v in kind.values]))
+        return _WRONG
+    return value
+
+
+def _walk_bytes(value: object, _: object, path: str, errors: list[FieldError]) -> object:
+    if not isinstance(value, str):
+        return _wrong(value, "a string in base64", path, errors)
+    try:
+        # Go ignores line breaks.
+        return base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
+    except binascii.Error:
+        errors.append(problem(path, "Invalid value: must be base64"))
+        return _WRONG
+
+
+def _walk_duration(value: object, path: str, errors: list[FieldError]) -> object:
+    if not isinstance(value, str | None):
+        return _wrong(value, 'a duration such as "15s"', path, errors)
+    try:
+        return parse_duration(value or "")
+    except ValueError as error:
+        errors.append(invalid(path, value, str(error)))
+        return _WRONG
+
+
+def _scalar(kind: type, what: str) -> _Walker:
+    def walk(value: object, _: object, path: str, errors: list[FieldError]) -> object:
+        return value if isinstance(value, kind) else _wrong(value, what, path, errors)
+
+    return walk
+
+
+def _wrong(value: object, expected: str, path: str, errors: list[FieldError]) -> object:
+    errors.append(invalid(path, value, f"must be {expected}"))
+    return _WRONG
+
+
+_WALKERS: dict[type[inspect.Type], _Walker] = {
+    inspect.StructType: _walk_struct,
+    inspect.VarTupleType: _walk_items,
+    inspect.DictType: _walk_dict,
+    inspect.IntType: _walk_int,
+    inspect.BytesType: _walk_bytes,
+    inspect.StrType: _scalar(str, "a string"),
+    inspect.LiteralType: _walk_literal,
+    inspect.BoolType: _scalar(bool, "true or false"),
+    inspect.FloatType: _walk_float,
+    inspect.AnyType: lambda value, _kind, _path, _errors: value,
+}
+_ZEROS: dict[type[inspect.Type], object] = {
+    inspect.StrType: "",
+    inspect.LiteralType: "",
+    inspect.IntType: 0,
+    inspect.BoolType: False,
+    inspect.VarTupleType: (),
+}

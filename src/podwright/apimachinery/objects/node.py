@@ -1,0 +1,59 @@
+"""Nodes: the fields that scheduling reads.
+
+Upstream: staging/src/k8s.io/api/core/v1/types.go
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from podwright.apimachinery.objects.meta import Condition, KubernetesObject, ResourceList, Struct
+from podwright.apimachinery.objects.pods.pod import TaintEffect
+
+
+class Taint(Struct, frozen=True, kw_only=True):
+    """A taint: repels pods that do not tolerate it."""
+
+    key: str
+    effect: TaintEffect
+    value: str = ""
+    time_added: str | None = None
+
+
+class NodeSpec(Struct, frozen=True, kw_only=True):
+    """The spec of a node."""
+
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    provider_id: str = msgspec.field(default="", name="providerID")
+
+
+class ContainerImage(Struct, frozen=True, kw_only=True):
+    """An image on the node, with all its names."""
+
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
+class NodeStatus(Struct, frozen=True, kw_only=True):
+    """The status of a node."""
+
+    allocatable: ResourceList = msgspec.field(default_factory=dict)
+    capacity: ResourceList = msgspec.field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+    images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
+    volumes_in_use: tuple[str, ...] = ()
+
+
+class Node(KubernetesObject, frozen=True, kw_only=True):
+    """A node."""
+
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "Node"
+    namespaced: ClassVar[bool] = False
+
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()

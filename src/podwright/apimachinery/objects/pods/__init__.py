@@ -1,0 +1,1 @@
+"""Pods, and what they request and tolerate."""

@@ -1,0 +1,235 @@
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import (
+    Condition,
+    Container,
+    InvalidObject,
+    Node,
+    ObjectMeta,
+    Pod,
+    PodSpec,
+    Unknown,
+    decode,
+    decode_node,
+    decode_pod,
+    encode,
+    with_condition,
+    with_fields,
+    with_node_name,
+    with_nominated_node_name,
+)
+
+VECTORS = Path(__file__).parents[5] / "tests" / "golden" / "vectors"
+
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "shop", "managedFields": [{"manager": "kubectl"}]},
+    "spec": {
+        "containers": [{"name": "main", "securityContext": {"runAsUser": 1}}],
+        "dnsPolicy": "x",
+    },
+    "status": {
+        "conditions": [
+            {"type": "Ready", "status": "False", "lastProbeTime": None, "unknown": 1},
+            {"type": "PodScheduled", "status": "False", "lastTransitionTime": "t1"},
+        ]
+    },
+}
+
+
+def pod_with(**spec):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+
+
+def node_with(spec=None, status=None):
+    head = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    return head | {"spec": spec or {}, "status": status or {}}
+
+
+@pytest.mark.parametrize(
+    ("document", "errors"),
+    [
+        pytest.param(
+            node_with(spec={"taints": [{"key": "k", "effect": "NoSchedul"}]}),
+            [
+                'spec.taints[0].effect: Unsupported value: "NoSchedul": supported values: '
+                '"NoExecute", "NoSchedule", "PreferNoSchedule"; did you mean "NoSchedule"?'
+            ],
+            id="an enumeration suggests the nearest",
+        ),
+        pytest.param(
+            node_with(status={"allocatable": {"cpu": "4x", "memory": "1Gi"}}),
+            [
+                'status.allocatable[cpu]: Invalid value: "4x": quantities are numbers with an '
+                "optional suffix, such as 500m, 2, 1.5Gi or 1e3"
+            ],
+            id="a quantity, by its resource",
+        ),
+        pytest.param(
+            pod_with(priority=2**31),
+            [
+                "spec.priority: Invalid value: 2147483648: "
+                "a number from -2147483648 to 2147483647 is expected"
+            ],
+            id="a number that is too large",
+        ),
+        pytest.param(
+            pod_with(priority="high", containers=[{"name": "c", "ports": [{"hostPort": "80"}]}]),
+            [
+                'spec.containers[0].ports[0].hostPort: Invalid value: "80": an integer is expected',
+                'spec.priority: Invalid value: "high": an integer is expected',
+            ],
+            id="all errors at once",
+        ),
+        pytest.param(
+            node_with(spec={"taints": [{"ky": "k", "effect": "NoSchedule"}]}),
+            ['spec.taints[0].key: Required value: "ky" is not a field; was it meant?'],
+            id="a misspelt required field",
+        ),
+        pytest.param(
+            pod_with(nodeSelector={"ssd": True}),
+            ["spec.nodeSelector[ssd]: Invalid value: true: a string is expected; put it in quotes"],
+            id="YAML's booleans",
+        ),
+        pytest.param(
+            pod_with(containers={}),
+            ["spec.containers: Invalid value: {}: a list is expected"],
+            id="a list",
+        ),
+        pytest.param(
+            {"kind": "Pod", "metadata": {}}, ["apiVersion: Required value"], id="no apiVersion"
+        ),
+    ],
+)
+def test_decode_reports_all_errors(document, errors):
+    with pytest.raises(InvalidObject) as refused:
+        decode(document, source="f.yaml")
+    assert str(refused.value).splitlines() == [f"f.yaml: {error}" for error in errors]
+    assert [f"{error.path}: {error.message}" for error in refused.value.errors] == errors
+
+
+def test_an_object_is_preserved_completely():
+    pod = decode(POD)
+    assert isinstance(pod, Pod)
+    assert pod.key == "shop/web"
+    assert encode(pod) == POD
+    assert encode(pod) is POD
+
+
+def test_a_null_is_an_absent_field():
+    pod = decode_pod({"metadata": {"name": "p", "labels": None}, "spec": {"containers": None}})
+    assert (pod.metadata.labels, pod.spec.containers) == ({}, ())
+
+
+def test_a_namespaced_object_without_namespace_is_in_default():
+    pod = decode_pod({"metadata": {"name": "p"}})
+    assert pod.key == "default/p"
+    assert encode(pod)["metadata"]["namespace"] == "default"
+    assert decode_node({"metadata": {"name": "n"}}).key == "n"
+
+
+def test_kinds_of_other_groups_are_unknown():
+    document = {
+        "apiVersion": "serving.knative.dev/v1",
+        "kind": "Service",
+        "metadata": {"name": "s"},
+    }
+    service = decode(document)
+    assert isinstance(service, Unknown)
+    assert (service.kind, service.api_version) == ("Service", "serving.knative.dev/v1")
+    assert encode(service) == document
+
+
+def test_a_different_kind_is_rejected():
+    with pytest.raises(InvalidObject, match='kind: Unsupported value: "Node"'):
+        decode_pod({"kind": "Node"})
+
+
+def test_text_that_is_not_json_is_rejected():
+    with pytest.raises(InvalidObject, match="body: not JSON"):
+        decode_pod(b"{", source="body")
+
+
+def test_with_node_name_changes_the_struct_and_the_document_and_shares_the_rest():
+    pod = decode_pod(POD)
+    bound = with_node_name(pod, "n1")
+    assert bound.spec.node_name == encode(bound)["spec"]["nodeName"] == "n1"
+    assert encode(bound)["status"] is POD["status"]
+    assert bound.spec.containers is pod.spec.containers
+    assert "nodeName" not in POD["spec"]
+    assert with_node_name(bound, "") == pod
+
+
+def test_with_nominated_node_name_clears_it_with_the_empty_name():
+    pod = decode_pod(POD)
+    nominated = with_nominated_node_name(pod, "n1")
+    assert nominated.status.nominated_node_name == "n1"
+    assert encode(nominated)["status"]["nominatedNodeName"] == "n1"
+    assert with_nominated_node_name(nominated, "") == pod
+
+
+def test_with_condition_replaces_the_condition_of_its_type_and_preserves_the_others():
+    pod = with_condition(
+        decode_pod(POD),
+        Condition(type="PodScheduled", status="False", reason="x", last_transition_time="t2"),
+    )
+    written = encode(pod)["status"]["conditions"]
+    assert written[0] == POD["status"]["conditions"][0]
+    assert written[1] == {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "x",
+        "lastTransitionTime": "t1",
+    }
+    pod = with_condition(pod, Condition(type="PodScheduled", status="True"))
+    assert [c.status for c in pod.status.conditions] == ["False", "True"]
+
+
+def test_with_fields_agrees_with_decoding_the_changed_document():
+    pod = with_fields(decode_pod(POD), "status", phase="Running", start_time="t")
+    assert decode(encode(pod)) == pod
+    assert with_fields(pod, "status", phase="", start_time=None) == decode_pod(POD)
+
+
+def test_an_object_built_from_structs_is_encoded_from_the_fields_that_are_set():
+    pod = Pod(
+        metadata=ObjectMeta(name="web", namespace="default"),
+        spec=PodSpec(containers=(Container(name="main"),)),
+    )
+    assert encode(with_node_name(pod, "n1")) == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"containers": [{"name": "main"}], "nodeName": "n1"},
+    }
+    assert encode(Node(metadata=ObjectMeta(name="n")))["kind"] == "Node"
+
+
+def documents_in(value):
+    if isinstance(value, dict):
+        if "kind" in value and "apiVersion" in value:
+            yield value
+        else:
+            for entry in value.values():
+                yield from documents_in(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from documents_in(entry)
+
+
+@pytest.mark.golden
+@pytest.mark.slow
+def test_every_object_of_the_golden_vectors_is_preserved():
+    n_documents = 0
+    for path in sorted(VECTORS.glob("*.jsonl.gz")):
+        for line in gzip.decompress(path.read_bytes()).splitlines():
+            for document in documents_in(json.loads(line)):
+                assert encode(decode(document, source=path.name)) == document
+                n_documents += 1
+    assert n_documents > 100_000

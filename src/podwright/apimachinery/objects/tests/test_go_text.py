@@ -1,0 +1,48 @@
+import pytest
+
+from podwright.apimachinery.objects import go_quoted, write_go_json
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param({}, "{}", id="an empty object"),
+        pytest.param({"b": "1", "a": "2", "B": "3"}, '{"B":"3","a":"2","b":"1"}', id="sorted"),
+        pytest.param(
+            {"é": "", "z": "", "𐀀": "", "￿": ""}, '{"z":"","é":"","￿":"","𐀀":""}', id="by bytes"
+        ),
+        pytest.param(
+            {"n": {"q": "1", "p": ["b", "a"]}}, '{"n":{"p":["b","a"],"q":"1"}}', id="deep"
+        ),
+        pytest.param(
+            "<a href='x'>&</a>", r'''"\u003ca href='x'\u003e\u0026\u003c/a\u003e"''', id="html"
+        ),
+        pytest.param("a\u2028b\u2029", r'"a\u2028b\u2029"', id="line separators"),
+        pytest.param('say "a\\b"', r'"say \"a\\b\""', id="quotes"),
+        pytest.param("\b\f\n\r\t\x00\x1f\x7f", r'"\b\f\n\r\t\u0000\u001f' + '\x7f"', id="controls"),
+        pytest.param("no\ud800n", r'"no\ufffdn"', id="half a pair"),
+        pytest.param("µ \ufffd 𐀀", '"µ \ufffd 𐀀"', id="what is not escaped"),
+        pytest.param([1, -2, True, None], "[1,-2,true,null]", id="plain values"),
+    ],
+)
+def test_values_are_written_as_go_writes_them(value, text):
+    assert write_go_json(value) == text
+
+
+def test_fields_of_structs_keep_their_order():
+    assert write_go_json({"b": 1, "a": 2}, sort_keys=False) == '{"b":1,"a":2}'
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        pytest.param("plain é", '"plain é"', id="printable"),
+        pytest.param('say "a\\b"', r'"say \"a\\b\""', id="quotes"),
+        pytest.param(
+            "a\0b\n\x7f\u200b\U000e0001", r'"a\x00b\n\x7f\u200b\U000e0001"', id="controls"
+        ),
+        pytest.param("<&>", '"<&>"', id="html is not escaped"),
+    ],
+)
+def test_texts_are_quoted_as_go_quotes_them(text, quoted):
+    assert go_quoted(text) == quoted

@@ -1,0 +1,118 @@
+"""YAML is read as kubectl reads it, with lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects.texts.yaml_events import YamlError, read_yaml
+
+
+def values(text: str) -> list[Any]:
+    return [document.value for document in read_yaml(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param("{a: {<<: {b: 1, c: 2}, c: 3}}", {"a": {"b": 1, "c": 3}}, id="own keys win"),
+        pytest.param("{c: 3, <<: {b: 1, c: 2}}", {"c": 3, "b": 1}, id="in any order"),
+        pytest.param(
+            "x: &x {a: 1}\ny: &y {a: 2, b: 2}\nz:\n  <<: [*x, *y]\n",
+            {"x": {"a": 1}, "y": {"a": 2, "b": 2}, "z": {"a": 1, "b": 2}},
+            id="the first of a list wins",
+        ),
+        pytest.param(
+            "z:\n  <<:\n  - {a: 1}\n  - {b: 2}\n", {"z": {"a": 1, "b": 2}}, id="a list in lines"
+        ),
+        pytest.param(
+            "z: {<<: {a: {<<: {b: 1}}}}", {"z": {"a": {"b": 1}}}, id="a merge in a merge"
+        ),
+        pytest.param("{1: a, true: b, null: c, 0x10: d}",
+                     {"1": "a", "true": "b", "null": "c", "16": "d"}, id="keys are text"),
+        pytest.param("[[1, [2]], {a: []}, 3]", [[1, [2]], {"a": []}, 3], id="collections"),
+        pytest.param("[1e3, 1.5E-1, .5, 2., -1., ., e1, 1e]",
+                     [1000.0, 0.15, 0.5, 2.0, -1.0, ".", "e1", "1e"], id="fractions"),
+        pytest.param("a: 1.0e+400", {"a": "1.0e+400"}, id="too large for a float"),
+        pytest.param(f"a: {'9' * 5000}", {"a": "9" * 5000}, id="an integer of too many digits"),
+        pytest.param("a: &n 5\nb: *n\n", {"a": 5, "b": 5}, id="an alias of a scalar"),
+    ],
+)  # fmt: skip
+def test_a_document_has_its_value(text: str, value: Any) -> None:
+    assert values(text) == [value]
+
+
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 12)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        pytest.param("a: 1\nb: {<<: 5}", "<< takes a mapping", 2, id="a merged scalar"),
+        pytest.param("b:\n  <<:\n  - {a: 1}\n  - 5\n", "<< takes a mapping", 3, id="in a list"),
+        pytest.param("a: 1\n[b]: 2\n", "a key must be a string", 2, id="a list as a key"),
+        pytest.param("? {b: c}\n: 2\n", "a key must be a string", 1, id="a mapping as a key"),
+        pytest.param("a: *b", 'unknown alias "b"', 1, id="an alias without an anchor"),
+        pytest.param("- a\n--- \n- *b", 'unknown alias "b"', 3, id="of another document"),
+        pytest.param("a: 1\nb: 2\na: 3\n", 'duplicate key "a"', 3, id="a duplicate key"),
+        pytest.param("a: !!int x\n", "cannot be read as", 1, id="a tag that does not fit"),
+        pytest.param("a: [1,\n", "not YAML", 2, id="an open list"),
+        pytest.param("\n\n\u00e9: \0", r"U\+0000 is not allowed", 3, id="a NUL character"),
+        pytest.param("a:\n  b: &x\n    c: *x\n", 'anchor "x" contains itself', 3, id="a cycle"),
+        pytest.param("a: &x\n  <<: *x\n", 'anchor "x" contains itself', 2, id="a merged cycle"),
+        pytest.param(BOMB, "excessive aliasing", 4, id="aliases of aliases"),
+        pytest.param(f"a: &x {'y' * 1_000_000}\nb: [{', '.join(['*x'] * 50)}]", "excessive", 2,
+                     id="aliases of a long text"),
+        pytest.param("a: " + "[" * 20_000, "nested too deeply", 1, id="open lists"),
+        pytest.param(f"a: &x {'[' * 9_000}{']' * 9_000}\nb: *x", "nested too deeply", 2,
+                     id="an alias of nested lists"),
+    ],
+)  # fmt: skip
+def test_an_error_has_its_line(text: str, message: str, line: int) -> None:
+    with pytest.raises(YamlError, match=message) as refused:
+        values(text)
+    assert refused.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("plain", "aliases", "is_excessive"),
+    [
+        pytest.param(0, 98, False, id="few nodes come from aliases"),
+        pytest.param(2_000, 2_000, False, id="some of a small document"),
+        pytest.param(0, 300_000, False, id="half of them, a third beyond the lower limit"),
+        pytest.param(0, 1_300_000, True, id="half of very many"),
+        pytest.param(1_600_000, 300_000, False, id="few of very many"),
+    ],
+)
+def test_the_share_of_aliases_is_bounded_by_the_number_of_nodes(plain, aliases, is_excessive):
+    text = f"a: &x y\nb: [{'z,' * plain}{'*x,' * aliases}]\n"
+    if is_excessive:
+        with pytest.raises(YamlError, match="excessive aliasing"):
+            values(text)
+    else:
+        assert len(values(text)[0]["b"]) == plain + aliases
+
+
+def test_items_have_their_lines() -> None:
+    text = (
+        "kind: List\nitems:\n- a: 1\n- [b]\n- text\n-\n  c: {items: [{d: 1}]}\nother:\n- {e: 1}\n"
+        "---\n- items: [{f: 1}]\n---\nitems: [{g: 1}]\n"
+    )
+    documents = list(read_yaml(text))
+    assert [document.line for document in documents] == [1, 11, 13]
+    assert [document.item_lines for document in documents] == [(3, 4, 7), (), (13,)]
+
+
+def test_every_duplicate_key_is_reported_with_its_line() -> None:
+    (document,) = read_yaml("a: 1\na: 2\nb:\n  c: 1\n  1: 2\n  '1': 3\n", allow_duplicates=True)
+    assert document.duplicates == ((2, "a"), (6, "1"))
+    assert document.value == {"a": 2, "b": {"c": 1, "1": 3}}
+
+
+def test_a_whole_number_is_an_integer_however_it_is_written() -> None:
+    (found,) = values("[1.0, 1e3, 2., -5e0, 1e21, 0.5]")
+    assert found == [1, 1000, 2, -5, 1e21, 0.5]
+    assert [type(each) for each in found] == [int, int, int, int, float, float]

@@ -1,0 +1,1 @@
+"""Texts in objects and files: times, durations, cron schedules, YAML, Go's notations."""

@@ -1,0 +1,232 @@
+"""Times and durations as callers write them, in nanoseconds.
+
+Every public function with a time or a duration reads it here, so all of them accept the same forms.
+Each form has a unit. A bare number has none, so it is an error: it may mean seconds, nanoseconds or
+seconds since 1970.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from numbers import Number
+from typing import Any, Final, TypeAlias
+
+from podwright.apimachinery.objects.errors import (
+    ArgumentError,
+    FieldError,
+    InputError,
+    described_type,
+    invalid,
+)
+from podwright.apimachinery.objects.texts.duration import parse_duration
+from podwright.apimachinery.objects.texts.timestamps import timestamp_ns, timestamp_text_nano
+
+Duration: TypeAlias = str | timedelta
+"""A length of time: `1h30m`, `7d`, or a `timedelta`, also of NumPy and pandas."""
+
+Time: TypeAlias = str | datetime | timedelta
+"""A time: `2026-01-01T12:00:00Z`, or a `datetime` with a time zone or of NumPy (UTC); or relative
+to the start, as a `Duration`."""
+
+FIRST_NS: Final = -9214560000 * 1_000_000_000
+LAST_NS: Final = 9214646400 * 1_000_000_000
+"""The beginnings of 1678 and of 2262: the years that fit into 64 bits of nanoseconds."""
+POSSIBLE_YEARS: Final = "the years from 1678 to 2261"
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY_NS: Final = 86_400 * 1_000_000_000
+_DURATION: Final = "a duration such as 1h30m"
+_TIME: Final = "a time such as 2026-01-01T12:00:00Z"
+_SINCE: Final = "a duration since the start such as 1h30m"
+_DAYS = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]+)?)d(.*)", re.DOTALL)
+_MAX_NS: Final = 2**63 - 1
+_MAX_DAYS_DIGITS: Final = 9
+"""Durations of more days than this many digits exceed 64 bits of nanoseconds."""
+
+
+def read_time(value: Time, what: str, *, start_ns: int | None, first_ns: int | None = None) -> int:
+    """Return a time in nanoseconds since 1970.
+
+    Parameters
+    ----------
+    what : str
+        The argument, for errors.
+    start_ns : int or None
+        The time to which durations are relative; None: durations are errors.
+    first_ns : int, optional
+        The earliest valid time.
+
+    Raises
+    ------
+    ArgumentError
+        If the value has another type.
+    InputError
+        If it is not a time, has no time zone, or is too early or too late.
+    """
+    found: int | None
+    types = f"{_TIME}, or a datetime"
+    if start_ns is not None:
+        types = f"{_SINCE}, a timedelta, {types}"
+    if isinstance(value, str):
+        found = _of_text(value, start_ns)
+        detail = f"{_TIME} is expected" if start_ns is None else f"{_SINCE} is expected, or {_TIME}"
+    elif isinstance(value, datetime):
+        found, detail = _of_datetime(value), "a datetime with a time zone is expected"
+    elif (of_numpy := numpy_time_ns(value)) is not None:
+        found, detail = of_numpy, ""
+    else:
+        since_ns = length_ns(value)
+        if since_ns is None:
+            raise _wrong_type(what, value, types)
+        found = None if start_ns is None else start_ns + since_ns
+        detail = f"{_TIME} is expected, or a datetime"
+    if found is None:
+        raise _error(what, value, detail)
+    check_time_ns(found, what, value)
+    if first_ns is not None and found < first_ns:
+        place = "the start" if first_ns == start_ns else "the present time"
+        raise _error(what, value, f"must not be before {place}, {shortest_time_text(first_ns)}")
+    return found
+
+
+def check_time_ns(found_ns: int, what: str, value: Any) -> None:
+    """Raise an `InputError` if a time is outside of the years that can be simulated."""
+    if not FIRST_NS <= found_ns < LAST_NS:
+        raise _error(what, value, f"{POSSIBLE_YEARS} can be simulated")
+
+
+def read_duration(value: Duration, what: str, *, least_ns: int = 1) -> int:
+    """Return a duration in nanoseconds, by default one greater than 0.
+
+    Raises
+    ------
+    ArgumentError
+        If the value has another type.
+    InputError
+        If it is not a duration, or too short.
+    """
+    found: int | None
+    if isinstance(value, str):
+        try:
+            found = parse_days(value)
+        except ValueError:
+            raise _error(what, value, f"{_DURATION} is expected") from None
+    else:
+        found = length_ns(value)
+        if found is None:
+            raise _wrong_type(what, value, f"{_DURATION}, or a timedelta")
+    if found > _MAX_NS:
+        raise _error(what, value, "a duration of at most 292 years is expected")
+    if found < least_ns:
+        rule = "greater than 0" if least_ns else "0 or more"
+        raise _error(what, value, f"{_DURATION} is expected, {rule}")
+    return found
+
+
+def parse_days(text: str) -> int:
+    """Read a duration such as `1h30m`, which may begin with days: `7d`, `1d12h`; in nanoseconds.
+
+    A day has 24 hours. Go's durations, and so the fields of Kubernetes objects, have no days.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a duration or exceeds 64 bits.
+
+    Examples
+    --------
+    >>> parse_days("1d12h") // 3_600_000_000_000
+    36
+    """
+    found = _DAYS.fullmatch(text)
+    if found is None:
+        return parse_duration(text)
+    sign, days, rest = found.groups()
+    if len(days.partition(".")[0]) > _MAX_DAYS_DIGITS or rest[:1] in ("+", "-"):
+        raise ValueError(f'time: invalid duration "{text}"')
+    # Days as hours: Go's parser then checks the sum of all parts.
+    whole, _, fraction = days.partition(".")
+    hours = int(whole) * 24
+    part_ns = int(fraction or "0") * _DAY_NS // 10 ** len(fraction)
+    return parse_duration(f"{sign}{hours}h{part_ns}ns{rest}")
+
+
+def numpy_time_ns(value: object) -> int | None:
+    """Return a `datetime64` of NumPy in nanoseconds since 1970; None for all others and NaT."""
+    return _numpy_ns(value, "M")
+
+
+def length_ns(value: object) -> int | None:
+    """Return a `timedelta`, also of NumPy and pandas, in nanoseconds; None for all others."""
+    # pandas.NaT is an instance of datetime, but not of timedelta.
+    return delta_ns(value) if isinstance(value, timedelta) else _numpy_ns(value, "m")
+
+
+def delta_ns(value: timedelta) -> int:
+    """Return a `timedelta` in nanoseconds; also of pandas, which has nanoseconds."""
+    whole = value.days * _DAY_NS + value.seconds * 1_000_000_000 + value.microseconds * 1_000
+    return whole + int(getattr(value, "nanoseconds", 0))
+
+
+def shortest_time_text(now_ns: int) -> str:
+    """Return a time as RFC 3339, without trailing zeros.
+
+    Examples
+    --------
+    >>> shortest_time_text(1_500_000_000)
+    '1970-01-01T00:00:01.5Z'
+    """
+    text = timestamp_text_nano(now_ns).removesuffix("Z")
+    return f"{text.rstrip('0').removesuffix('.')}Z"
+
+
+def _of_text(text: str, start_ns: int | None) -> int | None:
+    found = timestamp_ns(text.upper())
+    if found is not None or start_ns is None:
+        return found
+    try:
+        return start_ns + parse_days(text)
+    except ValueError:
+        return None
+
+
+def _of_datetime(value: datetime) -> int | None:
+    # pandas.NaT is an instance of datetime, and not equal to itself.
+    if value != value or value.tzinfo is None:  # noqa: PLR0124 - NaT
+        return None
+    return delta_ns(value - EPOCH)
+
+
+def _numpy_ns(value: Any, kind: str) -> int | None:
+    # By its attributes: the room does without NumPy.
+    dtype = getattr(value, "dtype", None)
+    if getattr(dtype, "kind", "") != kind or getattr(value, "shape", None) != ():
+        return None
+    if str(dtype) in ("datetime64", "timedelta64") or value != value:  # noqa: PLR0124 - NaT
+        return None
+    return int(value.astype(f"{kind}8[ns]").astype("int64"))
+
+
+def _wrong_type(what: str, value: Any, types: str) -> ArgumentError:
+    # NaT of NumPy is a number too, and not equal to itself.
+    is_nat = isinstance(value, Number) and value != value  # noqa: PLR0124
+    if isinstance(value, Number) and not is_nat and described_type(value) != "a bool":
+        return ArgumentError(f"{what}: {value} has no unit: {types} is expected")
+    return ArgumentError(f"{what}: {types} is expected, not {described_type(value)}")
+
+
+def _error(what: str, value: Any, detail: str) -> InputError:
+    shown = value if isinstance(value, str | int) else str(value)
+    if isinstance(value, str) and _is_number(value):
+        detail = f"it has no unit: {detail}"
+    message = invalid(shown, detail)
+    return InputError([FieldError(source=what, path="", message=message, value=value)])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

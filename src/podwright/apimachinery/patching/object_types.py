@@ -1,0 +1,232 @@
+"""The kinds of objects whose fields have managers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import Document, api_group
+from podwright.apimachinery.patching.field_sets import LEAF, SELF, FieldSet, without
+from podwright.apimachinery.patching.typed_values import difference_of, field_set, type_errors
+from podwright.apimachinery.patching.value_types import (
+    DEDUCED,
+    ValueType,
+    struct_type,
+    structural_type,
+    zero_struct,
+)
+from podwright.apimachinery.schema import Kind
+
+_MOST_SETS: Final = 1_024
+_UNOWNED_NAMES: Final = frozenset({"apiVersion", "kind"})
+_UNOWNED: Final = frozenset(f"f:{name}" for name in _UNOWNED_NAMES)
+_UNOWNED_METADATA: Final = frozenset(
+    {"name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+     "managedFields", "resourceVersion"}
+)  # fmt: skip
+"""The fields of the metadata without managers. Upstream: managedfields/internal/stripmeta.go"""
+
+_STATUS_RESETS: Final[Mapping[tuple[str, str], FieldSet]] = {
+    ("", "Pod"): {"f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF}},
+    ("apps", "Deployment"): {"f:metadata": {"f:labels": LEAF}},
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): {"f:metadata": LEAF},
+    ("storage.k8s.io", "VolumeAttachment"): {"f:metadata": LEAF},
+}
+"""What writes to `status` reset besides the spec. Upstream: GetResetFields of the strategies"""
+
+_RESETS_NOTHING: Final = frozenset({("Pod", "ephemeralcontainers"), ("Pod", "resize")})
+"""The kinds and subresources whose storage names no fields that it resets.
+
+Their strategies do, in GetResetFieldsFilter, but the storage does not pass it on.
+
+Upstream: pkg/registry/core/pod/storage/storage.go, EphemeralContainersREST and ResizeREST
+"""
+
+
+class ObjectType:
+    """The type of the objects of one kind in one version.
+
+    Parameters
+    ----------
+    api_version, kind : str
+    root : ValueType
+        The type of the whole object.
+    empty : dict
+        An object without values, as Go writes it.
+    is_custom : bool
+        Whether it is a custom resource.
+    has_status : bool
+        Whether `status` is a subresource.
+    """
+
+    def __init__(
+        self,
+        api_version: str,
+        kind: str,
+        root: ValueType,
+        *,
+        empty: Document | None = None,
+        is_custom: bool = False,
+        has_status: bool = False,
+    ) -> None:
+        self.api_version = api_version
+        self.kind = kind
+        self.root = root
+        self.empty: Document = empty or {}
+        self.is_custom = is_custom
+        self.has_status = has_status
+        self._applied_sets: dict[tuple[str, bytes], tuple[FieldSet, list[str]]] = {}
+        self._created_sets: dict[tuple[str, bytes], FieldSet] = {}
+
+    @property
+    def gvk(self) -> str:
+        """The kind as messages name it: `apps/v1, Kind=Deployment`."""
+        return gvk_text(self.api_version, self.kind)
+
+    def completed(self, document: Document) -> Document:
+        """Return a document with the top-level fields that Go always writes."""
+        if self.empty.keys() <= document.keys():
+            return document
+        return {**self.empty, **document}
+
+    # ------------------------------------------------------------------------ resets
+
+    def tracked(self, found: FieldSet, subresource: str) -> FieldSet:
+        """Return the fields of a set that a write to a subresource does not reset."""
+        if (self.kind, subresource) in _RESETS_NOTHING and not self.is_custom:
+            return found
+        return without(found, self._resets(subresource))
+
+    def _resets(self, subresource: str) -> FieldSet:
+        if subresource != "status":
+            return {"f:status": LEAF} if self.has_status else LEAF
+        if self.is_custom:
+            # Upstream: apiextensions-apiserver pkg/registry/customresource/status_strategy.go
+            return {"f:metadata": LEAF, "f:spec": LEAF}
+        extra = _STATUS_RESETS.get((api_group(self.api_version), self.kind), LEAF)
+        return {"f:spec": LEAF, **extra}
+
+    # ------------------------------------------------------------------------ field sets
+
+    def applied_fields(self, configuration: Document) -> tuple[FieldSet, list[str]]:
+        """Return the fields that a configuration sets, and its type errors.
+
+        Specs of equal content share the result.
+        """
+        found: FieldSet = {}
+        errors: list[str] = []
+        for name in sorted(configuration):
+            value = configuration[name]
+            child = self._top_level(name)
+            if child is None:
+                errors.append(f".{name}: field not declared in schema")
+                continue
+            if name != "spec" or not isinstance(value, dict):
+                inside, wrong = self._applied(value, child, name)
+            else:
+                key = (name, msgspec.json.encode(value))
+                known = self._applied_sets.get(key)
+                if known is None:
+                    known = self._applied(value, child, name)
+                    if len(self._applied_sets) >= _MOST_SETS:
+                        self._applied_sets.clear()
+                    self._applied_sets[key] = known
+                inside, wrong = known
+            found |= inside
+            errors += wrong
+        return found, errors
+
+    def created_fields(self, document: Document, subresource: str = "") -> FieldSet:
+        """Return the fields that the creation of an object sets.
+
+        These are the differences from an object without values. Objects that differ in their
+        names only, such as the pods of a template, share the result.
+        """
+        content = {key: value for key, value in document.items() if key not in _UNOWNED_NAMES}
+        if self.has_status and subresource != "status":
+            content.pop("status", None)
+        metadata = document.get("metadata")
+        if isinstance(metadata, dict):
+            content["metadata"] = {
+                key: value for key, value in metadata.items() if key not in _UNOWNED_METADATA
+            }
+        content = self.completed(content)
+        key = (subresource, msgspec.json.encode(content))
+        known = self._created_sets.get(key)
+        if known is None:
+            changed = difference_of(self.empty, content, self.root).changed
+            known = owned(self.tracked(changed, subresource))
+            if len(self._created_sets) >= _MOST_SETS:
+                self._created_sets.clear()
+            self._created_sets[key] = known
+        return known
+
+    def _applied(self, value: object, of: ValueType, name: str) -> tuple[FieldSet, list[str]]:
+        errors = type_errors(value, of, f".{name}")
+        return (LEAF if errors else field_set({name: value}, self.root)), errors
+
+    def _top_level(self, name: str) -> ValueType | None:
+        if self.root.form == "deduced":
+            return self.root
+        return self.root.fields.get(name) or self.root.element
+
+
+def owned(found: FieldSet) -> FieldSet:
+    """Return the fields of a set that can have managers."""
+    metadata = found.get("f:metadata")
+    if metadata is None and not any(name in found for name in _UNOWNED):
+        return found
+    kept = {key: node for key, node in found.items() if key not in _UNOWNED}
+    if metadata is not None:
+        inside = {
+            key: node
+            for key, node in metadata.items()
+            if key != SELF and (node or key[2:] not in _UNOWNED_METADATA)
+        }
+        if inside:
+            kept["f:metadata"] = inside
+        else:
+            del kept["f:metadata"]
+    return kept
+
+
+def gvk_text(api_version: str, kind: str) -> str:
+    """Return a group, version and kind as Go prints them."""
+    group, slash, version = api_version.rpartition("/")
+    return f"{group if slash else ''}/{version}, Kind={kind}"
+
+
+@cache
+def object_type(kind: Kind) -> ObjectType:
+    """Return the type of the objects of a built-in kind."""
+    return ObjectType(
+        kind.api_version,
+        kind.row.kind,
+        struct_type(kind.row.type),
+        empty=zero_struct(kind.row.type),
+        has_status=kind.has_status,
+    )
+
+
+def custom_object_type(
+    api_version: str, kind: str, schema: Mapping[str, Any] | None, *, has_status: bool = False
+) -> ObjectType:
+    """Return the type of the objects of a custom resource.
+
+    Parameters
+    ----------
+    api_version, kind : str
+    schema : mapping or None
+        `openAPIV3Schema` of the version. Without one, lists are atomic and maps are not.
+    has_status : bool
+        Whether the resource has the subresource `status`.
+    """
+    root = DEDUCED if schema is None else structural_type(schema)
+    return ObjectType(api_version, kind, root, is_custom=True, has_status=has_status)
+
+
+Convert: TypeAlias = Callable[[Document, str], "tuple[Document, ObjectType] | None"]
+"""Converts an object to another version of its kind; None if there is no such version."""

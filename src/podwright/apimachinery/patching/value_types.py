@@ -1,0 +1,275 @@
+"""The types of values as server-side apply sees them: scalars, lists and maps.
+
+A `ValueType` is made from the table of the built-in kinds, or from the structural schema of a
+custom resource. Types refer to themselves, so the fields of a type are made when they are first
+needed.
+
+Upstream: sigs.k8s.io/structured-merge-diff/schema/elements.go,
+k8s.io/kube-openapi/pkg/schemaconv
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
+from typing import Any, Final, Literal, TypeAlias
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import TIME_VALUES, Field, StructType, TypeRef, built_in
+
+Form: TypeAlias = Literal["scalar", "list", "map", "deduced"]
+"""`deduced` is a value of any form: its lists are atomic, its maps are not."""
+
+Scalar: TypeAlias = Literal["any", "string", "number", "bool"]
+
+_SCALARS: Final[Mapping[str, Scalar]] = {
+    "string": "string", "bytes": "string", "bool": "bool", "int32": "number", "int64": "number",
+    "double": "number", "quantity": "any", "time": "any", "micro-time": "any",
+    "int-or-string": "any",
+}  # fmt: skip
+_ZERO: Final[Mapping[str, Any]] = {
+    "string": "", "bytes": None, "bool": False, "int32": 0, "int64": 0, "double": 0,
+    "quantity": "0", "time": None, "micro-time": None, "int-or-string": 0,
+}  # fmt: skip
+"""The zero values that Go writes for fields without `omitempty`."""
+
+
+_ORDERS_MAX: Final = 1_024
+"""The most combinations of names of a type whose order is kept."""
+
+MapPart: TypeAlias = "tuple[str, str, ValueType]"
+"""A name in a map, its path element, and its type."""
+
+
+class ValueType:
+    """The type of a value.
+
+    Attributes
+    ----------
+    form : str
+    is_atomic : bool
+        Whether a list or map has one owner as a whole.
+    scalar : str
+        What a scalar must be.
+    keys : tuple of str
+        The fields that identify an item of a list, sorted; empty for a set.
+    key_defaults : mapping
+        The values of absent keys.
+    element : ValueType or None
+        The type of the items of a list, or of the values of a map that are no named fields.
+    is_leaf : bool
+        Whether the value has no parts with owners of their own, whatever it is.
+    """
+
+    def __init__(
+        self,
+        form: Form,
+        *,
+        is_atomic: bool = False,
+        scalar: Scalar = "any",
+        keys: tuple[str, ...] = (),
+        key_defaults: Mapping[str, Any] | None = None,
+        element: ValueType | None = None,
+        fields: Callable[[], dict[str, ValueType]] = dict,
+    ) -> None:
+        self.form = form
+        self.is_atomic = is_atomic
+        self.scalar = scalar
+        self.keys = tuple(sorted(keys))
+        self.key_defaults = key_defaults or {}
+        self.element = element
+        self.is_leaf = is_atomic or form == "scalar"
+        self._make_fields = fields
+        self._orders: dict[tuple[str, ...], list[MapPart]] = {}
+
+    @cached_property
+    def fields(self) -> dict[str, ValueType]:
+        """The named fields of a map."""
+        return self._make_fields()
+
+    def parts(self, names: tuple[str, ...]) -> list[MapPart]:
+        """Return the parts of a map with some names, sorted.
+
+        The maps of one struct have few combinations of names, so the result is kept.
+        """
+        known = self._orders.get(names)
+        if known is None:
+            fields, element = (self.fields, self.element) if self.form == "map" else ({}, self)
+            known = [
+                (name, f"f:{name}", fields.get(name) or element or DEDUCED)
+                for name in sorted(names)
+            ]
+            if len(self._orders) >= _ORDERS_MAX:
+                self._orders.clear()
+            self._orders[names] = known
+        return known
+
+
+DEDUCED: Final = ValueType("deduced")
+"""The type of a value without a schema."""
+_SCALAR_TYPES: Final = {name: ValueType("scalar", scalar=one) for name, one in _SCALARS.items()}
+
+
+_UNTYPED: Final = ValueType("deduced", is_atomic=True)
+_RAW: Final = frozenset({("apps.v1.ControllerRevision", "data")})
+"""Fields with one owner on which OpenAPI is silent.
+
+Upstream: client-go applyconfigurations/internal/internal.go, `__untyped_atomic_`
+"""
+
+
+# ---------------------------------------------------------------------- from the table
+
+
+@cache
+def struct_type(name: str) -> ValueType:
+    """Return the type of a struct of the table, such as `core.v1.PodSpec`."""
+    struct = built_in().type(name)
+
+    def fields() -> dict[str, ValueType]:
+        return {
+            each.name: _UNTYPED if (name, each.name) in _RAW else _field_type(each)
+            for each in struct.fields.values()
+        }
+
+    return ValueType("map", is_atomic=struct.is_atomic, fields=fields)
+
+
+def _field_type(field: Field) -> ValueType:
+    ref = field.type
+    if ref.container == "list":
+        assert ref.element is not None, field.name
+        element = _referred_type(ref.element)
+        if field.list_type not in ("map", "set"):
+            return ValueType("list", is_atomic=True, element=element)
+        defaults = {}
+        if field.keys:
+            items = built_in().type(ref.element.name).fields
+            defaults = {
+                key: default
+                for key in field.keys
+                if (default := _key_default(items[key])) is not None
+            }
+        return ValueType("list", keys=field.keys, key_defaults=defaults, element=element)
+    found = _referred_type(ref)
+    if field.list_type == "atomic" and not found.is_leaf:
+        return ValueType("map", is_atomic=True, element=found.element, fields=lambda: found.fields)
+    if field.list_type == "granular" and found.is_atomic:
+        return ValueType("map", element=found.element, fields=lambda: found.fields)
+    return found
+
+
+def _key_default(field: Field) -> Any:
+    """Return the default of a key; a field that Go always writes has its zero value."""
+    if field.default is None and field.is_zero:
+        return _ZEROS.get(field.type.name)
+    return field.default
+
+
+_ZEROS: Final = {"string": "", "int32": 0, "int64": 0, "bool": False}
+
+
+def _referred_type(ref: TypeRef) -> ValueType:
+    if ref.element is not None:
+        element = _referred_type(ref.element)
+        if ref.container == "list":
+            return ValueType("list", is_atomic=True, element=element)
+        return ValueType("map", element=element)
+    if ref.is_struct:
+        return struct_type(ref.name)
+    return _SCALAR_TYPES.get(ref.name, DEDUCED)
+
+
+_TIMES: Final = ("time", "micro-time")
+
+
+@cache
+def zero_struct(name: str) -> Document:
+    """Return a struct of the table without values, as Go writes it."""
+    return _zero_fields(built_in().type(name))
+
+
+def _zero_fields(struct: StructType) -> Document:
+    # Go writes a mandatory list or map as null, and a time that is not set.
+    return {
+        each.name: _zero_value(each.type)
+        for each in struct.fields.values()
+        if each.is_zero or each.is_null or (each.name in TIME_VALUES and each.type.name in _TIMES)
+    }
+
+
+def _zero_value(ref: TypeRef) -> Any:
+    if ref.container:
+        return None
+    return zero_struct(ref.name) if ref.is_struct else _ZERO.get(ref.name)
+
+
+# ---------------------------------------------------------- from a structural schema
+
+_METADATA: Final = "meta.v1.ObjectMeta"
+
+
+def structural_type(schema: Mapping[str, Any]) -> ValueType:
+    """Return the type of the objects of a custom resource.
+
+    Parameters
+    ----------
+    schema : mapping
+        `openAPIV3Schema` of a version of a CustomResourceDefinition.
+    """
+    return _structural(schema, is_object=True)
+
+
+def _structural(schema: Mapping[str, Any], *, is_object: bool = False) -> ValueType:
+    if schema.get("x-kubernetes-int-or-string"):
+        return ValueType("scalar")
+    kind = schema.get("type", "")
+    if kind == "array":
+        return _structural_list(schema)
+    if kind in ("string", "boolean", "integer", "number"):
+        scalar: Scalar = "string" if kind == "string" else "bool" if kind == "boolean" else "number"
+        return ValueType("scalar", scalar=scalar)
+    if kind != "object" and not schema.get("properties"):
+        return DEDUCED
+    return _structural_map(
+        schema, is_object=is_object or bool(schema.get("x-kubernetes-embedded-resource"))
+    )
+
+
+def _structural_map(schema: Mapping[str, Any], *, is_object: bool) -> ValueType:
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    values = schema.get("additionalProperties")
+    element: ValueType | None = None
+    if schema.get("x-kubernetes-preserve-unknown-fields") or values is True:
+        element = DEDUCED
+    elif isinstance(values, Mapping):
+        element = _structural(values)
+    elif not properties and not is_object:
+        element = DEDUCED
+
+    def fields() -> dict[str, ValueType]:
+        made = {name: _structural(one) for name, one in properties.items()}
+        if is_object:
+            text = ValueType("scalar", scalar="string")
+            made |= {"apiVersion": text, "kind": text, "metadata": struct_type(_METADATA)}
+        return made
+
+    return ValueType(
+        "map",
+        is_atomic=schema.get("x-kubernetes-map-type") == "atomic",
+        element=element,
+        fields=fields,
+    )
+
+
+def _structural_list(schema: Mapping[str, Any]) -> ValueType:
+    items: Mapping[str, Any] = schema.get("items") or {}
+    list_type = schema.get("x-kubernetes-list-type")
+    if list_type not in ("map", "set"):
+        return ValueType("list", is_atomic=True, element=_structural(items))
+    keys = tuple(schema.get("x-kubernetes-list-map-keys") or ()) if list_type == "map" else ()
+    properties = items.get("properties") or {}
+    defaults = {
+        key: properties[key]["default"] for key in keys if "default" in properties.get(key, {})
+    }
+    return ValueType("list", keys=keys, key_defaults=defaults, element=_structural(items))

@@ -1,0 +1,99 @@
+"""The kinds of the Kubernetes API as data: fields, defaults, validation, merge rules, columns.
+
+One table describes every kind of every version that an API server of Kubernetes 1.36 can serve.
+`tools/schema_table.py` generates it from upstream's OpenAPI and protobuf descriptions and from
+`tools/schema/completions.toml`, which has what these do not say. A kind is added by data only. The
+room reads no files but its own table, knows no storage and no scheduling, and decides nothing
+about single objects.
+
+Words used here:
+
+- A `Kind` is a kind of one API version. It is compiled when it is first used.
+- A *struct type* is an object of the API with named fields, such as `core.v1.PodSpec`.
+- A *problem* is the path of an error in a document, its message, and the invalid value.
+- *Decoding problems* are unknown fields and values of a wrong type. Validation problems are what
+  upstream's validation functions report for an object whose types are right and whose defaults
+  are set.
+
+The order for a new object is the API server's: `decoding_problems`, `with_canonical_quantities`,
+`with_defaults`, `validate_object_meta`, `validation_problems`. A changed object has
+`update_problems`.
+
+Validation and defaults are functions. The table names them for each kind (`module:function`), and
+`Kind` imports them on first use: `schema/validation/` and `schema/defaults/` describe their form.
+The cells of kubectl's tables are fields or functions: `schema/printing/` has the forms.
+
+Start with `table.py` (the format), then `kind.py`.
+"""
+
+from podwright.apimachinery.schema.apparmor_annotations import with_apparmor_profiles
+from podwright.apimachinery.schema.decoding import Problem
+from podwright.apimachinery.schema.defaults.pods import template_with_defaults
+from podwright.apimachinery.schema.definition_kind import BOOLEAN_OR_SCHEMA
+from podwright.apimachinery.schema.descriptions import description
+from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
+from podwright.apimachinery.schema.go_order import go_ordered
+from podwright.apimachinery.schema.go_types import TIME_VALUES
+from podwright.apimachinery.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
+from podwright.apimachinery.schema.printing.conversions import Cell, human_duration
+from podwright.apimachinery.schema.schema import Schema, built_in, decode
+from podwright.apimachinery.schema.table import Column, KindRow, Table, built_in_table, read_table
+from podwright.apimachinery.schema.types import SCALARS, Field, StructType, TypeRef, parse_field
+from podwright.apimachinery.schema.validation.certificates import approval_problems
+from podwright.apimachinery.schema.validation.field_errors import (
+    equality_key,
+    printed,
+    reason_of,
+    repeats,
+)
+from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.metadata import (
+    changed_metadata_problems,
+    finalizer_problems,
+    validate_object_meta,
+)
+from podwright.apimachinery.schema.validation.pod_subresources import (
+    ephemeral_container_problems,
+    resize_problems,
+)
+
+__all__ = [
+    "BOOLEAN_OR_SCHEMA",
+    "SCALARS",
+    "TIME_VALUES",
+    "UNKNOWN_FIELD",
+    "Cell",
+    "Column",
+    "Field",
+    "Kind",
+    "KindRow",
+    "Problem",
+    "Schema",
+    "SetDefaults",
+    "StructType",
+    "Table",
+    "TypeRef",
+    "Validate",
+    "ValidateUpdate",
+    "approval_problems",
+    "built_in",
+    "built_in_table",
+    "changed_metadata_problems",
+    "decode",
+    "description",
+    "ephemeral_container_problems",
+    "equality_key",
+    "finalizer_problems",
+    "go_ordered",
+    "human_duration",
+    "internal_form",
+    "parse_field",
+    "printed",
+    "read_table",
+    "reason_of",
+    "repeats",
+    "resize_problems",
+    "template_with_defaults",
+    "validate_object_meta",
+    "with_apparmor_profiles",
+]

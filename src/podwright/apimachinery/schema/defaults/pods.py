@@ -1,0 +1,307 @@
+"""Defaults of pods and pod templates.
+
+Upstream: pkg/apis/core/v1/defaults.go, SetDefaults_Pod, SetDefaults_PodSpec,
+SetDefaults_Container, SetDefaults_Volume
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final
+
+from podwright.apimachinery.objects import Document, format_quantity
+from podwright.apimachinery.schema.container_totals import container_totals
+from podwright.apimachinery.schema.defaults.filling import (
+    rounded,
+    with_absent,
+    with_empty,
+    with_items,
+    with_part,
+    with_spec,
+    with_whole_millis,
+)
+
+_CONTAINER_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_SPEC: Final = {
+    "restartPolicy": "Always",
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+}
+_CONTAINER: Final = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+_PROBE: Final = {
+    "timeoutSeconds": 1,
+    "periodSeconds": 10,
+    "successThreshold": 1,
+    "failureThreshold": 3,
+}
+_FILE_MODE: Final = 0o644
+_NOT_SOURCES: Final = frozenset({"name"})
+_VOLUMES: Final[dict[str, Document]] = {
+    "hostPath": {"type": ""},
+    "secret": {"defaultMode": _FILE_MODE},
+    "configMap": {"defaultMode": _FILE_MODE},
+    "downwardAPI": {"defaultMode": _FILE_MODE},
+    "projected": {"defaultMode": _FILE_MODE},
+    "azureDisk": {
+        "cachingMode": "ReadWrite",
+        "fsType": "ext4",
+        "readOnly": False,
+        "kind": "Shared",
+    },
+    "iscsi": {"iscsiInterface": "default"},
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+}
+
+
+def set_pod_defaults(pod: Document) -> Document:
+    """Set the defaults of a pod."""
+    return with_spec(pod, _pod_spec)
+
+
+def set_pod_template_defaults(template: Document) -> Document:
+    """Set the defaults of a PodTemplate."""
+    return with_part(template, "template", template_with_defaults)
+
+
+def template_with_defaults(template: Document) -> Document:
+    """Return the pod template of a workload with its defaults."""
+    return with_spec(template, spec_with_defaults)
+
+
+def _pod_spec(spec: Document) -> Document:
+    """Return the spec of a pod with the defaults that a template does not get."""
+    for name in ("containers", "initContainers"):
+        spec = with_items(spec, name, _with_requests)
+    # Pod-level requests are sums over containers, whose own defaults therefore come first.
+    if spec.get("resources"):
+        spec = _with_pod_resources(spec)
+    if spec.get("hostNetwork"):
+        for name in ("containers", "initContainers"):
+            spec = with_items(spec, name, _with_host_ports)
+    # Upstream: pkg/apis/core/v1/conversion.go; a template keeps a negative period.
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        spec = spec | {"terminationGracePeriodSeconds": 1}
+    return with_absent(spec_with_defaults(spec), {"enableServiceLinks": True})
+
+
+def spec_with_defaults(spec: Document) -> Document:
+    """Return the spec of a pod or template with the defaults that both get."""
+    spec = with_empty(spec, _SPEC)
+    spec = with_absent(spec, {"terminationGracePeriodSeconds": 30, "securityContext": {}})
+    spec = _with_account(spec)
+    spec = with_items(spec, "volumes", _volume)
+    for name in _CONTAINER_LISTS:
+        spec = with_items(spec, name, _container)
+    spec = with_part(spec, "overhead", rounded)
+    return with_part(spec, "resources", with_whole_millis)
+
+
+def _with_account(spec: Document) -> Document:
+    """Return a spec that names its account in the current and in the deprecated field."""
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if not name:
+        return spec
+    return with_empty(spec, {"serviceAccountName": name, "serviceAccount": name})
+
+
+# -------------------------------------------------------------------------------- resources
+
+
+def _with_requests(container: Document) -> Document:
+    """Return a container whose requests default to its limits."""
+    resources: Document = container.get("resources") or {}
+    limits = resources.get("limits")
+    if not limits:
+        return container
+    requests = resources.get("requests") or {}
+    if all(name in requests for name in limits):
+        return container
+    return container | {"resources": resources | {"requests": {**limits, **requests}}}
+
+
+def _with_pod_resources(spec: Document) -> Document:
+    """Return a spec whose pod-level requests and limits default to those of its containers.
+
+    Upstream: defaultHugePagePodLimits, defaultPodRequests
+    """
+    resources: Document = spec["resources"]
+    requests: dict[str, Any] = dict(resources.get("requests") or {})
+    limits: dict[str, Any] = dict(resources.get("limits") or {})
+    if not limits and not requests:
+        return spec
+    # Huge pages come first, because their limits become requests below.
+    for name, amount in sorted(container_totals(spec, "limits").items()):
+        if name.startswith("hugepages-") and name not in requests:
+            limits.setdefault(name, _quantity(amount))
+    if limits:
+        # The sums precede the limits, since the first value of a resource stays.
+        for name, amount in sorted(container_totals(spec, "requests").items()):
+            if name in ("cpu", "memory"):
+                requests.setdefault(name, _quantity(amount))
+        for name, text in limits.items():
+            if name in ("cpu", "memory") or name.startswith("hugepages-"):
+                requests.setdefault(name, text)
+    changed = {name: part for name, part in (("limits", limits), ("requests", requests)) if part}
+    if all(resources.get(name) == part for name, part in changed.items()):
+        return spec
+    return spec | {"resources": resources | changed}
+
+
+def _quantity(nano: int) -> str:
+    whole, rest = divmod(nano, 10**9)
+    if rest:
+        return format_quantity(f"{nano}n")
+    binary = format_quantity(f"{whole // 1024}Ki") if whole and not whole % 1024 else ""
+    return binary or format_quantity(str(whole))
+
+
+# ------------------------------------------------------------------------------- containers
+
+
+def _with_host_ports(container: Document) -> Document:
+    def port_with_host(port: Document) -> Document:
+        own = port.get("containerPort")
+        return port if port.get("hostPort") or not own else port | {"hostPort": own}
+
+    return with_items(container, "ports", port_with_host)
+
+
+def _container(container: Document) -> Document:
+    policy = "" if container.get("imagePullPolicy") else pull_policy(container.get("image") or "")
+    container = with_empty(container, _CONTAINER | ({"imagePullPolicy": policy} if policy else {}))
+    container = with_absent(container, {"resources": {}})
+    container = with_part(container, "resources", with_whole_millis)
+    container = with_items(container, "ports", _port)
+    container = with_items(container, "env", _variable)
+    for name in _PROBES:
+        container = with_part(container, name, _probe)
+    return with_part(container, "lifecycle", _lifecycle)
+
+
+def _port(port: Document) -> Document:
+    return with_empty(port, {"protocol": "TCP"})
+
+
+def _variable(variable: Document) -> Document:
+    source = variable.get("valueFrom")
+    return variable if not source else with_part(variable, "valueFrom", _variable_source)
+
+
+def _variable_source(source: Document) -> Document:
+    source = with_part(source, "fieldRef", _field_reference)
+    return with_part(source, "fileKeyRef", lambda key: with_absent(key, {"optional": False}))
+
+
+def _field_reference(reference: Document) -> Document:
+    return with_empty(reference, {"apiVersion": "v1"})
+
+
+def _probe(probe: Document) -> Document:
+    probe = with_empty(probe, _PROBE)
+    probe = with_part(probe, "httpGet", _http_get)
+    return with_part(probe, "grpc", lambda action: with_absent(action, {"service": ""}))
+
+
+def _lifecycle(lifecycle: Document) -> Document:
+    for hook in ("postStart", "preStop"):
+        lifecycle = with_part(
+            lifecycle, hook, lambda handler: with_part(handler, "httpGet", _http_get)
+        )
+    return lifecycle
+
+
+def _http_get(action: Document) -> Document:
+    return with_empty(action, {"path": "/", "scheme": "HTTP"})
+
+
+_HOST: Final = (
+    r"(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+    r"(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?"
+)
+_PART: Final = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_IMAGE: Final = re.compile(
+    rf"{_HOST}{_PART}(?:/{_PART})*(?::(?P<tag>\w[\w.-]{{0,127}}))?"
+    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
+    re.ASCII,
+)
+"""The name of an image. Upstream: github.com/distribution/reference, regexp.go"""
+
+
+@lru_cache(maxsize=4096)
+def pull_policy(image: str) -> str:
+    """Return when an image is pulled: always if its tag is `latest` or absent.
+
+    An image with a digest, or whose name cannot be parsed, is pulled if it is not present.
+    """
+    found = _IMAGE.fullmatch(image)
+    if found is None or found["digest"]:
+        return "IfNotPresent"
+    return "Always" if found["tag"] in (None, "latest") else "IfNotPresent"
+
+
+# ---------------------------------------------------------------------------------- volumes
+
+
+def _volume(volume: Document) -> Document:
+    kinds = [
+        name for name, value in volume.items() if value is not None and name not in _NOT_SOURCES
+    ]
+    if not kinds:
+        return with_absent(volume, {"emptyDir": {}})
+    for kind in kinds:
+        if kind in _VOLUMES:
+            is_text = kind in ("iscsi", "rbd", "scaleIO")
+            source = volume[kind]
+            filled = (
+                with_empty(source, _VOLUMES[kind])
+                if is_text
+                else with_absent(source, _VOLUMES[kind])
+            )
+            if filled is not source:
+                volume = volume | {kind: filled}
+    if "downwardAPI" in kinds:
+        volume = with_part(volume, "downwardAPI", _downward)
+    if "projected" in kinds:
+        volume = with_part(
+            volume, "projected", lambda each: with_items(each, "sources", _projected)
+        )
+    if "ephemeral" in kinds:
+        volume = with_part(volume, "ephemeral", _ephemeral)
+    if "image" in kinds:
+        volume = with_part(volume, "image", _image)
+    return volume
+
+
+def _downward(source: Document) -> Document:
+    return with_items(source, "items", lambda item: with_part(item, "fieldRef", _field_reference))
+
+
+def _projected(source: Document) -> Document:
+    source = with_part(source, "downwardAPI", _downward)
+    return with_part(
+        source, "serviceAccountToken", lambda token: with_absent(token, {"expirationSeconds": 3600})
+    )
+
+
+def _ephemeral(source: Document) -> Document:
+    return with_part(
+        source, "volumeClaimTemplate", lambda template: with_spec(template, claim_spec)
+    )
+
+
+def claim_spec(spec: Document) -> Document:
+    """Return the spec of a claim with its defaults."""
+    spec = with_absent(spec, {"volumeMode": "Filesystem"})
+    return with_part(spec, "resources", with_whole_millis)
+
+
+def _image(source: Document) -> Document:
+    if source.get("pullPolicy"):
+        return source
+    return source | {"pullPolicy": pull_policy(source.get("reference") or "")}

@@ -1,0 +1,272 @@
+"""The form in which upstream stores and returns an object: what Go's JSON encoder writes.
+
+A document goes through Go structs on its way into the API server. Unknown fields and nulls are
+lost, empty optional values are omitted, mandatory ones are written, and times, quantities and
+base64 get their canonical form. `go_form` has the same effect on a document whose types are right.
+
+Each struct is compiled once: its fields in the order of upstream's structs, each with a
+conversion and the rule for an empty value.
+
+Upstream: encoding/json, `omitempty`; staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/time.go;
+pkg/api/resource/quantity.go
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from podwright.apimachinery.objects import Document, format_quantity, timestamp_ns, timestamp_text
+from podwright.apimachinery.schema.go_order import go_ordered
+from podwright.apimachinery.schema.go_types import (
+    DEFAULTED_IF_NULL,
+    QUANTITY_VALUES,
+    STRING_POINTERS,
+    TIME_FIELDS,
+    TIME_VALUES,
+    VALUES,
+)
+from podwright.apimachinery.schema.types import Field, StructType, TypeRef
+
+TypeOf: TypeAlias = Callable[[str], StructType]
+Convert: TypeAlias = Callable[[Any], Any]
+
+_MICRO_NS: Final = 1_000
+_SECOND_NS: Final = 1_000_000_000
+_ABSENT: Final = object()
+_ORDERS_MAX: Final = 1_024
+"""The most combinations of names of a struct whose order is kept."""
+_NUMBERS: Final = frozenset({"int32", "int64", "double", "bool"})
+
+
+_MADE_MAX: Final = 8_192
+"""The most results that are recognized when they are converted again."""
+
+
+class FieldForm:
+    """How one field is written.
+
+    Attributes
+    ----------
+    name : str
+    convert : callable or None
+        Returns the canonical value; None if every value is canonical.
+    omits_empty : bool
+        Whether an empty value is omitted.
+    zero : Any
+        What is written for an absent field; `_ABSENT` for nothing.
+    """
+
+    __slots__ = ("convert", "name", "omits_empty", "zero")
+
+    def __init__(self, name: str, convert: Convert | None, *, omits_empty: bool, zero: Any) -> None:
+        self.name = name
+        self.convert = convert
+        self.omits_empty = omits_empty
+        self.zero = zero
+
+
+class StructForm:
+    """How the fields of one struct are written.
+
+    Attributes
+    ----------
+    fields : list of FieldForm
+        In the order of upstream's struct.
+    """
+
+    __slots__ = ("_orders", "fields")
+
+    def __init__(self, fields: list[FieldForm]) -> None:
+        self.fields = fields
+        self._orders: dict[tuple[str, ...], list[FieldForm]] = {}
+
+    def written(self, names: tuple[str, ...]) -> list[FieldForm]:
+        """Return the fields that may be written for a document with some names, in order."""
+        known = self._orders.get(names)
+        if known is None:
+            if len(self._orders) >= _ORDERS_MAX:
+                self._orders.clear()
+            known = self._orders[names] = [
+                field for field in self.fields if field.name in names or field.zero is not _ABSENT
+            ]
+        return known
+
+
+class GoForms:
+    """The compiled structs of a table.
+
+    Parameters
+    ----------
+    type_of : callable
+        Returns a struct type of the table by its name.
+    """
+
+    def __init__(self, type_of: TypeOf) -> None:
+        self._type_of = type_of
+        self._structs: dict[str, StructForm] = {}
+        # By id(): the values that are in Go's form. They are kept alive, so no id is reused.
+        self._made: dict[int, Document] = {}
+
+    def convert(self, document: Document, struct: str) -> Document:
+        """Return a document in Go's form; its types must be right.
+
+        Parameters
+        ----------
+        document : dict
+            The document; it is not changed.
+        struct : str
+            The name of its struct.
+        """
+        made = self._made
+        if id(document) in made:  # a part of an earlier result, which never changes
+            return document
+        form = self._structs.get(struct) or self._form(struct)
+        found: Document = {}
+        for field in form.written(tuple(document)):
+            name = field.name
+            value = document.get(name)
+            if value is None:
+                zero = field.zero
+                if zero is not _ABSENT:
+                    found[name] = zero() if callable(zero) else zero
+                continue
+            if field.convert is not None:
+                value = field.convert(value)
+            if value or not field.omits_empty:
+                found[name] = value
+        if len(made) >= _MADE_MAX:
+            made.clear()
+        made[id(found)] = found
+        return found
+
+    def ordered(self, document: Document, struct: str) -> Document:
+        """Return a document in Go's form in the order of the fields of its struct."""
+        form = self._structs.get(struct) or self._form(struct)
+        return {
+            field.name: document[field.name]
+            for field in form.written(tuple(document))
+            if field.name in document
+        }
+
+    def _form(self, struct: str) -> StructForm:
+        of = self._type_of(struct)
+        form = self._structs[struct] = StructForm(
+            [self._compiled(of.name, field) for field in go_ordered(of)]
+        )
+        return form
+
+    def _compiled(self, struct: str, field: Field) -> FieldForm:
+        name, ref = field.name, field.type
+        return FieldForm(
+            name,
+            self._conversion(ref),
+            omits_empty=_omits_empty(struct, field),
+            zero=self._zero(struct, field),
+        )
+
+    def _zero(self, struct: str, field: Field) -> Any:
+        name, ref = field.name, field.type
+        if ref.container:
+            return None if field.is_null else _ABSENT
+        if ref.is_struct:
+            return (lambda: self.convert({}, ref.name)) if field.is_zero else _ABSENT
+        if ref.name in ("time", "micro-time"):
+            is_value = name in TIME_VALUES or (struct, name) in TIME_FIELDS
+            return None if is_value else _ABSENT
+        if ref.name == "quantity":
+            return "0" if (struct, name) in QUANTITY_VALUES else _ABSENT
+        if ref.name == "int-or-string":
+            return 0 if field.is_required else _ABSENT
+        if not field.is_zero or name in VALUES.get(struct, ()):
+            return _ABSENT
+        return {"string": "", "bool": False}.get(ref.name, 0 if ref.name in _NUMBERS else None)
+
+    def _conversion(self, ref: TypeRef) -> Convert | None:
+        if ref.element is not None:
+            return self._of_container(ref, ref.element)
+        if ref.is_struct:
+            name = ref.name
+            return lambda value: self.convert(value, name)
+        return _SCALARS.get(ref.name)
+
+    def _of_container(self, ref: TypeRef, element: TypeRef) -> Convert | None:
+        inner = self._conversion(element)
+        zero = self._zero_element(element)
+        if ref.container == "list":
+            if inner is None:
+                return lambda value: [zero() if each is None else each for each in value]
+            return lambda value: [zero() if each is None else inner(each) for each in value]
+        # Go writes maps in the order of their keys.
+        if inner is None:
+            return lambda value: {
+                key: zero() if value[key] is None else value[key] for key in sorted(value)
+            }
+        return lambda value: {
+            key: zero() if value[key] is None else inner(value[key]) for key in sorted(value)
+        }
+
+    def _zero_element(self, element: TypeRef) -> Callable[[], Any]:
+        if element.container:
+            return lambda: None
+        if element.is_struct:
+            return lambda: self.convert({}, element.name)
+        values: dict[str, Any] = {"string": "", "bool": False, "quantity": "0", "bytes": ""}
+        zero = values.get(element.name, 0 if element.name in _NUMBERS else None)
+        return lambda: zero
+
+
+def _omits_empty(struct: str, field: Field) -> bool:
+    ref, name = field.type, field.name
+    if ref.container:
+        return not field.is_null and (struct, name) not in DEFAULTED_IF_NULL
+    if ref.is_struct or ref.name in ("any", "object"):
+        return False
+    if name in VALUES.get(struct, ()):
+        return True
+    if ref.name == "string":
+        return not field.is_zero and name not in STRING_POINTERS.get(struct, ())
+    return ref.name == "bytes"
+
+
+def canonical_time(text: str) -> str:
+    """Return a time as upstream writes it: in UTC, to the second.
+
+    Examples
+    --------
+    >>> canonical_time("2020-01-01T02:00:00.5+02:00")
+    '2020-01-01T00:00:00Z'
+    """
+    if len(text) == len("2020-01-01T00:00:00Z") and text.endswith("Z"):
+        return text
+    moment = timestamp_ns(text)
+    return text if moment is None else timestamp_text(moment)
+
+
+def canonical_micro_time(text: str) -> str:
+    """Return a time as upstream writes it with microseconds.
+
+    Examples
+    --------
+    >>> canonical_micro_time("2020-01-01T02:00:00.5+02:00")
+    '2020-01-01T00:00:00.500000Z'
+    """
+    moment = timestamp_ns(text)
+    if moment is None:
+        return text
+    seconds, rest = divmod(moment, _SECOND_NS)
+    return f"{timestamp_text(seconds * _SECOND_NS)[:-1]}.{rest // _MICRO_NS:06d}Z"
+
+
+def _canonical_base64(text: str) -> str:
+    plain = text.replace("\n", "").replace("\r", "")
+    return base64.b64encode(base64.b64decode(plain)).decode()
+
+
+_SCALARS: Final[dict[str, Convert]] = {
+    "quantity": format_quantity,
+    "time": canonical_time,
+    "micro-time": canonical_micro_time,
+    "bytes": _canonical_base64,
+}

@@ -1,0 +1,399 @@
+"""One kind of one version, compiled on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+import msgspec
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.decoding import Problem, decodable, decoding_problems
+from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
+from podwright.apimachinery.schema.go_form import GoForms
+from podwright.apimachinery.schema.printing.cells import CellFunction, cell_function
+from podwright.apimachinery.schema.printing.conversions import Cell
+from podwright.apimachinery.schema.quantities import with_canonical_quantities
+from podwright.apimachinery.schema.strict_structs import StrictStructs, Struct
+from podwright.apimachinery.schema.table import KindRow
+from podwright.apimachinery.schema.types import SCALARS, Field, StructType
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors
+from podwright.apimachinery.schema.validation.metadata import (
+    is_simple_and_valid,
+    validate_metadata_update,
+    validate_object_meta,
+    validate_unchanged_metadata,
+)
+from podwright.apimachinery.schema.zero_items import with_zero_items
+
+Validate: TypeAlias = Callable[[FieldErrors, Document], None]
+"""Adds the errors of an object of the right types, whose defaults are set."""
+
+ValidateUpdate: TypeAlias = Callable[[FieldErrors, Document, Document], None]
+"""Adds the errors of a changed object; the last argument is the stored one."""
+
+WarningsOf: TypeAlias = Callable[[Document, Document | None], list[str]]
+"""Returns the warnings about a valid object; the last argument is the stored one, or None."""
+
+SetDefaults: TypeAlias = Callable[[Document], Document]
+"""Returns the object with upstream's defaults. The argument must not be changed: what changes is
+copied, and the result shares the rest."""
+
+_MOST_SPECS: Final = 4_096
+_SIMPLE_DOCUMENT: Final = frozenset({"apiVersion", "kind", "metadata", "spec"})
+
+
+class _SpecText(NamedTuple):
+    """A spec, its JSON text, and the fields of the metadata that matter beside it."""
+
+    spec: Any
+    text: bytes
+    metadata_read: tuple[str, ...]
+
+
+class Kind:
+    """A kind of one API version.
+
+    Parameters
+    ----------
+    row : KindRow
+        Its facts in the table.
+    type_of : callable
+        Returns a struct type of the table by its name.
+    structs : StrictStructs
+        The structs of the fast path.
+    forms : GoForms
+        The form in which upstream writes the structs.
+    """
+
+    def __init__(
+        self,
+        row: KindRow,
+        type_of: Callable[[str], StructType],
+        structs: StrictStructs,
+        forms: GoForms,
+    ) -> None:
+        self.row = row
+        self._type_of = type_of
+        self._structs = structs
+        self._forms = forms
+        self._specs: dict[Hashable, tuple[Document, list[Problem]]] = {}
+        # By id(); the value keeps the document alive, so that its id is not reused.
+        self._texts: dict[int, _SpecText] = {}
+
+    @property
+    def api_version(self) -> str:
+        """`apiVersion` of its objects."""
+        return f"{self.row.group}/{self.row.version}" if self.row.group else self.row.version
+
+    @property
+    def group_kind(self) -> tuple[str, str]:
+        """The group and the kind."""
+        return self.row.group, self.row.kind
+
+    @property
+    def has_status(self) -> bool:
+        """Whether `status` is a subresource."""
+        return "status" in self.row.subresources
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether its objects have names and are kept; a review is only answered."""
+        return "get" in self.row.verbs
+
+    @property
+    def struct(self) -> StructType:
+        """The type of the whole object."""
+        return self._type_of(self.row.type)
+
+    def fields(self) -> Iterator[Field]:
+        """Yield the fields of all structs in an object, each struct once."""
+        pending, seen = [self.row.type], {self.row.type}
+        while pending:
+            for field in self._type_of(pending.pop()).fields.values():
+                yield field
+                inner = field.type.innermost
+                if inner not in SCALARS and inner not in seen:
+                    seen.add(inner)
+                    pending.append(inner)
+
+    def field(self, path: str) -> Field | None:
+        """Return the field at a path such as `spec.containers.name`; None if there is none.
+
+        Lists and maps are passed through: the path has field names only.
+        """
+        struct: StructType | None = self.struct
+        found: Field | None = None
+        for name in path.split("."):
+            found = None if struct is None else struct.fields.get(name)
+            if found is None:
+                return None
+            inner = found.type
+            while inner.element is not None:
+                inner = inner.element
+            struct = self._type_of(inner.name) if inner.is_struct else None
+        return found
+
+    # ------------------------------------------------------------------------ decoding
+
+    @cached_property
+    def _strict(self) -> Struct | None:
+        return self._structs.struct(self.row.type)
+
+    def decoding_problems(self, document: Document) -> list[Problem]:
+        """Return every unknown field and every value of a wrong type, in document order."""
+        if self._strict is not None:
+            try:
+                msgspec.convert(document, self._strict)
+            except (msgspec.ValidationError, RecursionError):
+                pass
+            else:
+                return []
+        return list(decoding_problems(document, self.struct, self._type_of))
+
+    def with_zero_items(self, document: Document) -> Document:
+        """Return the document with zero values in the places of null items, as Go decodes them."""
+        if b"null" not in msgspec.json.encode(document):
+            return document
+        return cast(Document, with_zero_items(document, self.struct, self._type_of))
+
+    def with_canonical_quantities(self, document: Document) -> Document:
+        """Return the document with its quantities in upstream's canonical form."""
+        return cast(Document, with_canonical_quantities(document, self.struct, self._type_of))
+
+    def go_form(self, document: Document) -> Document:
+        """Return the document as upstream's structs write it; the types must be right."""
+        return self._forms.convert(document, self.row.type)
+
+    def ordered_metadata(self, metadata: Document) -> Document:
+        """Return metadata in Go's form in the order of its fields."""
+        return self._forms.ordered(metadata, "meta.v1.ObjectMeta")
+
+    # ---------------------------------------------------------- defaults and validation
+
+    @cached_property
+    def _set_defaults(self) -> SetDefaults | None:
+        return cast(SetDefaults | None, _function("defaults", self.row.defaults))
+
+    @cached_property
+    def _validate(self) -> Validate | None:
+        return cast(Validate | None, _function("validation", self.row.validation))
+
+    @cached_property
+    def _validate_update(self) -> ValidateUpdate | None:
+        name = self.row.validation_of_update
+        return cast(ValidateUpdate | None, _function("validation", name))
+
+    @cached_property
+    def _validate_status(self) -> ValidateUpdate | None:
+        name = self.row.validation_of_status
+        return cast(ValidateUpdate | None, _function("validation", name))
+
+    @cached_property
+    def _warnings(self) -> dict[str, WarningsOf | None]:
+        row = self.row
+        return {
+            "": cast(WarningsOf | None, _function("warnings", row.warnings)),
+            "status": cast(WarningsOf | None, _function("warnings", row.warnings_of_status)),
+        }
+
+    def with_defaults(self, document: Document) -> Document:
+        """Return the document with upstream's defaults; the types must be right."""
+        return document if self._set_defaults is None else self._set_defaults(document)
+
+    def metadata_problems(self, document: Document) -> list[Problem]:
+        """Return what upstream's validation reports for the metadata of a new object."""
+        if not self.is_stored:
+            return []
+        metadata = document.get("metadata") or {}
+        rule, is_namespaced = self.row.name_rule, self.row.namespaced
+        return validate_object_meta(metadata, name_rule=rule, is_namespaced=is_namespaced)
+
+    def validation_problems(self, document: Document) -> list[Problem]:
+        """Return what upstream's validation reports for a new object with its defaults.
+
+        Metadata is validated by `metadata_problems`.
+        """
+        errors = FieldErrors()
+        if self._validate is not None:
+            self._validate(errors, document)
+        return errors.problems
+
+    def checked(self, document: Document) -> tuple[Document, list[Problem]]:
+        """Return a new object as the API server would store it, and what is wrong with it.
+
+        Returns
+        -------
+        document : dict
+            With canonical quantities and defaults, unless a value has a wrong type. Objects with
+            equal specs share the spec.
+        problems : list of Problem
+            Decoding problems, then what validation reports about the values of the right types,
+            metadata first.
+        """
+        key = self.spec_key(document)
+        known = None if key is None else self._specs.get(key)
+        if known is not None and self._has_simple_rest(document):
+            return {**document, "spec": known[0]}, [*known[1]]
+        written, document = document, self.with_zero_items(document)
+        if known is None:
+            problems = self.decoding_problems(document)
+        else:
+            problems = self.decoding_problems({**document, "spec": None})
+        if problems and not all(text.startswith(UNKNOWN_FIELD) for _, text, _ in problems):
+            return written, problems + self._problems_of_the_rest(document, problems)
+        problems += self.metadata_problems(document)
+        if known is not None:
+            spec, of_spec = known
+            return {**document, "spec": spec}, problems + of_spec
+        made = self.with_defaults(self.with_canonical_quantities(document))
+        found = self.validation_problems(made)
+        if key is not None and not any(path.startswith("spec") for path, _, _ in problems):
+            if len(self._specs) >= _MOST_SPECS:
+                self._specs.clear()
+            self._specs[key] = made["spec"], found
+        return made, problems + found
+
+    def _has_simple_rest(self, document: Document) -> bool:
+        """Whether an object has nothing beside its spec but simple metadata without errors."""
+        if not _SIMPLE_DOCUMENT.issuperset(document) or not self.row.namespaced:
+            return False
+        metadata = document.get("metadata")
+        return self.is_stored and is_simple_and_valid(metadata, self.row.name_rule)
+
+    def decodable(self, document: Document) -> Document:
+        """Return the document without its values of wrong types."""
+        return decodable(document, self.struct, self._type_of, [])
+
+    def _problems_of_the_rest(self, document: Document, wrong: list[Problem]) -> list[Problem]:
+        """Return what validation reports about a document that has values of wrong types.
+
+        What is reported about a removed value, about a part of it or about what contains it may be
+        a consequence of the removal. What is reported about a value that was replaced is a second
+        error of the same field.
+        """
+        removed: list[str] = []
+        rest = decodable(document, self.struct, self._type_of, removed)
+        found = self.metadata_problems(rest)
+        found += self.validation_problems(self.with_defaults(self.with_canonical_quantities(rest)))
+        reported = [path for path, _, _ in wrong]
+        return [
+            problem
+            for problem in found
+            if not any(_contains(path, problem[0]) for path in reported)
+            and not any(_contains(problem[0], path) for path in removed)
+        ]
+
+    def spec_key(self, document: Document) -> Hashable | None:
+        """Return on what defaults and validation depend; None if it is the whole object."""
+        metadata = document.get("metadata") or {}
+        spec = document.get("spec")
+        if not self.row.is_spec_only or spec is None:
+            return None
+        if not isinstance(metadata, dict):
+            return None  # decoding reports it
+        # Objects may share the document of a spec.
+        same = self._texts.get(id(spec)) or self._text_of(spec)
+        read = [value for field in same.metadata_read if (value := metadata.get(field)) is not None]
+        return (same.text, msgspec.json.encode(read)) if read else same.text
+
+    def _text_of(self, spec: Any) -> _SpecText:
+        """Encode a spec, and find which fields of the metadata matter for objects with it."""
+        text = msgspec.json.encode(spec)
+        read = tuple(
+            field
+            for field, inside in self.row.metadata_read.items()
+            if not inside or f'"{inside}"'.encode() in text
+        )
+        if len(self._texts) >= _MOST_SPECS:
+            self._texts.clear()
+        found = self._texts[id(spec)] = _SpecText(spec, text, read)
+        return found
+
+    def metadata_update_problems(self, new: Document, old: Document) -> list[Problem]:
+        """Return the errors of an update that changes nothing but metadata."""
+        errors = FieldErrors()
+        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        return errors.problems
+
+    def update_problems(self, new: Document, old: Document) -> list[Problem]:
+        """Return what upstream's validation reports for a changed object, metadata included."""
+        errors = FieldErrors()
+        metadata = new.get("metadata") or {}
+        if self.row.metadata_checks:
+            validate_metadata_update(errors, metadata, old.get("metadata") or {})
+        if self.row.metadata_checks > 1:
+            validate_unchanged_metadata(errors, metadata, self.row.name_rule)
+        if self._validate_update is not None:
+            self._validate_update(errors, new, old)
+        else:
+            for path in self.row.immutable:
+                errors.immutable(path, _value_at(new, path), _value_at(old, path))
+        return errors.problems
+
+    def status_problems(self, new: Document, old: Document) -> list[Problem]:
+        """Return what upstream's validation reports for a changed status, metadata included."""
+        errors = FieldErrors()
+        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        if self._validate_status is not None:
+            self._validate_status(errors, new, old)
+        return errors.problems
+
+    # -------------------------------------------------------------------------- tables
+
+    def write_warnings(
+        self, new: Document, old: Document | None, *, subresource: str = ""
+    ) -> list[str]:
+        """Return what upstream warns about when it stores a valid object.
+
+        Parameters
+        ----------
+        new : dict
+            With defaults.
+        old : dict or None
+            The stored object; None for a new one.
+        subresource : str
+            What is written; "" for the object itself.
+        """
+        warnings = self._warnings.get(subresource)
+        return [] if warnings is None else warnings(new, old)
+
+    @cached_property
+    def _cells(self) -> tuple[CellFunction, ...]:
+        return tuple(cell_function(column.cell, column.type) for column in self.row.columns)
+
+    def cells(self, document: Document, now_ns: int) -> list[Cell]:
+        """Return the cells of an object in kubectl's table, those of wide columns included.
+
+        Parameters
+        ----------
+        document : dict
+            Any field may be absent.
+        now_ns : int
+            The time for ages, in nanoseconds since 1970.
+        """
+        return [cell(document, now_ns) for cell in self._cells]
+
+
+def _contains(outer: str, inner: str) -> bool:
+    """Whether a path is another one or begins with it."""
+    return inner.startswith(outer) and inner[len(outer) :][:1] in {"", ".", "["}
+
+
+def _value_at(document: Document, path: str) -> Any:
+    value: Any = document
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _function(package: str, name: str) -> Callable[..., Any] | None:
+    if not name:
+        return None
+    module, _, function = name.partition(":")
+    found: Callable[..., Any] = getattr(
+        import_module(f"podwright.apimachinery.schema.{package}.{module}"), function
+    )
+    return found

@@ -1,0 +1,47 @@
+"""Custom resources by the structural schemas of their definitions.
+
+A *structural schema* is `openAPIV3Schema` of a version of a CustomResourceDefinition: it has the
+type of every field outside of `allOf`, `anyOf`, `oneOf` and `not`. An object of a custom resource
+goes through the steps of `CustomKind`, in the order of the API server: `pruning` (unknown fields
+are removed and reported), `defaulting`, `object_metadata` (what Go's struct of the metadata would
+keep), then validation by `values` (types, ranges, patterns, formats), `list_types` (sets and maps)
+and the rules of the room `cel`.
+
+Schemas are documents as they are in the definition. No function changes its arguments; results
+share with them what did not change.
+
+Start with `custom_kind.py`.
+"""
+
+from podwright.apimachinery.schema.structural.approval import approval_of
+from podwright.apimachinery.schema.structural.custom_kind import CustomKind, CustomVersion
+from podwright.apimachinery.schema.structural.formats import known_format
+from podwright.apimachinery.schema.structural.json_paths import (
+    JsonPath,
+    JsonPathError,
+    compiled_path,
+)
+from podwright.apimachinery.schema.structural.numbers import with_go_numbers
+from podwright.apimachinery.schema.structural.scale_paths import (
+    AccessError,
+    ScalePaths,
+    integer_at,
+    text_at,
+)
+from podwright.apimachinery.schema.structural.shape import all_schemas
+
+__all__ = [
+    "AccessError",
+    "CustomKind",
+    "CustomVersion",
+    "JsonPath",
+    "JsonPathError",
+    "ScalePaths",
+    "all_schemas",
+    "approval_of",
+    "compiled_path",
+    "integer_at",
+    "known_format",
+    "text_at",
+    "with_go_numbers",
+]

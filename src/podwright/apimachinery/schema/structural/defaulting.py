@@ -1,0 +1,89 @@
+"""Defaults of a structural schema, and nulls where no null is allowed.
+
+Defaults apply to absent fields, and to nulls of fields that are not nullable. Other nulls of such
+fields are removed.
+
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/
+{algorithm,prunenulls}.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from podwright.apimachinery.schema.structural.pruning import Schema, _shared
+
+
+def has_defaults(schema: Schema) -> bool:
+    """Whether a schema or one below it has a default."""
+    if schema.get("default") is not None:
+        return True
+    parts = [schema.get("items"), schema.get("additionalProperties")]
+    parts += (schema.get("properties") or {}).values()
+    return any(has_defaults(part) for part in parts if isinstance(part, Mapping))
+
+
+def with_defaults(value: Any, schema: Schema | None) -> Any:
+    """Return a value with the defaults of its schema."""
+    if schema is None or not isinstance(value, dict | list):
+        return value
+    if isinstance(value, list):
+        items = schema.get("items")
+        if not isinstance(items, Mapping):
+            return value
+        made = [with_defaults(_replaced(each, items), items) for each in value]
+        return _shared(value, made)
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    values = schema.get("additionalProperties")
+    filled = dict(value)
+    for name, part in properties.items():
+        default = part.get("default")
+        if default is not None and (
+            name not in filled or (filled[name] is None and not part.get("nullable"))
+        ):
+            filled[name] = default
+    for name, inner in filled.items():
+        if name in properties:
+            filled[name] = with_defaults(inner, properties[name])
+        elif isinstance(values, Mapping):
+            filled[name] = with_defaults(_replaced(inner, values), values)
+    is_same = len(filled) == len(value) and all(filled[name] is value[name] for name in value)
+    return value if is_same else filled
+
+
+def _replaced(value: Any, schema: Schema) -> Any:
+    """Return the default of a schema for a null that is not allowed."""
+    return schema.get("default") if value is None and not schema.get("nullable") else value
+
+
+def without_nulls(value: Any, schema: Schema | None) -> Any:
+    """Return a value without the nulls that are neither allowed nor replaced by a default."""
+    if not isinstance(value, dict | list):
+        return value
+    if isinstance(value, list):
+        items = None if schema is None else schema.get("items")
+        inner = items if isinstance(items, Mapping) else None
+        return _shared(value, [without_nulls(each, inner) for each in value])
+    made = {}
+    for name, part in value.items():
+        of = _field_schema(schema, name)
+        if part is None and of is not None and _allows_no_null(of):
+            continue
+        made[name] = without_nulls(part, of)
+    is_same = len(made) == len(value) and all(made[name] is value[name] for name in made)
+    return value if is_same else made
+
+
+def _allows_no_null(schema: Schema) -> bool:
+    return not schema.get("nullable") and schema.get("default") is None
+
+
+def _field_schema(schema: Schema | None, name: str) -> Schema | None:
+    if schema is None:
+        return None
+    own: Schema | None = (schema.get("properties") or {}).get(name)
+    if own is not None:
+        return own
+    values = schema.get("additionalProperties")
+    return values if isinstance(values, Mapping) else None

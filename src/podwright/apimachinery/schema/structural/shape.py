@@ -1,0 +1,264 @@
+"""Whether a schema is structural: types are outside of the value validations, and complete.
+
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{validation,convert}.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from podwright.apimachinery.cel import PatternError, compile_pattern
+from podwright.apimachinery.schema.decoding import Problem
+from podwright.apimachinery.schema.structural.pruning import Schema
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors
+
+Level: TypeAlias = Literal["root", "item", "field"]
+
+_INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
+_MISSING_TYPE: Final = {
+    "root": "must not be empty at the root",
+    "item": "must not be empty for specified array items",
+    "field": "must not be empty for specified object fields",
+}
+_NESTED: Final = (
+    ("type", "must be empty to be structural"),
+    ("additionalProperties", "must be undefined to be structural"),
+    ("default", "must be undefined to be structural"),
+    ("title", "must be empty to be structural"),
+    ("description", "must be empty to be structural"),
+    ("nullable", "must be false to be structural"),
+    ("x-kubernetes-preserve-unknown-fields", "must be false to be structural"),
+    ("x-kubernetes-embedded-resource", "must be false to be structural"),
+    ("x-kubernetes-int-or-string", "must be false to be structural"),
+    ("x-kubernetes-list-map-keys", "must be empty to be structural"),
+    ("x-kubernetes-list-type", "must be undefined to be structural"),
+    ("x-kubernetes-map-type", "must be undefined to be structural"),
+    ("x-kubernetes-validations", "must be empty to be structural"),
+)
+"""What value validations may not have."""
+
+_KEEPS: Final = "preserve-unknown-fields"
+_UNSUPPORTED: Final = (
+    ("id", "id"), ("$schema", "schema"), ("$ref", "$ref"),
+    ("patternProperties", "patternProperties"), ("dependencies", "dependencies"),
+    ("additionalItems", "additionalItems"), ("definitions", "definitions"),
+)  # fmt: skip
+
+
+def unsupported_field(schema: Schema) -> str:
+    """Return why a schema cannot be made structural; "" if it can."""
+    for name, shown in _UNSUPPORTED:
+        if schema.get(name) not in (None, "", {}, []):
+            return f"OpenAPIV3Schema '{shown}' is not supported"
+    if schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
+    items = schema.get("items")
+    if isinstance(items, list):
+        return "OpenAPIV3Schema 'items' must be a schema, but is an array"
+    return next(filter(None, map(unsupported_field, sub_schemas(schema))), "")
+
+
+def sub_schemas(schema: Schema) -> Iterator[Schema]:
+    """Yield the schemas directly inside a schema."""
+    for name in ("items", "additionalProperties", "not"):
+        part = schema.get(name)
+        if isinstance(part, Mapping):
+            yield part
+    for name in ("allOf", "anyOf", "oneOf"):
+        yield from schema.get(name) or ()
+    yield from (schema.get("properties") or {}).values()
+
+
+def all_schemas(schema: Schema) -> Iterator[Schema]:
+    """Yield a schema and all schemas in it."""
+    yield schema
+    for part in sub_schemas(schema):
+        yield from all_schemas(part)
+
+
+def structural_problems(schema: Schema, path: str) -> list[Problem]:
+    """Return why a schema is not structural, sorted by their texts as upstream does."""
+    errors = FieldErrors()
+    _validate(errors, schema, "root", path)
+    _validate_completeness(errors, schema, schema, path, path)
+    return sorted(errors.problems, key=lambda each: f"{each[0]}: {each[1]}")
+
+
+# ------------------------------------------------------------------- the structure
+
+
+def _validate(errors: FieldErrors, schema: Schema, level: Level, path: str) -> None:
+    type_ = schema.get("type") or ""
+    items, values = schema.get("items"), schema.get("additionalProperties")
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    is_embedded = bool(schema.get("x-kubernetes-embedded-resource"))
+    keeps = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    if type_ == "array" and items is None:
+        errors.required(f"{path}.items", "must be specified")
+    if isinstance(items, Mapping):
+        _validate(errors, items, "item", f"{path}.items")
+    for name in sorted(properties):
+        _validate(errors, properties[name], "field", f"{path}.properties[{name}]")
+    if values is not None:
+        if level == "root":
+            errors.forbidden(f"{path}.additionalProperties", "must not be used at the root")
+        if isinstance(values, Mapping):
+            _validate(errors, values, "field", f"{path}.additionalProperties")
+    _validate_extensions(errors, schema, path)
+    all_of: Sequence[Schema] = schema.get("allOf") or ()
+    skips_first = bool(all_of) and all_of[0].get("anyOf") == _INT_OR_STRING
+    _validate_values(
+        errors,
+        schema,
+        path,
+        skips_any_of=schema.get("anyOf") == _INT_OR_STRING,
+        skips_first=skips_first,
+    )
+    _validate_type(errors, schema, level, path)
+    _validate_meta_fields(
+        errors, properties, path, is_object=level == "root" or is_embedded, level=level
+    )
+    if is_embedded and not keeps and not properties:
+        errors.required(
+            f"{path}.properties",
+            "must not be empty if x-kubernetes-embedded-resource is true without"
+            " x-kubernetes-preserve-unknown-fields",
+        )
+
+
+def _validate_extensions(errors: FieldErrors, schema: Schema, path: str) -> None:
+    if not schema.get("x-kubernetes-int-or-string"):
+        return
+    text = "must be false if x-kubernetes-int-or-string is true"
+    for name in ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"):
+        if schema.get(name):
+            errors.invalid(f"{path}.{name}", value=True, detail=text)
+
+
+def _validate_type(errors: FieldErrors, schema: Schema, level: Level, path: str) -> None:
+    type_ = schema.get("type") or ""
+    is_embedded = bool(schema.get("x-kubernetes-embedded-resource"))
+    is_free = any(schema.get(f"x-kubernetes-{name}") for name in ("int-or-string", _KEEPS))
+    if is_embedded and type_ != "object":
+        text = "must be object if x-kubernetes-embedded-resource is true"
+        if type_:
+            errors.invalid(f"{path}.type", type_, text)
+        else:
+            errors.required(f"{path}.type", text)
+    elif not type_ and not is_free:
+        errors.required(f"{path}.type", _MISSING_TYPE[level])
+    if is_embedded and schema.get("additionalProperties") is not None:
+        text = "must not be used if x-kubernetes-embedded-resource is set"
+        errors.forbidden(f"{path}.additionalProperties", text)
+    if level == "root" and type_ and type_ != "object":
+        errors.invalid(f"{path}.type", type_, "must be object at the root")
+
+
+def _validate_meta_fields(
+    errors: FieldErrors, properties: Mapping[str, Any], path: str, *, is_object: bool, level: Level
+) -> None:
+    for name in ("kind", "apiVersion"):
+        found = properties.get(name)
+        if is_object and found is not None and found.get("type") != "string":
+            at = f"{path}.properties[{name}].type"
+            errors.invalid(at, found.get("type") or "", "must be string")
+    metadata = properties.get("metadata")
+    if metadata is None:
+        return
+    at = f"{path}.properties[metadata]"
+    if is_object and metadata.get("type") != "object":
+        errors.invalid(f"{at}.type", metadata.get("type") or "", "must be object")
+    # The object's own metadata is implicit; some tools restrict its name.
+    nested: Mapping[str, Any] = metadata.get("properties") or {}
+    rest = {
+        name: part
+        for name, part in metadata.items()
+        if name not in ("type", "default", "properties") and part not in (None, "", {}, [], False)
+    }
+    if level == "root" and (rest or nested.keys() - {"name", "generateName"}):
+        text = (
+            "must not specify anything other than name and generateName, but metadata is"
+            " implicitly specified"
+        )
+        errors.forbidden(at, text)
+
+
+# -------------------------------------------------------------- the value validations
+
+
+def _validate_values(
+    errors: FieldErrors,
+    schema: Schema,
+    path: str,
+    *,
+    skips_any_of: bool = False,
+    skips_first: bool = False,
+) -> None:
+    if not skips_any_of:
+        for index, each in enumerate(schema.get("anyOf") or ()):
+            _validate_nested(errors, each, f"{path}.anyOf[{index}]")
+    for index, each in enumerate(schema.get("allOf") or ()):
+        skips = skips_first and index == 0
+        _validate_nested(errors, each, f"{path}.allOf[{index}]", skips_any_of=skips)
+    for index, each in enumerate(schema.get("oneOf") or ()):
+        _validate_nested(errors, each, f"{path}.oneOf[{index}]")
+    if isinstance(schema.get("not"), Mapping):
+        _validate_nested(errors, schema["not"], f"{path}.not")
+    if pattern := schema.get("pattern"):
+        try:
+            compile_pattern(pattern)
+        except PatternError as error:
+            text = f"must be a valid regular expression, but isn't: {error}"
+            errors.invalid(f"{path}.pattern", pattern, text)
+
+
+def _validate_nested(
+    errors: FieldErrors, schema: Schema, path: str, *, skips_any_of: bool = False
+) -> None:
+    _validate_values(errors, schema, path, skips_any_of=skips_any_of)
+    if isinstance(schema.get("items"), Mapping):
+        _validate_nested(errors, schema["items"], f"{path}.items")
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    for name in sorted(properties):
+        _validate_nested(errors, properties[name], f"{path}.properties[{name}]")
+    for name, text in _NESTED:
+        value = schema.get(name)
+        is_set = value not in (None, "", [], False)
+        if is_set and (value != {} or name in ("additionalProperties", "default")):
+            errors.forbidden(f"{path}.{name}", text)
+    if "metadata" in properties:
+        text = "must not be specified in a nested context"
+        errors.forbidden(f"{path}.properties[metadata]", text)
+
+
+def _validate_completeness(
+    errors: FieldErrors, nested: Schema, schema: Schema | None, path: str, nested_path: str
+) -> None:
+    """Check that what value validations name is in the structure."""
+    for name in ("allOf", "anyOf", "oneOf"):
+        for index, each in enumerate(nested.get(name) or ()):
+            _validate_named(errors, each, schema, path, f"{nested_path}.{name}[{index}]")
+    if isinstance(nested.get("not"), Mapping):
+        _validate_named(errors, nested["not"], schema, path, f"{nested_path}.not")
+
+
+def _validate_named(
+    errors: FieldErrors, nested: Schema, schema: Schema | None, path: str, nested_path: str
+) -> None:
+    if schema is None:
+        errors.required(path, f"because it is defined in {nested_path}")
+        return
+    _validate_completeness(errors, nested, schema, path, nested_path)
+    if isinstance(nested.get("items"), Mapping):
+        items = schema.get("items")
+        inner = items if isinstance(items, Mapping) else None
+        _validate_named(errors, nested["items"], inner, f"{path}.items", f"{nested_path}.items")
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    named: Mapping[str, Any] = nested.get("properties") or {}
+    for name in sorted(named):
+        at, nested_at = f"{path}.properties[{name}]", f"{nested_path}.properties[{name}]"
+        if name in properties:
+            _validate_named(errors, named[name], properties[name], at, nested_at)
+        else:
+            errors.required(at, f"because it is defined in {nested_at}")

@@ -1,0 +1,122 @@
+"""Go's form of documents: what upstream's structs omit, write and canonicalize."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.apimachinery.schema import built_in
+
+
+def go_form(api_version, kind, document):
+    found = built_in().find(api_version, kind)
+    assert found is not None
+    return found.go_form({"apiVersion": api_version, "kind": kind, **document})
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({"hostNetwork": False}, {}, id="an empty value is omitted"),
+        pytest.param({"hostUsers": False}, {"hostUsers": False}, id="a pointer to one is kept"),
+        pytest.param({"priority": 0}, {"priority": 0}, id="also to a number"),
+        pytest.param({"nodeName": ""}, {}, id="an empty text is omitted"),
+        pytest.param({"runtimeClassName": ""}, {"runtimeClassName": ""}, id="but not its pointer"),
+        pytest.param({"tolerations": []}, {}, id="an empty list is omitted"),
+        pytest.param({"nodeSelector": {}}, {}, id="an empty map is omitted"),
+        pytest.param({"securityContext": {}}, {"securityContext": {}}, id="an object is kept"),
+        pytest.param({"hostname": None, "bogus": 1}, {}, id="nulls and unknown fields are lost"),
+    ],
+)
+def test_optional_fields(spec, expected):
+    found = go_form("v1", "Pod", {"spec": {"containers": [{"name": "c"}], **spec}})
+    assert found["spec"] == {"containers": [{"name": "c", "resources": {}}]} | expected
+
+
+def test_mandatory_fields_are_written():
+    found = go_form("apps/v1", "DaemonSet", {})
+    assert found["status"] == {
+        "currentNumberScheduled": 0,
+        "numberMisscheduled": 0,
+        "desiredNumberScheduled": 0,
+        "numberReady": 0,
+    }
+    assert found["spec"]["template"]["spec"] == {"containers": None}
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "document", "path"),
+    [
+        pytest.param(
+            "storage.k8s.io/v1", "CSINode", {"spec": {"drivers": [{"name": "d", "nodeID": "n"}]}},
+            ("spec", "drivers", 0, "topologyKeys"), id="the keys of a CSI driver",
+        ),
+        pytest.param(
+            "v1", "Node", {"status": {"images": [{"sizeBytes": 1}]}},
+            ("status", "images", 0, "names"), id="the names of an image",
+        ),
+        pytest.param(
+            "v1", "Pod", {"spec": {"volumes": [{"name": "v", "projected": {}}]}},
+            ("spec", "volumes", 0, "projected", "sources"), id="the sources of a volume",
+        ),
+        pytest.param(
+            "resource.k8s.io/v1", "ResourceClaim", {"status": {"devices": [{"driver": "d"}]}},
+            ("status", "devices", 0, "conditions"), id="the conditions of a device",
+        ),
+    ],
+)  # fmt: skip
+def test_mandatory_lists_are_null(api_version, kind, document, path):
+    found = go_form(api_version, kind, document)
+    for name in path[:-1]:
+        found = found[name]
+    assert found[path[-1]] is None
+
+
+def test_times_that_are_no_pointers_are_null():
+    found = go_form("v1", "Event", {"metadata": {"name": "e"}})
+    assert (found["firstTimestamp"], found["eventTime"]) == (None, None)
+    assert "creationTimestamp" not in found["metadata"]
+
+
+def test_values_are_canonical():
+    found = go_form(
+        "v1",
+        "PersistentVolume",
+        {
+            "metadata": {"creationTimestamp": "2026-01-01T02:00:00.5+02:00"},
+            "spec": {"capacity": {"storage": "1024Mi"}},
+        },
+    )
+    assert found["metadata"]["creationTimestamp"] == "2026-01-01T00:00:00Z"
+    assert found["spec"]["capacity"] == {"storage": "1Gi"}
+    found = go_form(
+        "coordination.k8s.io/v1", "Lease", {"spec": {"renewTime": "2026-01-01T00:00:00Z"}}
+    )
+    assert found["spec"] == {"renewTime": "2026-01-01T00:00:00.000000Z"}
+    found = go_form("v1", "Secret", {"data": {"k": "YWI\n="}})
+    assert found["data"] == {"k": "YWI="}
+
+
+def test_fields_and_maps_have_gos_order():
+    container = {"imagePullPolicy": "Always", "terminationMessagePolicy": "File", "name": "c"}
+    found = go_form(
+        "v1",
+        "Pod",
+        {
+            "spec": {"priority": 1, "containers": [container]},
+            "metadata": {"uid": "u", "labels": {"b": "1", "a": "2"}, "name": "p"},
+        },
+    )
+    assert list(found) == ["kind", "apiVersion", "metadata", "spec", "status"]
+    assert list(found["metadata"]) == ["name", "uid", "labels"]
+    assert list(found["metadata"]["labels"]) == ["a", "b"]
+    assert list(found["spec"]) == ["containers", "priority"]
+    assert list(found["spec"]["containers"][0])[-2:] == [
+        "terminationMessagePolicy",
+        "imagePullPolicy",
+    ]
+
+
+def test_the_form_of_a_form_is_the_same():
+    document = {"spec": {"containers": [{"name": "c", "ports": [{"hostPort": 0}]}]}}
+    once = go_form("v1", "Pod", document)
+    assert go_form("v1", "Pod", once) == once

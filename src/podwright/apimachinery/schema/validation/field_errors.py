@@ -1,0 +1,210 @@
+"""The errors of one object, each with its field and upstream's text.
+
+A rule adds errors to a `FieldErrors` and never raises, so that all errors of an object are found
+together.
+
+Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/field/errors.go
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.objects import RawObject, go_quoted, raw_text, write_go_json
+from podwright.apimachinery.schema.decoding import Problem
+from podwright.apimachinery.schema.validation.internal_structs import internal_form
+
+TEXT_MAX: Final = 4 << 20
+"""How many characters of texts one object may have before values are left out of further ones.
+
+Texts that contain a whole list, once for each of its items, would otherwise be quadratic."""
+
+
+class FieldErrors:
+    """Collects the errors of one object.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        In the order in which upstream finds them; the entries of a map by key.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._text_length = 0
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def required(self, path: str, detail: str = "") -> None:
+        """Add the error of a missing value."""
+        self._add(path, "Required value", detail)
+
+    def invalid(self, path: str, value: Any, detail: str) -> None:
+        """Add the error of a value that violates a rule."""
+        self._add(path, f"Invalid value: {self._printed(value)}", detail, value)
+
+    def invalid_object(self, path: str, detail: str) -> None:
+        """Add the error of a relation between fields; the text contains no value."""
+        self._add(path, "Invalid value", detail)
+
+    def each(self, path: str, value: Any, details: Iterable[str]) -> None:
+        """Add an error for each detail about a value."""
+        for detail in details:
+            self.invalid(path, value, detail)
+
+    def unsupported(self, path: str, value: Any, supported: Sequence[str]) -> None:
+        """Add the error of a value outside an enumeration.
+
+        Parameters
+        ----------
+        supported : sequence of str
+            The valid values in the order of upstream's text.
+        """
+        listed = ", ".join(f'"{each}"' for each in supported)
+        text = f"Unsupported value: {self._printed(value)}"
+        self._add(path, text, f"supported values: {listed}", value)
+
+    def duplicate(self, path: str, value: Any, detail: str = "") -> None:
+        """Add the error of a value that occurs twice."""
+        self._add(path, f"Duplicate value: {self._printed(value)}", detail, value)
+
+    def not_found(self, path: str, value: Any, detail: str = "") -> None:
+        """Add the error of a reference to something that is absent."""
+        self._add(path, f"Not found: {self._printed(value)}", detail, value)
+
+    def forbidden(self, path: str, detail: str) -> None:
+        """Add the error of a value that is valid, but not here."""
+        self._add(path, "Forbidden", detail)
+
+    def too_long(self, path: str, limit_bytes: int) -> None:
+        """Add the error of a value that is too long."""
+        unit = "byte" if limit_bytes == 1 else "bytes"
+        self._add(path, "Too long", f"may not be more than {limit_bytes} {unit}")
+
+    def too_many(self, path: str, count: int, limit: int) -> None:
+        """Add the error of a list with too many items."""
+        unit = "item" if limit == 1 else "items"
+        detail = f"must have at most {limit} {unit}"
+        self._add(path, f"Too many: {count}", detail, count)
+
+    def not_negative(self, path: str, number: int | None) -> None:
+        """Add an error for a negative number; None passes."""
+        if number is not None and number < 0:
+            self.invalid(path, number, "must be greater than or equal to 0")
+
+    def immutable(self, path: str, new: Any, old: Any, go_type: str = "") -> None:
+        """Add an error for a field that an update may not change.
+
+        Parameters
+        ----------
+        go_type : str
+            The internal type of a struct, with whose names the error shows it.
+        """
+        if not same(new, old):
+            shown = internal_form(new, go_type) if go_type else new
+            self.invalid(path, shown, "field is immutable")
+
+    def _printed(self, value: Any) -> str:
+        return printed(value) if self._text_length <= TEXT_MAX else '"..."'
+
+    def _add(self, path: str, text: str, detail: str, value: Any = None) -> None:
+        if self._text_length > TEXT_MAX:
+            detail = ""
+        message = f"{text}: {detail}" if detail else text
+        self._text_length += len(message)
+        self.problems.append((path, message, value))
+
+
+def repeats(values: Iterable[Any]) -> Iterator[bool]:
+    """Return for each value of a list whether an equal one is before it.
+
+    Parameters
+    ----------
+    values : iterable
+        Values of JSON; of any number, and equal as JSON is.
+
+    Examples
+    --------
+    >>> list(repeats([{"a": 1, "b": 2}, "a", {"b": 2, "a": 1}]))
+    [False, False, True]
+    """
+    seen: set[str | bytes] = set()
+    for value in values:
+        key = value if isinstance(value, str) else equality_key(value)
+        yield key in seen
+        seen.add(key)
+
+
+def equality_key(value: Any) -> bytes:
+    """Return bytes that are the same for equal values of JSON only."""
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def printed(value: Any) -> str:
+    """Return a value as upstream prints it: text in quotes, anything else as JSON.
+
+    Examples
+    --------
+    >>> printed("1Gi")
+    '"1Gi"'
+    >>> printed({"matchLabels": {"app": "web"}})
+    '{"matchLabels":{"app":"web"}}'
+    """
+    if isinstance(value, str):
+        return go_quoted(value)
+    return write_go_json(value, sort_keys=False)
+
+
+def same(new: Any, old: Any) -> bool:
+    """Whether two values of a field are equal, where absent, null and empty are the same.
+
+    Upstream compares semantically: an absent list equals an empty one.
+    """
+    if new is old:
+        return True
+    if isinstance(new, RawObject) or isinstance(old, RawObject):
+        return raw_text(new) == raw_text(old)
+    if isinstance(new, dict) or isinstance(old, dict):
+        new, old = new or {}, old or {}
+        if not (isinstance(new, dict) and isinstance(old, dict)):
+            return False
+        return all(same(new.get(name), old.get(name)) for name in new.keys() | old.keys())
+    if isinstance(new, list) or isinstance(old, list):
+        new, old = new or [], old or []
+        return len(new) == len(old) and all(map(same, new, old))
+    if new is None or old is None:
+        return not new and not old and not isinstance(new, bool) and not isinstance(old, bool)
+    return bool(new == old)
+
+
+_REASONS: Final = {
+    "Required value": "FieldValueRequired",
+    "Invalid value": "FieldValueInvalid",
+    "Unsupported value": "FieldValueNotSupported",
+    "Duplicate value": "FieldValueDuplicate",
+    "Not found": "FieldValueNotFound",
+    "Forbidden": "FieldValueForbidden",
+    "Too long": "FieldValueTooLong",
+    "Too many": "FieldValueTooMany",
+}
+_OF_WRONG_TYPE: Final = re.compile(r"Invalid value: .*: \S* in body must be of type ", re.DOTALL)
+"""Errors of values of custom resources, which upstream reports with the same words."""
+
+
+def reason_of(message: str) -> str:
+    """Return upstream's reason for the message of a problem, as in the causes of a Status.
+
+    Examples
+    --------
+    >>> reason_of("Required value: can not be empty")
+    'FieldValueRequired'
+    """
+    found = _REASONS.get(message.partition(":")[0], "FieldValueInvalid")
+    if found == "FieldValueInvalid" and _OF_WRONG_TYPE.match(message):
+        return "FieldValueTypeInvalid"
+    return found

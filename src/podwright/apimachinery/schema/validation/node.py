@@ -1,0 +1,155 @@
+"""Validation of nodes.
+
+Upstream: pkg/apis/core/validation/validation.go, ValidateNode, ValidateNodeUpdate
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from podwright.apimachinery.objects import Document, go_json_error
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats
+from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.names import (
+    cidr,
+    label_value,
+    network,
+    qualified_name,
+    strict_cidr,
+)
+from podwright.apimachinery.schema.validation.resources import validate_amounts
+from podwright.apimachinery.schema.validation.scheduling import validate_taint_effect
+
+_TAINTS: Final = "scheduler.alpha.kubernetes.io/taints"
+_AVOIDED: Final = "scheduler.alpha.kubernetes.io/preferAvoidPods"
+_FEATURE: Final = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
+
+
+def validate_node(errors: FieldErrors, node: Document) -> None:
+    """Check a new node."""
+    _validate_new(errors, node, ())
+
+
+def _validate_new(errors: FieldErrors, node: Document, former: Sequence[str]) -> None:
+    """Check a node as a new one; the networks that it had are not checked again."""
+    _validate_common(errors, node)
+    networks = (node.get("spec") or {}).get("podCIDRs") or []
+    for index, each in enumerate(networks):
+        if each not in former:
+            errors.each(f"spec.podCIDRs[{index}]", each, strict_cidr(each))
+    if len(networks) > 1 and not any(map(cidr, networks)):
+        versions = {network(each).version for each in networks}
+        if len(versions) < 2 or len(networks) > 2:
+            text = "may specify no more than one CIDR for each IP family"
+            errors.invalid("spec.podCIDRs", networks, text)
+
+
+def validate_node_update(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a changed node.
+
+    Upstream: pkg/registry/core/node/strategy.go, which checks it as a new one, too
+    """
+    _validate_new(errors, new, (old.get("spec") or {}).get("podCIDRs") or ())
+    validate_node_status(errors, new, old)
+
+
+def validate_node_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a node whose status has changed."""
+    _validate_common(errors, new)
+    _validate_addresses(errors, (new.get("status") or {}).get("addresses") or [])
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    former, networks = before.get("podCIDRs") or [], spec.get("podCIDRs") or []
+    if former and former != networks:
+        text = 'node updates may not change podCIDR except from "" to valid'
+        errors.forbidden("spec.podCIDRs", text)
+    if before.get("providerID") and before["providerID"] != spec.get("providerID"):
+        text = 'node updates may not change providerID except from "" to valid'
+        errors.forbidden("spec.providerID", text)
+
+
+def _validate_common(errors: FieldErrors, node: Document) -> None:
+    spec, status = node.get("spec") or {}, node.get("status") or {}
+    annotations = (node.get("metadata") or {}).get("annotations") or {}
+    if written := annotations.get(_TAINTS):
+        try:
+            validate_taints(errors, f"metadata.annotations.{_TAINTS}", json.loads(written) or [])
+        except ValueError as error:
+            errors.invalid("metadata.annotations", _TAINTS, str(error))
+    if written := annotations.get(_AVOIDED):
+        _validate_avoided_pods(errors, written)
+    # Upstream's path of taints is below `metadata`.
+    validate_taints(errors, "metadata.taints", spec.get("taints") or [])
+    for kind in ("capacity", "allocatable"):
+        validate_amounts(errors, f"status.{kind}", status.get(kind), ".{}")
+    _validate_features(errors, status.get("declaredFeatures") or [])
+
+
+def _validate_avoided_pods(errors: FieldErrors, written: str) -> None:
+    """Check the annotation with the controllers whose pods a node avoids.
+
+    Upstream: ValidateAvoidPodsInNodeAnnotations
+    """
+    at = "metadata.annotations.AvoidPods"
+    try:
+        avoided = json.loads(written)
+    except ValueError as error:
+        errors.invalid(at, _AVOIDED, go_json_error(written.encode(), error))
+        return
+    entries = avoided.get("preferAvoidPods") if isinstance(avoided, dict) else None
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        at = f"metadata.annotations.{_AVOIDED}[{index}].PodSignature"
+        signature = (entry or {}).get("podSignature") or {}
+        controller = signature.get("podController")
+        if controller is None:
+            errors.required(at)
+        elif not controller.get("controller"):
+            text = "must point to a controller"
+            path = f"{at}.PodController.Controller"
+            errors.invalid(path, controller.get("controller", False), text)
+
+
+def validate_taints(errors: FieldErrors, path: str, taints: list[Document]) -> None:
+    """Check taints, which are unique by key and effect."""
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints):
+        at = f"{path}[{index}]"
+        key, value, effect = (taint.get(name) or "" for name in ("key", "value", "effect"))
+        errors.each(f"{at}.key", key, qualified_name(key))
+        if details := label_value(value):
+            errors.invalid(f"{at}.value", value, ";".join(details))
+        validate_taint_effect(errors, f"{at}.effect", effect, allows_empty=False)
+        if (key, effect) in seen:
+            text = "taints must be unique by key and effect pair"
+            errors.duplicate(at, internal_form(taint, "Taint"), text)
+        seen.add((key, effect))
+
+
+def _validate_features(errors: FieldErrors, features: list[str]) -> None:
+    for index, name in enumerate(features):
+        at = f"status.declaredFeatures[{index}]"
+        # Upstream reports the order while it looks at the name before.
+        if index and features[index - 1] == name:
+            errors.duplicate(at, name)
+        elif index and features[index - 1] > name:
+            errors.invalid(at, name, "list must be sorted alphabetically")
+        if len(name) > 253:
+            text = f'invalid feature name "{name}": must be no more than 253 characters'
+            errors.invalid(at, name, text)
+        elif not _FEATURE.fullmatch(name):
+            text = (
+                f'invalid feature name "{name}": must start with an UpperCamelCase segment, with'
+                " subsequent segments separated by '/' (e.g., MyFeature or"
+                " MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+            )
+            errors.invalid(at, name, text)
+
+
+def _validate_addresses(errors: FieldErrors, addresses: list[Document]) -> None:
+    """Upstream compares addresses in updates only."""
+    for index, (address, is_repeated) in enumerate(zip(addresses, repeats(addresses), strict=True)):
+        if is_repeated:
+            shown = internal_form(address, "NodeAddress")
+            errors.duplicate(f"status.addresses[{index}]", shown)

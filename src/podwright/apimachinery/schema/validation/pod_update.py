@@ -1,0 +1,176 @@
+"""Validation of changed pods: few fields of a pod's spec can change.
+
+Upstream: pkg/apis/core/validation/validation.go, ValidatePodUpdate
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation.differences import difference
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, equality_key, same
+from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.names import in_range
+from podwright.apimachinery.schema.validation.pod import validate_pod_parts
+
+_MIRROR: Final = "kubernetes.io/config.mirror"
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_UPDATABLE: Final = ",".join(
+    (
+        "`spec.containers[*].image`",
+        "`spec.initContainers[*].image`",
+        "`spec.activeDeadlineSeconds`",
+        "`spec.tolerations` (only additions to existing tolerations)",
+        "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously"
+        " negative)",
+    )
+)
+
+
+def validate_pod_update(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a changed pod."""
+    validate_pod_parts(errors, new)
+    _validate_mirror(errors, new, old)
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    for field in ("containers", "initContainers"):
+        if len(spec.get(field) or ()) != len(before.get(field) or ()):
+            text = "pod updates may not add or remove containers"
+            errors.forbidden(f"spec.{field}", text)
+            return
+        for index, container in enumerate(spec.get(field) or ()):
+            _validate_image(errors, f"spec.{field}[{index}].image", container.get("image") or "")
+    if not _validate_deadline(errors, spec, before):
+        return
+    _validate_added_tolerations(errors, spec, before)
+    _validate_removed_gates(errors, spec, before)
+    if same(spec, before):
+        return
+    comparable = _comparable(errors, spec, before)
+    if not same(comparable, before):
+        text = f"pod updates may not change fields other than {_UPDATABLE}"
+        found = difference(before, comparable, "PodSpec")
+        errors.forbidden("spec", f"{text}\n{found}")
+
+
+def _validate_image(errors: FieldErrors, path: str, image: str) -> None:
+    if not image:
+        errors.required(path)
+    elif image.strip() != image:
+        errors.invalid(path, image, "must not have leading or trailing whitespace")
+
+
+def _validate_mirror(errors: FieldErrors, new: Document, old: Document) -> None:
+    annotations = (new.get("metadata") or {}).get("annotations") or {}
+    before = (old.get("metadata") or {}).get("annotations") or {}
+    if annotations.get(_MIRROR) != before.get(_MIRROR):
+        verb = "remove or update" if _MIRROR in before else "add"
+        text = f"may not {verb} mirror pod annotation"
+        errors.forbidden(f"metadata.annotations[{_MIRROR}]", text)
+
+
+def _validate_deadline(errors: FieldErrors, spec: Document, before: Document) -> bool:
+    """Check that a deadline is only shortened; whether to go on."""
+    at, deadline = "spec.activeDeadlineSeconds", spec.get("activeDeadlineSeconds")
+    former = before.get("activeDeadlineSeconds")
+    if deadline is not None:
+        if details := in_range(deadline, 0, 2**31 - 1):
+            errors.each(at, deadline, details)
+            return False
+        if former is not None and former < deadline:
+            errors.invalid(at, deadline, "must be less than or equal to previous value")
+            return False
+    elif former is not None:
+        errors.invalid(at, None, "must not update from a positive integer to nil value")
+    return True
+
+
+def _validate_added_tolerations(errors: FieldErrors, spec: Document, before: Document) -> None:
+    def without_seconds(toleration: Document) -> bytes:
+        kept = {name: v for name, v in toleration.items() if name != "tolerationSeconds" and v}
+        return equality_key(kept)
+
+    kept = {without_seconds(each) for each in spec.get("tolerations") or ()}
+    if any(without_seconds(each) not in kept for each in before.get("tolerations") or ()):
+        text = "existing toleration can not be modified except its tolerationSeconds"
+        errors.forbidden("spec.tolerations", text)
+
+
+def _validate_removed_gates(errors: FieldErrors, spec: Document, before: Document) -> None:
+    former = {each.get("name") for each in before.get("schedulingGates") or ()}
+    for index, gate in enumerate(spec.get("schedulingGates") or ()):
+        if gate.get("name") not in former:
+            errors.forbidden(
+                f"spec.schedulingGates[{index}].name",
+                f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'",
+            )
+
+
+def _comparable(errors: FieldErrors, spec: Document, before: Document) -> Document:
+    """Return a spec with the former values of the fields that may change."""
+    kept = dict(spec)
+    for field in ("containers", "initContainers"):
+        if spec.get(field):
+            kept[field] = [
+                container | {"image": former.get("image")}
+                for container, former in zip(spec[field], before[field], strict=True)
+            ]
+    for field in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
+        kept[field] = before.get(field)
+    grace = "terminationGracePeriodSeconds"
+    if (before.get(grace) or 0) < 0 and spec.get(grace) == 1:
+        kept[grace] = before[grace]
+    if before.get("schedulingGates"):
+        _allow_narrower_nodes(errors, kept, spec, before)
+    return kept
+
+
+def _allow_narrower_nodes(
+    errors: FieldErrors, kept: Document, spec: Document, before: Document
+) -> None:
+    """Accept additions to the node selector and the node affinity of a gated pod."""
+    selector, former = spec.get("nodeSelector") or {}, before.get("nodeSelector") or {}
+    if any(selector.get(key) != value for key, value in former.items()):
+        text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        errors.invalid("spec.nodeSelector", selector, text)
+    kept["nodeSelector"] = before.get("nodeSelector")
+    affinity, former_affinity = spec.get("affinity"), before.get("affinity")
+    node, former_node = _node_affinity(affinity), _node_affinity(former_affinity)
+    if same(node, former_node):
+        return
+    _validate_node_affinity(errors, node or {}, former_node or {})
+    others = {name: each for name, each in (affinity or {}).items() if name != "nodeAffinity"}
+    if former_node is not None:
+        others["nodeAffinity"] = former_node
+    # A pod without any affinity may get one; other terms that are dropped stay a difference.
+    kept["affinity"] = others if others or former_affinity else former_affinity
+
+
+def _node_affinity(affinity: Document | None) -> Document | None:
+    found: Document | None = (affinity or {}).get("nodeAffinity")
+    return found
+
+
+def _validate_node_affinity(errors: FieldErrors, new: Document, old: Document) -> None:
+    former = (old.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
+    terms = (new.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
+    at = f"spec.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
+    if former and len(former) != len(terms):
+        text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        errors.invalid(at, internal_form(terms, "[NodeSelectorTerm]"), text)
+        return
+    for index, (term, before) in enumerate(zip(terms, former, strict=False)):
+        if not _has_only_additions(term, before):
+            text = "only additions are allowed (no mutations or deletions)"
+            errors.invalid(f"{at}[{index}]", internal_form(term, "NodeSelectorTerm"), text)
+
+
+def _has_only_additions(term: Document, before: Document) -> bool:
+    names = ("matchExpressions", "matchFields")
+    if not any(before.get(name) for name in names) and any(term.get(name) for name in names):
+        return False
+    for name in names:
+        former = before.get(name) or []
+        if former and not same((term.get(name) or [])[: len(former)], former):
+            return False
+    return True

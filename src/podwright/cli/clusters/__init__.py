@@ -1,0 +1,1 @@
+"""What commands do with real clusters: read, record, follow, schedule."""

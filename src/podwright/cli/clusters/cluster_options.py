@@ -1,0 +1,255 @@
+"""The options of commands that read a real cluster, and what they do with its errors."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
+
+import typer
+
+from podwright.cli.option_groups import OptionGroup
+
+if TYPE_CHECKING:
+    from podwright.online.client.cluster import ClusterAddress, ReadConnection
+
+T = TypeVar("T")
+
+CLUSTER_PREFIX = "cluster:"
+"""Begins the name of a cluster among files."""
+
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="The kubeconfig of the cluster. Defaults to $KUBECONFIG, then to ~/.kube/config, then "
+        "to the service account of the pod.",
+        show_default=False,
+    ),
+]
+Context = Annotated[
+    str,
+    typer.Option(
+        "--context",
+        metavar="NAME",
+        help="The context in the kubeconfig. Defaults to its current context.",
+        show_default=False,
+    ),
+]
+Server = Annotated[
+    str,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        help="The address of the cluster instead of that in the kubeconfig; alone, without "
+        "credentials, such as that of kubectl proxy.",
+        show_default=False,
+    ),
+]
+
+Namespaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAMESPACE",
+        help="Read only objects in this namespace, and those outside namespaces. Repeatable.",
+        show_default=False,
+    ),
+]
+LabelSelector = Annotated[
+    str,
+    typer.Option(
+        "--selector",
+        "-l",
+        metavar="SELECTOR",
+        help="Read only objects with these labels, of every kind, such as app=web.",
+        show_default=False,
+    ),
+]
+Kinds = Annotated[
+    str,
+    typer.Option(
+        "--kinds",
+        metavar="LIST",
+        help="Read only these kinds, such as nodes,pods. Defaults to all that decisions depend on.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectionOptions(OptionGroup):
+    """How a cluster is reached."""
+
+    heading: ClassVar[str] = "Connection"
+
+    kubeconfig: Kubeconfig = None
+    context: Context = ""
+    server: Server = ""
+
+    def address(self) -> ClusterAddress:
+        """Return the cluster that the options name.
+
+        Raises
+        ------
+        MissingLiveError
+        """
+        return address_of(self.kubeconfig, self.context, self.server)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionOptions(OptionGroup):
+    """Which objects of a cluster are read."""
+
+    heading: ClassVar[str] = "Selection"
+
+    namespaces: Namespaces = None
+    selector: LabelSelector = ""
+    kinds: Kinds = ""
+
+    def given(self) -> str:
+        """Return the first of the options that was given; "" for none."""
+        values = {"--namespace": self.namespaces, "--selector": self.selector}
+        return next((name for name, v in (*values.items(), ("--kinds", self.kinds)) if v), "")
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names of a list that is separated by commas."""
+    return tuple(filter(None, text.split(",")))
+
+
+def address_of(kubeconfig: Path | None, context: str, server: str) -> ClusterAddress:
+    """Return the cluster that the options name.
+
+    Raises
+    ------
+    MissingLiveError
+    """
+    check_installed()
+    from podwright.online.client.cluster import ClusterAddress
+
+    # An address alone gets no credentials of a kubeconfig that is only in the environment.
+    is_alone = bool(server) and kubeconfig is None and not context
+    return ClusterAddress(
+        kubeconfig=str(kubeconfig or ""),
+        context=context,
+        server=server,
+        environment={} if is_alone else dict(os.environ),
+    )
+
+
+def address_of_target(text: str) -> ClusterAddress:
+    """Return the destination that is named by its address or its kubeconfig.
+
+    Raises
+    ------
+    MissingLiveError
+    """
+    if "://" in text:
+        return address_of(None, "", text)
+    return address_of(Path(text), "", "")
+
+
+def address_of_source(text: str) -> ClusterAddress:
+    """Return the source that is named by `cluster:CONTEXT`, its address or its kubeconfig.
+
+    `cluster:` is that of the current context, and may precede an address.
+
+    Raises
+    ------
+    MissingLiveError
+    """
+    rest = text.removeprefix(CLUSTER_PREFIX)
+    if text.startswith(CLUSTER_PREFIX) and "://" not in rest:
+        return address_of(None, rest, "")
+    return address_of_target(rest)
+
+
+def check_installed() -> None:
+    """Reject the use of a cluster without the libraries for it.
+
+    Raises
+    ------
+    MissingLiveError
+    """
+    from podwright.cli.clusters.missing_live import MissingLiveError
+
+    if find_spec("kubernetes_asyncio") is None or find_spec("aiohttp") is None:
+        raise MissingLiveError(
+            "a real cluster needs kubernetes_asyncio and aiohttp, which are not installed; install"
+            " them with: pip install 'podwright[live]'"
+        )
+
+
+def run_remote(work: Callable[[], Awaitable[T]]) -> T:
+    """Run what talks to a cluster, and return its result."""
+
+    async def run() -> T:
+        return await work()
+
+    return asyncio.run(run())
+
+
+async def until_interrupted(
+    work: Awaitable[object], seconds: float | None = None, *, since: asyncio.Event | None = None
+) -> None:
+    """Run until a time is over or the process gets SIGINT or SIGTERM; then end the work.
+
+    Parameters
+    ----------
+    since : asyncio.Event, optional
+        Set by the work when the time begins; without it, the time begins at once.
+
+    Raises
+    ------
+    Exception
+        That of the work.
+    """
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+
+    async def wait_for_end() -> None:
+        if since is not None:
+            await since.wait()
+        assert seconds is not None, "there is an end"
+        await asyncio.sleep(seconds)
+
+    working = asyncio.ensure_future(work)
+    endings: list[asyncio.Future[object]] = [working, asyncio.create_task(stop.wait())]
+    if seconds is not None:
+        endings.append(asyncio.create_task(wait_for_end()))
+    try:
+        await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        for each in endings:
+            each.cancel()
+        await asyncio.gather(*endings, return_exceptions=True)
+
+
+async def warn_of_version(connection: ReadConnection) -> None:
+    """Warn of a server of another version than podwright follows.
+
+    Raises
+    ------
+    UnreachableCluster, RejectedRequest
+    """
+    from podwright.cli.commands.version import UPSTREAM
+    from podwright.cli.console import print_message
+    from podwright.online.client.cluster import server_version
+
+    version = await server_version(connection)
+    if warning := version.warning(f"v{UPSTREAM}"):
+        print_message(f"warning: {warning}")

@@ -1,0 +1,124 @@
+"""`podwright replay`: applies a record to a destination."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from podwright.cli.clusters.cluster_options import run_remote, until_interrupted
+from podwright.cli.console import print_message, write_at_once
+from podwright.cli.serving.entered_lines import EnteredLines
+from podwright.online.client.cluster import ClusterAddress
+from podwright.online.sync import (
+    BoundPods,
+    Mirror,
+    RecordedChange,
+    SyncPolicies,
+    Target,
+    recorded_changes,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions:
+    """The options of the command; `speed` is None without waits."""
+
+    speed: float | None
+    steps: bool
+    is_strict: bool
+
+
+def run_replay(path: Path, name: str, address: ClusterAddress, options: ReplayOptions) -> None:
+    """Apply all changes, or stop at the first failure with --strict.
+
+    Raises
+    ------
+    InputError
+        The file is no record.
+    Exit
+        With status 1 if --strict stops.
+    ConnectionSettingsError, UnreachableCluster, RejectedRequest
+    """
+    replay = Replay(options)
+
+    async def run() -> None:
+        async with Target(address, name) as target:
+            await target.check()  # says what is wrong with the address
+            await until_interrupted(replay.run(path, target))
+            replay.summarize(target)
+
+    run_remote(run)
+    if replay.has_stopped:
+        raise typer.Exit(1)
+
+
+class Replay:
+    """The changes that were applied."""
+
+    def __init__(self, options: ReplayOptions) -> None:
+        self.has_stopped = False
+        self._options = options
+        self._unknown = 0
+        self._left_out: Counter[str] = Counter()
+        self._applied = 0
+        self._entered = EnteredLines()
+
+    async def run(self, path: Path, target: Target) -> None:
+        """Apply the changes of a file; with steps, as many as lines are entered."""
+        mirror = Mirror(SyncPolicies(bound=BoundPods.kss))
+        first_ns: int | None = None
+        begun = time.monotonic()
+        for recorded in recorded_changes(path):
+            if not recorded.is_replayed:
+                self._left_out[recorded.kind] += 1
+                continue
+            first_ns = recorded.time_ns if first_ns is None else first_ns
+            if not await self._is_due(recorded, begun, first_ns):
+                print_message(f"line {recorded.line}: the input has ended; the rest is not applied")
+                return
+            if recorded.change is None:
+                self._unknown += 1
+                print_message(f"line {recorded.line}: {recorded.text}: the object is not known")
+                if self._stops():
+                    return
+                continue
+            errors = target.errors.total()
+            for operation in mirror.take(recorded.change):
+                await target.execute(operation)
+            self._applied += 1
+            if target.errors.total() > errors:
+                print_message(f"line {recorded.line}: {recorded.text}: {target.last_error}")
+                if self._stops():
+                    return
+
+    def summarize(self, target: Target) -> None:
+        """Print what was done."""
+        done = target.done
+        print_message(
+            f"applied {self._applied} changes: created {done['created']}, updated "
+            f"{done['updated']}, deleted {done['deleted']}; {self._unknown} of unknown objects, "
+            f"{target.errors.total()} were rejected"
+        )
+        if self._left_out:
+            kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(self._left_out.items()))
+            print_message(f"changes of other kinds are not applied: {kinds}")
+
+    def _stops(self) -> bool:
+        self.has_stopped = self._options.is_strict
+        return self.has_stopped
+
+    async def _is_due(self, recorded: RecordedChange, begun: float, first_ns: int) -> bool:
+        """Wait for the time of a change, or for a line; return False if there is none."""
+        options = self._options
+        if options.steps:
+            write_at_once(recorded.text)
+            return await self._entered.next()
+        if options.speed is not None:
+            due = begun + (recorded.time_ns - first_ns) / 1e9 / options.speed
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+        return True

@@ -1,0 +1,248 @@
+"""`podwright scheduler`: drives a machine by a real cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME
+from podwright.cli.clusters.cluster_options import run_remote, until_interrupted, warn_of_version
+from podwright.cli.clusters.live_scheduler import LiveScheduler
+from podwright.cli.console import print_message, write_at_once
+from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.inputs import extender_caller, inputs_of, scheduler_options
+from podwright.cli.kernel_loading import load_kernels
+from podwright.cli.options import Setup
+from podwright.online.client.cluster import ClusterAddress, ReadConnection
+from podwright.online.client.cluster.write_connection import WriteConnection
+from podwright.online.live import (
+    DryRun,
+    ElectionTimes,
+    EventWriter,
+    Executor,
+    HealthServer,
+    LeaseElection,
+    LeaseState,
+    LeaseThread,
+    ProcessMetrics,
+    Writes,
+    health_checks,
+)
+from podwright.scheduler.assembly import machine_of
+from podwright.scheduler.config import KubeSchedulerConfiguration
+from podwright.scheduler.machine import Bind, DeletePod, SchedulerOptions
+from podwright.simulation.files import LoadedObjects
+from podwright.simulation.recording import LogError, Recorder, RotatingRecorder, record
+
+_FLUSH_SECONDS: Final = 1.0
+_METRICS_PATH: Final = "/metrics"
+_RESOURCES_PATH: Final = "/metrics/resources"
+_UPSTREAM_LEASE: Final = "kube-scheduler"
+_OWN_LEASE: Final = "podwright-scheduler"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveOptions:
+    """The options of the command, besides those of the scheduler."""
+
+    is_dry_run: bool
+    run: Path | None
+    largest_bytes: int
+    kept_runs: int
+    elects_leader: bool | None
+    metrics_address: str
+    metrics_port: int | None
+
+
+def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -> None:
+    """Schedule until the process is interrupted.
+
+    Raises
+    ------
+    InputError
+        The configuration is not valid.
+    LostLease
+        Another replica may schedule now.
+    ConnectionSettingsError, UnreachableCluster, RejectedRequest
+    """
+    collected = ErrorCollector()
+    inputs = inputs_of(LoadedObjects(), setup, collected)
+    collected.raise_all()
+    scheduler = scheduler_options(inputs, setup)
+    load_kernels()
+    recorder = None if options.run is None else _recorder(scheduler, options.run, options)
+    machine = machine_of(scheduler) if recorder is None else recorder.machine
+    handle = machine.handle if recorder is None else recorder.handle
+    configuration = inputs.configuration or KubeSchedulerConfiguration()
+    call_extender = extender_caller(inputs.configuration, inputs.source)
+
+    async def run() -> None:
+        async with AsyncExitStack() as stack:
+            limits = configuration.client_connection
+            lease = "" if options.is_dry_run else _lease(configuration, options)
+            counts = ProcessMetrics(lease)
+            connection: ReadConnection | WriteConnection
+            executor: Executor
+            election = None
+            if options.is_dry_run:
+                connection = await stack.enter_async_context(
+                    ReadConnection(address, on_reply=counts.replied)
+                )
+                executor = DryRun(_report)
+            else:
+                # Calls, Events and the Lease have a rate each, as in kube-scheduler: a flood of
+                # the first two must not delay the renewal of the Lease.
+                connection, for_events = (
+                    WriteConnection(
+                        address,
+                        per_second=limits.qps,
+                        burst=limits.burst,
+                        on_reply=counts.replied,
+                    )
+                    for _ in range(2)
+                )
+                for_lease = WriteConnection(address, on_reply=counts.replied)
+                for each in (connection, for_events):
+                    await stack.enter_async_context(each)
+                if lease:
+                    election = await stack.enter_async_context(
+                        LeaseThread(for_lease, _election(for_lease, configuration, lease))
+                    )
+                executor = Writes(
+                    connection,
+                    for_events,
+                    EventWriter(socket.gethostname()),
+                    report=print_message,
+                    check_leads=None if election is None else election.check_held,
+                )
+            await warn_of_version(connection)
+            served = ""
+            live = LiveScheduler(
+                connection,
+                machine,
+                handle,
+                executor,
+                call_extender,
+                is_delayed=configuration.delay_cache_until_active,
+            )
+            if options.metrics_port is not None:
+                health = HealthServer(
+                    options.metrics_address,
+                    options.metrics_port,
+                    health_checks(
+                        live.is_listed,
+                        live.is_stopping,
+                        None if election is None else election.is_renewed,
+                    ),
+                    {
+                        _METRICS_PATH: lambda: live.metrics_text() + counts.text(),
+                        _RESOURCES_PATH: live.resources_text,
+                    },
+                )
+                await stack.enter_async_context(health)
+                served = f"http://{options.metrics_address}:{health.port}/metrics"
+            if recorder is not None:
+                live.add(_flush_regularly(recorder))
+                stack.callback(_close, recorder)
+            try:
+                await until_interrupted(_schedule(live, election, counts, served))
+            finally:
+                await live.end(election)
+
+    run_remote(run)
+
+
+async def _schedule(
+    live: LiveScheduler, election: LeaseThread | None, counts: ProcessMetrics, served: str
+) -> None:
+    # Who reads this line may interrupt the process: signals are handled by now.
+    if served:
+        print_message(f"serving metrics at {served}")
+    await live.run(election, lambda leads: counts.lead(leads=leads))
+
+
+def _recorder(
+    scheduler: SchedulerOptions, folder: Path, options: LiveOptions
+) -> Recorder | RotatingRecorder:
+    def begin(path: str) -> Recorder:
+        return record(
+            path,
+            scheduler.configuration,
+            plugins=scheduler.plugins,
+            gates=scheduler.gates,
+            seed=scheduler.seed,
+            tie_rule=scheduler.tie_rule,
+            draws_preemption_offset=scheduler.draws_preemption_offset,
+        )
+
+    if not options.largest_bytes:
+        return begin(str(folder / "log"))
+    return RotatingRecorder(
+        folder, begin, largest_bytes=options.largest_bytes, kept_count=options.kept_runs
+    )
+
+
+def _close(recorder: Recorder | RotatingRecorder) -> None:
+    recorder.log.close()  # the present one
+
+
+async def _flush_regularly(recorder: Recorder | RotatingRecorder) -> None:
+    """Write the log every second.
+
+    A disk that is full for a while does not end the process: it schedules until the next block of
+    events must be written.
+    """
+    has_failed = False
+    while True:
+        await asyncio.sleep(_FLUSH_SECONDS)
+        try:
+            recorder.log.flush()
+            if isinstance(recorder, RotatingRecorder) and recorder.rotate_if_due():
+                print_message(f"decisions are recorded in {recorder.path}")
+        except LogError as error:
+            if not has_failed:
+                print_message(f"warning: {error}; the process ends if that takes long")
+            has_failed = True
+            continue
+        if has_failed:
+            print_message("the decision log is written again")
+            has_failed = False
+
+
+def _lease(configuration: KubeSchedulerConfiguration, options: LiveOptions) -> str:
+    """Return the name of the Lease; "" if every replica schedules."""
+    settings = configuration.leader_election
+    is_elected = settings.leader_elect if options.elects_leader is None else options.elects_leader
+    if not is_elected:
+        return ""
+    names = {each.scheduler_name or DEFAULT_SCHEDULER_NAME for each in configuration.profiles}
+    name = settings.resource_name
+    if name == _UPSTREAM_LEASE and names and DEFAULT_SCHEDULER_NAME not in names:
+        # The lease of kube-scheduler is for those that take its place.
+        return _OWN_LEASE
+    return name
+
+
+def _election(
+    connection: WriteConnection, configuration: KubeSchedulerConfiguration, lease: str
+) -> LeaseElection:
+    settings = configuration.leader_election
+    times = ElectionTimes(
+        lease_duration_ns=settings.lease_duration_ns,
+        renew_deadline_ns=settings.renew_deadline_ns,
+        retry_period_ns=settings.retry_period_ns,
+    )
+    state = LeaseState(f"{socket.gethostname()}_{secrets.token_hex(8)}", times)
+    return LeaseElection(connection, settings.resource_namespace, lease, state)
+
+
+def _report(decision: Bind | DeletePod) -> None:
+    if isinstance(decision, Bind):
+        write_at_once(f"bind     {decision.pod}  {decision.node}")
+    else:
+        write_at_once(f"preempt  {decision.pod}")

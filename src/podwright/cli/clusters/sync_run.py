@@ -1,0 +1,181 @@
+"""`podwright sync`: follows a source with its destinations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Final
+
+import typer
+
+from podwright.cli.clusters.cluster_options import (
+    SelectionOptions,
+    names_in,
+    run_remote,
+    until_interrupted,
+    warn_of_version,
+)
+from podwright.cli.clusters.sync_text import check_line, check_summary, difference_line, summary_of
+from podwright.cli.console import print_message, print_warnings, write_at_once
+from podwright.online.client.cluster import ClusterAddress, ReadConnection
+from podwright.online.sync import (
+    ReplacedTarget,
+    Scope,
+    Sync,
+    SyncPolicies,
+    Target,
+    check_target,
+    mirrored_kinds,
+    served_kinds,
+)
+
+_REPORT_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyncOptions:
+    """The options of the command."""
+
+    policies: SyncPolicies
+    namespaces: tuple[str, ...] = ()
+    selector: str = ""
+    kinds: tuple[str, ...] = ()
+    duration_seconds: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        selection: SelectionOptions,
+        policies: SyncPolicies,
+        duration_seconds: float | None = None,
+    ) -> SyncOptions:
+        """Return the options for the objects of a selection."""
+        return cls(
+            policies=policies,
+            namespaces=tuple(selection.namespaces or ()),
+            selector=selection.selector,
+            kinds=names_in(selection.kinds),
+            duration_seconds=duration_seconds,
+        )
+
+    async def scope(self, connection: ReadConnection) -> Scope:
+        """Return which objects of a source are followed.
+
+        Raises
+        ------
+        InputError
+            An unknown kind.
+        RejectedRequest, UnreachableCluster
+        """
+        return Scope(
+            kinds=mirrored_kinds(self.kinds, await served_kinds(connection)),
+            namespaces=self.namespaces,
+            selector=self.selector,
+        )
+
+
+def run_sync(
+    source: ClusterAddress, targets: Sequence[tuple[str, ClusterAddress]], options: SyncOptions
+) -> None:
+    """Sync until the duration is over, or the process is interrupted.
+
+    Raises
+    ------
+    InputError
+        An unknown kind.
+    ConnectionSettingsError, UnreachableCluster, RejectedRequest
+    """
+
+    async def run() -> None:
+        async with ReadConnection(source) as connection:
+            await warn_of_version(connection)
+            scope = await options.scope(connection)
+
+            async def follow() -> None:
+                while True:
+                    try:
+                        await _follow(new_sync(connection, scope, options.policies), targets)
+                    except ReplacedTarget as error:
+                        print_message(f"{error}; it is brought to the state of the source again")
+
+            await until_interrupted(follow(), options.duration_seconds)
+
+    run_remote(run)
+
+
+async def _follow(sync: Sync, targets: Sequence[tuple[str, ClusterAddress]]) -> None:
+    """Run a sync until it is cancelled, or one of its destinations is another cluster."""
+    async with AsyncExitStack() as stack:
+        opened = [
+            await stack.enter_async_context(Target(address, name)) for name, address in targets
+        ]
+        await sync.open(opened)
+        summaries = asyncio.create_task(_print_regularly(sync))
+        try:
+            await sync.run()
+        finally:
+            summaries.cancel()
+            await sync.end()
+            for each in sync.destinations:
+                print_message(summary_of(sync.status(each)))
+
+
+def run_check(
+    source: ClusterAddress, targets: Sequence[tuple[str, ClusterAddress]], options: SyncOptions
+) -> None:
+    """Print how the destinations differ from the source.
+
+    Raises
+    ------
+    Exit
+        With status 1 if a difference is not explained by a policy.
+    InputError
+        An unknown kind.
+    ConnectionSettingsError, UnreachableCluster, RejectedRequest
+    """
+
+    async def run() -> int:
+        unexplained = 0
+        async with ReadConnection(source) as connection:
+            scope = await options.scope(connection)
+            for name, address in targets:
+                async with Target(address, name) as target:
+                    await target.check()
+                    checked = await check_target(connection, target, scope, options.policies)
+                print_warnings(checked.warnings)
+                for each in checked.found:
+                    write_at_once(check_line(name, each))
+                print_message(check_summary(name, checked))
+                unexplained += checked.unexplained
+        return unexplained
+
+    if run_remote(run):
+        raise typer.Exit(1)
+
+
+def new_sync(connection: ReadConnection, scope: Scope, policies: SyncPolicies) -> Sync:
+    """Return a sync that prints differences on stdout, and failures of the source on stderr."""
+    sync = Sync(
+        connection,
+        scope,
+        policies,
+        on_difference=lambda found: write_at_once(difference_line(sync.sides, found)),
+        on_failure=lambda resource, error: print_message(
+            f"{resource}: {error}; the next attempt follows"
+        ),
+        on_listed=print_warnings,
+    )
+    return sync
+
+
+async def _print_regularly(sync: Sync) -> None:
+    before: list[str] = []
+    while True:
+        lines = [summary_of(sync.status(each)) for each in sync.destinations]
+        if lines != before and all(each.is_synced for each in sync.destinations):
+            for line in lines:
+                print_message(line)
+            before = lines
+        await asyncio.sleep(_REPORT_SECONDS if before else 0.2)

@@ -1,0 +1,1 @@
+"""The commands and their options: a module each, imported when it is called."""

@@ -1,0 +1,65 @@
+"""`podwright run show` and `podwright run step`: the options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podwright.cli.options import At, Format, Plugins, command_app, examples, output_option
+
+app = command_app()
+
+Run = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN", help="A folder written by podwright simulate, or a decision log."
+    ),
+]
+
+
+@app.callback()
+def _run() -> None:
+    """Show a recorded run at one time, or step through its events."""
+
+
+@app.command(
+    epilog=examples(
+        "podwright run show RUN",
+        "podwright run show RUN --at 5m",
+        "podwright run show RUN --at 2026-01-01T00:01:00Z -o json",
+    )
+)
+def show(
+    run: Run,
+    at: At = "",
+    plugin: Plugins = None,
+    output: Annotated[
+        Format, output_option("the nodes and pods, such as node/n1 and pod/default/web")
+    ] = Format.table,
+) -> None:
+    """Show the cluster and the scheduling queue at a time of a run; by default, at its end.
+
+    The output has a summary, the most utilized nodes, and the pods of each subqueue in the
+    order in which they leave it, with the number of attempts, the age in the subqueue and the
+    plugins that each pod waits for. Long lists are truncated; -o wide, json and yaml show
+    everything, including the other pods.
+    """
+    from podwright.cli.recorded.run_show import run_show
+
+    run_show(run, at=at, plugins=plugin or [], output=output.value)
+
+
+@app.command(epilog=examples("podwright run step RUN --at 1m < /dev/null"))
+def step(run: Run, at: At = "", plugin: Plugins = None) -> None:
+    """Step through the events of a run, forward and backward.
+
+    Reads commands, one per line: n (or an empty line) steps to the next event, b to the
+    previous one, c to the next cycle, C to the previous cycle, "/ POD" to the next event of a
+    pod, "g 42" or "g 10m" to an event or a time; e explains the cycle, s shows the queue,
+    q quits, ? lists all commands.
+    """
+    from podwright.cli.recorded.run_step import run_step
+
+    run_step(run, at=at, plugins=plugin or [])

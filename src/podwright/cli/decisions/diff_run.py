@@ -1,0 +1,270 @@
+"""`podwright diff`: schedules both sides, or reads both runs, and prints the differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+import typer
+from rich.text import Text
+
+from podwright.apimachinery.objects import Pod
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_heading,
+    print_message,
+    print_paragraph,
+    print_table,
+    progress_bar,
+    waiting,
+    write,
+)
+from podwright.cli.decisions.diff_several import print_several
+from podwright.cli.decisions.difference_text import (
+    NO_NODE,
+    SHOWN_SCORES,
+    percent,
+    place,
+    reason_text,
+    summary,
+)
+from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.inputs import (
+    Inputs,
+    extender_caller,
+    inputs_of,
+    load_plugins,
+    read_inputs,
+    scheduler_options,
+    warn_of_idle,
+)
+from podwright.cli.options import Setup
+from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
+from podwright.cli.workloads import report_expansion, warn_of_idle_hpa
+from podwright.simulation.recording import (
+    SIDES,
+    SUFFIX,
+    PlacementDiff,
+    PodDifference,
+    Scenario,
+    counted,
+    decision_count,
+    diff_document,
+    diff_runs,
+    diff_with_each,
+    placements_of_run,
+)
+from podwright.simulation.world import RunComparison, compare
+
+_NAMES_SHOWN = 10
+
+
+def run_diff(
+    files: tuple[Sequence[str], Sequence[str]],
+    before: Setup,
+    afters: Sequence[Setup],
+    *,
+    reschedule: bool,
+    reasons: int,
+    output: str,
+) -> bool:
+    """Compare scenarios and print the differences; return whether there are none.
+
+    Parameters
+    ----------
+    files : tuple of sequence of str
+        The files of each side.
+    before : Setup
+        Of the first side.
+    afters : sequence of Setup
+        Of the second side; several differ in their configuration.
+    reasons : int
+        The number of pods that differ whose reasons are found.
+    """
+    setups = (before, *afters)
+    sides = _inputs(files, setups)
+    scenarios = [
+        Scenario(
+            inputs.loaded.objects,
+            scheduler_options(inputs, setup),
+            reschedule=reschedule,
+            hpa=setup.hpa.value,
+            call_extender=extender_caller(inputs.configuration, inputs.source),
+        )
+        for inputs, setup in zip(sides, setups, strict=True)
+    ]
+    if files[0] == files[1]:
+        report_expansion(scenarios[0].expansion)
+    else:
+        for side, scenario in zip(SIDES, scenarios, strict=False):
+            report_expansion(scenario.expansion, side=side)
+    warn_of_idle_hpa(before.hpa.value, chain(*(inputs.loaded.objects for inputs in sides)))
+    announce_compilation()
+    shows_reasons = len(afters) == 1 or output in {"json", "yaml"}
+    most = reasons if shows_reasons else 0
+    first, *others = scenarios
+    with progress_bar("scheduling", decision_count(first, *others, most_reasons=most)) as advance:
+        each = diff_with_each(first, others, most_reasons=most, watch=counted(advance))
+    found = each[0]
+    if not any(found.tried_counts) and found.is_same:
+        raise typer.BadParameter(_nothing_to_compare(sides[0], reschedule), param_hint="'FILE'")
+    if len(each) > 1:
+        print_several([str(setup.config) for setup in afters], each, output)
+        return all(one.is_same for one in each)
+    _print(found, output)
+    if len(found.differences) > reasons:
+        print_message(
+            f"reasons: those of the first {reasons} of {len(found.differences)} pods that differ;"
+            " --reasons NUMBER finds more"
+        )
+    return found.is_same
+
+
+def _inputs(
+    files: tuple[Sequence[str], Sequence[str]], setups: Sequence[Setup]
+) -> Sequence[Inputs]:
+    """Return the inputs of all sides; the files of a side are read once."""
+    sides = [read_inputs(files[0], setups[0])]
+    if files[0] != files[1]:
+        sides.append(read_inputs(files[1], setups[1]))
+    read = sides[-1]
+    collected = ErrorCollector()
+    others = [inputs_of(read.loaded, setup, collected) for setup in setups[len(sides) :]]
+    collected.raise_all()
+    for other in others:
+        if (other.configuration, other.gates) != (read.configuration, read.gates):
+            warn_of_idle(other, "configuration", "decisions")
+    return sides + others
+
+
+def _nothing_to_compare(inputs: Inputs, reschedule: bool) -> str:
+    count = sum(bool(pod.spec.node_name) for pod in inputs.loaded.of(Pod))
+    if not reschedule and count:
+        return f"has no pending pods; --reschedule schedules the {count} pods on nodes again."
+    return "has no pods to schedule."
+
+
+def runs_among(paths: Sequence[str]) -> tuple[Path, Path] | None:
+    """Return two run folders; None if no path is a run folder.
+
+    Raises
+    ------
+    BadParameter
+        If a path is a run folder and there are not exactly two of them.
+    """
+    runs = [Path(path) for path in paths if _is_run(Path(path))]
+    if not runs:
+        return None
+    if len(runs) != 2 or len(paths) != 2:
+        raise typer.BadParameter(
+            f"{runs[0]} is the folder of a run; a run is compared with exactly one other run.",
+            param_hint="'FILE'",
+        )
+    return runs[0], runs[1]
+
+
+def _is_run(path: Path) -> bool:
+    return path.is_dir() and (
+        (path / "manifest.json").exists() or (path / "log").is_dir() or any(path.glob(f"*{SUFFIX}"))
+    )
+
+
+def run_diff_of_runs(before: Path, after: Path, *, plugins: Sequence[Path], output: str) -> bool:
+    """Compare two recorded runs and print the differences; return whether there are none.
+
+    The figures of runs are compared too; a log alone has none.
+    """
+    own = load_plugins(plugins)
+    figures: RunComparison | None = None
+    runs = RecordedRun(before, own), RecordedRun(after, own)
+    with open_for_command(runs[0]), open_for_command(runs[1]), waiting("comparing the runs"):
+        sides = [placements_of_run(run.log, run.plugins) for run in runs]
+        found = diff_runs(*sides)
+        if all((path / "manifest.json").exists() for path in (before, after)):
+            figures = compare(before, after, plugins=own)
+    _print(found, output, figures)
+    return found.is_same and (figures is None or figures.is_same)
+
+
+def _print(diff: PlacementDiff, output: str, figures: RunComparison | None = None) -> None:
+    if output in ("json", "yaml"):
+        beside = {} if figures is None else figures.document()
+        print_document(diff_document(diff) | beside, output)
+    elif output == "name":
+        for one in diff.differences:
+            write(one.pod)
+    else:
+        _print_tables(diff, figures, is_wide=output == "wide")
+
+
+# ---------------------------------------------------------------- text
+
+
+def _print_tables(diff: PlacementDiff, figures: RunComparison | None, *, is_wide: bool) -> None:
+    rows = _wide_rows(diff) if is_wide else [_row(one) for one in diff.differences]
+    if rows:
+        print_table(("NAMESPACE", "POD", "BEFORE", "AFTER", "CHANGE", "REASON"), rows)
+    _print_nodes(diff, is_wide=is_wide)
+    print_heading("Utilization (the spread is the standard deviation over the nodes):")
+    heads = ("RESOURCE", "BEFORE", "AFTER", "SPREAD BEFORE", "SPREAD AFTER")
+    print_table(
+        heads,
+        [(use.resource, *map(percent, (*use.share, *use.spread))) for use in diff.resources],
+        indent=2,
+    )
+    if any(diff.zones):
+        print_heading("Pods on nodes by zone:")
+        zones = [(zone or NO_NODE, *map(str, counts)) for zone, counts in diff.zones.items()]
+        print_table(("ZONE", "BEFORE", "AFTER"), zones, indent=2)
+    if figures is not None:
+        print_heading("Figures of the runs:")
+        cells = [(each.name, *each.cells()) for each in figures.figures]
+        print_table(("FIGURE", "BEFORE", "AFTER", "CHANGE"), cells, indent=2)
+        for note in figures.notes:
+            print_message(note)
+    print_message(summary(diff))
+
+
+def _wide_rows(diff: PlacementDiff) -> list[tuple[str | Text, ...]]:
+    differing = {one.pod: _row(one, limit=None) for one in diff.differences}
+    return [
+        differing.get(key) or (*key.split("/", 1), *map(place, sides), "", "")
+        for key, sides in diff.placements.items()
+    ]
+
+
+def _row(one: PodDifference, *, limit: int | None = SHOWN_SCORES) -> tuple[str | Text, ...]:
+    reasons = [
+        f"{side}: {reason_text(because, limit=limit)}"
+        for side, because in zip(SIDES, one.reasons, strict=True)
+        if because is not None
+    ]
+    change = one.change + "*" * one.follows
+    places = map(place, (one.before, one.after))
+    namespace, _, name = one.pod.partition("/")
+    if one.counterpart:
+        name += f" ({one.counterpart.partition('/')[2]})"
+    return (namespace, name, *places, change, "; ".join(reasons) or _message(one))
+
+
+def _message(one: PodDifference) -> str:
+    """Return why a pod of the second side has no node, if there is no reason against one node."""
+    is_new = one.change in ("newly pending", "added")
+    return one.after.message if is_new and one.after is not None else ""
+
+
+def _print_nodes(diff: PlacementDiff, *, is_wide: bool) -> None:
+    nodes = diff.nodes
+    print_heading(f"Nodes in use: {nodes.used[0]} before, {nodes.used[1]} after")
+    for label, names in (
+        ("emptied", nodes.emptied),
+        ("newly used", nodes.newly_used),
+        ("added", nodes.added),
+        ("removed", nodes.removed),
+    ):
+        if names:
+            shown = names if is_wide else names[:_NAMES_SHOWN]
+            more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+            print_paragraph(f"{label}: {', '.join(shown)}{more}", indent=2, hanging=2)

@@ -1,0 +1,154 @@
+"""`podwright explain`: evaluates one pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from podwright.apimachinery.objects import FieldError, InputError, KubernetesObject, Pod
+from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
+from podwright.cli.console import (
+    announce_compilation,
+    print_heading,
+    print_message,
+    print_paragraph,
+    progress,
+    waiting,
+)
+from podwright.cli.decisions.explanation_output import print_view
+from podwright.cli.inputs import find_node, load_all
+from podwright.cli.options import Setup
+from podwright.cli.workloads import (
+    expand_workloads,
+    find_pods,
+    namespace_in,
+    reject_swapped,
+)
+from podwright.cluster.controllers import ExpandedWorkload
+from podwright.cluster.store import GroupKind, kind_of
+from podwright.scheduler.assembly import Scheduler, UnknownPod
+from podwright.simulation.recording import ExplanationView, WorkloadView, present_view, view_of_pod
+
+
+def run_explain(
+    text: str,
+    files: Sequence[str],
+    setup: Setup,
+    *,
+    namespace: str,
+    is_alone: bool,
+    nodes: Sequence[str],
+    shown: int | None,
+    output: str,
+) -> bool:
+    """Explain one pod and print the explanation; return whether the pod fits."""
+    reject_swapped(text, files)
+    if not files:
+        print_message("no FILE is given: reading the cluster of the current context")
+        files = [CLUSTER_PREFIX]
+        namespace = namespace or namespace_in(text, CLUSTER_PREFIX)
+    is_cluster = all(name.startswith(CLUSTER_PREFIX) for name in files)
+    where = "in the cluster" if is_cluster else "in these files"
+    loaded, scheduler = load_all(files, setup)
+    expansion = expand_workloads(loaded, setup.hpa.value)
+    objects = expansion.with_objects(loaded.objects)
+    pods = [obj for obj in objects if isinstance(obj, Pod)]
+    if not pods and not expansion.workloads:
+        have = "it has" if is_cluster else "they contain"
+        raise UnknownPod(f'no pod "{text}" {where}: {have} no pods and no workloads')
+    keys, workload = find_pods(text, pods, expansion.workloads, namespace=namespace, where=where)
+    scheduler.add(*objects)
+    known = scheduler.cluster.nodes.slot_of
+    requested = [find_node(name, known, where=where) for name in nodes]
+    announce_compilation()
+    key, of = keys[0], None
+    if workload is not None:
+        key, of = _pod_of(scheduler, workload, is_alone=is_alone)
+    by_key = {(kind_of(obj), obj.key): obj for obj in objects}
+    view = _explain(
+        scheduler, key, setup, is_alone=is_alone, present=lambda *each: by_key.get(each)
+    )
+    view = msgspec.structs.replace(view, nodes=tuple(requested), workload=of)
+    fits = print_view(view, shown=shown, output=output)
+    if output in ("table", "wide"):
+        _print_other_scheduler(view.explanation.pod, scheduler.scheduler_names)
+    return fits
+
+
+def _print_other_scheduler(pod: Pod, known: Sequence[str]) -> None:
+    """Print which scheduler schedules a pod that no profile of the configuration matches."""
+    name = pod.spec.scheduler_name
+    if name in known:
+        return
+    profiles = f"has only the profile{'s' * (len(known) != 1)} {', '.join(known)}"
+    print_heading(f"Another scheduler schedules this pod: {name}.")
+    print_paragraph(
+        f"The configuration {profiles}. To explain the pod, pass the configuration of {name} with"
+        " -c/--config.",
+        indent=2,
+    )
+
+
+def _pod_of(
+    scheduler: Scheduler, workload: ExpandedWorkload, *, is_alone: bool
+) -> tuple[str, WorkloadView]:
+    """Return the pod of a workload to explain: the first that does not fit, or the first.
+
+    With ``--alone``, no other pods are scheduled before: then it is the first pending pod.
+    """
+    pending = [key for key in workload.pods if key in scheduler.pending]
+    unfit: set[str] = set()
+    if pending and not is_alone:
+        before = scheduler.state()
+        own = set(pending)
+        decided = progress(scheduler.schedule_all(), "scheduling", len(scheduler.pending))
+        unfit = {d.pod.key for d in decided if d.pod.key in own and not d.node}
+        before.restore()
+    # Pods that exist precede those that the controllers have yet to create.
+    ordered = [key for key in workload.pods if key in unfit]
+    key = next(iter((*ordered, *pending, *workload.pods)))
+    return key, WorkloadView(
+        kind=workload.kind,
+        key=workload.key,
+        pod_count=len(workload.pods),
+        unfit=None if is_alone else tuple(ordered),
+    )
+
+
+def _explain(
+    scheduler: Scheduler,
+    key: str,
+    setup: Setup,
+    *,
+    is_alone: bool,
+    present: Callable[[GroupKind, str], KubernetesObject | None],
+) -> ExplanationView:
+    placed = scheduler.cluster.pods.get(key)
+    draw: dict[str, Any] = {
+        "seed": setup.seed,
+        "tie_rule": setup.tie_rule.value,
+        "present": present,
+    }
+    if placed is not None and is_alone:
+        node = scheduler.cluster.nodes.names[placed.slot]
+        message = f"has no effect with POD {key}, which is on node {node}"
+        raise InputError([FieldError(source="options", path="--alone", message=message)])
+    if placed is None and key not in scheduler.pending:
+        raise UnknownPod(
+            f"pod {key} is neither pending nor on a known node: it has finished, or its node is "
+            "missing"
+        )
+    if placed is not None or is_alone:
+        with waiting("trying changes"):
+            return view_of_pod(scheduler, key, **draw)
+    since = scheduler.state()
+    before = scheduler.schedule_before(key)
+    decided = progress(before, "scheduling the pods ahead", len(scheduler.pending))
+    placed_before = sum(bool(decision.node) for decision in decided)
+    explanation = scheduler.explain(key)
+    with waiting("trying changes"):
+        return present_view(
+            scheduler, explanation, since=since, placed_before=placed_before, **draw
+        )

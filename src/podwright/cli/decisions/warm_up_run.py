@@ -1,0 +1,290 @@
+"""`podwright warm-up`: schedules on a generated cluster so that every kernel is compiled.
+
+Numba compiles a kernel for the types of its arguments at the first call. The cluster here is
+designed so that one run calls each kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array
+from podwright.apimachinery.objects import Object, decode_pod
+from podwright.apimachinery.schema import decode
+from podwright.cli.console import print_message, waiting
+from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
+from podwright.scheduler.framework import TieRule
+from podwright.scheduler.kernels._jit import notify_before_compiling
+from podwright.scheduler.kernels.preemption import slots_with
+from podwright.scheduler.kernels.select import pop_heap
+
+_ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+_SPREAD_HARD: dict[str, Any] = {
+    "maxSkew": 1,
+    "labelSelector": {"matchLabels": {"app": "web"}},
+    "topologyKey": _ZONE,
+    "whenUnsatisfiable": "DoNotSchedule",
+}
+_CONSTRAINTS = 3
+"""Topology spread constraints, or preferred affinity terms, of one pod; few have more."""
+_NODES = 130
+"""More than 100: with fewer nodes, percentageOfNodesToScore has no effect."""
+
+
+def run_warm_up() -> None:
+    """Schedule on a small cluster under several configurations; print what was compiled."""
+    compiled: list[str] = []
+    notify_before_compiling(compiled.append)
+    with waiting("compiling kernels (a few seconds the first time)"):
+        decision_count = warm_up()
+    if compiled:
+        print_message(
+            f"Compiled {len(compiled)} kernels for {decision_count} decisions; cached on disk."
+        )
+    else:
+        print_message("Nothing to compile: all kernels are already cached.")
+
+
+def warm_up() -> int:
+    """Make decisions that call every kernel; return their number."""
+    decisions = _warm_up_alike() + _warm_up_replicas() + _warm_up_preemption()
+    _warm_up_rest()
+    for tie_rule, configuration in _configurations():
+        scheduler = Scheduler(configuration, tie_rule=tie_rule)
+        scheduler.add(*_cluster())
+        decisions += sum(1 for _ in scheduler.schedule_all())
+        # A change of one node, for the kernels that update cached results.
+        scheduler.add(_node(1, cpu="16"))
+        scheduler.add(*_pods("again"))
+        decisions += sum(1 for _ in scheduler.schedule_all())
+        scheduler.explain(decode_pod(_pod("why", cpu="1")))
+    return decisions
+
+
+def _warm_up_alike() -> int:
+    """Schedule identical pods on identical nodes: cached results apply to all of them."""
+    scheduler = Scheduler()
+    scheduler.add(*(_node(i) for i in (1, 2, 4)), *(decode(_pod(f"alike-{i}")) for i in range(4)))
+    return sum(1 for _ in scheduler.schedule_all())
+
+
+def _warm_up_replicas() -> int:
+    """Schedule replicas of a Service: spread by default, by own constraints, and by affinity.
+
+    Kernels that take one array for each constraint or term are compiled for each number of them.
+    """
+    scheduler = Scheduler()
+    # Without taints: a score that is normalized, too, prevents totals per group.
+    scheduler.add(_service(), *(_node(i) for i in (1, 2, 4, 5, 7)))
+    selector = {"labelSelector": {"matchLabels": {"app": "web"}}}
+    soft = _SPREAD_HARD | {"whenUnsatisfiable": "ScheduleAnyway"}
+    keys = [(_ZONE, _HOST, "disk")[:count] for count in range(_CONSTRAINTS, 0, -1)]
+    specs: dict[str, dict[str, Any]] = {}
+    # Most constraints first: there are few groups while few pods are on each node.
+    for each in keys:
+        constraints = [soft | {"topologyKey": key} for key in each]
+        specs[f"spread-{len(each)}"] = {"topologySpreadConstraints": constraints}
+    specs["default"] = {}
+    # Last: their terms give all later pods a score of their own.
+    for each in keys:
+        terms = [{"weight": 5, "podAffinityTerm": selector | {"topologyKey": key}} for key in each]
+        preferred = {"preferredDuringSchedulingIgnoredDuringExecution": terms}
+        specs[f"near-{len(each)}"] = {"affinity": {"podAffinity": preferred}}
+    for name, spec in specs.items():
+        # The first ones of a key are evaluated without what is kept of it.
+        scheduler.add(*(decode(_pod(f"{name}-{copy}-x", **spec)) for copy in range(8)))
+    return sum(1 for _ in scheduler.schedule_all())
+
+
+def _warm_up_preemption() -> int:
+    """Add high-priority pods to full nodes, with and without a disruption budget."""
+    scheduler = Scheduler()
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": {"disruptionsAllowed": 1},
+    }
+    scheduler.add(decode(budget), *(_node(i) for i in (1, 2, 4)))
+    for node in (1, 2, 4):
+        for copy in range(2):
+            scheduler.add(decode(_pod(f"low-{node}-{copy}", cpu="4", node=f"node-{node}")))
+    terms: dict[str, dict[str, Any]] = {
+        "plain": {},
+        "spread": {"topologySpreadConstraints": [_SPREAD_HARD]},
+        "apart": {"affinity": _affinity("podAntiAffinity", 1)},
+    }
+    for name, spec in terms.items():
+        scheduler.add(decode(_pod(f"high-{name}", cpu="6", priority=100, **spec)))
+    scheduler.add(decode(_pod("low", cpu="6")))
+    return sum(1 for _ in scheduler.schedule_all())
+
+
+def _warm_up_rest() -> None:
+    """Call the kernels that only rare paths of the machine reach, with the same types."""
+    totals: I64Array = np.array([3, 5, 4], dtype=np.int64)
+    slots: I32Array = np.arange(3, dtype=np.int32)
+    pop_heap(totals, slots, 3)
+    slots_with(totals, slots, 5)
+
+
+def _configurations() -> Iterator[tuple[TieRule, KubeSchedulerConfiguration | None]]:
+    yield TieRule.DRAWN, None
+    yield TieRule.HEAP, None
+    yield TieRule.FIRST, _with_strategy({"type": "MostAllocated"}, percentage=50)
+    ratio = {"shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]}
+    strategy = {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": ratio}
+    yield TieRule.HEAP, _with_strategy(strategy, percentage=50)
+
+
+def _with_strategy(strategy: dict[str, Any], *, percentage: int) -> KubeSchedulerConfiguration:
+    resources = [{"name": name, "weight": 1} for name in ("cpu", "memory", "example.com/gpu")]
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "percentageOfNodesToScore": percentage,
+        "profiles": [
+            {
+                "schedulerName": "default-scheduler",
+                "pluginConfig": [
+                    {
+                        "name": "NodeResourcesFit",
+                        "args": {"scoringStrategy": strategy | {"resources": resources}},
+                    }
+                ],
+            }
+        ],
+    }
+    return read_configuration(document, source="warm-up")
+
+
+# ---------------------------------------------------------------- objects
+
+
+def _cluster() -> Iterator[Object]:
+    for i in range(_NODES):
+        yield _node(i)
+    yield decode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+    yield _service()
+    for i in range(6):
+        yield decode(
+            _pod(f"placed-{i}", node=f"node-{i}", affinity=_affinity("podAntiAffinity", i))
+        )
+    yield from _pods("first")
+
+
+def _service() -> Object:
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"selector": {"app": "web"}},
+        }
+    )
+
+
+def _node(i: int, cpu: str = "8") -> Object:
+    taints = [{"key": "spot", "effect": "PreferNoSchedule"}] if i % 3 == 0 else []
+    taints += [{"key": "dedicated", "effect": "NoSchedule"}] if i % 10 == 9 else []
+    allocatable = {"cpu": cpu, "memory": "32Gi", "pods": "110", "example.com/gpu": str(i % 2 * 4)}
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": f"node-{i}",
+                "labels": {_HOST: f"node-{i}", _ZONE: f"zone-{i % 3}", "disk": str(i % 2)},
+            },
+            "spec": {"taints": taints, "unschedulable": i % 17 == 16},
+            "status": {
+                "allocatable": allocatable,
+                "images": [{"names": ["example/web:1"], "sizeBytes": 500_000_000 + i}],
+            },
+        }
+    )
+
+
+def _pods(prefix: str) -> Iterator[Object]:
+    """Yield pods, each of which is evaluated by different plugins."""
+    hard = _SPREAD_HARD
+    soft = hard | {"topologyKey": _HOST, "whenUnsatisfiable": "ScheduleAnyway"}
+    soft_zone = soft | {"topologyKey": _ZONE}
+    requested = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["1"]}]}
+    node_affinity = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [requested]},
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": requested}],
+    }
+    specs: dict[str, dict[str, Any]] = {
+        "plain": {},
+        "spread": {"topologySpreadConstraints": [hard]},
+        "spread-host": {"topologySpreadConstraints": [hard, hard | {"topologyKey": _HOST}]},
+        "spread-soft": {"topologySpreadConstraints": [soft, soft_zone]},
+        "affinity": {"affinity": _affinity("podAffinity", 1)},
+        "anti-affinity": {"affinity": _affinity("podAntiAffinity", 2)},
+        "node-affinity": {"affinity": {"nodeAffinity": node_affinity}},
+        "selector": {"nodeSelector": {"disk": "0"}},
+        "tolerant": {"tolerations": [{"operator": "Exists"}]},
+    }
+    for name, spec in specs.items():
+        for copy in range(2):
+            yield decode(_pod(f"{prefix}-{name}-{copy}", **spec))
+    yield decode(_pod(f"{prefix}-too-big", cpu="640"))
+    yield decode(_pod(f"{prefix}-gpu", resources={"example.com/gpu": "1"}))
+    yield decode(_pod(f"{prefix}-port", port=8080))
+    for copy in range(2):
+        yield decode(_pod(f"{prefix}-besteffort-{copy}", cpu="", memory=""))
+
+
+def _affinity(kind: str, number: int) -> dict[str, Any]:
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": _ZONE}
+    own = {"labelSelector": {"matchLabels": {"set": str(number)}}, "topologyKey": _HOST}
+    required = [term] if kind == "podAffinity" else [own]
+    return {
+        kind: {
+            "requiredDuringSchedulingIgnoredDuringExecution": required,
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 10, "podAffinityTerm": term},
+                {"weight": 5, "podAffinityTerm": own},
+            ],
+        }
+    }
+
+
+def _pod(
+    name: str,
+    *,
+    cpu: str = "100m",
+    memory: str = "64Mi",
+    node: str = "",
+    port: int = 0,
+    resources: dict[str, str] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    requested = {"cpu": cpu, "memory": memory} | (resources or {})
+    requests = {resource: amount for resource, amount in requested.items() if amount}
+    container: dict[str, Any] = {
+        "name": "main",
+        "image": "example/web:1",
+        "resources": {"requests": requests},
+    }
+    if port:
+        container["ports"] = [{"containerPort": port, "hostPort": port}]
+    if node:
+        spec["nodeName"] = node
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": name,
+            "labels": {"app": "web", "set": name.rpartition("-")[2]},
+        },
+        "spec": {"containers": [container], **spec},
+    }

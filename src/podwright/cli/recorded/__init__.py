@@ -1,0 +1,1 @@
+"""What commands do with runs and records: simulate, show, step, report, convert."""

@@ -1,0 +1,81 @@
+"""`podwright report`: collects the data of a run, and writes the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import typer
+
+from podwright.apimachinery.objects import NamespacedName, Pod
+from podwright.cli.console import announce_compilation, print_message
+from podwright.cli.inputs import load_plugins
+from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
+from podwright.online.ui import REPORT_MAX_BYTES, ReportData, report_html
+from podwright.scheduler.machine import Machine
+from podwright.simulation.recording import (
+    Cycles,
+    attempts_of,
+    explanation_document,
+    explanation_matrix,
+    find_cycle,
+    labels_of_nodes,
+    recorded_view,
+    replay,
+    timeline_of_run,
+)
+
+
+def run_report(folder: Path, *, output: Path, pod_count: int, plugins: Sequence[Path]) -> None:
+    """Write the report of a run."""
+    run = RecordedRun(folder, load_plugins(plugins))
+    announce_compilation()
+    with open_for_command(run):
+        machine = replay(run.log, plugins=run.plugins)
+        data = ReportData(
+            title=folder.resolve().name,
+            timeline=timeline_of_run(run.path, run.log, plugins=run.plugins),
+            labels=labels_of_nodes(machine),
+            replies=dict(_replies(run, machine, pod_count)),
+        )
+    content = report_html(data)
+    if len(content) > REPORT_MAX_BYTES:
+        raise typer.BadParameter(
+            f"the report would have {len(content) >> 20} MiB, and has at most"
+            f" {REPORT_MAX_BYTES >> 20}: explain fewer pods, or report a shorter run",
+            param_hint="'--pods'",
+        )
+    output.write_bytes(content)
+    print_message(f"wrote {output}; open it in a browser")
+
+
+def _replies(run: RecordedRun, machine: Machine, count: int) -> Iterator[tuple[str, Any]]:
+    """Yield what the HTTP API would reply for the pods that are explained, by path."""
+    cycles = Cycles(run.log)
+    for pod in islice(_by_interest(machine, cycles), count):
+        namespace, name = pod.split("/", 1)
+        path = f"/podwright/v1/pods/{quote(namespace)}/{quote(name)}"
+        attempts = attempts_of(run.log, pod)
+        yield f"{path}/attempts", {"pod": pod, "attempts": msgspec.to_builtins(attempts)}
+        if not attempts:
+            continue
+        past = find_cycle(run.log, pod, plugins=run.plugins, cycles=cycles)
+        last = f"{path}/explanation?attempt={attempts[-1].attempt}"
+        matrix = explanation_matrix(past.explain())
+        yield f"{last}&view=matrix", msgspec.to_builtins(matrix)
+        view = recorded_view(past, run.log, start_ns=run.start_ns, end_ns=run.end_ns)
+        yield last, explanation_document(view)
+
+
+def _by_interest(machine: Machine, cycles: Cycles) -> Iterator[NamespacedName]:
+    """Yield the pods with attempts: those without a node at the end first, then the last ones."""
+    waiting = {
+        obj.key for obj in machine.objects() if isinstance(obj, Pod) and not obj.spec.node_name
+    }
+    tried = list(cycles.pods)
+    yield from (pod for pod in tried if pod in waiting)
+    yield from (pod for pod in reversed(tried) if pod not in waiting)

@@ -1,0 +1,534 @@
+"""`podwright simulate`: runs or resumes a simulation and prints its summary."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from podwright._interrupts import PendingSignal, deferred_signals
+from podwright._private_files import exposures
+from podwright.apimachinery.objects import FieldError, InputError, Pod
+from podwright.cli.clusters.cluster_inputs import read_named
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_heading,
+    print_message,
+    print_table,
+    print_warnings,
+    stderr,
+    write,
+)
+from podwright.cli.duration_text import duration_text
+from podwright.cli.file_reading import document_cache, reading_files
+from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.inputs import (
+    extender_caller,
+    has_no_workload,
+    inputs_of,
+    require_objects,
+    scheduler_options,
+    warn_of_kinds,
+    warn_of_missing_resources,
+    with_counted_gpus,
+)
+from podwright.cli.options import (
+    OffsetName,
+    OpenbGpusName,
+    RuleName,
+    Setup,
+    TieRuleName,
+    ValidationName,
+)
+from podwright.cli.process_exit import BY_SIGNAL
+from podwright.cli.recorded.plugin_times import times_table
+from podwright.cli.recorded.simulate_report import print_evictions, print_report, warnings_of_review
+from podwright.scheduler.config import (
+    format_duration,
+)
+from podwright.simulation.files import (
+    LoadedObjects,
+    PartialObjects,
+    disabled_fields,
+    load_bytes,
+    numbered_lines,
+)
+from podwright.simulation.recording import (
+    InputFile,
+    Manifest,
+    RunError,
+    RunFolder,
+    require_arrow,
+    sha256_of,
+    sha256_of_file,
+)
+from podwright.simulation.world import (
+    START_NS,
+    Ending,
+    EventFile,
+    Inputs,
+    RunOptions,
+    Simulation,
+    Summary,
+    World,
+    check_seed,
+    duration_ns,
+    event_file,
+    first_recorded_ns,
+    has_openb_times,
+    manifest_of,
+    moment_ns,
+    start_of,
+    start_simulation,
+    time_ns,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateOptions:
+    """The command line's options of a run; the manifest stores them, for `--resume`."""
+
+    files: tuple[str, ...]
+    events: tuple[str, ...] = ()
+    until: str = ""
+    start: str
+    sample: str
+    ending: str
+    checkpoint_events: int | None
+    with_tables: bool = True
+    with_timeline: bool = False
+    with_timings: bool = False
+    job_duration: str = ""
+    setup: Setup = field(default_factory=Setup)
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The parameters given on the command line."""
+        return self.setup.given
+
+    def document(self) -> dict[str, Any]:
+        """Return the options as plain values, as the manifest stores them."""
+        setup = self.setup
+        stored = _StoredOptions(
+            files=self.files,
+            events=self.events,
+            until=self.until,
+            start=self.start,
+            sample=self.sample,
+            ending=self.ending,
+            checkpoint_events=self.checkpoint_events,
+            with_tables=self.with_tables,
+            with_timeline=self.with_timeline,
+            job_duration=self.job_duration,
+            config=None if setup.config is None else str(setup.config),
+            plugins=tuple(map(str, setup.plugins)),
+            seed=setup.seed,
+            tie_rule=setup.tie_rule.value,
+            preemption_offset=setup.preemption_offset.value,
+            feature_gates=setup.feature_gates,
+            rules=None if setup.rules is None else setup.rules.value,
+            algorithm_provider=setup.algorithm_provider,
+            policy=None if setup.policy is None else str(setup.policy),
+            validate=setup.validate.value,
+            openb_gpus=None if setup.openb_gpus is None else setup.openb_gpus.value,
+        )
+        # As the manifest is read, so that both compare equal when the run is resumed.
+        document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(stored))
+        return document
+
+
+class _StoredOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The form in which a manifest stores `SimulateOptions.document`.
+
+    Fields with a default were added later, and runs without them are the same runs.
+    """
+
+    files: tuple[str, ...]
+    events: tuple[str, ...]
+    until: str
+    start: str
+    sample: str
+    ending: str
+    checkpoint_events: int | None
+    with_tables: bool
+    with_timeline: bool = False
+    job_duration: str = ""
+    config: str | None
+    plugins: tuple[str, ...]
+    seed: int
+    tie_rule: str
+    preemption_offset: str
+    feature_gates: str
+    rules: str | None
+    algorithm_provider: str
+    policy: str | None
+    validate: str | None = None
+    openb_gpus: str | None = None
+
+
+def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
+    """Return the options with which a run was started.
+
+    Raises
+    ------
+    RunError
+        If the run was not started by the command line.
+    """
+    try:
+        written = msgspec.convert(manifest.options, _StoredOptions)
+    except msgspec.ValidationError:
+        raise RunError(
+            f"{folder} was written from Python, not by podwright simulate: resume it with"
+            " pw.simulate(..., output=..., resume=True). The folder was not changed"
+        ) from None
+    return SimulateOptions(
+        files=written.files,
+        events=written.events,
+        until=written.until,
+        start=written.start,
+        sample=written.sample,
+        ending=written.ending,
+        checkpoint_events=written.checkpoint_events,
+        with_tables=written.with_tables,
+        with_timeline=written.with_timeline,
+        job_duration=written.job_duration,
+        setup=Setup(
+            config=None if written.config is None else Path(written.config),
+            plugins=tuple(map(Path, written.plugins)),
+            seed=written.seed,
+            tie_rule=TieRuleName(written.tie_rule),
+            preemption_offset=OffsetName(written.preemption_offset),
+            feature_gates=written.feature_gates,
+            rules=None if written.rules is None else RuleName(written.rules),
+            algorithm_provider=written.algorithm_provider,
+            policy=None if written.policy is None else Path(written.policy),
+            # Runs of versions that did not validate are resumed as they began.
+            validate=ValidationName(written.validate or "ignore"),
+            openb_gpus=None if written.openb_gpus is None else OpenbGpusName(written.openb_gpus),
+        ),
+    )
+
+
+def run_simulate(options: SimulateOptions, folder: Path | None, *, output: str) -> bool:
+    """Run a simulation and print its summary; return whether all pods are scheduled."""
+    return _run(options, folder, is_resumed=False, output=output)
+
+
+def resume_simulate(folder: Path, *, output: str) -> bool:
+    """Resume an interrupted run and print its summary, as `run_simulate` does."""
+    there = RunFolder.open(folder)
+    if there.manifest.status == "finished":
+        print_message(f"{folder} is already finished.")
+        summary = there.read_summary(Summary)
+        _print(summary, there.read_pods() if output == "name" else (), output)
+        return not summary.pending_count
+    options = stored_options(there.manifest, folder)
+    there.check_files()
+    return _run(options, folder, is_resumed=True, output=output)
+
+
+def _run(options: SimulateOptions, folder: Path | None, *, is_resumed: bool, output: str) -> bool:
+    with_tables = options.with_tables and folder is not None
+    if with_tables:
+        require_arrow()
+    _warn(exposures(folder))
+    rules, inputs, manifest = _read(options)
+    for place in inputs.unterminated:
+        print_message(f"{place} is incomplete and was ignored")
+    announce_compilation()
+    path = None if folder is None else str(folder)
+    # A signal ends the run between two steps; the second one, immediately.
+    with deferred_signals() as pending:
+        simulation = start_simulation(rules, inputs, manifest, output=path, resumes=is_resumed)
+        known = simulation.warnings
+        _warn(known)
+        is_over = _steps(simulation, inputs, rules, pending)
+        summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
+        signal_number = pending.take()
+    _warn(warning for warning in simulation.warnings if warning not in known)
+    timings = msgspec.to_builtins(simulation.plugin_timings) if options.with_timings else None
+    _print(summary, simulation.world.pods, output, timings)
+    if output in ("table", "wide"):
+        world = simulation.world
+        warn_of_missing_resources(_pods_left(world), world.nodes)
+    if signal_number is not None:
+        when = "at the end of" if is_over else f"{format_duration(summary.simulated_ns)} into"
+        hint = f"; resume with: podwright simulate --resume {folder}" if folder else ""
+        print_message(f"interrupted {when} the run{'' if is_over else hint}")
+        raise typer.Exit(BY_SIGNAL + signal_number)
+    return not summary.pending_count
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        print_message(f"warning: {warning}")
+
+
+# -------------------------------------------------------------------------- reading
+
+
+def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
+    """Read all inputs; raise the errors of all of them together."""
+    setup = options.setup
+    collected = ErrorCollector()
+    errors: list[FieldError] = collected.errors
+    files: list[InputFile] = []
+    loaded, is_complete = LoadedObjects(), False
+    inputs: Inputs | None = None
+    with reading_files() as watch:
+        with collected:
+            stdin = sys.stdin.buffer if "-" in options.files else None
+            contents = read_named(options.files, stdin=stdin, report=print_message)
+            files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
+            _reject_records(contents)
+            try:
+                loaded = load_bytes(
+                    contents, validate=setup.validate.value, watch=watch, cache=document_cache()
+                )
+                is_complete = True
+                loaded = with_counted_gpus(loaded, setup)
+            except PartialObjects as error:
+                loaded, is_complete = error.loaded, error.is_complete
+                raise
+            if "ending" in options.given:
+                _require_openb_pods(loaded, options.files)
+            if not options.events:
+                require_objects(loaded, options.files)
+        read = inputs_of(loaded, setup, collected)
+        configuration, source = read.configuration, read.source
+        with collected:
+            files += _hashed(options)
+        events = _events(options.events, errors)
+        start_ns = START_NS
+        with collected:
+            start_ns = (
+                time_ns("--start", options.start, errors)
+                if options.start
+                else start_of(loaded, events)
+            )
+        until_ns = moment_ns("--until", options.until, start_ns, errors) if options.until else None
+        sample_ns = duration_ns("--sample", options.sample, errors)
+        check_seed("--seed", setup.seed, errors)
+        job_duration_ns = (
+            duration_ns("--job-duration", options.job_duration, errors)
+            if options.job_duration
+            else None
+        )
+        with collected:
+            inputs = Inputs(
+                loaded,
+                events,
+                start_ns=start_ns,
+                ending=_ending(options.ending),
+                is_endless=until_ns is None,
+                validate=setup.validate.value,
+                job_duration_ns=job_duration_ns,
+                is_complete=is_complete,
+            )
+        collected.raise_all()
+    assert inputs is not None, "no inputs and no error"
+    print_warnings((*loaded.warnings, *inputs.warnings))
+    print_warnings(disabled_fields(loaded.sourced, read.gates))
+    for warning in warnings_of_review(inputs.review):
+        print_message(f"warning: {warning}")
+    warn_of_kinds(loaded, {(stage.group, stage.kind) for stage in inputs.stages})
+    if not options.events and has_no_workload(loaded):
+        print_message("Nothing to simulate: no pods, no workloads and no events.")
+    rules = RunOptions(
+        scheduler=msgspec.structs.replace(scheduler_options(read, setup), start_ns=start_ns),
+        until_ns=until_ns,
+        call_extender=extender_caller(configuration, source),
+        sample_ns=sample_ns,
+        checkpoint_events=options.checkpoint_events,
+        has_timeline=options.with_timeline,
+        read_ns=time.perf_counter_ns if options.with_timings else None,
+    )
+    document = options.document()
+    if read.packages:
+        document["packages"] = dict(read.packages)
+    return rules, inputs, manifest_of(rules, files, document)
+
+
+def _require_openb_pods(loaded: LoadedObjects, files: Sequence[str]) -> None:
+    """Reject --ending if there are no pods that it applies to.
+
+    Raises
+    ------
+    InputError
+    """
+    if has_openb_times(loaded):
+        return
+    where = f"; there are none in {', '.join(files)}" if files else ""
+    message = f"has no effect without pods of the openb trace that have times{where}"
+    raise InputError([FieldError(source="options", path="--ending", message=message)])
+
+
+def _reject_records(contents: Sequence[tuple[str, bytes]]) -> None:
+    """Reject records of changes among the object files."""
+    message = "is a record of changes; pass it with --events"
+    records = [
+        FieldError(source=name, path="", message=message)
+        for name, data in contents
+        if first_recorded_ns(partial(numbered_lines, data, source=name)) is not None
+    ]
+    if records:
+        raise InputError(records)
+
+
+def _ending(name: str) -> Ending:
+    return "after_run_time" if name == "after_run_time" else "at_deletion_time"
+
+
+def _events(paths: Sequence[str], errors: list[FieldError]) -> list[EventFile]:
+    """Return the files that can be read; `_hashed` reports the others."""
+    missing = {error.source for error in errors}
+    return [event_file(path) for path in paths if path not in missing]
+
+
+def _hashed(options: SimulateOptions) -> list[InputFile]:
+    setup = options.setup
+    named = [("events", path) for path in options.events]
+    named += [("config", str(path)) for path in (setup.config,) if path is not None]
+    named += [("policy", str(path)) for path in (setup.policy,) if path is not None]
+    named += [("plugin", str(path)) for path in setup.plugins]
+    found, errors = [], []
+    for role, path in named:
+        try:
+            found.append(InputFile(role, path, sha256_of_file(path)))
+        except OSError as error:
+            message = f"cannot be read: {error.strerror or error}"
+            if role == "events":  # the readers of the other files report their errors
+                errors.append(FieldError(source=path, path="", message=message))
+    if errors:
+        raise InputError(errors)
+    return found
+
+
+# -------------------------------------------------------------------------- running
+
+
+def _pods_left(world: World) -> list[Pod]:
+    """Return the pods that are not scheduled."""
+    return [
+        pod
+        for pod in world.pods
+        if _is_pending(pod) and pod.spec.scheduler_name in world.machine.profiles
+    ]
+
+
+def _is_pending(pod: Pod) -> bool:
+    return not pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed")
+
+
+def _steps(
+    simulation: Simulation, inputs: Inputs, rules: RunOptions, pending: PendingSignal
+) -> bool:
+    """Run to the end; return False if a signal stopped the run before."""
+    console = stderr()
+    if not console.is_terminal:
+        return all(pending.number is None for _ in simulation.steps())
+    end_ns = rules.until_ns if rules.until_ns is not None else inputs.end_ns
+    columns = (
+        TextColumn("simulated {task.fields[when]}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%  {task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        total_ns = max(end_ns - rules.scheduler.start_ns, 1)
+        task = bar.add_task("", total=total_ns, when="0s", rate="")
+        for now_ns in simulation.steps():
+            counts, clock = simulation.tables.counts, bar.tasks[0].elapsed or 0.0
+            per_second = counts.decisions / clock if clock else 0.0
+            bar.update(
+                task,
+                completed=now_ns - rules.scheduler.start_ns,
+                when=format_duration(now_ns - rules.scheduler.start_ns),
+                rate=f"{counts.decisions:,} decisions, {per_second:,.0f}/s",
+            )
+            if pending.number is not None:
+                return False
+    return True
+
+
+# -------------------------------------------------------------------------- printing
+
+
+_WAIT_HEADS = ("MEAN", "P50", "P90", "P99", "MAX")
+_USE_HEADS = ("RESOURCE", "MEAN", "PEAK", "FRAGMENTED")
+
+
+def _print(
+    summary: Summary,
+    pods: Iterable[Pod],
+    output: str,
+    timings: list[dict[str, Any]] | None = None,
+) -> None:
+    """Print the summary of a run.
+
+    Parameters
+    ----------
+    timings : list of dict, optional
+        Documents of `PluginTiming`; None if they were not requested.
+    """
+    if output == "name":
+        for pod in pods:
+            if _is_pending(pod):
+                write(pod.key)
+        return
+    if output in ("json", "yaml"):
+        document = msgspec.to_builtins(summary)
+        print_document(document if timings is None else document | {"timings": timings}, output)
+        return
+    counts = summary.counts
+    write(
+        f"Simulated {format_duration(summary.simulated_ns)}: {counts.decisions} decisions for"
+        f" {counts.created} pods, {counts.placed} placed, {counts.succeeded} succeeded,"
+        f" {counts.failed} failed, {counts.deleted} deleted."
+    )
+    if counts.preemptions:
+        write(f"Preemptions: {counts.preemptions}, victims: {counts.victims}.")
+    if summary.report is not None:
+        print_evictions(summary.report.evictions)
+    waits = summary.waits
+    if waits.count:
+        print_heading("Waiting times of scheduled pods:")
+        values = (waits.mean_s, waits.p50_s, waits.p90_s, waits.p99_s, waits.max_s)
+        print_table(_WAIT_HEADS, [tuple(map(_seconds, values))], indent=2)
+    if summary.utilisation:
+        print_heading("Utilization:")
+        used = [
+            (name, _percent(use.mean), _percent(use.peak), _percent(use.fragmentation))
+            for name, use in summary.utilisation.items()
+        ]
+        print_table(_USE_HEADS, used, indent=2)
+        write("  FRAGMENTED: the share of the free amount that typical pods of the run cannot use.")
+    if summary.pending:
+        print_heading("Unscheduled pods:")
+        reasons = sorted(summary.pending.items(), key=lambda entry: (-entry[1], entry[0]))
+        rows = [(str(count), reason) for reason, count in reasons]
+        print_table(("PODS", "REASON"), rows, indent=2)
+    else:
+        write("All pods are scheduled.")
+    if summary.report is not None:
+        print_report(summary.report, summary.start, shows_all=output == "wide")
+    if timings is not None:
+        print_heading("Calls of plugins:")
+        print_table(*times_table(timings, is_wide=output == "wide"), indent=2)
+
+
+def _seconds(value: float) -> str:
+    return duration_text(round(value * 1e9))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}%"

@@ -1,0 +1,1 @@
+"""What `up`, `page`, `clock` and `debug` do."""

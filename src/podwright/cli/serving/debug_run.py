@@ -1,0 +1,192 @@
+"""`podwright debug`: requests to a running cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from podwright.cli.console import print_document, print_message, print_table, write
+from podwright.cli.decisions.save_case import write_case
+from podwright.cli.recorded.plugin_times import times_table
+from podwright.cli.serving.clock_run import cluster_access
+from podwright.online.client import send
+
+_TIMINGS: Final = "/podwright/v1/plugins/timings"
+_FAILURES: Final = "/podwright/v1/plugins/failures"
+_BREAKPOINTS: Final = "/podwright/v1/breakpoints"
+_LONG_SECONDS: Final = 600.0
+"""How long a replay may take."""
+_NOT_OBSERVED: Final = (
+    "the plugins are not observed: start the cluster with --plugin, or send "
+    '{"isObserving": true} to PUT /podwright/v1/plugins/observation'
+)
+
+
+def show_timings(kubeconfig: Path | None, server: str, output: str) -> None:
+    """Print how long the calls of plugins took.
+
+    Raises
+    ------
+    ClusterError
+        The cluster cannot be reached, or rejected the request.
+    """
+    found = send(cluster_access(kubeconfig, server), "GET", _TIMINGS)
+    rows = found["timings"]
+    if _is_printed(found, [f"{row['plugin']}/{row['point']}" for row in rows], output):
+        return
+    _print_rows(
+        *times_table(rows, is_wide=output == "wide"),
+        "no plugin was called" if found["isObserving"] else _NOT_OBSERVED,
+    )
+
+
+def show_failures(
+    kubeconfig: Path | None,
+    server: str,
+    output: str,
+    *,
+    query: Mapping[str, str],
+    has_traceback: bool,
+) -> None:
+    """Print the last exceptions and errors of plugins.
+
+    Parameters
+    ----------
+    query : mapping of str to str
+        The parameters of the request; those without a value are left out.
+    has_traceback : bool
+        Whether to print the tracebacks below the table.
+
+    Raises
+    ------
+    ClusterError
+        The cluster cannot be reached, or rejected the request.
+    """
+    given = {key: value for key, value in query.items() if value}
+    if "/" not in given.get("pod", "/"):
+        given["pod"] = f"default/{given['pod']}"
+    path = f"{_FAILURES}?{urlencode(given)}"
+    found = send(cluster_access(kubeconfig, server), "GET", path)
+    failures = found["failures"]
+    if _is_printed(found, [each["pod"] for each in failures], output):
+        return
+    wide = ("NODE",) if output == "wide" else ()
+    _print_rows(
+        ("NUMBER", "TIME", "POD", "ATTEMPT", "PLUGIN", "POINT", *wide, "MESSAGE"),
+        [
+            (
+                str(each["number"]),
+                each["time"],
+                each["pod"],
+                str(each["attempt"]),
+                each["plugin"],
+                each["point"],
+                *((each["node"] or "<all>",) if wide else ()),
+                " ".join(each["message"].split()),
+            )
+            for each in failures
+        ],
+        "no plugin has failed" if found["isObserving"] else _NOT_OBSERVED,
+    )
+    if has_traceback:
+        for each in failures:
+            text = each["traceback"] or f"{each['message']}\n"
+            write(f"\n{each['number']}: pod {each['pod']}, attempt {each['attempt']}\n{text}")
+
+
+def save_attempt(
+    kubeconfig: Path | None, server: str, pod: str, file: Path, *, attempt: int | None
+) -> None:
+    """Write a scheduling attempt of a pod as a test to a new file.
+
+    Raises
+    ------
+    ClusterError
+        The cluster cannot be reached, or there is no such attempt.
+    InputError
+        The file exists, or cannot be written.
+    """
+    namespace, _, name = pod.rpartition("/")
+    path = f"/podwright/v1/pods/{quote(namespace or 'default', '')}/{quote(name, '')}/case"
+    query = "" if attempt is None else f"?attempt={attempt}"
+    access = cluster_access(kubeconfig, server)
+    found = send(access, "GET", path + query, timeout_seconds=_LONG_SECONDS)
+    write_case(file, found["text"])
+    print_message(f"{file} has attempt {found['attempt']} of pod {found['pod']}")
+
+
+def show_breakpoints(kubeconfig: Path | None, server: str, output: str) -> None:
+    """Print the breakpoints, and where the cluster has stopped.
+
+    Raises
+    ------
+    ClusterError
+        The cluster cannot be reached, or rejected the request.
+    """
+    _print_breakpoints(send(cluster_access(kubeconfig, server), "GET", _BREAKPOINTS), output)
+
+
+def add_breakpoint(kubeconfig: Path | None, server: str, output: str, condition: str) -> None:
+    """Add a breakpoint, and print it.
+
+    Raises
+    ------
+    ClusterError
+        The cluster cannot be reached, or rejected the condition.
+    """
+    access = cluster_access(kubeconfig, server)
+    added = send(access, "POST", _BREAKPOINTS, {"condition": condition})
+    if not _is_printed(added, [str(added["number"])], output):
+        print_table(_HEADS, [_breakpoint_row(added)])
+
+
+def remove_breakpoint(kubeconfig: Path | None, server: str, output: str, number: int) -> None:
+    """Remove a breakpoint, and print the others.
+
+    Raises
+    ------
+    ClusterError
+        The cluster cannot be reached, or there is no such breakpoint.
+    """
+    access = cluster_access(kubeconfig, server)
+    _print_breakpoints(send(access, "DELETE", f"{_BREAKPOINTS}/{number}"), output)
+
+
+_HEADS: Final = ("NUMBER", "CONDITION", "HITS")
+
+
+def _breakpoint_row(each: Any) -> tuple[str, str, str]:
+    return str(each["number"]), each["condition"], str(each["hitCount"])
+
+
+def _print_breakpoints(found: Any, output: str) -> None:
+    rows = found["breakpoints"]
+    if _is_printed(found, [str(each["number"]) for each in rows], output):
+        return
+    _print_rows(_HEADS, [_breakpoint_row(each) for each in rows], "there are no breakpoints")
+    hit = found["stoppedAt"]
+    if hit is not None:
+        call = f", {hit['plugin']} at {hit['point']}" if hit["plugin"] else ""
+        reason = f": {hit['message']}" if hit["message"] else ""
+        print_message(
+            f"stopped at breakpoint {hit['breakpoint']}: pod {hit['pod']}, attempt"
+            f" {hit['attempt']}{call}{reason}; podwright clock resume goes on"
+        )
+
+
+def _print_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> None:
+    if rows:
+        print_table(heads, rows)
+    else:
+        print_message(empty)
+
+
+def _is_printed(document: Any, names: Sequence[str], output: str) -> bool:
+    """Print a document in a format that is no table; return whether it was one."""
+    if output in {"json", "yaml"}:
+        print_document(document, output)
+    elif output == "name":
+        write("".join(f"{name}\n" for name in names))
+    return output in {"json", "yaml", "name"}

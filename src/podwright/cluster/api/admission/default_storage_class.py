@@ -1,0 +1,74 @@
+"""The default storage class of claims that name none.
+
+Upstream: plugin/pkg/admission/storage/storageclass/setdefault/admission.go;
+pkg/volume/util/storageclass.go, GetDefaultClass
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from podwright.apimachinery.objects import Document
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.current_objects import CurrentObjects
+from podwright.cluster.api.admission.plugin import CLAIMS, Plugin, Resources, set_spec, spec_of
+from podwright.cluster.store import ObjectStore
+
+_IS_DEFAULT: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+_BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+
+
+class DefaultStorageClass(Plugin):
+    """Sets the storage class of new claims.
+
+    Parameters
+    ----------
+    store : ObjectStore
+    """
+
+    name = "DefaultStorageClass"
+    resources: Resources = CLAIMS
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._classes = CurrentObjects(store, ("storage.k8s.io", "StorageClass"))
+
+    def admit(self, attributes: Attributes) -> None:
+        """Set the newest default class; among those of one second, the first by name."""
+        is_new_claim = attributes.is_for("", "persistentvolumeclaims")
+        if attributes.operation != "CREATE" or not is_new_claim or attributes.is_restored:
+            return  # Upstream has no restored objects: a claim without a class keeps none.
+        metadata = (attributes.object or {}).get("metadata") or {}
+        has_beta_class = _BETA_CLASS in (metadata.get("annotations") or {})
+        if spec_of(attributes).get("storageClassName") is not None or has_beta_class:
+            return
+        if name := newest_default(self._classes.by_key().values(), _IS_DEFAULT):
+            set_spec(attributes, storageClassName=name)
+
+
+def newest_default(classes: Iterable[Document], annotations: Sequence[str]) -> str:
+    """Return the name of the newest class with one of some annotations; "" if there is none."""
+    defaults = [
+        each["metadata"]
+        for each in classes
+        if any(
+            (each["metadata"].get("annotations") or {}).get(name) == "true" for name in annotations
+        )
+    ]
+    by_name = sorted(defaults, key=lambda metadata: str(metadata["name"]))
+    newest = max(by_name, key=lambda metadata: metadata.get("creationTimestamp", ""), default=None)
+    return "" if newest is None else str(newest["name"])
+
+
+def class_of_claim(claim: Document) -> str:
+    """Return the storage class of a claim; "" if it has none.
+
+    Upstream: pkg/apis/core/helper/helpers.go, GetPersistentVolumeClaimClass
+    """
+    annotations = (claim.get("metadata") or {}).get("annotations") or {}
+    if _BETA_CLASS in annotations:
+        return str(annotations[_BETA_CLASS])
+    return (claim.get("spec") or {}).get("storageClassName") or ""

@@ -1,0 +1,325 @@
+"""Plugins that depend on who writes, in a server."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import partial
+from typing import Any
+
+import pytest
+
+from podwright.cluster.api.admission import default_plugins
+from podwright.cluster.api.endpoints import ApiServer, ServerOptions, bare_store
+from podwright.cluster.api.endpoints.tests.conftest import START_NS, Server, pod
+from podwright.cluster.api.users import NODES, User
+
+PODS = "/api/v1/namespaces/default/pods"
+ROLES = "/apis/rbac.authorization.k8s.io/v1"
+NODE = User("system:node:n1", groups=(NODES, "system:authenticated"))
+ALICE = User("alice", groups=("system:authenticated",))
+
+
+def server_with(*enabled: str) -> Server:
+    found = Server()
+    found.store = bare_store(START_NS)
+    options = ServerOptions(admission=partial(default_plugins, enabled=enabled))
+    found.api = ApiServer(found.store, options)
+    return found
+
+
+def allow(server: Server, user: str, *rules: dict[str, Any]) -> None:
+    name = user.replace(":", "-")
+    server.reply("POST", f"{ROLES}/clusterroles", {"metadata": {"name": name}, "rules": rules})
+    group = "rbac.authorization.k8s.io"
+    binding = {
+        "metadata": {"name": name},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+    }
+    assert server.reply("POST", f"{ROLES}/clusterrolebindings", binding)[0] == 201
+
+
+def rule(group: str, resource: str, *verbs: str) -> dict[str, Any]:
+    return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+
+
+# -------------------------------------------------------------------- service accounts
+
+
+@pytest.fixture
+def accounts() -> Server:
+    server = server_with("ServiceAccount")
+    account = {"metadata": {"name": "default"}, "imagePullSecrets": [{"name": "pull"}]}
+    server.reply("POST", "/api/v1/namespaces/default/serviceaccounts", account)
+    return server
+
+
+def test_a_pod_gets_the_default_account_and_its_token(accounts):
+    status, found = accounts.reply("POST", PODS, pod("p"))
+    assert status == 201, found
+    spec = found["spec"]
+    assert spec["serviceAccountName"] == spec["serviceAccount"] == "default"
+    assert spec["imagePullSecrets"] == [{"name": "pull"}]
+    (volume,) = spec["volumes"]
+    (mount,) = spec["containers"][0]["volumeMounts"]
+    assert mount["name"] == volume["name"]
+    assert volume["name"].startswith("kube-api-access-")
+    assert mount["mountPath"] == "/var/run/secrets/kubernetes.io/serviceaccount"
+    token = volume["projected"]["sources"][0]["serviceAccountToken"]
+    assert token == {"expirationSeconds": 3607, "path": "token"}
+
+
+def test_a_pod_may_refuse_the_token(accounts):
+    found = accounts.reply("POST", PODS, pod("p", automountServiceAccountToken=False))[1]
+    assert "volumes" not in found["spec"]
+
+
+def test_the_account_of_a_pod_must_exist(accounts):
+    status, found = accounts.reply("POST", PODS, pod("p", serviceAccountName="x"))
+    assert (status, found["message"]) == (
+        403,
+        'pods "p" is forbidden: error looking up service account default/x: serviceaccount "x"'
+        " not found",
+    )
+
+
+def test_secrets_may_be_limited_to_those_of_the_account(accounts):
+    annotations = {"kubernetes.io/enforce-mountable-secrets": "true"}
+    account = {"metadata": {"name": "strict", "annotations": annotations}}
+    accounts.reply("POST", "/api/v1/namespaces/default/serviceaccounts", account)
+    volumes = [{"name": "v", "secret": {"secretName": "s"}}]
+    status, found = accounts.reply(
+        "POST", PODS, pod("p", serviceAccountName="strict", volumes=volumes)
+    )
+    assert status == 403
+    assert found["message"].endswith(
+        'volume with secret.secretName="s" is not allowed because service account strict does not'
+        " reference that secret"
+    )
+
+
+def test_a_mirror_pod_has_no_account(accounts):
+    mirror = pod("p", nodeName="n1")
+    mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    status, found = accounts.reply("POST", PODS, mirror)
+    assert (status, found["spec"].get("serviceAccountName")) == (201, None)
+    mirror["spec"]["serviceAccountName"] = "default"
+    assert (
+        "may not reference service accounts" in accounts.reply("POST", PODS, mirror)[1]["message"]
+    )
+
+
+def test_the_account_is_off_by_default(server):
+    assert "serviceAccountName" not in server.reply("POST", PODS, pod("p"))[1]["spec"]
+
+
+# -------------------------------------------------------------------- owner references
+
+OWNER = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "u"}
+
+
+def owned(**fields: Any) -> dict[str, Any]:
+    metadata = {"name": "c", "ownerReferences": [OWNER | fields]}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def test_an_owner_whose_deletion_is_blocked_needs_the_right_to_finalize():
+    server = server_with("OwnerReferencesPermissionEnforcement")
+    path = "/api/v1/namespaces/default/configmaps"
+    allow(server, "alice", rule("", "configmaps", "create", "update"))
+    status, found = server.reply("POST", path, owned(blockOwnerDeletion=True), user=ALICE)
+    assert (status, found["message"]) == (
+        403,
+        'configmaps "c" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to'
+        " a resource you can't set finalizers on: , <nil>",
+    )
+    status, found = server.reply(
+        "POST", path, owned(blockOwnerDeletion=True, kind="Foo"), user=ALICE
+    )
+    assert found["message"].endswith(
+        'cannot find RESTMapping for APIVersion apps/v1 Kind Foo: no matches for kind "Foo" in'
+        ' version "apps/v1"'
+    )
+    assert server.reply("POST", path, owned(), user=ALICE)[0] == 201
+    status, found = server.reply("PUT", f"{path}/c", owned(controller=True), user=ALICE)
+    assert "cannot set an ownerRef on a resource you can't delete" in found["message"]
+    assert server.reply("PUT", f"{path}/c", owned(controller=True))[0] == 200
+
+
+# ------------------------------------------------------------------------------- nodes
+
+
+@pytest.fixture
+def nodes() -> Server:
+    server = server_with("NodeRestriction")
+    allow(server, "system:node:n1", rule("*", "*", "*"))
+    for name in ("n1", "n2"):
+        server.reply("POST", "/api/v1/nodes", {"metadata": {"name": name}})
+        server.reply("POST", PODS, pod(f"on-{name}", nodeName=name))
+    return server
+
+
+def refusal(server: Server, method: str, path: str, body: Any = None) -> str:
+    headers = {"content-type": "application/merge-patch+json"} if method == "PATCH" else None
+    status, found = server.reply(method, path, body, headers=headers, user=NODE)
+    return "" if status < 300 else str(found["message"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "expected"),
+    [
+        ("PATCH", "/api/v1/nodes/n2", {"metadata": {"labels": {"a": "b"}}},
+         'node "n1" is not allowed to modify node "n2"'),
+        ("PATCH", "/api/v1/nodes/n1", {"metadata": {"labels": {"a": "b"}}}, ""),
+        ("PATCH", "/api/v1/nodes/n1",
+         {"metadata": {"labels": {"node-restriction.kubernetes.io/a": "b", "x.k8s.io/y": "z"}}},
+         "is not allowed to modify labels: node-restriction.kubernetes.io/a, x.k8s.io/y"),
+        ("PATCH", "/api/v1/nodes/n1", {"metadata": {"labels": {"kubernetes.io/os": "linux"}}}, ""),
+        ("PATCH", "/api/v1/nodes/n1",
+         {"metadata": {"labels": {"a.node.kubernetes.io/b": "c"}}}, ""),
+        ("PATCH", "/api/v1/nodes/n1", {"spec": {"taints": None}},
+         'node "n1" is not allowed to modify taints'),
+        ("PATCH", f"{PODS}/on-n2/status", {"status": {"phase": "Running"}},
+         'node "n1" can only update pod status for pods with spec.nodeName set to itself'),
+        ("PATCH", f"{PODS}/on-n1/status", {"status": {"phase": "Running"}}, ""),
+        ("PATCH", f"{PODS}/on-n1/status", {"metadata": {"labels": {"a": "b"}}},
+         'node "n1" cannot update labels through pod status'),
+        ("PATCH", f"{PODS}/on-n1", {"metadata": {"labels": {"a": "b"}}},
+         'unexpected operation "UPDATE", node "n1" can only create and delete mirror pods'),
+        ("DELETE", f"{PODS}/on-n2", None,
+         'node "n1" can only delete pods with spec.nodeName set to itself'),
+        ("DELETE", f"{PODS}/on-n1", None, ""),
+        ("DELETE", f"{PODS}/none", None, 'pods "none" not found'),
+        ("POST", f"{PODS}/on-n2/eviction",
+         {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "on-n2"}},
+         "node n1 can only evict pods with spec.nodeName set to itself"),
+        ("POST", PODS, pod("p", nodeName="n1"),
+         'pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create'
+         " mirror pods"),
+        ("POST", "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+         {"metadata": {"name": "n1"}},
+         'can only access leases in the "kube-node-lease" system namespace'),
+        ("POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
+         {"metadata": {"name": "n1"}}, ""),
+        ("POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
+         {"metadata": {"name": "n2"}},
+         "can only access node lease with the same name as the requesting node"),
+        ("POST", "/apis/storage.k8s.io/v1/csinodes",
+         {"metadata": {"name": "n2"}, "spec": {"drivers": []}},
+         "can only access CSINode with the same name as the requesting node"),
+    ],
+)  # fmt: skip
+def test_nodes_write_what_is_theirs(nodes, method, path, body, expected):
+    found = refusal(nodes, method, path, body)
+    assert found.endswith(expected) if expected else not found, found
+
+
+def test_a_mirror_pod_is_owned_by_its_node_and_refers_to_nothing(nodes):
+    uid = nodes.reply("GET", "/api/v1/nodes/n1")[1]["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": uid, "controller": True}
+    mirror = pod("m", nodeName="n1")
+    mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    assert "with an owner reference set to itself" in refusal(nodes, "POST", PODS, mirror)
+    mirror["metadata"]["ownerReferences"] = [owner | {"uid": "other"}]
+    assert "UID mismatch" in refusal(nodes, "POST", PODS, mirror)
+    mirror["metadata"]["ownerReferences"] = [owner]
+    mirror["spec"]["volumes"] = [{"name": "v", "configMap": {"name": "c"}}]
+    assert "can not create pods that reference configmaps" in refusal(nodes, "POST", PODS, mirror)
+    mirror["spec"]["volumes"] = [{"name": "v", "emptyDir": {}}]
+    assert not refusal(nodes, "POST", PODS, mirror)
+
+
+def test_a_node_requests_tokens_of_its_pods(nodes):
+    nodes.reply("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "a"}})
+    _, own = nodes.reply("POST", PODS, pod("own", nodeName="n1", serviceAccountName="a"))
+    path = "/api/v1/namespaces/default/serviceaccounts/a/token"
+
+    def problem(**spec: Any) -> str:
+        return refusal(nodes, "POST", path, {"spec": spec})
+
+    reference = {"apiVersion": "v1", "kind": "Pod", "name": "own"}
+    assert problem().endswith("node requested token not bound to a pod")
+    assert problem(boundObjectRef=reference).endswith("with a pod binding without a uid")
+    reference["uid"] = own["metadata"]["uid"]
+    # The cluster role of this test allows tokens for all audiences.
+    assert not problem(boundObjectRef=reference, audiences=["a"])
+    assert problem(boundObjectRef=reference, audiences=["a", "b"]).endswith(
+        "node may only request 0 or 1 audiences"
+    )
+
+
+# ------------------------------------------------------------------------ certificates
+
+
+def certificate_request(**subject: str) -> str:
+    """Return a PKCS #10 request as it is sent; its signature is empty."""
+    kinds = {"common": "0603550403", "organization": "060355040a"}
+
+    def der(tag: int, *parts: bytes) -> bytes:
+        content = b"".join(parts)
+        length = len(content)
+        head = bytes([length]) if length < 128 else bytes([0x82, *length.to_bytes(2, "big")])
+        return bytes([tag]) + head + content
+
+    names = [
+        der(0x31, der(0x30, bytes.fromhex(kinds[kind]), der(0x0C, value.encode())))
+        for kind, value in subject.items()
+    ]
+    information = der(0x30, der(0x02, b"\0"), der(0x30, *names), der(0x30))
+    body = b64encode(der(0x30, information, der(0x30), der(0x03, b"\0"))).decode()
+    pem = f"-----BEGIN CERTIFICATE REQUEST-----\n{body}\n-----END CERTIFICATE REQUEST-----\n"
+    return b64encode(pem.encode()).decode()
+
+
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+
+def request(name: str, signer: str, **subject: str) -> dict[str, Any]:
+    spec = {"signerName": signer, "usages": ["client auth"],
+            "request": certificate_request(**subject)}  # fmt: skip
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+def test_no_request_makes_a_superuser(server):
+    body = request("r", "kubernetes.io/kube-apiserver-client", organization="system:masters")
+    status, found = server.reply("POST", REQUESTS, body)
+    assert status == 403
+    assert "with system:masters group is not allowed" in found["message"]
+    other = request("r", "kubernetes.io/kube-apiserver-client", organization="dev")
+    assert server.reply("POST", REQUESTS, other)[0] == 201
+
+
+def test_approval_needs_the_right_to_the_signer(server):
+    body = request("r", "acme.io/signer", common="x")
+    assert server.reply("POST", REQUESTS, body)[0] == 201
+    allow(server, "alice", rule("certificates.k8s.io", "certificatesigningrequests/approval",
+                                "update", "patch"))  # fmt: skip
+    condition = {"type": "Approved", "status": "True", "reason": "r", "message": "m"}
+    patch = {"status": {"conditions": [condition]}}
+    headers = {"content-type": "application/merge-patch+json"}
+    found = server.reply("PATCH", f"{REQUESTS}/r/approval", patch, headers=headers, user=ALICE)
+    assert found[0] == 403
+    assert found[1]["message"].endswith(
+        'user not permitted to approve requests with signerName "acme.io/signer"'
+    )
+    wildcard = rule("certificates.k8s.io", "signers", "approve") | {"resourceNames": ["acme.io/*"]}
+    allow(server, "alice2", wildcard)
+    group = "rbac.authorization.k8s.io"
+    server.reply("POST", f"{ROLES}/clusterrolebindings", {
+        "metadata": {"name": "more"},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": "alice"}],
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "alice2"}})  # fmt: skip
+    found = server.reply("PATCH", f"{REQUESTS}/r/approval", patch, headers=headers, user=ALICE)
+    assert found[0] == 200, found
+
+
+def test_a_node_requests_its_own_certificate(nodes):
+    signer = "kubernetes.io/kube-apiserver-client-kubelet"
+    found = refusal(nodes, "POST", REQUESTS, request("r", signer, common="system:node:n2"))
+    assert found.endswith("can only create a node CSR with CN=system:node:n1")
+    assert not refusal(nodes, "POST", REQUESTS, request("r", signer, common="system:node:n1"))
+
+
+def test_unknown_plugins_are_refused():
+    with pytest.raises(ValueError, match="admission plugins Foo do not exist"):
+        server_with("Foo")

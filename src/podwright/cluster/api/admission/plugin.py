@@ -1,0 +1,117 @@
+"""The base of plugins, and what they do with an object.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/admission/errors.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import Document
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.rejections import Forbidden
+from podwright.cluster.store import GroupKind
+
+Resources: TypeAlias = frozenset[tuple[str, str]] | None
+"""The group and the plural of resources; None for all."""
+
+Kinds: TypeAlias = frozenset[GroupKind]
+
+PODS: Final = frozenset({("", "pods")})
+CLAIMS: Final = frozenset({("", "persistentvolumeclaims")})
+
+
+class Plugin:
+    """A plugin that neither completes nor rejects anything; others override a step.
+
+    Attributes
+    ----------
+    name : str
+    resources : frozenset or None
+        The group and the plural of the resources of whose writes it knows; None for all.
+    template_kinds : frozenset of GroupKind
+        The kinds of the objects that its decisions about templates depend on.
+    """
+
+    name = ""
+    resources: Resources = None
+    template_kinds: Kinds = frozenset()
+
+    def admit(self, attributes: Attributes) -> None:
+        """Complete the object."""
+
+    def validate(self, attributes: Attributes) -> None:
+        """Reject the write."""
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Whether the decision about an admitted new object is that about its whole template.
+
+        It is then the same for all objects that differ in their name, uid and times only, until an
+        object of `template_kinds` changes in the namespace, or one that has no namespace.
+        """
+        del attributes
+        return False
+
+    def decides_by_shape(self, attributes: Attributes) -> bool:
+        """Whether the decision about an admitted new pod is that about all that are alike.
+
+        They also differ in the values of labels and variables, in the images of containers, and in
+        the amounts of CPU and memory; limits equal their requests in all of them or in none.
+        """
+        return self.decides_by_template(attributes)
+
+
+def rejected(attributes: Attributes, reason: str) -> Forbidden:
+    """Return the error of a plugin that does not allow a write."""
+    resource = attributes.resource
+    return Forbidden(resource.group, resource.plural, name_of(attributes), reason)
+
+
+def name_of(attributes: Attributes) -> str:
+    """Return the name of the object of a write, or the prefix from which it is made."""
+    document = attributes.object or attributes.old or {}
+    metadata = document.get("metadata") or {}
+    return attributes.name or str(metadata.get("name") or metadata.get("generateName") or "Unknown")
+
+
+def spec_of(attributes: Attributes) -> Document:
+    """Return the spec of the object of a write, or an empty one."""
+    spec: Document = (attributes.object or {}).get("spec") or {}
+    return spec
+
+
+def set_spec(attributes: Attributes, **fields: object) -> None:
+    """Set fields of the spec of the object of a write."""
+    assert attributes.object is not None, "there is no object to complete"
+    attributes.object = attributes.object | {"spec": _with_fields(spec_of(attributes), fields)}
+
+
+_SPECS_MAX = 2_048
+_changed_specs: dict[tuple[int, bytes], tuple[Document, Document]] = {}
+
+
+def _with_fields(spec: Document, fields: Document) -> Document:
+    """Return a spec with other fields; the same spec with the same fields is one document.
+
+    So the pods of a template share their spec also after admission.
+    """
+    key = (id(spec), msgspec.json.encode(fields))
+    known = _changed_specs.get(key)
+    if known is None:
+        if len(_changed_specs) >= _SPECS_MAX:
+            _changed_specs.clear()
+        # The first spec is kept alive, so that its id() is not reused.
+        known = _changed_specs[key] = spec, spec | fields
+    return known[1]
+
+
+def aggregated(problems: Iterable[str]) -> str:
+    """Return the text of several problems, each once.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/errors/errors.go, aggregate
+    """
+    texts = list(dict.fromkeys(problems))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

@@ -1,0 +1,1 @@
+"""Plugins that complete or reject pods."""

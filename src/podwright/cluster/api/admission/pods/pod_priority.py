@@ -1,0 +1,128 @@
+"""The priority of pods from their priority class, and at most one default class.
+
+Upstream: plugin/pkg/admission/priority/admission.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.apimachinery.objects import Document
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.current_objects import CurrentObjects
+from podwright.cluster.api.admission.plugin import (
+    PODS,
+    Plugin,
+    Resources,
+    rejected,
+    set_spec,
+    spec_of,
+)
+from podwright.cluster.store import GroupKind, ObjectStore
+
+_POLICY = "PreemptLowerPriority"
+_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
+
+
+class Priority(Plugin):
+    """Sets the priority of pods, and checks priority classes.
+
+    Parameters
+    ----------
+    store : ObjectStore
+    keeps_given : bool
+        Whether a pod keeps the priority that it has.
+    """
+
+    name = "Priority"
+    resources: Resources = PODS | {("scheduling.k8s.io", "priorityclasses")}
+    template_kinds = frozenset({_CLASS})
+
+    def __init__(self, store: ObjectStore, *, keeps_given: bool = False) -> None:
+        self._keeps_given = keeps_given
+        self._classes = CurrentObjects(store, _CLASS)
+
+    def admit(self, attributes: Attributes) -> None:
+        """Set the priority of a pod."""
+        if not attributes.is_for("", "pods"):
+            return
+        if attributes.operation == "CREATE":
+            self._admit_new(attributes)
+        elif attributes.operation == "UPDATE":
+            stored, spec = (attributes.old or {}).get("spec") or {}, spec_of(attributes)
+            kept = {
+                name: stored[name]
+                for name in ("priority", "preemptionPolicy")
+                if name in stored and name not in spec
+            }
+            if kept:
+                set_spec(attributes, **kept)
+
+    def _admit_new(self, attributes: Attributes) -> None:
+        spec = spec_of(attributes)
+        name = spec.get("priorityClassName") or ""
+        # Upstream has no restored objects. They were admitted once, with other default classes.
+        keeps_given = self._keeps_given or attributes.is_restored
+        found: Document | None
+        if not name:
+            found = self._default()
+        else:
+            found = self._classes.by_key().get(name)
+            is_given = keeps_given and spec.get("priority") is not None
+            if found is None and not is_given:
+                raise rejected(attributes, f"no PriorityClass with name {name} was found")
+        priority = 0 if found is None else found.get("value", 0)
+        policy = _POLICY if found is None else found.get("preemptionPolicy") or _POLICY
+        given = spec.get("priority")
+        if keeps_given:
+            priority = priority if given is None else given
+            policy = spec.get("preemptionPolicy") or policy
+        elif given is not None and given != priority:
+            raise rejected(
+                attributes,
+                f"the integer value of priority ({given}) must not be provided in pod spec;"
+                f" priority admission controller computed {priority} from the given PriorityClass"
+                " name",
+            )
+        given = spec.get("preemptionPolicy")
+        if given not in (None, policy) and not keeps_given:
+            raise rejected(
+                attributes,
+                f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec;"
+                f" priority admission controller computed {policy} from the given PriorityClass"
+                " name",
+            )
+        fields: Document = {"priority": priority, "preemptionPolicy": policy}
+        if found is not None and not name and priority == found.get("value", 0):
+            fields["priorityClassName"] = found["metadata"]["name"]
+        set_spec(attributes, **fields)
+
+    def _default(self) -> Document | None:
+        """Return the default class with the lowest value.
+
+        Upstream: getDefaultPriorityClass
+        """
+        defaults = [each for each in self._classes.by_key().values() if each.get("globalDefault")]
+        return min(defaults, key=lambda each: each.get("value", 0), default=None)
+
+    def validate(self, attributes: Attributes) -> None:
+        """Reject a second default class."""
+        if not attributes.is_for("scheduling.k8s.io", "priorityclasses"):
+            return
+        new = attributes.object
+        if attributes.operation not in ("CREATE", "UPDATE") or not (new or {}).get("globalDefault"):
+            return
+        default = self._default()
+        if default is None or new is None:
+            return
+        name = default["metadata"]["name"]
+        if attributes.operation == "CREATE" or name != attributes.name:
+            raise rejected(
+                attributes,
+                f"PriorityClass {name} is already marked as default. Only one default can exist",
+            )
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Say that every decision about a pod is, while the classes do not change."""
+        del attributes
+        return True

@@ -1,0 +1,80 @@
+"""Whether a node can have the resources to which a pod on it is resized.
+
+Upstream: plugin/pkg/admission/podresize/admission.go
+"""
+
+from __future__ import annotations
+
+from podwright.apimachinery.objects import Document
+from podwright.cluster.api.admission.amounts import ZERO, Amounts, amounts_of
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import PODS, Plugin, Resources, rejected, spec_of
+from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
+from podwright.cluster.api.admission.rejections import Forbidden
+from podwright.cluster.store import ObjectStore
+
+
+class PodResizeValidator(Plugin):
+    """Rejects a resize that the node of the pod could never grant.
+
+    Parameters
+    ----------
+    store : ObjectStore
+    """
+
+    name = "PodResizeValidator"
+    resources: Resources = PODS
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def validate(self, attributes: Attributes) -> None:
+        """Reject a resize beyond what the node can allocate."""
+        if attributes.operation != "UPDATE" or not attributes.is_for("", "pods", "resize"):
+            return
+        spec = spec_of(attributes)
+        name = spec.get("nodeName")
+        if not name or _generation(attributes.object) == _generation(attributes.old):
+            return
+        node = self._store.get(("", "Node"), name)
+        if node is None:
+            raise rejected(attributes, f'node "{name}" not found')
+        system = node.metadata.labels.get("kubernetes.io/os", "linux")
+        if system != "linux":
+            raise _rejected_for(
+                attributes,
+                "UnsupportedPlatform",
+                f'pod resize is only supported on linux nodes, node "{name}" is "{system}"',
+            )
+        allocatable = amounts_of((node.raw.get("status") or {}).get("allocatable"))
+        if missing := _missing(pod_amounts({"spec": spec}, "requests"), allocatable):
+            text = f"node didn't have enough allocatable resources: {missing}"
+            raise _rejected_for(attributes, "NodeCapacity", text)
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Say that every decision about a new pod is."""
+        del attributes
+        return True
+
+
+def _generation(pod: Document | None) -> object:
+    return ((pod or {}).get("metadata") or {}).get("generation")
+
+
+def _missing(requests: Amounts, allocatable: Amounts) -> str:
+    texts = []
+    for name in ("cpu", "memory"):
+        requested, available = requests.get(name, ZERO), allocatable.get(name, ZERO)
+        if requested.nano > available.nano:
+            first, second = (
+                each.milli_value() if name == "cpu" else each.value()
+                for each in (requested, available)
+            )
+            texts.append(f"{name}, requested: {first}, allocatable: {second}")
+    return "; ".join(texts)
+
+
+def _rejected_for(attributes: Attributes, reason: str, text: str) -> Forbidden:
+    error = rejected(attributes, text)
+    error.details["causes"] = [{"reason": reason}]
+    return error

@@ -1,0 +1,207 @@
+"""Objects that MutatingAdmissionPolicies change.
+
+Policies run once, after the other mutating plugins of their order. If one of them changes the
+object, all mutating plugins run again, and then those policies that ask for it.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/dispatcher.go,
+patch/{json_patch,smd}.go, reinvocationcontext.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from podwright.apimachinery.cel import AdmissionInput, MutatingPolicy, PolicyError
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.patching import FailedTestError, PatchError, configured, json_patched
+from podwright.cluster.api.admission.attributes import AdmittedResource, Attributes
+from podwright.cluster.api.admission.context import AdmissionContext
+from podwright.cluster.api.admission.plugin import Plugin, rejected
+from podwright.cluster.api.admission.policies.active_policies import (
+    ActivePolicies,
+    ActivePolicy,
+    policy_kinds,
+)
+from podwright.cluster.api.admission.policies.matching import (
+    PolicyConfigurationError,
+    matched_resource,
+)
+from podwright.cluster.api.admission.policies.parameters import parameters
+from podwright.cluster.api.admission.policies.policy_input import (
+    converted,
+    is_reviewed,
+    policy_input,
+)
+from podwright.cluster.api.admission.rejections import Rejected
+
+
+class _Invocation(msgspec.Struct, frozen=True, eq=False):
+    """A policy that matches a request by a binding, with one parameter."""
+
+    policy: ActivePolicy[MutatingPolicy]
+    binding: Document
+    resource: AdmittedResource
+    params: Document | None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        metadata = (self.params or {}).get("metadata") or {}
+        params = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        return self.policy.name, self.binding["metadata"]["name"], params
+
+
+class MutatingAdmissionPolicy(Plugin):
+    """Evaluates policies.
+
+    Parameters
+    ----------
+    context : AdmissionContext
+    """
+
+    name = "MutatingAdmissionPolicy"
+    template_kinds = policy_kinds(name)
+
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
+        self._policies = ActivePolicies(context.store, self.name, MutatingPolicy)
+
+    def admit(self, attributes: Attributes) -> None:
+        """Change an object as the policies say."""
+        if attributes.operation == "DELETE":
+            return
+        policies = self._policies.active()
+        if not policies or not is_reviewed(attributes):
+            return
+        failures: list[str] = []
+        invocations = list(self._invocations(policies, attributes, failures))
+        state = attributes.reinvocation
+        if state.is_second and state.last_object != attributes.object:
+            state.require_again()
+        for invocation in invocations:
+            self._invoke(invocation, attributes, failures)
+        state.last_object = attributes.object
+        if failures:
+            error = rejected(attributes, "")
+            error.args = (failures[0],)
+            error.reason = "Invalid" if failures[0] in state.invalid else error.reason
+            error.details["causes"] = [{"message": text} for text in failures]
+            raise error
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Return whether no policy applies, which could read the name."""
+        return not (self._policies.active() and is_reviewed(attributes))
+
+    def _invocations(
+        self,
+        policies: list[ActivePolicy[MutatingPolicy]],
+        attributes: Attributes,
+        failures: list[str],
+    ) -> Iterator[_Invocation]:
+        for policy in policies:
+            constraints = policy.spec.get("matchConstraints")
+            try:
+                matched = matched_resource(self._context, attributes, constraints)
+            except PolicyConfigurationError as error:
+                if not policy.ignores_failures:
+                    text = f"failed to configure policy: {error}"
+                    failures.append(f'policy "{policy.name}" denied request: {text}')
+                continue
+            if matched is None:
+                continue
+            for binding in policy.bindings:
+                match = (binding.get("spec") or {}).get("matchResources")
+                try:
+                    if matched_resource(self._context, attributes, match) is None:
+                        continue
+                    found = parameters(self._context, attributes, policy.document, binding)
+                except PolicyConfigurationError as error:
+                    if not policy.ignores_failures:
+                        text = f"failed to configure binding: {error}"
+                        failures.append(_denial(policy.name, binding, text))
+                    continue
+                for params in found:
+                    yield _Invocation(policy, binding, matched, params)
+
+    def _invoke(self, invocation: _Invocation, attributes: Attributes, failures: list[str]) -> None:
+        policy, state = invocation.policy, attributes.reinvocation
+
+        def fail(error: Exception) -> None:
+            if not policy.ignores_failures:
+                text = _denial(policy.name, invocation.binding, str(error))
+                state.invalid.add(text)
+                failures.append(text)
+
+        try:
+            if not policy.compiled.matches(self._values(invocation, attributes)):
+                return
+        except PolicyError as error:
+            fail(error)
+            return
+        if state.is_second and invocation.key not in state.again:
+            return
+        before = attributes.object
+        for index, kind in enumerate(policy.compiled.mutations):
+            if attributes.object is None:
+                continue
+            try:
+                patch = policy.compiled.patch(index, self._values(invocation, attributes))
+                attributes.object = self._patched(attributes, invocation.resource, kind, patch)
+            except (PolicyError, PatchError) as error:
+                fail(error)
+        if attributes.object != before:
+            state.require_again()
+            state.is_required = True
+        if policy.spec.get("reinvocationPolicy") == "IfNeeded":
+            state.invoked.add(invocation.key)
+
+    def _values(self, invocation: _Invocation, attributes: Attributes) -> AdmissionInput:
+        return policy_input(self._context, attributes, invocation.resource, invocation.params)
+
+    def _patched(
+        self, attributes: Attributes, resource: AdmittedResource, kind: str, patch: object
+    ) -> Document:
+        """Return the object of a request after a mutation.
+
+        Raises
+        ------
+        PatchError
+            The mutation does not fit the object.
+        Rejected
+            Its result is not an object of the kind.
+        """
+        document = converted(attributes.object, attributes.resource, resource)
+        assert document is not None, "only objects are mutated"
+        if kind == "JSONPatch":
+            try:
+                changed = json_patched(document, patch)
+            except FailedTestError:
+                return attributes.object or {}
+            except PatchError as error:
+                raise PatchError(f"JSON Patch: {error}") from None
+        else:
+            assert isinstance(patch, dict), "an apply configuration is an object"
+            names = {"apiVersion": document["apiVersion"], "kind": document["kind"]}
+            try:
+                changed = configured(self._context.type_of(resource), document, patch | names)
+            except PatchError as error:
+                raise PatchError(f"error applying patch: {error}") from None
+        if problems := resource.kind.decoding_problems(changed):
+            path, message, _ = problems[0]
+            text = f"{path}: {message}" if path else message
+            raise Rejected(
+                f"Internal error occurred: {text}",
+                code=500,
+                reason="InternalError",
+                details={"causes": [{"message": text}]},
+            )
+        made = self._context.completed(resource, changed)
+        found = converted(made, resource, attributes.resource)
+        assert found is not None, "a mutated object stays one"
+        return found
+
+
+def _denial(policy: str, binding: Document, text: str) -> str:
+    name = binding["metadata"]["name"]
+    return f"policy '{policy}' with binding '{name}' denied request: {text}"

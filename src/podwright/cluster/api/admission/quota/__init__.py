@@ -1,0 +1,10 @@
+"""ResourceQuota: what objects use, and whether the quotas of their namespace allow it.
+
+Start with `resource_quota`, the plugin. An evaluator (`evaluators`, `pods`, `claims`,
+`device_claims`) says how the objects of a resource count.
+"""
+
+from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
+from podwright.cluster.api.admission.quota.resource_quota import ResourceQuota
+
+__all__ = ["QuotaEvaluators", "ResourceQuota"]

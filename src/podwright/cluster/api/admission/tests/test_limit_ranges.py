@@ -1,0 +1,147 @@
+"""LimitRanger completes containers, and rejects pods and claims out of bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.cluster.api.endpoints.tests.conftest import pod
+
+PODS = "/api/v1/namespaces/default/pods"
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+
+
+def limit(server: Any, *items: dict[str, Any]) -> None:
+    body = {"metadata": {"name": "limits"}, "spec": {"limits": list(items)}}
+    status, made = server.reply("POST", "/api/v1/namespaces/default/limitranges", body)
+    assert status == 201, made
+
+
+def container(name: str = "c", **resources: Any) -> dict[str, Any]:
+    return {"name": name, "image": "app:1", "resources": resources}
+
+
+def test_containers_get_defaults_and_the_pod_says_so(server):
+    limit(
+        server,
+        {
+            "type": "Container",
+            "default": {"cpu": "500m", "memory": "1Gi"},
+            "defaultRequest": {"cpu": "100m"},
+        },
+    )
+    given = pod(
+        "web", containers=[container(limits={"cpu": "300m"})], initContainers=[container("i")]
+    )
+    _, made = server.reply("POST", PODS, given)
+    assert made["spec"]["containers"][0]["resources"] == {
+        "limits": {"cpu": "300m", "memory": "1Gi"},
+        "requests": {"cpu": "300m", "memory": "1Gi"},
+    }
+    assert made["spec"]["initContainers"][0]["resources"]["requests"]["cpu"] == "100m"
+    assert made["metadata"]["annotations"]["kubernetes.io/limit-ranger"] == (
+        "LimitRanger plugin set: memory request for container c; memory limit for container c;"
+        " cpu, memory request for init container i; cpu, memory limit for init container i"
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "resources", "message"),
+    [
+        pytest.param(
+            {"type": "Pod", "min": {"cpu": "1"}},
+            {},
+            "minimum cpu usage per Pod is 1.  No request is specified",
+            id="a minimum without a request",
+        ),
+        pytest.param(
+            {"type": "Container", "max": {"example.com/x": "2"}},
+            {"limits": {"example.com/x": "3"}},
+            "maximum example.com/x usage per Container is 2, but limit is 3",
+            id="a limit above the maximum",
+        ),
+        pytest.param(
+            {"type": "Container", "maxLimitRequestRatio": {"cpu": "2500m"}},
+            {"limits": {"cpu": "3"}, "requests": {"cpu": "1"}},
+            "cpu max limit to request ratio per Container is 2500m, but provided ratio is 3.000000",
+            id="a ratio with a fraction",
+        ),
+        pytest.param(
+            {"type": "Container", "maxLimitRequestRatio": {"cpu": "2"}},
+            {"requests": {"cpu": "1"}},
+            "cpu max limit to request ratio per Container is 2, but no limit is specified or limit"
+            " is 0",
+            id="a ratio without a limit",
+        ),
+        pytest.param(
+            {"type": "Pod", "max": {"memory": "1Gi"}, "min": {"cpu": "1"}},
+            {"requests": {"cpu": "400m"}, "limits": {"cpu": "2", "memory": "2Gi"}},
+            "[minimum cpu usage per Pod is 1, but request is 400m, maximum memory usage per Pod is"
+            " 1Gi, but limit is 2Gi]",
+            id="two bounds of the whole pod",
+        ),
+    ],
+)
+def test_a_pod_out_of_bounds_is_forbidden(server, item, resources, message):
+    limit(server, item)
+    status, error = server.reply("POST", PODS, pod("web", containers=[container(**resources)]))
+    assert (status, error["message"]) == (403, f'pods "web" is forbidden: {message}')
+    assert error["details"] == {"name": "web", "kind": "pods"}
+
+
+def test_init_containers_count_as_the_largest_step(server):
+    limit(server, {"type": "Pod", "max": {"cpu": "1"}})
+    steps = [container(name, limits={"cpu": "1"}) for name in ("a", "b")]
+    spec = {"containers": [container(limits={"cpu": "800m"})], "initContainers": steps}
+    assert server.reply("POST", PODS, pod("fits", **spec))[0] == 201
+    steps[0]["restartPolicy"] = "Always"
+    status, error = server.reply("POST", PODS, pod("not", **spec))
+    assert (status, error["message"].endswith("is 1, but limit is 2")) == (403, True)
+
+
+@pytest.mark.parametrize(
+    ("storage", "message"),
+    [
+        pytest.param(
+            "1Gi", "minimum storage usage per PersistentVolumeClaim is 2Gi, but request is 1Gi"
+        ),
+        pytest.param(
+            "5Gi", "maximum storage usage per PersistentVolumeClaim is 4Gi, but request is 5Gi"
+        ),
+    ],
+    ids=["below the minimum", "above the maximum"],
+)
+def test_a_claim_out_of_bounds_is_forbidden(server, storage, message):
+    bounds = {"min": {"storage": "2Gi"}, "max": {"storage": "4Gi"}}
+    limit(server, {"type": "PersistentVolumeClaim", **bounds})
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage}}}
+    status, error = server.reply("POST", CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
+    assert (status, error["message"]) == (
+        403,
+        f'persistentvolumeclaims "c" is forbidden: {message}',
+    )
+
+
+def test_a_changed_pod_is_not_limited_but_a_resized_one_is(server):
+    given = pod("web", containers=[container(limits={"cpu": "1"})])
+    server.reply("POST", PODS, given)
+    limit(server, {"type": "Container", "max": {"cpu": "500m"}})
+    assert server.patch(f"{PODS}/web", {"metadata": {"labels": {"a": "b"}}})[0] == 200
+    body = {"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]}}
+    kind = "strategic-merge-patch+json"
+    assert server.patch(f"{PODS}/web/resize", body, kind)[0] == 403
+
+
+def test_a_limit_range_without_a_name_is_named_by_a_uid(server):
+    path = "/api/v1/namespaces/default/limitranges"
+    status, made = server.reply("POST", path, {"spec": {"limits": []}})
+    assert (status, made["metadata"]["name"]) == (201, made["metadata"]["uid"])
+    assert made["spec"] == {"limits": None}
+
+
+def test_a_rejected_object_without_a_name_is_unknown(server):
+    given = pod("web", priorityClassName="nosuch") | {"metadata": {}}
+    _, error = server.reply("POST", PODS, given)
+    assert error["message"].startswith('pods "Unknown" is forbidden: no PriorityClass')
+    assert error["details"]["name"] == "Unknown"

@@ -1,0 +1,283 @@
+"""Pod Security: what the standards forbid, and which namespaces use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.cluster.api.admission.pod_security.namespace_policy import (
+    LEVELS,
+    Standard,
+    policy_of,
+)
+from podwright.cluster.api.admission.pod_security.standards import details
+from podwright.cluster.api.endpoints import HttpReply
+from podwright.cluster.api.endpoints.tests.conftest import pod
+
+PREFIX = "pod-security.kubernetes.io/"
+PODS = "/api/v1/namespaces/default/pods"
+SAFE: dict[str, Any] = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "runAsNonRoot": True,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+def container(name: str = "c", **context: Any) -> dict[str, Any]:
+    return {"name": name, "image": "a:1", "securityContext": context}
+
+
+def safe_spec(**fields: Any) -> dict[str, Any]:
+    return {"containers": [container(**SAFE)], **fields}
+
+
+def label(server: Any, **labels: str) -> None:
+    named = {PREFIX + name.replace("_", "-"): value for name, value in labels.items()}
+    patch = {"metadata": {"labels": named}}
+    status, reply = server.patch("/api/v1/namespaces/default", patch)
+    assert status == 200, reply
+
+
+def warnings(server: Any, method: str, path: str, body: Any) -> list[str]:
+    headers = {"content-type": "application/merge-patch+json"} if method == "PATCH" else {}
+    found = server.send(method, path, body, headers=headers)
+    assert isinstance(found, HttpReply)
+    assert found.status < 300, found.body
+    return [value for name, value in found.headers if name == "warning"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param(
+            {"hostNetwork": True, "hostIPC": True},
+            "host namespaces (hostNetwork=true, hostIPC=true)",
+            id="host namespaces",
+        ),
+        pytest.param(
+            {"volumes": [{"name": "a", "hostPath": {}}, {"name": "b", "hostPath": {}}]},
+            'hostPath volumes (volumes "a", "b")',
+            id="volumes",
+        ),
+        pytest.param(
+            {"containers": [{"name": "c", "ports": [{"hostPort": 9}, {"hostPort": 10}]}]},
+            'hostPort (container "c" uses hostPorts 10, 9)',
+            id="ports",
+        ),
+        pytest.param(
+            {
+                "containers": [
+                    {
+                        "name": "c",
+                        "livenessProbe": {"httpGet": {"host": "b"}},
+                        "lifecycle": {"preStop": {"tcpSocket": {"host": "a"}}},
+                    }
+                ]
+            },
+            'probe or lifecycle host (container "c" uses probe or lifecycle hosts "a", "b")',
+            id="hosts of probes",
+        ),
+        pytest.param(
+            {"containers": [container("a", privileged=True), container("b", privileged=True)]},
+            'privileged (containers "a", "b" must not set securityContext.privileged=true)',
+            id="privileged",
+        ),
+        pytest.param(
+            {"containers": [container(capabilities={"add": ["SYS_ADMIN", "CHOWN"]})]},
+            'non-default capabilities (container "c" must not include "SYS_ADMIN" in'
+            " securityContext.capabilities.add)",
+            id="capabilities",
+        ),
+        pytest.param(
+            {
+                "securityContext": {"seLinuxOptions": {"type": "x", "user": "u"}},
+                "containers": [container(seLinuxOptions={"role": "r"})],
+            },
+            'seLinuxOptions (pod and container "c" set forbidden securityContext.seLinuxOptions:'
+            ' type "x"; user may not be set; role may not be set)',
+            id="SELinux",
+        ),
+        pytest.param(
+            {"containers": [container(procMount="Unmasked")]},
+            'procMount (container "c" must not set securityContext.procMount to "Unmasked")',
+            id="masks",
+        ),
+        pytest.param(
+            {"hostUsers": False, "containers": [container(procMount="Unmasked")]},
+            "",
+            id="masks in a user namespace",
+        ),
+        pytest.param(
+            {
+                "securityContext": {
+                    "seccompProfile": {"type": "Unconfined"},
+                    "sysctls": [{"name": "kernel.x"}, {"name": "net.ipv4.tcp_rmem"}],
+                    "windowsOptions": {"hostProcess": True},
+                    "appArmorProfile": {"type": "Unconfined"},
+                }
+            },
+            'forbidden AppArmor profile (pod must not set AppArmor profile type to "Unconfined"),'
+            " seccompProfile (pod must not set securityContext.seccompProfile.type to"
+            ' "Unconfined"), forbidden sysctls (kernel.x), hostProcess (pod must not set'
+            " securityContext.windowsOptions.hostProcess=true)",
+            id="fields of the pod",
+        ),
+    ],
+)
+def test_what_baseline_forbids(spec, expected):
+    assert details(Standard("baseline"), {}, spec) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param(safe_spec(), "", id="a safe pod"),
+        pytest.param(
+            {"containers": [container()]},
+            'allowPrivilegeEscalation != false (container "c" must set'
+            " securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container"
+            ' "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or'
+            ' container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or'
+            ' container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or'
+            ' "Localhost")',
+            id="nothing set",
+        ),
+        pytest.param(
+            safe_spec(volumes=[{"name": "v", "nfs": {}}, {"name": "e", "emptyDir": {}}]),
+            'restricted volume types (volume "v" uses restricted volume type "nfs")',
+            id="volumes",
+        ),
+        pytest.param(
+            {
+                "securityContext": {"runAsNonRoot": False, "runAsUser": 0},
+                "containers": [container(**SAFE | {"runAsUser": 0})],
+            },
+            "runAsNonRoot != true (pod must not set securityContext.runAsNonRoot=false),"
+            ' runAsUser=0 (pod and container "c" must not set runAsUser=0)',
+            id="root",
+        ),
+        pytest.param(
+            {
+                "os": {"name": "windows"},
+                "containers": [container(runAsNonRoot=True)],
+            },
+            "",
+            id="Windows",
+        ),
+    ],
+)
+def test_what_restricted_forbids(spec, expected):
+    assert details(Standard("restricted"), {}, spec) == expected
+
+
+@pytest.mark.parametrize(
+    ("standard", "expected"),
+    [
+        pytest.param(Standard("restricted", 7), "runAsNonRoot != true", id="before escalation"),
+        pytest.param(Standard("restricted", 99), "allowPrivilegeEscalation", id="after the last"),
+        pytest.param(Standard("baseline", 18), "", id="before the field"),
+    ],
+)
+def test_a_version_has_its_own_checks(standard, expected):
+    found = details(standard, {}, {"containers": [container(seccompProfile={"type": "x"})]})
+    assert found.startswith(expected) if expected else not found
+
+
+def test_old_annotations_count_where_they_were_used():
+    name = "container.apparmor.security.beta.kubernetes.io/c"
+    metadata = {
+        "annotations": {name: "unconfined", "seccomp.security.alpha.kubernetes.io/pod": "x"}
+    }
+    assert details(Standard("baseline", 10), metadata, safe_spec()) == (
+        "forbidden AppArmor profile (annotation must not set AppArmor profile type to"
+        f' "{name}="unconfined""), seccompProfile (forbidden annotation'
+        ' seccomp.security.alpha.kubernetes.io/pod="x")'
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "shown"),
+    [
+        pytest.param({}, "privileged:latest privileged:latest privileged:latest", id="none"),
+        pytest.param(
+            {"enforce": "baseline", "enforce-version": "v1.30"},
+            "baseline:v1.30 privileged:latest baseline:v1.30",
+            id="warns of what it enforces",
+        ),
+        pytest.param(
+            {"enforce": "restricted", "warn": "baseline", "audit": "bad"},
+            "restricted:latest privileged:latest baseline:latest",
+            id="an own level for warnings",
+        ),
+        pytest.param(
+            {"enforce": "bad", "enforce-version": "1.30"},
+            "restricted:latest privileged:latest privileged:latest",
+            id="bad labels",
+        ),
+    ],
+)
+def test_labels_choose_standards(labels, shown):
+    policy = policy_of({PREFIX + name: value for name, value in labels.items()})
+    assert f"{policy.enforce} {policy.audit} {policy.warn}" == shown
+
+
+def test_a_violation_is_forbidden_and_a_warning_is_not(server):
+    label(server, enforce="baseline", warn="restricted", warn_version="v1.20")
+    status, error = server.reply("POST", PODS, pod("p", hostPID=True))
+    assert (status, error["message"]) == (
+        403,
+        'pods "p" is forbidden: violates PodSecurity "baseline:latest": host namespaces'
+        " (hostPID=true)",
+    )
+    found = warnings(server, "POST", PODS, pod("p"))
+    assert len(found) == 1
+    assert 'would violate PodSecurity \\"restricted:v1.20\\": allowPrivilege' in found[0]
+
+
+def test_workloads_are_warned_of_by_their_template(server):
+    label(server, enforce="baseline")
+    spec = {"hostPID": True, "containers": [{"name": "c", "image": "a:1"}]}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+    body = {
+        "metadata": {"name": "d"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+    }
+    found = warnings(server, "POST", "/apis/apps/v1/namespaces/default/deployments", body)
+    assert "host namespaces (hostPID=true)" in found[0]
+
+
+def test_only_changes_of_images_are_checked_again(server):
+    server.reply("POST", PODS, pod("p", hostPID=True))
+    label(server, enforce="baseline")
+    patch: dict[str, Any] = {"metadata": {"labels": {"a": "b"}}}
+    assert server.patch(f"{PODS}/p", patch)[0] == 200
+    patch = {"spec": {"containers": [{"name": "c", "image": "b:1"}]}}
+    assert server.patch(f"{PODS}/p", patch, "strategic-merge-patch+json")[0] == 403
+
+
+def test_a_stricter_namespace_warns_of_its_pods(server):
+    for name in ("c", "a", "b"):
+        server.reply("POST", PODS, pod(name, hostPID=True))
+    server.reply("POST", PODS, pod("d", hostNetwork=True))
+    patch = {"metadata": {"labels": {f"{PREFIX}enforce": "baseline"}}}
+    found = warnings(server, "PATCH", "/api/v1/namespaces/default", patch)
+    assert [text.split(" ", 2)[2][1:-1] for text in found] == [
+        'existing pods in namespace \\"default\\" violate the new PodSecurity enforce level'
+        ' \\"baseline:latest\\"',
+        "a (and 3 other pods): host namespaces",
+    ]
+
+
+def test_a_bad_label_is_invalid_only_when_it_changes(server):
+    body: dict[str, Any] = {"metadata": {"name": "n", "labels": {f"{PREFIX}enforce": "high"}}}
+    status, error = server.reply("POST", "/api/v1/namespaces", body)
+    assert (status, error["message"]) == (
+        422,
+        'Namespace "n" is invalid: metadata.labels[pod-security.kubernetes.io/enforce]: Invalid'
+        f' value: "high": must be one of {", ".join(LEVELS)}',
+    )
+    version = {"metadata": {"labels": {f"{PREFIX}warn-version": "1.2"}}}
+    status, error = server.patch("/api/v1/namespaces/default", version)
+    assert (status, 'must be "latest" or "v1.x"' in error["message"]) == (422, True)

@@ -1,0 +1,273 @@
+"""ResourceQuota rejects what exceeds a quota, and counts the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
+
+DEFAULT = "/api/v1/namespaces/default"
+QUOTAS = f"{DEFAULT}/resourcequotas"
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+
+
+def restrict(
+    server: Any, hard: dict[str, str], used: dict[str, str] | None = None, **spec: Any
+) -> None:
+    """Create a quota as the quota controller leaves it."""
+    server.reply("POST", QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": hard, **spec}})
+    status = {"hard": hard, "used": used or dict.fromkeys(hard, "0")}
+    found, made = server.patch(f"{QUOTAS}/q/status", {"status": status})
+    assert found == 200, made
+
+
+def used(server: Any) -> dict[str, str]:
+    found: dict[str, str] = server.reply("GET", f"{QUOTAS}/q")[1]["status"]["used"]
+    return found
+
+
+def with_resources(name: str, **resources: Any) -> dict[str, Any]:
+    return pod(name, containers=[{"name": "c", "image": "app:1", "resources": resources}])
+
+
+def a_service(kind: str, **spec: Any) -> dict[str, Any]:
+    ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
+    return {"metadata": {"name": "s"}, "spec": {"type": kind, "ports": ports, **spec}}
+
+
+def a_claim(**spec: Any) -> dict[str, Any]:
+    size = {"requests": {"storage": "1500m"}}
+    return {
+        "metadata": {"name": "c"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": size, **spec},
+    }
+
+
+def devices(*requests: dict[str, Any]) -> dict[str, Any]:
+    named = [{"name": f"r{index}", **request} for index, request in enumerate(requests)]
+    return {"metadata": {"name": "d"}, "spec": {"devices": {"requests": named}}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "counted"),
+    [
+        pytest.param(
+            f"{DEFAULT}/pods",
+            with_resources(
+                "p",
+                requests={"cpu": "1500m", "hugepages-2Mi": "4Mi", "example.com/gpu": "2"},
+                limits={"memory": "1Gi", "hugepages-2Mi": "4Mi", "example.com/gpu": "2"},
+            ),
+            {
+                "pods": "1",
+                "count/pods": "1",
+                "cpu": "1500m",
+                "requests.cpu": "1500m",
+                "memory": "1Gi",
+                "limits.memory": "1Gi",
+                "hugepages-2Mi": "4Mi",
+                "requests.hugepages-2Mi": "4Mi",
+                "requests.example.com/gpu": "2",
+            },
+            id="a pod",
+        ),
+        pytest.param(
+            f"{DEFAULT}/services",
+            a_service("NodePort"),
+            {"services": "1", "services.nodeports": "2", "services.loadbalancers": "0"},
+            id="a service with node ports",
+        ),
+        pytest.param(
+            f"{DEFAULT}/services",
+            a_service("LoadBalancer", allocateLoadBalancerNodePorts=False),
+            {"services.nodeports": "0", "services.loadbalancers": "1", "count/services": "1"},
+            id="a load balancer without node ports",
+        ),
+        pytest.param(
+            f"{DEFAULT}/persistentvolumeclaims",
+            a_claim(storageClassName="gold"),
+            {
+                "persistentvolumeclaims": "1",
+                "requests.storage": "2",
+                "gold.storageclass.storage.k8s.io/requests.storage": "2",
+                "gold.storageclass.storage.k8s.io/persistentvolumeclaims": "1",
+                "iron.storageclass.storage.k8s.io/persistentvolumeclaims": "0",
+            },
+            id="a claim of a class, rounded up to bytes",
+        ),
+        pytest.param(
+            CLAIMS,
+            devices(
+                {"exactly": {"deviceClassName": "gpu", "count": 3}},
+                {"exactly": {"deviceClassName": "gpu", "allocationMode": "All"}},
+                {
+                    "firstAvailable": [
+                        {"name": "x", "deviceClassName": "gpu", "count": 2},
+                        {"name": "y", "deviceClassName": "fpga", "count": 1},
+                    ]
+                },
+            ),
+            {
+                "count/resourceclaims.resource.k8s.io": "1",
+                "gpu.deviceclass.resource.k8s.io/devices": "37",
+                "fpga.deviceclass.resource.k8s.io/devices": "1",
+            },
+            id="devices, at worst",
+        ),
+        pytest.param(
+            f"{DEFAULT}/secrets",
+            {"metadata": {"name": "s"}},
+            {"secrets": "1", "count/secrets": "1", "configmaps": "0"},
+            id="objects",
+        ),
+        pytest.param(
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+            {"metadata": {"name": "s"}, "spec": {}},
+            {"count/leases.coordination.k8s.io": "1"},
+            id="objects of a group",
+        ),
+    ],
+)
+def test_what_objects_use_is_added_to_the_status(server, path, body, counted):
+    restrict(server, dict.fromkeys(counted, "100Gi"))
+    status, made = server.reply("POST", path, body)
+    assert status == 201, made
+    assert used(server) == counted
+
+
+def test_a_dry_run_is_checked_and_not_counted(server):
+    restrict(server, {"configmaps": "1"})
+    assert server.reply("POST", f"{DEFAULT}/configmaps?dryRun=All", config_map("a"))[0] == 201
+    assert used(server) == {"configmaps": "0"}
+    assert server.reply("POST", f"{DEFAULT}/configmaps", config_map("a"))[0] == 201
+    status, error = server.reply("POST", f"{DEFAULT}/configmaps?dryRun=All", config_map("b"))
+    assert (status, error["message"]) == (
+        403,
+        'configmaps "b" is forbidden: exceeded quota: q, requested: configmaps=1, used:'
+        " configmaps=1, limited: configmaps=1",
+    )
+
+
+def test_all_exceeded_resources_are_named(server):
+    restrict(server, {"requests.cpu": "1", "requests.memory": "1Gi", "pods": "5"})
+    requests = {"cpu": "2", "memory": "2Gi"}
+    _, error = server.reply("POST", f"{DEFAULT}/pods", with_resources("p", requests=requests))
+    assert error["message"] == (
+        'pods "p" is forbidden: exceeded quota: q, requested: requests.cpu=2,requests.memory=2Gi,'
+        " used: requests.cpu=0,requests.memory=0, limited: requests.cpu=1,requests.memory=1Gi"
+    )
+
+
+def test_containers_specify_what_is_limited(server):
+    restrict(
+        server, {"limits.cpu": "1", "requests.memory": "1Gi", "requests.ephemeral-storage": "1"}
+    )
+    spec = {
+        "containers": [
+            {"name": name, "image": "app:1", "resources": {"limits": {"cpu": "1m"}}}
+            for name in ("b", "a")
+        ],
+        "initContainers": [{"name": "i", "image": "app:1"}],
+    }
+    _, error = server.reply("POST", f"{DEFAULT}/pods", pod("p", **spec))
+    assert error["message"] == (
+        'pods "p" is forbidden: failed quota: q: must specify limits.cpu for: i; requests.memory'
+        " for: a,b,i"
+    )
+
+
+def test_an_unknown_usage_rejects(server):
+    restrict(server, {"pods": "1", "count/pods": "1"}, {"pods": "0"})
+    _, error = server.reply("POST", f"{DEFAULT}/pods", pod("p"))
+    assert error["message"] == (
+        'pods "p" is forbidden: status unknown for quota: q, resources: count/pods,pods'
+    )
+
+
+AFFINITY = {
+    "podAntiAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {
+                "weight": 1,
+                "podAffinityTerm": {"topologyKey": "zone", "namespaceSelector": {}},
+            }
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("scope", "inside", "outside"),
+    [
+        pytest.param({"scopes": ["Terminating"]}, {"activeDeadlineSeconds": 5}, {}, id="deadline"),
+        pytest.param({"scopes": ["NotTerminating"]}, {}, {"activeDeadlineSeconds": 5}, id="none"),
+        pytest.param(
+            {"scopes": ["CrossNamespacePodAffinity"]}, {"affinity": AFFINITY}, {}, id="affinity"
+        ),
+        pytest.param(
+            {"scopes": ["PriorityClass"]},
+            {"priorityClassName": "system-node-critical"},
+            {},
+            id="any priority class",
+        ),
+        pytest.param(
+            {
+                "scopeSelector": {
+                    "matchExpressions": [
+                        {
+                            "scopeName": "PriorityClass",
+                            "operator": "NotIn",
+                            "values": ["system-node-critical"],
+                        }
+                    ]
+                }
+            },
+            {},
+            {"priorityClassName": "system-node-critical"},
+            id="not this priority class",
+        ),
+    ],
+)
+def test_only_pods_in_scope_count(server, scope, inside, outside):
+    restrict(server, {"pods": "1"}, **scope)
+    assert server.reply("POST", f"{DEFAULT}/pods", pod("out", **outside))[0] == 201
+    assert used(server) == {"pods": "0"}
+    assert server.reply("POST", f"{DEFAULT}/pods", pod("in", **inside))[0] == 201
+    assert used(server) == {"pods": "1"}
+    assert server.reply("POST", f"{DEFAULT}/pods", pod("more", **inside))[0] == 403
+
+
+def test_an_update_counts_what_it_adds(server):
+    restrict(server, {"services.nodeports": "3", "services": "1"})
+    server.reply("POST", f"{DEFAULT}/services", a_service("ClusterIP"))
+    patch = {"spec": {"type": "NodePort"}}
+    assert server.patch(f"{DEFAULT}/services/s", patch)[0] == 200
+    assert used(server) == {"services": "1", "services.nodeports": "2"}
+    # What an update no longer uses is given back by the quota controller only.
+    assert server.patch(f"{DEFAULT}/services/s", {"spec": {"type": "ClusterIP"}})[0] == 200
+    assert used(server) == {"services": "1", "services.nodeports": "2"}
+
+
+def test_the_uid_in_a_job_stays_the_one_of_the_job(server):
+    restrict(server, {"count/jobs.batch": "1"})
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "a:1"}]}}
+    path = "/apis/batch/v1/namespaces/default/jobs"
+    _, job = server.reply("POST", path, {"metadata": {"name": "j"}, "spec": {"template": template}})
+    assert job["spec"]["selector"]["matchLabels"] == {
+        "batch.kubernetes.io/controller-uid": job["metadata"]["uid"]
+    }
+    assert used(server) == {"count/jobs.batch": "1"}
+
+
+def test_the_status_of_a_quota_is_validated(server):
+    restrict(server, {"pods": "1"})
+    bad = {"status": {"hard": {"a": "1"}, "used": {"pods": "-1"}}}
+    status, error = server.patch(f"{QUOTAS}/q/status", bad)
+    assert status == 422
+    assert [each["field"] for each in error["details"]["causes"]] == [
+        "status.hard[a]",
+        "status.hard[a]",
+        "status.used[pods]",
+    ]

@@ -1,0 +1,181 @@
+"""Authorization by roles and bindings."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.cluster.api.authorization import (
+    Access,
+    EscalationCheck,
+    MissingRole,
+    RoleWrite,
+    authorizer_chain,
+    bootstrap_policy,
+)
+from podwright.cluster.api.authorization.tests.conftest import ALICE
+from podwright.cluster.api.users import MASTERS, User, service_account_groups
+
+ROBOT = User("system:serviceaccount:apps:robot", groups=service_account_groups("apps"))
+READ = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
+
+
+@pytest.mark.parametrize(
+    ("subject", "user"),
+    [
+        ("User/alice", ALICE),
+        ("Group/dev", ALICE),
+        ("ServiceAccount/robot", ROBOT),
+        ("ServiceAccount/robot/apps", ROBOT),
+        ("Group/system:serviceaccounts:apps", ROBOT),
+    ],
+)
+def test_a_binding_of_a_namespace_applies_there_only(policy, subject, user):
+    policy.role("reader", READ)
+    policy.bind("b", "ClusterRole/reader", subject, namespace="apps")
+    assert policy.may(user, "get", "pods", namespace="apps")
+    assert not policy.may(user, "get", "pods", namespace="other")
+    assert not policy.may(user, "get", "pods")
+    assert not policy.may(User("bob"), "get", "pods", namespace="apps")
+
+
+def test_a_cluster_binding_applies_everywhere(policy):
+    policy.role("reader", READ)
+    policy.bind("b", "ClusterRole/reader", "Group/dev", "ServiceAccount/robot/apps")
+    assert policy.may(ALICE, "get", "pods")
+    assert policy.may(ROBOT, "get", "pods", namespace="any")
+    assert not policy.may(ROBOT, "list", "pods", namespace="any")
+
+
+def test_changes_of_roles_and_bindings_take_effect_at_once(policy):
+    policy.bind("b", "Role/reader", "User/alice", namespace="apps")
+    assert not policy.may(ALICE, "get", "pods", namespace="apps")
+    policy.role("reader", READ, namespace="apps")
+    assert policy.may(ALICE, "get", "pods", namespace="apps")
+    policy.store.drop(("rbac.authorization.k8s.io", "RoleBinding"), "apps/b")
+    assert not policy.may(ALICE, "get", "pods", namespace="apps")
+
+
+def test_deletions_are_seen_after_the_history_is_discarded(policy):
+    policy.role("reader", READ)
+    policy.bind("b", "ClusterRole/reader", "User/alice")
+    assert policy.may(ALICE, "get", "pods")
+    policy.store.drop(("rbac.authorization.k8s.io", "ClusterRoleBinding"), "b")
+    policy.store.compact(policy.store.resource_version)
+    assert not policy.may(ALICE, "get", "pods")
+
+
+def test_the_reason_names_the_binding_and_the_first_subject(policy):
+    policy.role("reader", READ)
+    policy.bind("b", "ClusterRole/reader", "User/bob", "ServiceAccount/robot", namespace="apps")
+    access = Access(user=ROBOT, verb="get", resource="pods", namespace="apps")
+    assert policy.authorizers.authorize(access).reason == (
+        'RBAC: allowed by RoleBinding "b/apps" of ClusterRole "reader" to'
+        ' ServiceAccount "robot/apps"'
+    )
+
+
+def test_missing_roles_are_named_in_the_refusal(policy):
+    policy.bind("a", "ClusterRole/x", "User/alice")
+    policy.bind("b", "Role/y", "User/alice", namespace="apps")
+    access = Access(user=ALICE, verb="get", resource="pods", namespace="apps")
+    assert policy.authorizers.authorize(access).reason == (
+        'RBAC: [clusterrole.rbac.authorization.k8s.io "x" not found,'
+        ' role.rbac.authorization.k8s.io "y" not found]'
+    )
+
+
+@pytest.mark.parametrize(
+    ("modes", "is_allowed"), [(["AlwaysAllow"], True), (["AlwaysDeny"], None), (["RBAC"], None)]
+)
+def test_modes(policy, modes, is_allowed):
+    chain = authorizer_chain(modes, policy.store, policy.resolver)
+    assert chain.authorize(Access(user=ALICE, verb="get", resource="pods")).is_allowed is is_allowed
+    root = User("root", groups=(MASTERS,))
+    assert chain.allows(Access(user=root, verb="get", resource="pods"))
+
+
+@pytest.mark.parametrize("modes", [[], ["ABAC"]])
+def test_unknown_modes_are_refused(policy, modes):
+    with pytest.raises(ValueError, match="the modes are AlwaysAllow"):
+        authorizer_chain(modes, policy.store, policy.resolver)
+
+
+def write(resource, new, old=None, *, user=ALICE, namespace="apps"):
+    return RoleWrite(
+        user=user, resource=resource, namespace=namespace, request_name="", new=new, old=old
+    )
+
+
+def problem(policy, *args, **more):
+    return EscalationCheck(policy.authorizers, policy.resolver).problem_of(write(*args, **more))
+
+
+DELETE = {"verbs": ["delete"], "apiGroups": [""], "resources": ["pods"]}
+
+
+def test_nobody_writes_a_role_with_more_rights(policy):
+    policy.role("reader", READ)
+    policy.bind("b", "ClusterRole/reader", "User/alice", namespace="apps")
+    assert problem(policy, "roles", {"rules": [READ]}) is None
+    assert problem(policy, "roles", {"rules": [READ, DELETE]}) == (
+        'user "alice" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC'
+        ' permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["delete"]}'
+    )
+    root = User("root", groups=(MASTERS,))
+    assert problem(policy, "roles", {"rules": [DELETE]}, user=root) is None
+
+
+def test_the_verb_escalate_allows_any_role(policy):
+    group = ["rbac.authorization.k8s.io"]
+    policy.role("e", {"verbs": ["escalate"], "apiGroups": group, "resources": ["roles"]})
+    policy.bind("b", "ClusterRole/e", "User/alice", namespace="apps")
+    assert problem(policy, "roles", {"rules": [DELETE]}) is None
+    assert problem(policy, "clusterroles", {"rules": [DELETE]}, namespace="") is not None
+
+
+def test_the_verb_bind_allows_bindings_of_the_role(policy):
+    group = ["rbac.authorization.k8s.io"]
+    names = ["killer"]
+    policy.role(
+        "b",
+        {"verbs": ["bind"], "apiGroups": group, "resources": ["roles"], "resourceNames": names},
+    )
+    policy.bind("b", "ClusterRole/b", "User/alice", namespace="apps")
+    policy.role("killer", DELETE, namespace="apps")
+    policy.role("other", DELETE, namespace="apps")
+
+    def reference(name):
+        return {"roleRef": {"apiGroup": group[0], "kind": "Role", "name": name}}
+
+    assert problem(policy, "rolebindings", reference("killer")) is None
+    assert "not currently held" in str(problem(policy, "rolebindings", reference("other")))
+    assert problem(policy, "rolebindings", reference("no")) == MissingRole("Role", "no")
+
+
+def test_the_collector_may_change_owners_and_finalizers(policy):
+    old = {"metadata": {"name": "r", "finalizers": ["x.io/y"]}, "rules": [DELETE]}
+    new = {"metadata": {"name": "r"}, "rules": [DELETE]}
+    assert problem(policy, "roles", new, old) is None
+    changed = new | {"metadata": {"name": "r", "labels": {"a": "b"}}}
+    assert problem(policy, "roles", changed, old) is not None
+
+
+def test_aggregation_needs_everything(policy):
+    rule = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
+    found = problem(policy, "clusterroles", {"aggregationRule": rule}, namespace="")
+    assert found == "must have cluster-admin privileges to use the aggregationRule"
+
+
+def test_the_bootstrap_policy_is_complete():
+    found = bootstrap_policy()
+    kinds = [each["kind"] for each in found]
+    assert {kind: kinds.count(kind) for kind in sorted(set(kinds))} == {
+        "ClusterRole": 69,
+        "ClusterRoleBinding": 50,
+        "Role": 7,
+        "RoleBinding": 7,
+    }
+    names = {(each["kind"], each["metadata"]["name"]) for each in found}
+    bound = {(each["roleRef"]["kind"], each["roleRef"]["name"]) for each in found
+             if "roleRef" in each}  # fmt: skip
+    assert bound <= names

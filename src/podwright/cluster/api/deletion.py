@@ -1,0 +1,190 @@
+"""Deletion: which objects are removed at once, and which are marked as terminating first.
+
+A delete request marks an object that has finalizers, and a bound pod with a grace period; the
+mark is a change of its own. Any other object is removed at once. A pod is marked even then, so
+that watchers observe it as terminating.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go, BeforeDelete;
+pkg/registry/generic/registry/store.go, Delete; pkg/registry/core/pod/strategy.go,
+CheckGracefulDelete; pkg/registry/core/namespace/storage/storage.go
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    Pod,
+    timestamp_ns,
+    timestamp_text,
+)
+from podwright.cluster.api.kind_strategies import KindStrategy
+from podwright.cluster.store import NAMESPACE, GroupKind, at_version, with_metadata
+
+Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
+"""How dependents are deleted; the garbage collector does it, a finalizer requests it."""
+
+ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
+
+DEFAULT_GRACE_SECONDS = 30
+"""The default grace period of a pod (`corev1.DefaultTerminationGracePeriodSeconds`)."""
+
+_replace = msgspec.structs.replace
+_SECOND_NS = 1_000_000_000
+
+
+class Deletion(msgspec.Struct, frozen=True, gc=False):
+    """The effect of a delete request.
+
+    Attributes
+    ----------
+    marked : KubernetesObject or None
+        The object marked as terminating, None if it was marked before.
+    is_removed : bool
+        Whether the object is removed, after the mark if there is one.
+    """
+
+    marked: KubernetesObject | None = None
+    is_removed: bool = False
+
+
+def deletion(
+    kind: GroupKind,
+    current: KubernetesObject,
+    *,
+    strategy: KindStrategy,
+    version: int,
+    now_ns: int,
+    grace_seconds: int | None,
+    propagation: Propagation | None,
+) -> Deletion:
+    """Return the effect of a delete request.
+
+    Parameters
+    ----------
+    kind, current, strategy
+        The kind, the current object, and the strategy of the kind.
+    version : int
+        The version of the next change.
+    now_ns : int
+        The time of the request.
+    grace_seconds : int, optional
+        The grace period of a pod; its own one by default. A second request can shorten the
+        grace period, but not extend it.
+    propagation : str, optional
+        Adds or removes the finalizers that control the deletion of dependents.
+    """
+    finalizers = _finalizers_for(current, propagation)
+    if strategy.is_graceful and not _is_deleted_without_grace(current):
+        return _graceful(current, version, now_ns, grace_seconds, finalizers)
+    # The first request marks any namespace; another one removes it once it has no finalizers.
+    is_held_namespace = kind == NAMESPACE and bool(
+        _namespace_finalizers(current) or not current.metadata.deletion_timestamp
+    )
+    held = bool(finalizers) or is_held_namespace
+    if not held:
+        return Deletion(is_removed=True)
+    metadata = current.metadata
+    if kind == NAMESPACE and metadata.deletion_timestamp and _namespace_finalizers(current):
+        return Deletion()
+    # Upstream: pkg/registry/generic/registry/store.go, markAsDeleting: the first mark increments
+    # the generation, because controllers treat the object differently from then on.
+    is_first = metadata.deletion_grace_period_seconds is None and metadata.generation > 0
+    marked = with_metadata(
+        current,
+        deletion_timestamp=metadata.deletion_timestamp or timestamp_text(now_ns),
+        deletion_grace_period_seconds=0 if kind != NAMESPACE else None,
+        generation=metadata.generation + (1 if is_first else 0),
+        finalizers=finalizers,
+    )
+    if kind == NAMESPACE:
+        status = (current.raw.get("status") or {}) | {"phase": "Terminating"}
+        marked = _replace(marked, raw=marked.raw | {"status": status})
+    return Deletion(marked=at_version(marked, version) if marked.raw != current.raw else None)
+
+
+def _is_deleted_without_grace(current: KubernetesObject) -> bool:
+    """Whether the object is terminating, and waits for its finalizers only."""
+    metadata = current.metadata
+    return metadata.deletion_timestamp is not None and not metadata.deletion_grace_period_seconds
+
+
+def _graceful(
+    current: KubernetesObject,
+    version: int,
+    now_ns: int,
+    grace_seconds: int | None,
+    finalizers: tuple[str, ...],
+) -> Deletion:
+    metadata = current.metadata
+    running = metadata.deletion_grace_period_seconds
+    if running is not None:
+        if grace_seconds is None or max(grace_seconds, 0) >= running:
+            return Deletion()
+        period = grace_seconds if grace_seconds >= 0 else 1
+        begun_ns = timestamp_ns(metadata.deletion_timestamp) or now_ns
+        # Not in the past: if the shortened grace period has passed already, it ends now.
+        ends_ns = max(begun_ns + (period - running) * _SECOND_NS, now_ns)
+        generation = metadata.generation
+    else:
+        period = _grace_of(current, grace_seconds)
+        ends_ns = now_ns + period * _SECOND_NS
+        generation = metadata.generation + (1 if metadata.generation else 0)
+    if finalizers != metadata.finalizers:
+        current = with_metadata(current, finalizers=finalizers)
+    text, ends = str(version), timestamp_text(ends_ns)
+    document = current.raw["metadata"].copy()
+    document["resourceVersion"] = text
+    document["deletionTimestamp"] = ends
+    document["deletionGracePeriodSeconds"] = period
+    if generation:
+        document["generation"] = generation
+    raw = current.raw.copy()
+    raw["metadata"] = document
+    metadata = _replace(
+        current.metadata,
+        resource_version=text,
+        deletion_timestamp=ends,
+        deletion_grace_period_seconds=period,
+        generation=generation,
+    )
+    marked = _replace(current, metadata=metadata, raw=raw)
+    return Deletion(marked, is_removed=period == 0 and not finalizers)
+
+
+def _grace_of(current: KubernetesObject, requested: int | None) -> int:
+    assert isinstance(current, Pod), f"{current.kind} has no grace period"
+    own = current.spec.termination_grace_period_seconds
+    period = requested if requested is not None else DEFAULT_GRACE_SECONDS if own is None else own
+    # No kubelet runs an unbound pod, and a terminated one has stopped: nothing to wait for.
+    if not current.spec.node_name or current.is_terminal:
+        return 0
+    # Upstream: rest/delete.go, BeforeDelete: a negative grace period counts as one second.
+    return period if period >= 0 else 1
+
+
+def _finalizers_for(current: KubernetesObject, propagation: Propagation | None) -> tuple[str, ...]:
+    present = current.metadata.finalizers
+    if propagation is None:
+        return present
+    requested = {"Orphan": (ORPHAN,), "Foreground": (FOREGROUND,), "Background": ()}[propagation]
+    if tuple(entry for entry in present if entry in {ORPHAN, FOREGROUND}) == requested:
+        return present
+    return (*(entry for entry in present if entry not in {ORPHAN, FOREGROUND}), *requested)
+
+
+def _namespace_finalizers(namespace: KubernetesObject) -> list[str]:
+    return list((namespace.raw.get("spec") or {}).get("finalizers") or ())
+
+
+def is_released(kind: GroupKind, current: KubernetesObject, new: KubernetesObject) -> bool:
+    """Whether an update removes the last finalizer of a terminating object."""
+    if current.metadata.deletion_timestamp is None or new.metadata.finalizers:
+        return False
+    if kind == NAMESPACE:
+        return not _namespace_finalizers(new)
+    return not current.metadata.deletion_grace_period_seconds

@@ -1,0 +1,1 @@
+"""Who sends a request, and what it may do: tokens, headers, reviews, authorization."""

@@ -1,0 +1,172 @@
+"""Authorization of requests: what a request accesses, and the errors of what is not allowed.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go;
+pkg/endpoints/handlers/responsewriters/errors.go; pkg/endpoints/request/requestinfo.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    FieldSelector,
+    SelectorError,
+    parse_field_selector,
+    parse_label_selector,
+)
+from podwright.cluster.api.admission import Attributes
+from podwright.cluster.api.authorization import (
+    GROUP,
+    Access,
+    EscalationCheck,
+    Impersonation,
+    MissingRole,
+    NotImpersonated,
+    RoleWrite,
+    quoted,
+)
+from podwright.cluster.api.endpoints.access.impersonation_headers import impersonated_user
+from podwright.cluster.api.endpoints.options import integer
+from podwright.cluster.api.endpoints.paths import RequestInfo
+from podwright.cluster.api.endpoints.replies.status_errors import (
+    ApiError,
+    bad_request,
+    forbidden,
+    not_found,
+)
+from podwright.cluster.api.endpoints.request import HttpRequest
+from podwright.cluster.api.users import User
+
+_WITH_SELECTORS: Final = frozenset({"list", "watch", "deletecollection"})
+_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def access_of(info: RequestInfo, user: User, request: HttpRequest) -> Access:
+    """Return what a request accesses.
+
+    Notes
+    -----
+    A list or a watch that a field selector restricts to one name is an access to that name.
+    """
+    if not info.is_resource:
+        return Access(user=user, verb=info.verb, is_resource=False, path=info.path)
+    name, fields = info.name, _NO_FIELDS
+    if info.verb in _WITH_SELECTORS and (text := request.parameter("fieldSelector")):
+        fields = _field_selector(text)
+        if not name and info.verb != "deletecollection" and _has_list_options(request):
+            name = _required_name(fields)
+    return Access(
+        user=user,
+        verb=info.verb,
+        group=info.group,
+        version=info.version,
+        resource=info.resource,
+        subresource=info.subresource,
+        namespace=info.namespace,
+        name=name,
+        path=info.path,
+        fields=fields,
+    )
+
+
+_NO_FIELDS: Final = FieldSelector()
+
+
+def _has_list_options(request: HttpRequest) -> bool:
+    """Whether the options of a list can be read; upstream drops them all otherwise."""
+    try:
+        if labels := request.parameter("labelSelector"):
+            parse_label_selector(labels)
+        integer(request, "limit")
+        integer(request, "timeoutSeconds")
+    except (SelectorError, ApiError):
+        return False
+    return True
+
+
+def _field_selector(text: str) -> FieldSelector:
+    try:
+        return parse_field_selector(text)
+    except SelectorError:
+        return _NO_FIELDS
+
+
+def _required_name(fields: FieldSelector) -> str:
+    for each in fields.requirements:
+        if each.field == "metadata.name" and not each.is_negated:
+            is_segment = each.value not in (".", "..") and not set(each.value) & {"/", "%"}
+            return each.value if is_segment else ""
+    return ""
+
+
+def impersonated(impersonation: Impersonation, access: Access, request: HttpRequest) -> Access:
+    """Return the access by the user that the headers of the request name.
+
+    Raises
+    ------
+    ApiError
+        The user of the request may not act as that one.
+    """
+    requested = impersonated_user(request.headers)
+    if requested is None:
+        return access
+    try:
+        return msgspec.structs.replace(access, user=impersonation.user_for(requested, access))
+    except NotImpersonated as error:
+        raise rejection(error.access, error.reason) from None
+
+
+def rejection(access: Access, reason: str) -> ApiError:
+    """Return the error of an access that is not allowed."""
+    who = f"User {quoted(access.user.name)} cannot {access.verb}"
+    if not access.is_resource:
+        text = f"{who} path {quoted(access.path)}"
+    else:
+        where = (
+            f" in the namespace {quoted(access.namespace)}"
+            if access.namespace
+            else " at the cluster scope"
+        )
+        text = (
+            f"{who} resource {quoted(access.resource_path)} in API group"
+            f" {quoted(access.group)}{where}"
+        )
+    text = text.translate(_HTML)
+    if reason:
+        text = f"{text}: {reason}"
+    return forbidden(access.group, access.resource, access.name, text)
+
+
+def refuse_escalation(check: EscalationCheck, attributes: Attributes, request_name: str) -> None:
+    """Reject a write of a role or a binding that grants more than the user has.
+
+    Raises
+    ------
+    ApiError
+        The user does not have the rights, or the role of a binding does not exist.
+    """
+    resource = attributes.resource
+    if resource.group != GROUP:
+        return
+    assert attributes.object is not None, "a deletion grants nothing"
+    write = RoleWrite(
+        user=attributes.user,
+        resource=resource.plural,
+        namespace=attributes.namespace,
+        request_name=request_name,
+        new=attributes.object,
+        old=attributes.old,
+    )
+    problem = check.problem_of(write)
+    if isinstance(problem, MissingRole):
+        if not problem.is_known_kind:
+            raise bad_request(problem.text)
+        if not problem.name:
+            raise bad_request("Name parameter required.")
+        # Upstream's storage names the resource of the request, not that of the role.
+        raise not_found(GROUP, resource.plural, problem.name)
+    if problem is not None:
+        name = str((attributes.object.get("metadata") or {}).get("name") or "")
+        raise forbidden(GROUP, resource.plural, name, problem)

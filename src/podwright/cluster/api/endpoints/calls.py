@@ -1,0 +1,183 @@
+"""What the handlers of one request share: the server's parts, and the request's facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
+from podwright.cluster.api.admission import AdmissionChain
+from podwright.cluster.api.authorization import AuthorizerChain, EscalationCheck
+from podwright.cluster.api.endpoints.access.authentication import Authenticator
+from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
+from podwright.cluster.api.endpoints.decoding.shared_specs import SharedSpecs
+from podwright.cluster.api.endpoints.paths import RequestInfo
+from podwright.cluster.api.endpoints.replies.negotiation import MediaType
+from podwright.cluster.api.endpoints.replies.status_errors import ApiError, bad_request, not_found
+from podwright.cluster.api.endpoints.request import HttpRequest
+from podwright.cluster.api.endpoints.resources import Resource, Resources
+from podwright.cluster.api.endpoints.served.server_writes import ServerStatusWrites
+from podwright.cluster.api.endpoints.shared_lines import SharedLines
+from podwright.cluster.api.endpoints.writes.field_management import FieldManagement
+from podwright.cluster.api.endpoints.writes.prepared_creates import PreparedCreates
+from podwright.cluster.api.gated_fields import DisabledFields
+from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.users import User
+from podwright.cluster.store import Encodings, ObjectStore
+
+
+class Allocator(Protocol):
+    """Completes a valid object before it is stored."""
+
+    def __call__(
+        self, document: Document, stored: Document | None, /, *, is_dry_run: bool
+    ) -> Document:
+        """Return the object; the stored one is None for a new object."""
+
+
+class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """The parts of a server that handlers use.
+
+    Attributes
+    ----------
+    store : ObjectStore
+        The stored objects; handlers read it.
+    storage : ResourceStorage
+        Writes objects.
+    resources : Resources
+        The served resources.
+    admission : AdmissionChain
+        The admission plugins.
+    field_management : FieldManagement
+        Keeps `managedFields`.
+    allocators : mapping
+        By group and kind, what completes a valid object before it is stored.
+    specs : SharedSpecs
+        The specs that objects share.
+    prepared : PreparedCreates
+        The creations of templates.
+    tokens : ServiceAccountTokens
+        Issues and checks tokens of service accounts.
+    authenticator : Authenticator
+        Finds the users of tokens.
+    authorizers : AuthorizerChain
+        Decide what users may do.
+    escalation : EscalationCheck
+        Checks writes of roles and bindings.
+    server_status : ServerStatusWrites
+        Writes the status of objects as the server itself.
+    disabled_fields : mapping
+        By group and kind, the fields that writes lose because their feature gate is off.
+    compares_taints : bool
+        Whether tolerations may have the operators `Lt` and `Gt`.
+    sends_lists_in_parts : bool
+        Whether the bodies of long lists are made while they are sent.
+    """
+
+    store: ObjectStore
+    storage: ResourceStorage
+    resources: Resources
+    admission: AdmissionChain
+    field_management: FieldManagement
+    allocators: Mapping[tuple[str, str], Allocator]
+    specs: SharedSpecs
+    prepared: PreparedCreates
+    server_status: ServerStatusWrites
+    disabled_fields: DisabledFields
+    tokens: ServiceAccountTokens
+    authenticator: Authenticator
+    authorizers: AuthorizerChain
+    escalation: EscalationCheck
+    compares_taints: bool = True
+    sends_lists_in_parts: bool = False
+
+
+class Call(msgspec.Struct, kw_only=True, eq=False):
+    """One resource request.
+
+    Attributes
+    ----------
+    request : HttpRequest
+    info : RequestInfo
+    resource : Resource
+    user : User
+    now_ns : int
+    media : MediaType
+        The representation of the reply.
+    encodings : Encodings
+        The JSON of stored objects.
+    lines : SharedLines
+        The lines of watches.
+    warnings : list of str
+        The warnings of the reply.
+    sent : dict
+        The object of a write as it was decoded, for errors.
+    has_new_spec : bool
+        Whether no earlier body had the text of the spec in this one.
+    """
+
+    request: HttpRequest
+    info: RequestInfo
+    resource: Resource
+    user: User
+    now_ns: int
+    media: MediaType
+    encodings: Encodings
+    lines: SharedLines
+    warnings: list[str] = []
+    sent: Document = {}
+    has_new_spec: bool = False
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object; "" for a cluster-scoped one."""
+        info = self.info
+        return "" if (info.group, info.resource) == ("", "namespaces") else info.namespace
+
+    @property
+    def key(self) -> str:
+        """The key of the named object in the store."""
+        info = self.info
+        return f"{info.namespace}/{info.name}" if self.resource.namespaced else info.name
+
+    def missing(self) -> ApiError:
+        """Return the error of a named object that does not exist."""
+        return not_found(self.resource.group, self.resource.plural, self.info.name)
+
+
+def find(backend: Backend, call: Call) -> KubernetesObject:
+    """Return the named object.
+
+    Raises
+    ------
+    ApiError
+        It does not exist, or its name cannot be part of a path.
+    """
+    check_path_segment(call.info.name)
+    found = backend.store.get(call.resource.storage, call.key)
+    if found is None:
+        raise call.missing()
+    return found
+
+
+def check_path_segment(name: str) -> None:
+    """Reject a name that no object can have, since its key would be another path.
+
+    Upstream: apimachinery pkg/api/validation/path/name.go, IsValidPathSegmentName
+
+    Raises
+    ------
+    ApiError
+        The name is not valid.
+    """
+    problems = [f"may not be '{name}'"] if name in (".", "..") else []
+    problems = problems or [f"may not contain '{each}'" for each in "/%" if each in name]
+    if problems:
+        raise bad_request(f"Name parameter invalid: {go_quoted(name)}: {';'.join(problems)}")
+
+
+def served(call: Call, obj: KubernetesObject) -> Document:
+    """Return an object as the version of the request has it."""
+    return call.resource.served(obj.raw)

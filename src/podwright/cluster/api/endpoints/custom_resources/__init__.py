@@ -1,0 +1,33 @@
+"""Custom resources: the resources that CustomResourceDefinitions define.
+
+A definition takes effect when the request that wrote it has been answered: `Definitions.catch_up`
+accepts its names (`names`), serves its versions (`served_versions`), and, once it is terminating,
+deletes its objects (`cleanup`). Upstream does the same in controllers of the API server.
+
+What an object of a custom resource must be is in `schema.structural`.
+"""
+
+from podwright.cluster.api.endpoints.custom_resources.bodies import (
+    cannot_be_custom,
+    check_custom_kind,
+    check_custom_version,
+    check_kind_of_object,
+)
+from podwright.cluster.api.endpoints.custom_resources.cleanup import (
+    check_definition_preconditions,
+    marked_for_deletion,
+)
+from podwright.cluster.api.endpoints.custom_resources.definitions import DEFINITION, Definitions
+from podwright.cluster.api.endpoints.custom_resources.warnings import write_warnings
+
+__all__ = [
+    "DEFINITION",
+    "Definitions",
+    "cannot_be_custom",
+    "check_custom_kind",
+    "check_custom_version",
+    "check_definition_preconditions",
+    "check_kind_of_object",
+    "marked_for_deletion",
+    "write_warnings",
+]

@@ -1,0 +1,90 @@
+"""The kind in the body of a custom resource: any is decoded, and another one is not valid.
+
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go,
+ValidateTypeMeta; pkg/crdserverscheme/unstructured.go
+"""
+
+from __future__ import annotations
+
+from podwright.apimachinery.objects import Document, api_group
+from podwright.apimachinery.schema import Problem, printed
+from podwright.apimachinery.schema.structural import CustomKind
+from podwright.cluster.api.endpoints.decoding.body_kinds import type_meta
+from podwright.cluster.api.endpoints.replies.status_errors import bad_request, invalid, unrecognized
+from podwright.cluster.api.endpoints.resources import ObjectKind, Resource
+
+
+def check_custom_kind(document: Document, kind: ObjectKind, body: bytes) -> Document:
+    """Return a body that has a kind.
+
+    Raises
+    ------
+    ApiError
+        The kind is missing.
+    """
+    if kind.row.kind == document.get("kind") and kind.api_version == document.get("apiVersion"):
+        return document
+    type_meta(document, kind.row.kind, body)
+    if not document.get("kind"):
+        message = f"Object 'Kind' is missing in '{body.decode(errors='replace')}'"
+        raise unrecognized(kind.row.kind, message, body)
+    if "apiVersion" in document and document["apiVersion"] is None:
+        message = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
+        raise cannot_be_custom(kind, document, ValueError(message))
+    return document
+
+
+def check_custom_version(document: Document, kind: ObjectKind) -> None:
+    """Reject a decoded body of another version.
+
+    Raises
+    ------
+    ApiError
+        The versions differ.
+    """
+    if (api_version := document.get("apiVersion") or "") != kind.api_version:
+        raise bad_request(
+            f"the API version in the data ({api_version}) does not match the expected API version"
+            f" ({kind.api_version})"
+        )
+
+
+def cannot_be_custom(kind: ObjectKind, document: Document, error: ValueError) -> Exception:
+    """Return the error of a body that cannot be decoded, with the kind that it says to be."""
+    version = str(document.get("apiVersion") or "").rpartition("/")[2]
+    return bad_request(
+        f'{document.get("kind")} in version "{version}" cannot be handled as a {kind.row.kind}:'
+        f" {error}"
+    )
+
+
+def check_kind_of_object(
+    resource: Resource, document: Document, old: Document | None = None
+) -> None:
+    """Reject an object of another kind, with what else is wrong with it but for its values.
+
+    Parameters
+    ----------
+    old : dict or None
+        The stored object; None for a new one.
+
+    Raises
+    ------
+    ApiError
+        The kind differs from that of the resource.
+    """
+    sent, kind = document.get("kind"), resource.kind
+    version = str(document.get("apiVersion") or "")
+    if not isinstance(kind, CustomKind) or (sent, version) == (resource.name, kind.api_version):
+        return
+    wrong: list[Problem] = []
+    for field, given, right in (
+        ("kind", sent, resource.name),
+        ("apiVersion", version, kind.api_version),
+    ):
+        if given != right:
+            message = f"Invalid value: {printed(given)}: must be {right}"
+            wrong.append((field, message, given))
+    name = str((document.get("metadata") or {}).get("name") or "")
+    found = kind.problems_of_other_kind(wrong, document, old)
+    raise invalid(api_group(version), str(sent), name, found)

@@ -1,0 +1,61 @@
+"""Warnings about writes of custom resources and of their definitions.
+
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go;
+pkg/registry/customresourcedefinition/strategy.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from podwright.apimachinery.objects import Document, label_key_errors
+from podwright.apimachinery.schema import printed
+from podwright.apimachinery.schema.structural import all_schemas, known_format
+from podwright.cluster.api.endpoints.custom_resources.definitions import DEFINITION
+from podwright.cluster.api.endpoints.resources import Resource
+
+_STANDARD: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
+
+
+def write_warnings(resource: Resource, new: Document, old: Document | None) -> list[str]:
+    """Return the warnings about a write, if it is one of a custom resource or of a definition.
+
+    Parameters
+    ----------
+    old : dict or None
+        The stored object; None for a new one.
+    """
+    if resource.is_custom:
+        return _finalizer_warnings(new, old)
+    if resource.storage != DEFINITION:
+        return []
+    before = set() if old is None else {*_unknown_formats(old)}
+    added = [name for name in _unknown_formats(new) if name not in before]
+    return [f"unrecognized format {printed(name)}" for name in added]
+
+
+def _unknown_formats(definition: Document) -> Iterator[str]:
+    """Yield the formats in the schemas of a definition that are not checked."""
+    for version in (definition.get("spec") or {}).get("versions") or ():
+        for schema in all_schemas((version.get("schema") or {}).get("openAPIV3Schema") or {}):
+            name = schema.get("format")
+            if name and not known_format(name, schema.get("type") or ""):
+                yield name
+
+
+def _finalizer_warnings(new: Document, old: Document | None) -> list[str]:
+    """Return the warnings about finalizers that a write adds."""
+    before = ((old or {}).get("metadata") or {}).get("finalizers") or ()
+    after = (new.get("metadata") or {}).get("finalizers") or ()
+    found: list[str] = []
+    for name in sorted({*after} - {*before}):
+        start = f"metadata.finalizers: {printed(name)}: "
+        found += [f"{start}{problem}" for problem in label_key_errors(name)]
+        if "/" in name or name in _STANDARD:
+            continue
+        text = "prefer a domain-qualified finalizer name"
+        if "." in name:
+            text += " including a path (/)"
+        found.append(f"{start}{text} to avoid accidental conflicts with other finalizer writers")
+    return found

@@ -1,0 +1,121 @@
+"""Field validation: unknown and duplicate fields, and values of a wrong type, of a decoded body.
+
+Unknown and duplicate fields are errors, warnings or ignored, as the query parameter
+`fieldValidation` says. Values of a wrong type are always errors.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/rest.go
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, TypeAlias
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import UNKNOWN_FIELD, Problem
+from podwright.cluster.api.endpoints.decoding.go_type_errors import go_type_at, type_error
+from podwright.cluster.api.endpoints.decoding.yaml_bodies import field_warnings
+from podwright.cluster.api.endpoints.replies.status_errors import bad_request
+from podwright.cluster.api.endpoints.resources import ObjectKind
+
+FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
+
+_MAP_KEY: Final = re.compile(r"\[([^\]]*)\]")
+_SELF_DECODING: Final = frozenset({"quantity", "time", "micro-time", "int-or-string"})
+
+
+def check_fields(
+    document: Document,
+    kind: ObjectKind,
+    duplicates: Sequence[str] = (),
+    *,
+    order: Mapping[str, int] | None = None,
+    validation: FieldValidation = "Warn",
+) -> list[str]:
+    """Check the fields of a body and return the warnings.
+
+    Parameters
+    ----------
+    document : Document
+    kind : ObjectKind
+    duplicates, order
+        Of the `Decoded` body.
+    validation : str
+
+    Raises
+    ------
+    TypeMismatchError
+        A value has a wrong type.
+    StrictDecodingError
+        There are unknown or duplicate fields, and the validation is strict.
+    """
+    found = list(duplicates)
+    mismatches: list[Problem] = []
+    places = {} if order is None else dict(order)
+    for problem in kind.decoding_problems(document):
+        if problem[1].startswith(UNKNOWN_FIELD):
+            path = _MAP_KEY.sub(_dotted, problem[0])
+            found.append(f'unknown field "{path}"')
+            places[found[-1]] = places.get(path, len(places))
+        else:
+            mismatches.append(problem)
+    if mismatches:
+        ending = (each for each in mismatches if _ends_decoding(kind, each))
+        raise TypeMismatchError(kind, next(ending, mismatches[0]))
+    if not found or validation == "Ignore":
+        return []
+    if order is not None:
+        # The decoder of the API server finds both in the order of the text.
+        found.sort(key=lambda error: places[error])
+    if validation == "Strict":
+        raise StrictDecodingError(found)
+    return field_warnings(found)
+
+
+def _dotted(key: re.Match[str]) -> str:
+    """Return the key of a map as strict decoding writes it in a path; indexes keep brackets."""
+    return key[0] if key[1].isdigit() else f".{key[1]}"
+
+
+def _ends_decoding(kind: ObjectKind, problem: Problem) -> bool:
+    """Whether a value is of a type that decodes itself: its error ends Go's decoding at once.
+
+    After other errors the decoder goes on, and returns the first of them at the end.
+    """
+    return go_type_at(kind, problem[0]) in _SELF_DECODING
+
+
+class TypeMismatchError(ValueError):
+    """A value of a wrong type; the message is that of Go's decoder.
+
+    Attributes
+    ----------
+    problem : Problem
+    """
+
+    def __init__(self, kind: ObjectKind, problem: Problem) -> None:
+        super().__init__(type_error(kind, problem))
+        self.problem = problem
+
+
+class StrictDecodingError(ValueError):
+    """Unknown or duplicate fields in a strict request.
+
+    Attributes
+    ----------
+    found : list of str
+        The errors.
+    """
+
+    def __init__(self, found: list[str]) -> None:
+        super().__init__(f"strict decoding error: {', '.join(found)}")
+        self.found = found
+
+
+def cannot_be_handled(kind: ObjectKind, error: ValueError) -> Exception:
+    """Return the error of a body whose values do not fit the kind."""
+    row = kind.row
+    return bad_request(
+        f'{row.kind} in version "{row.version}" cannot be handled as a {row.kind}: {error}'
+    )

@@ -1,0 +1,104 @@
+"""The `apiVersion` and `kind` of a body, which must be those of the path.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,rest}.go;
+staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json/meta.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.apimachinery.objects import Document, api_group
+from podwright.apimachinery.schema import built_in
+from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
+from podwright.cluster.api.endpoints.replies.status_errors import bad_request, unrecognized
+from podwright.cluster.api.endpoints.resources import ObjectKind
+
+_TYPE_META: Final = {"apiversion": "apiVersion", "kind": "kind"}
+
+
+def check_kind(document: Document, kind: ObjectKind, body: bytes = b"") -> Document:
+    """Return a document with its apiVersion and kind, which must be those of the path.
+
+    Parameters
+    ----------
+    body : bytes
+        The encoded document, for errors.
+
+    Raises
+    ------
+    ApiError
+        The body is one of another kind or version.
+    """
+    row = kind.row
+    own = (kind.api_version, row.kind)
+    if (document.get("apiVersion"), document.get("kind")) == own:
+        return document
+    sent = type_meta(document, row.kind, body)
+    api_version, name = sent["apiVersion"] or kind.api_version, sent["kind"] or row.kind
+    if (api_version, name) == own:
+        return document | {"apiVersion": api_version, "kind": name}
+    version = api_version.rpartition("/")[2]
+    start = f'{name} in version "{version}" cannot be handled as a {row.kind}'
+    schema = built_in()
+    is_former = schema.is_replaced(api_version, name)
+    if not is_former and schema.find(api_version, name) is None:
+        raise bad_request(
+            f'{start}: no kind "{name}" is registered for version "{api_version}" in scheme'
+            ' "pkg/api/legacyscheme/scheme.go:30"'
+        )
+    group = api_group(schema.successor(api_version, name) if is_former else api_version)
+    if (group, name) != (row.group, row.kind):
+        raise bad_request(
+            f"{start}: converting ({version}.{name}) to"
+            f" ({internal_package(row.group)}.{row.kind}): unknown conversion"
+        )
+    raise bad_request(
+        f"the API version in the data ({api_version}) does not match the expected API version"
+        f" ({kind.api_version})"
+    )
+
+
+def type_meta(document: Document, kind: str, body: bytes) -> dict[str, str]:
+    """Return the `apiVersion` and `kind` of a document, "" where they are absent.
+
+    Parameters
+    ----------
+    kind : str
+        The expected kind, for errors.
+
+    Raises
+    ------
+    ApiError
+        A value is not a string, or the version has more than one slash.
+
+    Notes
+    -----
+    Go's decoder, which reads only these two, ignores the case of names, and the last value applies.
+    """
+    found = {"apiVersion": "", "kind": ""}
+    mistakes: list[str] = []
+    for key, value in document.items():
+        name = _TYPE_META.get(key.lower())
+        if name is None or value is None:
+            continue
+        if isinstance(value, str):
+            found[name] = value
+            continue
+        mistakes.append(
+            f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
+        )
+    if mistakes:
+        text = f"couldn't get version/kind; json parse error: {mistakes[0]}"
+        raise unrecognized(kind, text, body)
+    if found["apiVersion"].count("/") > 1:
+        text = f"unexpected GroupVersion string: {found['apiVersion']}"
+        raise unrecognized(kind, text, body)
+    return found
+
+
+def internal_package(group: str) -> str:
+    """Return the package of upstream's internal types of a group."""
+    if group in ("", "events.k8s.io"):
+        return "core"
+    return group.partition(".")[0]

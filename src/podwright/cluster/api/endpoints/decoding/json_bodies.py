@@ -1,0 +1,106 @@
+"""JSON bodies: from text to a document, with its duplicate fields and the errors of Go's decoder.
+
+Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json/json.go
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.objects import go_json_error
+from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
+
+NESTING_MAX: Final = 200
+"""The deepest nesting of objects and lists."""
+
+_SPACED_KEY: Final = re.compile(rb'"[ \t\r\n]+:')
+_DUPLICATE: Final = 'duplicate field "{}"'
+
+
+class JsonError(ValueError):
+    """A text that is not JSON; the message is that of Go's decoder."""
+
+
+def read_json(body: bytes) -> Decoded:
+    """Return a JSON text as a document with its duplicate fields.
+
+    Raises
+    ------
+    JsonError
+        The text is not JSON, or is nested too deeply.
+    """
+    if body.count(b"[") + body.count(b"{") > NESTING_MAX and nesting_depth(body) > NESTING_MAX:
+        raise JsonError("exceeded max depth")
+    try:
+        document = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise JsonError(go_json_error(body, error)) from None
+    duplicates, order = _duplicates(body, document)
+    return Decoded(document, duplicates, order=order)
+
+
+def _duplicates(body: bytes, document: Any) -> tuple[list[str], Mapping[str, int] | None]:
+    """Return the errors about duplicate fields, and `Decoded.order`.
+
+    The count of key tokens decides in almost all cases that there are none: encoding the document
+    again gives the same number, unless a key was lost or a text has an escaped quotation mark.
+    """
+    if (
+        b"\\u" not in body
+        and not _SPACED_KEY.search(body)
+        and body.count(b'":') == msgspec.json.encode(document).count(b'":')
+    ):
+        return [], None
+    found: list[str] = []
+    order: dict[str, int] = {}
+    for path, is_duplicate in _field_paths(json.loads(body, object_pairs_hook=_Pairs), ""):
+        name = _DUPLICATE.format(path) if is_duplicate else path
+        if is_duplicate:
+            found.append(name)
+        order.setdefault(name, len(order))
+    return (found, order) if found else ([], None)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The fields of an object in order, duplicates included."""
+
+
+def _field_paths(value: Any, path: str) -> Iterator[tuple[str, bool]]:
+    """Yield the path of each field of a value in order, and whether it occurred before."""
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for name, inner in value:
+            here = f"{path}.{name}" if path else name
+            yield here, name in seen
+            seen.add(name)
+            yield from _field_paths(inner, here)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _field_paths(inner, f"{path}[{index}]")
+
+
+def nesting_depth(body: bytes) -> int:
+    """Return the deepest nesting of a JSON text, without decoding it."""
+    depth = deepest = 0
+    is_text = is_escaped = False
+    for byte in body:
+        if is_text:
+            if is_escaped:
+                is_escaped = False
+            elif byte == 0x5C:
+                is_escaped = True
+            elif byte == 0x22:
+                is_text = False
+        elif byte == 0x22:
+            is_text = True
+        elif byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest

@@ -1,0 +1,200 @@
+"""Objects in the bodies of writes: in Go's form, with defaults, with the path's namespace and name.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,rest}.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from podwright._interludes import interlude
+from podwright.apimachinery.objects import Document, with_raw_text
+from podwright.apimachinery.schema import repeats
+from podwright.cluster.api.endpoints.calls import Backend, Call
+from podwright.cluster.api.endpoints.custom_resources import (
+    cannot_be_custom,
+    check_custom_kind,
+    check_custom_version,
+)
+from podwright.cluster.api.endpoints.decoding.bodies import read_object
+from podwright.cluster.api.endpoints.decoding.body_fields import (
+    FieldValidation,
+    StrictDecodingError,
+    TypeMismatchError,
+    cannot_be_handled,
+    check_fields,
+)
+from podwright.cluster.api.endpoints.decoding.body_kinds import check_kind
+from podwright.cluster.api.endpoints.kinds.conversions import ROUND_TRIPS
+from podwright.cluster.api.endpoints.replies.negotiation import JSON, body_media_type
+from podwright.cluster.api.endpoints.replies.status_errors import ApiError, bad_request
+from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.store import GroupKind
+
+_OTHER_NAMESPACE: Final = (
+    "the namespace of the provided object does not match the namespace sent on the request"
+)
+
+
+_PARAMETERS: Final = ("spec", "devices", "config", "*", "opaque", "parameters")
+RAW_PARTS: Final[Mapping[GroupKind, tuple[str, ...]]] = {
+    ("apps", "ControllerRevision"): ("data",),
+    ("resource.k8s.io", "ResourceClaim"): _PARAMETERS,
+    ("resource.k8s.io", "ResourceClaimTemplate"): ("spec", *_PARAMETERS),
+}
+"""By kind, the part that may not change, of which upstream keeps the text."""
+
+
+def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Document:
+    """Return the body of a write, in Go's form and with defaults.
+
+    Raises
+    ------
+    ApiError
+        The body is not an object of the kind.
+    """
+    with interlude():
+        return _body_of(backend, call, validation)
+
+
+def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Document:
+    resource = call.resource
+    api_version = resource.kind.api_version
+    texts = backend.specs.texts
+    decoded = read_object(call.request, resource.name, api_version=api_version, texts=texts)
+    if resource.is_custom:
+        document = check_custom_kind(decoded.document, resource.kind, call.request.body)
+    else:
+        document = check_kind(decoded.document, resource.kind, call.request.body)
+        document = _with_reset_owners(document)
+        path = RAW_PARTS.get(resource.storage)
+        is_json = body_media_type(call.request.header("content-type")) == JSON
+        if path is not None and is_json and not decoded.duplicates:
+            document = with_raw_text(document, call.request.body, path)
+    call.sent = document
+    call.has_new_spec = decoded.has_new_spec
+    if decoded.shares_spec and (made := backend.specs.made_before(resource, document)):
+        return made
+    is_known = not decoded.has_new_spec and backend.specs.knows(resource, document)
+    # The types and fields of a known spec are right.
+    checked = document | {"spec": None} if is_known else document
+    try:
+        warnings = check_fields(
+            checked, resource.kind, decoded.duplicates, order=decoded.order, validation=validation
+        )
+    except (StrictDecodingError, TypeMismatchError) as error:
+        if resource.is_custom:
+            raise cannot_be_custom(resource.kind, document, error) from None
+        raise cannot_be_handled(resource.kind, error) from None
+    call.warnings += warnings
+    if resource.is_custom:
+        check_custom_version(document, resource.kind)
+    if validation == "Ignore" or warnings or decoded.has_new_spec:
+        return completed(resource, document)
+    return backend.specs.completed(
+        resource,
+        document,
+        lambda each: completed(resource, each),
+        is_known_text=decoded.shares_spec,
+    )
+
+
+def completed(resource: Resource, document: Document) -> Document:
+    """Return a document whose types are right in Go's form and with defaults."""
+    kind = resource.kind
+    document = document if resource.is_custom else _with_reset_owners(document)
+    made = kind.go_form(kind.with_defaults(kind.go_form(document)))
+    fix = ROUND_TRIPS.get((resource.group, resource.name))
+    return made if fix is None else fix(made)
+
+
+def _with_reset_owners(document: Document) -> Document:
+    """Return an object in which empty `managedFields`, which Go's form omits, are one empty entry.
+
+    Both remove the managed fields, except that a custom resource keeps them with an empty list.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/fieldmanager.go,
+    isResetManagedFields
+    """
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("managedFields") != []:
+        return document
+    return document | {"metadata": metadata | {"managedFields": [{}]}}
+
+
+def in_namespace(call: Call, document: Document) -> Document:
+    """Return a document with the namespace of the path.
+
+    Raises
+    ------
+    ApiError
+        The document has another namespace.
+    """
+    metadata: Document = document.get("metadata") or {}
+    requested, own = call.namespace, metadata.get("namespace") or ""
+    if own == requested:
+        return document
+    if own and requested:
+        raise bad_request(_OTHER_NAMESPACE)
+    metadata = dict(metadata)
+    if requested:
+        metadata["namespace"] = requested
+    else:
+        metadata.pop("namespace", None)
+    return document | {"metadata": metadata}
+
+
+def check_name(call: Call, document: Document) -> None:
+    """Reject a body whose name is not the one on the path.
+
+    Raises
+    ------
+    ApiError
+        The names differ.
+    """
+    name = name_of(document)
+    if not name:
+        raise no_name(call)
+    if name != call.info.name:
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.info.name})"
+        )
+
+
+def no_name(call: Call) -> ApiError:
+    """Return the error of a body without a name."""
+    return bad_request(
+        f"the name of the object ({call.info.name} based on URL) was undeterminable: name must be"
+        " provided"
+    )
+
+
+def name_of(document: Document) -> str:
+    """Return the name of an object, "" for none."""
+    return str((document.get("metadata") or {}).get("name") or "")
+
+
+def with_distinct_owners(call: Call, document: Document) -> Document:
+    """Return an object whose owner references are distinct, with a warning if they were not.
+
+    Upstream: endpoints/handlers/create.go, dedupOwnerReferencesAndAddWarning
+    """
+    owners = (document.get("metadata") or {}).get("ownerReferences") or ()
+    if len(owners) < 2:
+        return document
+    kept: list[Document] = []
+    repeated: dict[str, None] = {}
+    for owner, is_repeated in zip(owners, repeats(owners), strict=True):
+        if is_repeated:
+            repeated[str(owner.get("uid", ""))] = None
+        else:
+            kept.append(owner)
+    if not repeated:
+        return document
+    call.warnings.append(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references"
+        " in 1.20+, and may reject such requests as early as 1.24; please fix your requests;"
+        f" duplicate UID(s) observed: {', '.join(repeated)}"
+    )
+    return document | {"metadata": document["metadata"] | {"ownerReferences": kept}}

@@ -1,0 +1,194 @@
+"""Specs that many objects share: completed, validated and decoded once.
+
+Objects of a template have equal specs. A spec is identified by its JSON, together with the parts of
+the metadata on which defaults and validation of its kind depend. Two tables are kept for each kind:
+from the spec of a body to the completed one, and from the spec of an object that is stored to its
+errors and its struct. All parts are immutable by convention, so they can be shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.objects import Document, KubernetesObject
+from podwright.apimachinery.objects import SharedSpecs as TypedSpecs
+from podwright.apimachinery.schema import Kind, Problem, decode
+from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
+from podwright.cluster.api.endpoints.resources import Resource
+
+_SPECS_MAX: Final = 4_096
+
+
+class StoredSpec(msgspec.Struct, frozen=True):
+    """A spec as it is stored.
+
+    Attributes
+    ----------
+    document : dict
+        In Go's form.
+    problems : list of Problem
+        What is wrong with it.
+    """
+
+    document: Document
+    problems: list[Problem]
+
+
+class SharedSpecs:
+    """The specs of the objects of all kinds.
+
+    Attributes
+    ----------
+    texts : SpecTexts
+        The specs of bodies by their text.
+    """
+
+    def __init__(self) -> None:
+        self.texts = SpecTexts()
+        self._completed: dict[Hashable, Document] = {}
+        self._stored: dict[Hashable, StoredSpec] = {}
+        # By the id() of a spec and the rest of a body but its name; the value keeps the spec alive,
+        # so that its id is not reused.
+        self._templates: dict[Hashable, tuple[Document, Document]] = {}
+        self._typed = TypedSpecs()
+
+    def completed(
+        self,
+        resource: Resource,
+        document: Document,
+        complete: Callable[[Document], Document],
+        *,
+        is_known_text: bool = False,
+    ) -> Document:
+        """Return a document of right types in Go's form and with defaults.
+
+        Parameters
+        ----------
+        complete : callable
+            Returns the completed document if its spec is not known.
+        is_known_text : bool
+            Whether earlier bodies had the same document as their spec.
+        """
+        key = _key(resource, document)
+        if key is None:
+            return complete(document)
+        known = self._completed.get(key)
+        if known is None:
+            made = complete(document)
+            _add(self._completed, key, made.get("spec") or {})
+        else:
+            made = _with_spec(resource.kind.go_form(_without_spec(document)), known)
+        rest = _rest_key(resource, document) if is_known_text else None
+        if rest is not None:
+            metadata = {name: value for name, value in made["metadata"].items() if name != "name"}
+            like = made | {"metadata": metadata}
+            _add(self._templates, rest, (document["spec"], like))
+        return made
+
+    def made_before(self, resource: Resource, document: Document) -> Document | None:
+        """Return a completed document if one that differs only in its name was completed before.
+
+        The types and fields of such a document are right. None if there is no such document.
+        """
+        rest = _rest_key(resource, document)
+        known = None if rest is None else self._templates.get(rest)
+        if known is None:
+            return None
+        like, name = known[1], document["metadata"].get("name")
+        return like | {"metadata": {"name": name, **like["metadata"]}} if name else like
+
+    def knows(self, resource: Resource, document: Document) -> bool:
+        """Whether a spec in a body has been completed, so that its types are right."""
+        key = _key(resource, document)
+        return key is not None and key in self._completed
+
+    def stored(
+        self, resource: Resource, document: Document, *, has_metadata_in_form: bool = False
+    ) -> tuple[Document, list[Problem]]:
+        """Return a prepared object in Go's form, and what is wrong with it but for its metadata.
+
+        Parameters
+        ----------
+        has_metadata_in_form : bool
+            Whether the metadata is in Go's form but for its order.
+        """
+        kind = resource.kind
+        key = _key(resource, document)
+        if key is None:
+            made = kind.go_form(document)
+            return made, kind.validation_problems(made)
+        known = self._stored.get(key)
+        if known is None:
+            made = kind.go_form(document)
+            problems = kind.validation_problems(made)
+            spec: Document = made.get("spec") or {}
+            _add(self._stored, key, StoredSpec(spec, problems))
+            return made, problems
+        rest = _without_spec(document)
+        if has_metadata_in_form and isinstance(kind, Kind):
+            metadata = kind.ordered_metadata(rest.pop("metadata"))
+            made = kind.go_form(rest) | {"metadata": metadata}
+        else:
+            made = kind.go_form(rest)
+        return _with_spec(made, known.document), known.problems
+
+    def decoded(self, document: Document) -> KubernetesObject:
+        """Return an object of the stored version; objects with one spec share its struct.
+
+        Raises
+        ------
+        InvalidObject
+            The document violates a rule of the typed objects.
+        """
+        return decode(document, shared=self._typed)
+
+
+def _rest_key(resource: Resource, document: Document) -> Hashable | None:
+    """Return what identifies a body but for its name; None if it has no spec."""
+    metadata, spec = document.get("metadata"), document.get("spec")
+    if not isinstance(metadata, dict) or not isinstance(spec, dict):
+        return None
+    name, kind = metadata.get("name"), resource.kind
+    if not isinstance(kind, Kind) or not kind.row.is_spec_only:
+        return None
+    if not isinstance(name, str) and "name" in metadata:
+        return None
+    rest = document | {"spec": None, "metadata": metadata | {"name": None}}
+    return id(spec), resource.kind.row.kind, resource.version, msgspec.json.encode(rest)
+
+
+def _key(resource: Resource, document: Document) -> Hashable | None:
+    kind = resource.kind
+    if not isinstance(kind, Kind) or not kind.row.is_spec_only:
+        return None
+    spec = document.get("spec")
+    if not isinstance(spec, dict):
+        return None
+    metadata = document.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        return None
+    found = kind.spec_key(document)
+    return None if found is None else (resource.name, found)
+
+
+def _without_spec(document: Document) -> Document:
+    return {name: part for name, part in document.items() if name != "spec"}
+
+
+def _with_spec(document: Document, spec: Document) -> Document:
+    """Return a document with a spec after its metadata, where Go writes it."""
+    made: Document = {}
+    for name in ("kind", "apiVersion", "metadata"):
+        if name in document:
+            made[name] = document[name]
+    made["spec"] = spec
+    return made | {name: part for name, part in document.items() if name != "spec"}
+
+
+def _add(table: dict[Hashable, Any], key: Hashable, value: Any) -> None:
+    if len(table) >= _SPECS_MAX:
+        table.clear()
+    table[key] = value

@@ -1,0 +1,14 @@
+"""Discovery: which groups, versions and resources a server has.
+
+Clients read it in two forms. The aggregated form is two documents, at `/api` and `/apis`, with an
+ETag; the older one is a document for each path. Both are made from the resources that are served
+at the moment: `groups.py` has the order of groups and versions, `documents.py` the documents, and
+`paths.py` replies to requests.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/discovery
+"""
+
+from podwright.cluster.api.endpoints.discovery.groups import groups_of, version_order
+from podwright.cluster.api.endpoints.discovery.paths import Discovery
+
+__all__ = ["Discovery", "groups_of", "version_order"]

@@ -1,0 +1,209 @@
+"""The documents of discovery, as data.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/installer.go;
+staging/src/k8s.io/apiserver/pkg/endpoints/discovery;
+staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_discovery_controller.go
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from podwright.apimachinery.objects import Document
+from podwright.cluster.api.endpoints.discovery.groups import Groups
+from podwright.cluster.api.endpoints.resources import Resource, Resources
+
+_PROXY: Final = ("create", "delete", "get", "patch", "update")
+_STREAM: Final = ("create", "get")
+_CHANGE: Final = ("get", "patch", "update")
+_SUBRESOURCE_VERBS: Final = {
+    "approval": _CHANGE,
+    "attach": _STREAM,
+    "binding": ("create",),
+    "ephemeralcontainers": _CHANGE,
+    "eviction": ("create",),
+    "exec": _STREAM,
+    "finalize": ("update",),
+    "log": ("get",),
+    "portforward": _STREAM,
+    "proxy": _PROXY,
+    "resize": _CHANGE,
+    "scale": _CHANGE,
+    "status": _CHANGE,
+    "token": ("create",),
+}
+_CUSTOM_VERBS: Final = (
+    "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
+)  # fmt: skip
+"""The verbs of custom resources, in the order that upstream writes."""
+
+_HASH_BYTES: Final = 8
+
+
+def api_versions(server_address: str) -> Document:
+    """Return the document at `/api`."""
+    return {
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [
+            {"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}
+        ],
+    }
+
+
+def api_group_list(groups: Groups) -> Document:
+    """Return the document at `/apis`: every group but the core one."""
+    return {
+        "kind": "APIGroupList",
+        "apiVersion": "v1",
+        "groups": [_group(name, versions) for name, versions in groups.items() if name],
+    }
+
+
+def api_group(name: str, versions: Iterable[str]) -> Document:
+    """Return the document at `/apis/GROUP`."""
+    return {"kind": "APIGroup", "apiVersion": "v1"} | _group(name, versions)
+
+
+def _group(name: str, versions: Iterable[str]) -> Document:
+    listed = [{"groupVersion": f"{name}/{each}", "version": each} for each in versions]
+    return {"name": name, "versions": listed, "preferredVersion": listed[0]}
+
+
+def api_resource_list(resources: Resources, group: str, version: str) -> Document:
+    """Return the document at `/apis/GROUP/VERSION` or `/api/v1`."""
+    listed = [
+        part for each in resources_of(resources, group, version) for part in _with_parts(each)
+    ]
+    if not _is_custom(resources, group, version):
+        listed.sort(key=lambda part: str(part["name"]))
+    api_version = f"{group}/{version}" if group else version
+    # The core group keeps a form of the first release, which has no version of its own.
+    head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
+    return head | {"groupVersion": api_version, "resources": listed}
+
+
+def resources_of(resources: Resources, group: str, version: str) -> list[Resource]:
+    """Return the resources of a version, by name."""
+    found = [each for each in resources if (each.group, each.version) == (group, version)]
+    return sorted(found, key=lambda each: each.plural)
+
+
+def _is_custom(resources: Resources, group: str, version: str) -> bool:
+    return any(each.is_custom for each in resources_of(resources, group, version))
+
+
+def _with_parts(resource: Resource) -> Iterator[Document]:
+    """Yield the entry of a resource, and those of its subresources."""
+    row = resource.kind.row
+    found: dict[str, Any] = {
+        "name": row.resource,
+        "singularName": row.singular,
+        "namespaced": row.namespaced,
+        "kind": row.kind,
+        "verbs": _verbs(resource),
+    }
+    if row.short_names:
+        found["shortNames"] = list(row.short_names)
+    if row.categories:
+        found["categories"] = list(row.categories)
+    if resource.is_custom or ("create" in row.verbs and "get" in row.verbs):
+        found["storageVersionHash"] = storage_version_hash(resource)
+    yield found
+    for name, (group, version, kind) in _subresources(resource):
+        where = {"group": group, "version": version} if version else {}
+        yield {
+            "name": f"{row.resource}/{name}",
+            "singularName": "",
+            "namespaced": row.namespaced,
+            **where,
+            "kind": kind,
+            "verbs": list(_SUBRESOURCE_VERBS[name]),
+        }
+
+
+def _verbs(resource: Resource) -> list[str]:
+    verbs = resource.kind.row.verbs
+    return [each for each in _CUSTOM_VERBS if each in verbs] if resource.is_custom else list(verbs)
+
+
+def _subresources(resource: Resource) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Yield the name of each subresource, and group, version and kind of its objects.
+
+    Group and version are "" if they are those of the resource.
+    """
+    row = resource.kind.row
+    # Upstream lists the subresources of a custom resource as status, scale.
+    for name, where in sorted(row.subresources.items(), reverse=resource.is_custom):
+        api_version, _, kind = where.rpartition("/")
+        group, _, version = api_version.rpartition("/")
+        yield name, (group, version, kind or row.kind)
+
+
+def storage_version_hash(resource: Resource) -> str:
+    """Return a hash of the version in which the objects are stored."""
+    row = resource.storage_kind.row
+    text = f"{row.group}/{row.version}/{row.kind}"
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()[:_HASH_BYTES]).decode()
+
+
+# ------------------------------------------------------------------------- aggregated
+
+
+def aggregated(resources: Resources, groups: Groups, *, is_core: bool) -> Document:
+    """Return all groups with their resources: the core group, or the others."""
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": [
+            {
+                "metadata": {"name": name} if name else {},
+                "versions": [_version(resources, name, version) for version in versions],
+            }
+            for name, versions in groups.items()
+            if is_core != bool(name)
+        ],
+    }
+
+
+def _version(resources: Resources, group: str, version: str) -> Document:
+    return {
+        "version": version,
+        "resources": [_entry(each) for each in resources_of(resources, group, version)],
+        "freshness": "Current",
+    }
+
+
+def _entry(resource: Resource) -> Document:
+    row = resource.kind.row
+    own = (row.group, row.version) if resource.is_custom else ("", "")
+    found: dict[str, Any] = {
+        "resource": row.resource,
+        "responseKind": _kind(*own, row.kind),
+        "scope": "Namespaced" if row.namespaced else "Cluster",
+        "singularResource": row.singular,
+        "verbs": _verbs(resource),
+    }
+    if row.short_names:
+        found["shortNames"] = list(row.short_names)
+    if row.categories:
+        found["categories"] = list(row.categories)
+    parts = [
+        {
+            "subresource": name,
+            "responseKind": _kind(*(where if where[1] else (*own, where[2]))),
+            "verbs": list(_SUBRESOURCE_VERBS[name]),
+        }
+        for name, where in _subresources(resource)
+    ]
+    if parts:
+        found["subresources"] = parts
+    return found
+
+
+def _kind(group: str, version: str, kind: str) -> Document:
+    return {"group": group, "version": version, "kind": kind}

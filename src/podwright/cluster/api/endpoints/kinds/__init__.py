@@ -1,0 +1,1 @@
+"""What the server does for single kinds: versions, allocation, expressions, subresources."""

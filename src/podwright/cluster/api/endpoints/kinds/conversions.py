@@ -1,0 +1,172 @@
+"""Conversions between the versions of one kind, which is stored in one of them.
+
+Upstream: pkg/apis/core/v1/conversion.go, pkg/apis/events/v1/conversion.go
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import Kind, built_in
+from podwright.cluster.api.endpoints.kinds.autoscaler_versions import (
+    autoscaler_kind,
+    autoscaler_v1,
+    autoscaler_v2,
+    consistent_autoscaler,
+)
+
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+"""The annotation in which apps/v1 has a field of the internal version."""
+
+Conversion: TypeAlias = Callable[[Document], Document]
+
+
+class VersionConversion(msgspec.Struct, frozen=True):
+    """How the objects of a version are converted to the stored version and back."""
+
+    storage_kind: Kind
+    to_storage: Conversion
+    from_storage: Conversion
+
+
+_EVENT_FIELDS: Final = (
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+    ("reportingComponent", "reportingController"),
+)
+
+
+def conversion_of(kind: Kind) -> VersionConversion | None:
+    """Return the conversion of a kind; None if its objects are stored as they are."""
+    key = (kind.api_version, kind.row.kind)
+    if key == ("events.k8s.io/v1", "Event"):
+        return VersionConversion(_kind("v1", "Event"), core_event, new_event)
+    if key == ("autoscaling/v1", "HorizontalPodAutoscaler"):
+        return VersionConversion(autoscaler_kind("v2"), autoscaler_v2, autoscaler_v1)
+    return None
+
+
+def _kind(api_version: str, name: str) -> Kind:
+    found = built_in().find(api_version, name)
+    assert found is not None, f"the table has no {api_version} {name}"
+    return found
+
+
+def _converted(document: Document, target: Kind, fields: dict[str, str]) -> Document:
+    renamed = {fields.get(name, name): value for name, value in document.items()}
+    return target.go_form(renamed | {"apiVersion": target.api_version})
+
+
+def core_event(document: Document) -> Document:
+    """Return an Event of events.k8s.io/v1 as an Event of v1."""
+    return _converted(document, _kind("v1", "Event"), {new: old for old, new in _EVENT_FIELDS})
+
+
+def new_event(document: Document) -> Document:
+    """Return an Event of v1 as an Event of events.k8s.io/v1."""
+    return _converted(document, _kind("events.k8s.io/v1", "Event"), dict(_EVENT_FIELDS))
+
+
+# ---------------------------------------------------------------------- internal versions
+
+
+def _pod(pod: Document) -> Document:
+    """Return a pod whose addresses are consistent: the first of `podIPs` is `podIP`.
+
+    Upstream: pkg/apis/core/v1/conversion.go, Convert_v1_PodStatus_To_core_PodStatus
+    """
+    status: Document = pod.get("status") or {}
+    address, addresses = status.get("podIP"), status.get("podIPs") or []
+    if address and (not addresses or addresses[0].get("ip") != address):
+        return pod | {"status": status | {"podIPs": [{"ip": address}]}}
+    if addresses and not address:
+        return pod | {"status": status | {"podIP": addresses[0].get("ip", "")}}
+    return pod
+
+
+def _csi_node(node: Document) -> Document:
+    spec: Document = node.get("spec") or {}
+    return node if spec.get("drivers") else node | {"spec": spec | {"drivers": None}}
+
+
+def _role(role: Document) -> Document:
+    return role if role.get("rules") else role | {"rules": None}
+
+
+def _limit_range(limit_range: Document) -> Document:
+    """Return a limit range as upstream's storage, which has no empty lists, gives it back."""
+    spec: Document = limit_range.get("spec") or {}
+    return limit_range if spec.get("limits") else limit_range | {"spec": spec | {"limits": None}}
+
+
+def _secret(secret: Document) -> Document:
+    """Return a secret whose texts are in `data`; they come before what is there.
+
+    Upstream: pkg/apis/core/v1/conversion.go, Convert_v1_Secret_To_core_Secret
+    """
+    texts: dict[str, str] | None = secret.get("stringData")
+    if texts is None:
+        return secret
+    added = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    data = {**(secret.get("data") or {}), **added}
+    kept = {name: value for name, value in secret.items() if name != "stringData"}
+    return kept | {"data": dict(sorted(data.items()))} if data else kept
+
+
+def _daemon_set(daemon_set: Document) -> Document:
+    """Return a daemon set with the annotation of its template's generation.
+
+    Upstream: pkg/apis/apps/v1/conversion.go, Convert_apps_DaemonSet_To_v1_DaemonSet
+    """
+    metadata: Document = daemon_set.get("metadata") or {}
+    annotations: dict[str, str] = metadata.get("annotations") or {}
+    if TEMPLATE_GENERATION in annotations:
+        return daemon_set
+    annotations = annotations | {TEMPLATE_GENERATION: "0"}
+    return daemon_set | {"metadata": metadata | {"annotations": annotations}}
+
+
+def _claim(claim: Document) -> Document:
+    spec: Document = claim.get("spec") or {}
+    devices: Document = spec.get("devices") or {}
+    claim = _with_device_statuses(claim)
+    if devices.get("requests"):
+        return claim
+    return claim | {"spec": spec | {"devices": devices | {"requests": None}}}
+
+
+def _with_device_statuses(claim: Document) -> Document:
+    status: Document = claim.get("status") or {}
+    found = status.get("devices") or ()
+    if all(each.get("conditions") for each in found):
+        return claim
+    devices = [each | {"conditions": each.get("conditions") or None} for each in found]
+    return claim | {"status": status | {"devices": devices}}
+
+
+def _claim_template(template: Document) -> Document:
+    return template | {"spec": _claim(template.get("spec") or {})}
+
+
+ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {
+    ("", "Pod"): _pod,
+    ("", "LimitRange"): _limit_range,
+    ("", "Secret"): _secret,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("autoscaling", "HorizontalPodAutoscaler"): consistent_autoscaler,
+    ("resource.k8s.io", "ResourceClaim"): _claim,
+    ("resource.k8s.io", "ResourceClaimTemplate"): _claim_template,
+    ("rbac.authorization.k8s.io", "Role"): _role,
+    ("rbac.authorization.k8s.io", "ClusterRole"): _role,
+    ("storage.k8s.io", "CSINode"): _csi_node,
+}
+"""What the conversion to the internal version and back changes in an object, by group and kind."""

@@ -1,0 +1,233 @@
+"""Allocation of cluster IPs and node ports for services, by seeded draws.
+
+The allocations of the stored services are followed from the store, so that a deleted service gives
+its own back by itself.
+
+Upstream: pkg/registry/core/service/storage/alloc.go; pkg/registry/core/service/{ipallocator,
+portallocator}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from ipaddress import IPv4Address, IPv4Network, ip_address
+from typing import Any, Final
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import Problem
+from podwright.cluster.api.endpoints.kinds.service_fields import (
+    HEADLESS,
+    family_problems,
+    needs_cluster_ip,
+    needs_node_ports,
+)
+from podwright.cluster.api.endpoints.replies.status_errors import invalid
+from podwright.cluster.store import Expired, ObjectStore
+
+SERVICE_NETWORK: Final = IPv4Network("10.0.0.0/24")
+"""Upstream's default `--service-cluster-ip-range`."""
+
+NODE_PORTS: Final = range(30_000, 32_768)
+"""Upstream's default `--service-node-port-range`."""
+
+_STATIC_ADDRESSES: Final = 16
+"""The lowest addresses, which are drawn last, as upstream reserves them for explicit ones."""
+
+_SERVICE: Final = ("", "Service")
+
+
+class ServiceAllocations:
+    """The addresses and node ports of all services.
+
+    Parameters
+    ----------
+    store : ObjectStore
+    """
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self._addresses: dict[str, str] = {}
+        self._ports: dict[tuple[int, str], str] = {}
+        self._cursor = store.watch(_SERVICE, reads_batch=True)
+
+    def allocate(self, service: Document, stored: Document | None, *, is_dry_run: bool) -> Document:
+        """Return a service with the address and the node ports that it needs.
+
+        Parameters
+        ----------
+        service : dict
+            The new or changed service.
+        stored : dict or None
+            The stored service; None for a new one.
+        is_dry_run : bool
+            Whether nothing is stored: as upstream, what is taken is not looked at then.
+
+        Raises
+        ------
+        ApiError
+            A requested address or port is taken, or out of range.
+        """
+        self._catch_up()
+        metadata = service["metadata"]
+        name = metadata.get("name", "")
+        key = f"{metadata.get('namespace', '')}/{name}"
+        spec: Document = dict(service.get("spec") or {})
+        before = None if stored is None else stored.get("spec") or {}
+        if problems := family_problems(spec, before):
+            raise invalid("", "Service", name, problems)
+        if needs_cluster_ip(spec) and spec.get("clusterIP") != HEADLESS:
+            problems += self._allocate_address(spec, key, is_dry_run=is_dry_run)
+        if needs_node_ports(spec):
+            problems += self._allocate_ports(spec, key, is_dry_run=is_dry_run)
+        if problems:
+            raise invalid("", "Service", name, problems)
+        return service | {"spec": spec}
+
+    def _allocate_address(self, spec: Document, key: str, *, is_dry_run: bool) -> Iterator[Problem]:
+        requested = spec.get("clusterIP")
+        if not requested:
+            address = self._free_address()
+            spec["clusterIP"], spec["clusterIPs"] = address, [address]
+            return
+        addresses = spec.get("clusterIPs") or [requested]
+        for address in addresses:
+            reason = self._address_problem(address, key, is_dry_run=is_dry_run)
+            if reason:
+                shown = "[" + ",".join(f'"{each}"' for each in addresses) + "]"
+                text = f"Invalid value: {shown}: failed to allocate IP {address}: {reason}"
+                yield "spec.clusterIPs", text, addresses
+                return
+
+    def _address_problem(self, address: str, key: str, *, is_dry_run: bool) -> str:
+        if not is_dry_run and self._addresses.get(address, key) != key:
+            return "provided IP is already allocated"
+        parsed = ip_address(address)
+        if isinstance(parsed, IPv4Address) and parsed in SERVICE_NETWORK:
+            return ""
+        if is_dry_run:  # Upstream calls the allocator, which only knows its range then.
+            return (
+                f"the provided IP ({address}) is not in the valid range. The range of valid IPs is"
+                f" {SERVICE_NETWORK}"
+            )
+        return "the provided network does not match the current range"
+
+    def _free_address(self) -> str:
+        first, count = SERVICE_NETWORK.network_address, SERVICE_NETWORK.num_addresses - 2
+        drawn = count - _STATIC_ADDRESSES
+        start = self._draw("ip")
+        order = [
+            *((start + step) % drawn + _STATIC_ADDRESSES for step in range(drawn)),
+            *range(_STATIC_ADDRESSES),
+        ]
+        for offset in order:
+            address = str(first + 1 + offset)
+            if address not in self._addresses:
+                return address
+        raise invalid(
+            "", "Service", "", [("spec.clusterIPs", "Internal error: range is full", None)]
+        )
+
+    def _allocate_ports(self, spec: Document, key: str, *, is_dry_run: bool) -> list[Problem]:
+        problems: list[Problem] = []
+        taken: set[tuple[int, str]] = set()
+        ports: list[Document] = []
+        for index, port in enumerate(spec.get("ports") or ()):
+            number, protocol = port.get("nodePort"), port.get("protocol", "TCP")
+            if number:
+                reason = self._port_problem(number, protocol, key, taken, is_dry_run=is_dry_run)
+                if reason:
+                    path = f"spec.ports[{index}].nodePort"
+                    problems.append((path, f"Invalid value: {number}: {reason}", number))
+            else:
+                number = self._free_port(_not_in(taken, (protocol,)))
+            taken.add((number, protocol))
+            ports.append(port | {"nodePort": number})
+        spec["ports"] = ports
+        if (
+            spec.get("type") == "LoadBalancer"
+            and spec.get("externalTrafficPolicy") == "Local"
+            and not spec.get("healthCheckNodePort")
+        ):
+            spec["healthCheckNodePort"] = self._free_port(_not_in(taken, ("TCP", "UDP")))
+        return problems
+
+    def _port_problem(
+        self,
+        number: int,
+        protocol: str,
+        key: str,
+        taken: set[tuple[int, str]],
+        *,
+        is_dry_run: bool,
+    ) -> str:
+        if number not in NODE_PORTS and not is_dry_run:
+            return (
+                "provided port is not in the valid range. The range of valid ports is"
+                f" {NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
+            )
+        owner = self._owner_of(number)
+        if (owner is not None and owner != key) or (number, protocol) in taken:
+            return "provided port is already allocated"
+        return ""
+
+    def _owner_of(self, number: int) -> str | None:
+        for protocol in ("TCP", "UDP", "SCTP"):
+            owner = self._ports.get((number, protocol))
+            if owner is not None:
+                return owner
+        return None
+
+    def _free_port(self, is_free: Callable[[int], bool]) -> int:
+        start = self._draw("port")
+        for step in range(len(NODE_PORTS)):
+            number = NODE_PORTS[(start + step) % len(NODE_PORTS)]
+            if self._owner_of(number) is None and is_free(number):
+                return number
+        raise invalid(
+            "", "Service", "", [("spec.ports", "Internal error: all node ports are taken", None)]
+        )
+
+    def _draw(self, stream: str) -> int:
+        version = self._store.resource_version + 1
+        text = f"{stream}/{self._store.seed}/{version}".encode()
+        return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
+
+    # ------------------------------------------------------------------------ following
+
+    def _catch_up(self) -> None:
+        while self._cursor.is_behind:
+            try:
+                events = self._cursor.poll()
+            except Expired:
+                self._addresses, self._ports = {}, {}
+                self._cursor = self._store.watch(_SERVICE, reads_batch=True)
+                continue
+            for event in events:
+                if event.old is not None:
+                    self._record(event.old.raw, event.old.key, is_present=False)
+                if event.object is not None and event.type != "DELETED":
+                    self._record(event.object.raw, event.object.key, is_present=True)
+
+    def _record(self, service: Document, key: str, *, is_present: bool) -> None:
+        spec: dict[str, Any] = service.get("spec") or {}
+        for address in spec.get("clusterIPs") or ():
+            if is_present and address != HEADLESS:
+                self._addresses[address] = key
+            else:
+                self._addresses.pop(address, None)
+        numbers = [
+            (port.get("nodePort"), port.get("protocol", "TCP")) for port in spec.get("ports") or ()
+        ]
+        numbers.append((spec.get("healthCheckNodePort"), "TCP"))
+        for number, protocol in numbers:
+            if not number:
+                continue
+            if is_present:
+                self._ports[number, protocol] = key
+            else:
+                self._ports.pop((number, protocol), None)
+
+
+def _not_in(taken: set[tuple[int, str]], protocols: tuple[str, ...]) -> Callable[[int], bool]:
+    return lambda number: all((number, protocol) not in taken for protocol in protocols)

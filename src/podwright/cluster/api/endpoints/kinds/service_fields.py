@@ -1,0 +1,191 @@
+"""Services: addresses, families and ports that follow from the type, without allocation.
+
+Upstream: pkg/registry/core/service/strategy.go, dropTypeDependentFields;
+pkg/registry/core/service/storage/{alloc,storage}.go, initIPFamilyFields, normalizeClusterIPs,
+patchAllocatedValues
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import Problem
+
+HEADLESS: Final = "None"
+_DUAL_STACK: Final = ["IPv4", "IPv6"]
+_SINGLE_STACK: Final = ["IPv4"]
+
+
+def needs_cluster_ip(spec: Document) -> bool:
+    """Whether a service of this type has an address."""
+    return spec.get("type", "ClusterIP") in ("ClusterIP", "NodePort", "LoadBalancer")
+
+
+def needs_node_ports(spec: Document) -> bool:
+    """Whether the ports of a service of this type have node ports."""
+    if spec.get("type") == "NodePort":
+        return True
+    return spec.get("type") == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not (
+        False
+    )
+
+
+def new_service(service: Document, now_ns: int) -> Document:
+    """Return a new service without status, with its address in both fields and its families."""
+    del now_ns
+    service = {name: part for name, part in service.items() if name != "status"}
+    spec = _with_address_lists(dict(service.get("spec") or {}), {})
+    return service | {"spec": _with_families(spec)}
+
+
+def changed_service(new: Document, old: Document, now_ns: int) -> Document:
+    """Return a changed service that keeps what was allocated and drops what its type has not."""
+    del now_ns
+    stored: Document = old.get("spec") or {}
+    spec = _without_other_types(dict(new.get("spec") or {}), stored)
+    spec = _with_allocated(spec, stored)
+    spec = _with_families(_with_address_lists(spec, stored))
+    made = new | {"spec": spec}
+    if "status" in old:
+        made["status"] = old["status"]
+    return made
+
+
+def _with_address_lists(spec: Document, stored: Document) -> Document:
+    address, addresses = spec.get("clusterIP"), spec.get("clusterIPs") or []
+    if not needs_cluster_ip(spec):
+        return spec
+    if not stored or not stored.get("clusterIPs"):
+        if address and not addresses:
+            spec["clusterIPs"] = [address]
+        elif addresses and not address:
+            spec["clusterIP"] = addresses[0]
+        return spec
+    before, list_before = stored.get("clusterIP"), stored.get("clusterIPs")
+    if address != before and addresses == list_before:
+        spec["clusterIPs"] = [address] if address else []
+    elif address == before and addresses != list_before:
+        if addresses:
+            spec["clusterIP"] = addresses[0]
+        else:
+            spec.pop("clusterIP", None)
+    return spec
+
+
+def _with_families(spec: Document) -> Document:
+    if not needs_cluster_ip(spec):
+        return spec
+    is_headless = spec.get("clusterIP") == HEADLESS
+    if is_headless and not spec.get("selector") and not spec.get("ipFamilies"):
+        policy = spec.get("ipFamilyPolicy") or "RequireDualStack"
+        families = _SINGLE_STACK if policy == "SingleStack" else _DUAL_STACK
+        return spec | {"ipFamilyPolicy": policy, "ipFamilies": families}
+    found = dict(spec)
+    found.setdefault("ipFamilyPolicy", "SingleStack")
+    if not found.get("ipFamilies"):
+        found["ipFamilies"] = _SINGLE_STACK
+    return found
+
+
+def family_problems(spec: Document, stored: Document | None) -> list[Problem]:
+    """Return what is wrong with the address families of a cluster that has IPv4 only.
+
+    Parameters
+    ----------
+    spec : dict
+        The completed spec.
+    stored : dict or None
+        The stored spec; None for a new service.
+
+    Notes
+    -----
+    Upstream: pkg/registry/core/service/storage/alloc.go, initIPFamilyFields
+    """
+    policy = spec.get("ipFamilyPolicy")
+    addresses, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
+    if not needs_cluster_ip(spec):
+        return []
+    at = "spec.ipFamilyPolicy"
+    texts: list[str] = []
+    if policy == "SingleStack":
+        text = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
+        texts += [text.format("cluster IPs")] if len(addresses) == 2 else []
+        texts += [text.format("IP families")] if len(families) == 2 else []
+    elif stored is not None:
+        text = "must be 'SingleStack' to release the secondary {}"
+        texts += [text.format("cluster IP")] if _is_reduced(addresses, stored, "clusterIPs") else []
+        texts += [text.format("IP family")] if _is_reduced(families, stored, "ipFamilies") else []
+    if texts or (spec.get("clusterIP") == HEADLESS and not spec.get("selector")):
+        return [(at, f'Invalid value: "{policy}": {text}', policy) for text in texts]
+    problems: list[Problem] = []
+    if policy == "RequireDualStack":
+        text = "this cluster is not configured for dual-stack services"
+        problems.append((at, f'Invalid value: "{policy}": {text}', policy))
+    for index, family in enumerate(families):
+        if family != "IPv4":
+            text = f'Invalid value: "{family}": not configured on this cluster'
+            problems.append((f"spec.ipFamilies[{index}]", text, family))
+    return problems
+
+
+def _is_reduced(values: list[str], stored: Document, name: str) -> bool:
+    before = stored.get(name) or []
+    return len(before) == 2 and len(values) == 1 and values[0] == before[0]
+
+
+def _without_other_types(spec: Document, stored: Document) -> Document:
+    if needs_cluster_ip(stored) and not needs_cluster_ip(spec):
+        _drop_unchanged(
+            spec,
+            stored,
+            ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"),
+        )
+    if needs_node_ports(stored) and not needs_node_ports(spec):
+        before = [port.get("nodePort") for port in stored.get("ports") or ()]
+        if [port.get("nodePort") for port in spec.get("ports") or ()] == before:
+            spec["ports"] = [
+                {name: value for name, value in port.items() if name != "nodePort"}
+                for port in spec.get("ports") or ()
+            ]
+    is_balanced = stored.get("type") == "LoadBalancer"
+    if is_balanced and spec.get("type") != "LoadBalancer":
+        _drop_unchanged(
+            spec,
+            stored,
+            ("allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"),
+        )
+    is_external = stored.get("type") in ("NodePort", "LoadBalancer")
+    if is_external and spec.get("type") not in ("NodePort", "LoadBalancer"):
+        _drop_unchanged(spec, stored, ("externalTrafficPolicy",))
+    return spec
+
+
+def _drop_unchanged(spec: Document, stored: Document, names: tuple[str, ...]) -> None:
+    for name in names:
+        if spec.get(name) == stored.get(name):
+            spec.pop(name, None)
+
+
+def _with_allocated(spec: Document, stored: Document) -> Document:
+    if needs_cluster_ip(spec) and needs_cluster_ip(stored):
+        for name in ("clusterIP", "clusterIPs"):
+            if not spec.get(name) and stored.get(name):
+                spec[name] = stored[name]
+    if needs_node_ports(spec) and needs_node_ports(stored):
+        known = {_port_key(port): port.get("nodePort") for port in stored.get("ports") or ()}
+        taken = {port.get("nodePort") for port in spec.get("ports") or ()}
+        ports: list[Document] = []
+        for port in spec.get("ports") or ():
+            number = known.get(_port_key(port))
+            is_kept = not port.get("nodePort") and number and number not in taken
+            ports.append(port | {"nodePort": number} if is_kept else port)
+        spec["ports"] = ports
+    is_local = (spec.get("type"), spec.get("externalTrafficPolicy")) == ("LoadBalancer", "Local")
+    if is_local and not spec.get("healthCheckNodePort") and stored.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = stored["healthCheckNodePort"]
+    return spec
+
+
+def _port_key(port: Document) -> tuple[Any, Any]:
+    return port.get("protocol"), port.get("port")

@@ -1,0 +1,222 @@
+"""Get and list.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/get.go;
+pkg/registry/generic/registry/store.go, ListPredicate; pkg/storage/cacher/cacher.go
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Sequence
+from itertools import chain
+from typing import Final
+
+from podwright.apimachinery.objects import Document, FieldSelector, KubernetesObject, SelectorError
+from podwright.cluster.api.endpoints.calls import Backend, Call, find, served
+from podwright.cluster.api.endpoints.options import ListOptions, list_options, parsed_version
+from podwright.cluster.api.endpoints.replies.responses import (
+    PART_OBJECTS,
+    list_in_parts,
+    list_reply,
+    object_reply,
+    parts_of,
+)
+from podwright.cluster.api.endpoints.replies.status_errors import (
+    ApiError,
+    bad_request,
+    expired,
+    version_too_large,
+)
+from podwright.cluster.api.endpoints.request import HttpReply
+from podwright.cluster.api.endpoints.selectable import stored_fields
+from podwright.cluster.store import Expired, FutureVersion, InvalidContinue, ObjectReader, Page
+
+_CONTINUE_EXPIRED: Final = (
+    "The provided continue parameter is too old to display a consistent list result. You can start"
+    " a new list without the continue parameter, or use the continue token in this response to"
+    " retrieve the remainder of the results. Continuing with the provided token results in an"
+    " inconsistent list - objects that were created, modified, or deleted between the time the"
+    " first chunk was returned and now may show up in the list."
+)
+_EXACT_EXPIRED: Final = "The resourceVersion for the provided list is too old."
+
+
+def get(backend: Backend, call: Call) -> HttpReply:
+    """Return the named object."""
+    version = parsed_version(call.request.parameter("resourceVersion"))
+    current = backend.store.resource_version
+    if version > current:
+        raise version_too_large(version, current)
+    return object_reply(call, served(call, find(backend, call)))
+
+
+def list_objects(backend: Backend, call: Call) -> HttpReply:
+    """Return the objects of a collection, or one page of them."""
+    options = list_options(call.request, is_watch=False)
+    resource = call.resource
+    # A conversion by a webhook can fail, which a reply that has begun cannot say.
+    can_fail = resource.is_custom and resource.from_storage is not None
+    has_parts = backend.sends_lists_in_parts and not can_fail
+    objects: Sequence[KubernetesObject]
+    if has_parts and _is_long(backend, call) and is_whole_list(options):
+        reader = reader_of(backend, call, options)
+        objects = reader.read(PART_OBJECTS)
+        metadata: Document = {"resourceVersion": str(reader.version)}
+        if not reader.is_done:
+            return list_in_parts(call, chain([objects], reader.parts(PART_OBJECTS)), metadata)
+    else:
+        page = page_of(backend, call, options)
+        objects, metadata = page.objects, list_metadata(page)
+        if has_parts and len(objects) > PART_OBJECTS:
+            return list_in_parts(call, parts_of(objects), metadata)
+    return list_reply(call, [resource.served(each.raw) for each in objects], metadata)
+
+
+def _is_long(backend: Backend, call: Call) -> bool:
+    """Whether a list of the collection can have more than one part."""
+    count = backend.store.count(call.resource.storage, call.info.namespace or None)
+    return count > PART_OBJECTS
+
+
+def is_whole_list(options: ListOptions) -> bool:
+    """Whether a list shows the present state, without pages."""
+    if options.continue_token or options.version_match == "Exact":
+        return False
+    return options.resource_version == "0" or not options.limit
+
+
+def reader_of(backend: Backend, call: Call, options: ListOptions) -> ObjectReader:
+    """Return a reader of the selected objects of a collection, as they are now.
+
+    Raises
+    ------
+    ApiError
+        A version is too large or not valid, or a selector has an unknown field.
+    """
+    store, resource = backend.store, call.resource
+    version = _list_version(options.resource_version)
+    if version > store.resource_version:
+        raise version_too_large(version, store.resource_version)
+    try:
+        return store.reader(
+            resource.storage,
+            namespace=call.info.namespace or None,
+            labels=options.labels,
+            fields=stored_fields(resource, options.fields),
+        )
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+
+
+def list_metadata(page: Page) -> Document:
+    """Return the metadata of a list."""
+    metadata: Document = {"resourceVersion": str(page.resource_version)}
+    if page.continue_token:
+        metadata["continue"] = page.continue_token
+    if page.remaining_count is not None:
+        metadata["remainingItemCount"] = page.remaining_count
+    return metadata
+
+
+def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
+    """Return the selected objects of a collection, or one page of them.
+
+    Raises
+    ------
+    ApiError
+        A version is too old, too large or not valid, or a selector has an unknown field.
+    """
+    store, resource = backend.store, call.resource
+    fields = stored_fields(resource, options.fields)
+    limit = options.limit
+    at: int | None = None
+    if options.continue_token:
+        check_token(options.continue_token)
+        if options.resource_version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+    else:
+        version = _list_version(options.resource_version)
+        if version > store.resource_version:
+            raise version_too_large(version, store.resource_version)
+        if options.resource_version == "0" and options.version_match != "Exact":
+            limit = 0
+        if _is_of_one_object(call, fields):
+            limit = 0
+        is_exact = options.version_match == "Exact" or (
+            not options.version_match and bool(version) and bool(limit)
+        )
+        at = version if is_exact and version else None
+    try:
+        return store.list(
+            resource.storage,
+            namespace=call.info.namespace or None,
+            labels=options.labels,
+            fields=fields,
+            limit=limit or None,
+            continue_token=options.continue_token,
+            at=at,
+        )
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+    except FutureVersion as error:
+        raise version_too_large(error.requested, error.current) from None
+    except InvalidContinue as error:
+        raise bad_request(f"invalid continue token: {error}") from None
+    except Expired as error:
+        raise _expired(error) from None
+
+
+def _is_of_one_object(call: Call, fields: FieldSelector) -> bool:
+    """Whether a list is that of one key, which upstream reads without pages.
+
+    Upstream: pkg/registry/generic/registry/store.go, ListPredicate
+    """
+    if call.resource.namespaced and not call.info.namespace:
+        return False
+    return any(
+        each.field == "metadata.name" and each.value and not each.is_negated
+        for each in fields.requirements
+    )
+
+
+def _list_version(text: str) -> int:
+    try:
+        return parsed_version(text)
+    except ApiError as error:
+        raise bad_request(f"invalid resource version: {error.status['message']}") from None
+
+
+def _expired(error: Expired) -> ApiError:
+    if error.continue_token:
+        return expired(_CONTINUE_EXPIRED, error.continue_token)
+    return expired(_EXACT_EXPIRED)
+
+
+def check_token(token: str) -> None:
+    """Reject a continue token that is not base64, with Go's message.
+
+    Raises
+    ------
+    ApiError
+        The token is not base64.
+    """
+    try:
+        b64decode(token.encode("ascii") + b"=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        position = len(token) - len(token) % 4 if _is_base64(token) else _first_invalid(token)
+        raise bad_request(
+            "invalid continue token: continue key is not valid: illegal base64 data at input byte"
+            f" {position}"
+        ) from None
+
+
+def _is_base64(token: str) -> bool:
+    return _first_invalid(token) == len(token)
+
+
+def _first_invalid(token: str) -> int:
+    for index, letter in enumerate(token):
+        if not (letter.isascii() and (letter.isalnum() or letter in "-_")):
+            return index
+    return len(token)

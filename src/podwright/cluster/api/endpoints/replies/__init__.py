@@ -1,0 +1,1 @@
+"""Replies: representations, tables, errors, and the size of what is stored."""

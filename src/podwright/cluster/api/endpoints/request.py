@@ -1,0 +1,85 @@
+"""HTTP requests and replies as values; nothing here opens a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TypeAlias
+
+import msgspec
+
+from podwright.cluster.api.endpoints.query import parse_query
+from podwright.cluster.api.users import User
+
+Parameters: TypeAlias = Mapping[str, list[str]]
+"""The values of each query parameter, in order."""
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+"""Names in lower case, and values; a name may occur more than once."""
+
+
+class HttpRequest(msgspec.Struct, frozen=True, dict=True):
+    """A request as the wire has it.
+
+    Attributes
+    ----------
+    method, path : str
+        The path is percent-decoded.
+    query : str
+        The raw query, without the question mark.
+    headers : mapping of str to str
+        Names in lower case. The values of a repeated header are separated by newlines where they
+        are a list (`Impersonate-Group`, `Impersonate-Extra-*`).
+    body : bytes
+    certified : User, optional
+        The user of the client certificate of the connection, which the driver has verified.
+    is_restored : bool
+        Whether a new object keeps its status, its generation and its creation time, as an object of
+        a snapshot does. No request on the wire is.
+    """
+
+    method: str
+    path: str
+    query: str = ""
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+    certified: User | None = None
+    is_restored: bool = False
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """The query parameters."""
+        return parse_query(self.query)
+
+    def parameter(self, name: str) -> str:
+        """Return the first value of a query parameter; "" if there is none."""
+        values = self.parameters.get(name)
+        return values[0] if values else ""
+
+    def header(self, name: str) -> str:
+        """Return a header by its lower-case name; "" if it is absent."""
+        return self.headers.get(name, "")
+
+
+class HttpReply(msgspec.Struct, frozen=True):
+    """A reply.
+
+    Attributes
+    ----------
+    status : int
+    headers : tuple of pairs
+    body : bytes
+    rest : iterator of bytes, optional
+        The further parts of the body, each made when it is sent; only of servers with
+        `ServerOptions.sends_lists_in_parts`.
+    """
+
+    status: int
+    headers: Headers
+    body: bytes = b""
+    rest: Iterator[bytes] | None = None
+
+    def header(self, name: str) -> str | None:
+        """Return the values of a header, joined by commas; None if it is absent."""
+        values = [value for key, value in self.headers if key == name]
+        return ", ".join(values) if values else None

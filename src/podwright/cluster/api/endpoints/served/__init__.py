@@ -1,0 +1,1 @@
+"""What the server writes and shows of itself: its objects, its health, its version."""

@@ -1,0 +1,144 @@
+"""What the server itself writes while it handles the requests of others.
+
+Upstream: the loopback client of kube-apiserver, whose field manager is its own name
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from podwright.apimachinery.objects import Document, api_group, timestamp_text
+from podwright.apimachinery.patching import object_type, with_managed_fields
+from podwright.apimachinery.schema import Kind, built_in, decode
+from podwright.cluster.api.endpoints.resources import Resources
+from podwright.cluster.api.endpoints.writes.field_management import FieldManagement
+from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.store import kind_of
+
+MANAGER: Final = "kube-apiserver"
+_COMPUTED: Final = "ComponentStatus"
+"""The kind whose objects upstream does not store, so that their fields have no owners."""
+_UNSENT: Final = {"Namespace": ("finalizers",), "Service": ("clusterIPs", "ipFamilies")}
+"""The fields of specs that the server does not send, but sets while it creates the object."""
+
+
+def create_missing(
+    storage: ResourceStorage,
+    documents: Iterable[Document],
+    now_ns: int,
+    *,
+    manager: str = MANAGER,
+    status_manager: str = "",
+) -> None:
+    """Create objects as the server, unless they exist.
+
+    Parameters
+    ----------
+    documents : iterable of dict
+    now_ns : int
+    manager : str
+        Who owns the fields.
+    status_manager : str, optional
+        Who has applied the conditions of the status.
+    """
+    for document in documents:
+        kind = built_in().find(document["apiVersion"], document["kind"])
+        assert kind is not None, f"no kind {document['kind']}"
+        whole = kind.go_form(document)
+        obj = decode(whole)
+        if storage.store.get(kind_of(obj), obj.key) is not None:
+            continue
+        whole = with_server_as_owner(kind, None, whole, now_ns, manager=manager)
+        if status_manager:
+            metadata = whole["metadata"]
+            entries = [_applied_conditions(whole, status_manager), *metadata["managedFields"]]
+            whole = whole | {"metadata": metadata | {"managedFields": entries}}
+        storage.create(decode(whole), now_ns)
+
+
+def _applied_conditions(document: Document, manager: str) -> Document:
+    """Return the entry of who has applied the conditions of a status, without empty fields."""
+    conditions = document["status"]["conditions"]
+    owned: Document = {
+        f'k:{{"type":"{each["type"]}"}}': {".": {}}
+        | {f"f:{name}": {} for name in sorted(each) if each[name]}
+        for each in conditions
+    }
+    return {
+        "manager": manager,
+        "operation": "Apply",
+        "apiVersion": document["apiVersion"],
+        "time": conditions[0]["lastTransitionTime"],
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:status": {"f:conditions": owned}},
+        "subresource": "status",
+    }
+
+
+def with_server_as_owner(
+    kind: Kind,
+    current: Document | None,
+    document: Document,
+    now_ns: int,
+    *,
+    manager: str = MANAGER,
+) -> Document:
+    """Return an object that the server writes with the owners of its fields.
+
+    Parameters
+    ----------
+    kind : Kind
+    current : dict or None
+        The stored object, None for a new one.
+    document : dict
+        The new object, in Go's form.
+    now_ns : int
+    manager : str
+        Who owns the fields.
+    """
+    if kind.row.kind == _COMPUTED:
+        return document
+    unsent = _UNSENT.get(kind.row.kind, ())
+    sent = document
+    if unsent:
+        spec = {name: value for name, value in document["spec"].items() if name not in unsent}
+        sent = document | {"spec": spec}
+    tracked = with_managed_fields(
+        object_type(kind), current, sent, manager, now=timestamp_text(now_ns)
+    )
+    return document | {"metadata": tracked["metadata"]}
+
+
+class ServerStatusWrites:
+    """Writes the status of objects as the server.
+
+    Parameters
+    ----------
+    resources : Resources
+    storage : ResourceStorage
+    fields : FieldManagement
+    """
+
+    def __init__(
+        self, resources: Resources, storage: ResourceStorage, fields: FieldManagement
+    ) -> None:
+        self._resources = resources
+        self._storage = storage
+        self._fields = fields
+
+    def update(self, document: Document, now_ns: int) -> None:
+        """Store an object of a stored version with a new status."""
+        kind = (api_group(document["apiVersion"]), document["kind"])
+        resource = self._resources.of_storage(kind)
+        metadata = document["metadata"]
+        namespace, name = metadata.get("namespace", ""), metadata["name"]
+        key = f"{namespace}/{name}" if namespace else name
+        current = self._storage.store.require(kind, key)
+        new = current.raw | {"status": document["status"]}
+        if resource is not None:
+            new = self._fields.updated(
+                resource, current.raw, new, manager=MANAGER, subresource="status", now_ns=now_ns
+            )
+            new = resource.storage_kind.go_form(new)
+        self._storage.replace(current, decode(new))

@@ -1,0 +1,173 @@
+"""Rules of single kinds that recordings show in part: resizes, admin access, autoscalers."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from typing import Any
+
+import pytest
+
+from podwright.cluster.api.endpoints.tests.conftest import Server, pod
+
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+AUTOSCALERS = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
+FORBIDDEN = "admin access to devices requires"
+
+
+def amounts(**requests: str) -> dict[str, Any]:
+    return {"requests": requests}
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        pytest.param({"resources": amounts(cpu="2")}, "", id="the CPU"),
+        pytest.param(
+            {"resources": amounts(cpu="1", disk="1")},
+            "spec.initContainers[0]: Forbidden: only cpu and memory resources for init or sidecar",
+            id="another resource",
+        ),
+        pytest.param(
+            {"resources": amounts(cpu="2"),
+             "resizePolicy": [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]},
+            "non-sidecar init containers with a resize policy of RestartContainer cannot be",
+            id="with a restart",
+        ),
+    ],
+)  # fmt: skip
+def test_an_init_container_is_resized(server: Server, sent: dict[str, Any], message: str) -> None:
+    init = {"name": "i", "image": "i:1", "resources": amounts(cpu="1")}
+    assert server.reply("POST", "/api/v1/namespaces/default/pods", pod("p", initContainers=[init]))
+    patch = {"spec": {"initContainers": [{"name": "i", **sent}]}}
+    path = "/api/v1/namespaces/default/pods/p/resize"
+    status, found = server.patch(path, patch, "strategic-merge-patch+json")
+    if message:
+        assert status == 422
+        assert message in found["message"]
+    else:
+        assert found["spec"]["initContainers"][0]["resources"] == sent["resources"]
+
+
+@pytest.mark.parametrize("is_labeled", [False, True])
+def test_admin_access_is_granted_in_a_namespace_with_the_label(
+    server: Server, *, is_labeled: bool
+) -> None:
+    labels = {"resource.kubernetes.io/admin-access": "true"} if is_labeled else {}
+    server.patch("/api/v1/namespaces/default", {"metadata": {"labels": labels}})
+    exactly = {"deviceClassName": "gpu", "adminAccess": True}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    version = "resource.k8s.io/v1"
+    template = {
+        "apiVersion": version,
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "t"},
+        "spec": {"spec": spec},
+    }
+    status, found = server.reply(
+        "POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates", template
+    )
+    assert (status == 201) is is_labeled, found
+    claim = {
+        "apiVersion": version,
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}},
+    }
+    server.reply("POST", CLAIMS, claim)
+    result = {"request": "r", "driver": "a.b", "pool": "p", "device": "d", "adminAccess": True}
+    allocation = {"devices": {"results": [result]}}
+    status, found = server.patch(f"{CLAIMS}/c/status", {"status": {"allocation": allocation}})
+    if is_labeled:
+        assert status == 200, found
+    else:
+        assert FORBIDDEN in found["message"]
+
+
+def test_an_autoscaler_keeps_its_metrics_in_another_version(server: Server) -> None:
+    metrics = [
+        {"type": "Pods", "pods": {"metric": {"name": "m"},
+         "target": {"type": "AverageValue", "averageValue": "2"}}},
+        {"type": "Object", "object": {"describedObject": {"kind": "Service", "name": "x"},
+         "metric": {"name": "x"}, "target": {"type": "AverageValue", "averageValue": "3"}}},
+        {"type": "External", "external": {"metric": {"name": "e"},
+         "target": {"type": "Value", "value": "4"}}},
+        {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "c",
+         "target": {"type": "Utilization", "averageUtilization": 50}}},
+        {"type": "Resource", "resource": {"name": "memory",
+         "target": {"type": "AverageValue", "averageValue": "1Gi"}}},
+    ]  # fmt: skip
+    rules = {"selectPolicy": "Max", "policies": [{"type": "Pods", "value": 1, "periodSeconds": 9}]}
+    document = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h"},
+        "spec": {
+            "maxReplicas": 5,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+            "metrics": metrics,
+            "behavior": {"scaleUp": rules},
+        },
+    }
+    assert server.reply("POST", AUTOSCALERS.format("v2"), document)[0] == 201
+    before = server.reply("GET", AUTOSCALERS.format("v2") + "/h")[1]
+    status, old = server.patch(AUTOSCALERS.format("v1") + "/h", {"spec": {"maxReplicas": 6}})
+    assert status == 200, old
+    written = json.loads(old["metadata"]["annotations"]["autoscaling.alpha.kubernetes.io/metrics"])
+    assert [each["type"] for each in written] == [each["type"] for each in metrics]
+    after = server.reply("GET", AUTOSCALERS.format("v2") + "/h")[1]
+    assert after["spec"]["metrics"] == before["spec"]["metrics"]
+    assert after["spec"]["behavior"] == before["spec"]["behavior"]
+
+
+def test_what_is_no_json_in_an_annotation_of_an_autoscaler_is_ignored(server: Server) -> None:
+    annotations = {
+        f"autoscaling.alpha.kubernetes.io/{name}": "{"
+        for name in ("metrics", "behavior", "current-metrics", "conditions")
+    }
+    document = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h", "annotations": annotations},
+        "spec": {
+            "maxReplicas": 5,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+        },
+    }
+    status, made = server.reply("POST", AUTOSCALERS.format("v1"), document)
+    assert status == 201, made
+    assert made["spec"]["targetCPUUtilizationPercentage"] == 80
+    assert "annotations" not in made["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ('{"v":"meta.k8s.io/v1","rv":0,"start":"a"}', "incorrect encoded start resourceVersion"),
+        ('{"v":"meta.k8s.io/v1","rv":1,"start":""}', "encoded start key empty"),
+        ('{"v":"meta.k8s.io/v1","rv":1,"start":"../a"}', "continue key is not valid: ../a"),
+        ('{"v":"meta.k8s.io/v1","rv":"x"}', "continue key is not valid"),
+    ],
+)
+def test_a_token_of_somebody_else(server: Server, written: str, message: str) -> None:
+    token = urlsafe_b64encode(written.encode()).rstrip(b"=").decode()
+    status, found = server.reply("GET", f"/api/v1/namespaces/default/pods?continue={token}")
+    assert status == 400
+    assert message in found["message"]
+
+
+def test_a_job_with_labels_in_its_template_has_them_too(server: Server) -> None:
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
+    }
+    document = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "j"},
+        "spec": {"template": template},
+    }
+    status, made = server.reply("POST", "/apis/batch/v1/namespaces/default/jobs", document)
+    assert status == 201
+    assert made["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
+    assert made["metadata"]["labels"]["a"] == "b"

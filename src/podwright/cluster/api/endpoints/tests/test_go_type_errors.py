@@ -1,0 +1,73 @@
+"""Values of a wrong type are rejected with the messages of Go's decoder."""
+
+import pytest
+
+from podwright.apimachinery.schema import built_in
+from podwright.cluster.api.endpoints.decoding.go_type_errors import type_error
+
+
+def message(api_version, kind, document):
+    found = built_in().find(api_version, kind)
+    assert found is not None
+    (problem,) = found.decoding_problems({"apiVersion": api_version, "kind": kind, **document})
+    return type_error(found, problem)
+
+
+def of_pod(spec):
+    return message("v1", "Pod", {"spec": spec})
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        pytest.param({"volumes": [{"name": "v", "configMap": {"name": []}}]},
+            "array into Go struct field ConfigMapVolumeSource.spec.volumes.VolumeSource.configMap"
+            ".LocalObjectReference.name of type string", id="embedded structs"),
+        pytest.param({"containers": [{"restartPolicy": 1}]},
+            "number into Go struct field Container.spec.containers.restartPolicy of type"
+            " v1.ContainerRestartPolicy", id="a named type"),
+        pytest.param({"containers": [{"resources": {"limits": "x"}}]},
+            "string into Go struct field ResourceRequirements.spec.containers.resources.limits of"
+            " type v1.ResourceList", id="a named map"),
+        pytest.param({"priority": 2**31},
+            "number 2147483648 into Go struct field PodSpec.spec.priority of type int32",
+            id="too large a number"),
+    ],
+)  # fmt: skip
+def test_the_struct_the_path_and_the_type_are_those_of_go(spec, text):
+    assert of_pod(spec) == f"json: cannot unmarshal {text}"
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        ("2026-01-01T00:00:00Z", ' as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as'
+         ' ".000000"'),
+        ("2026-01-01T00:00:00.123456789Z", ' as "2006-01-02T15:04:05.000000Z07:00": cannot parse'
+         ' "789Z" as "Z07:00"'),
+        ("2026-13-01T00:00:00.000000Z", ": month out of range"),
+        ("2026-02-30T00:00:00.000000Z", ": day out of range"),
+        ("2026-02-20T00:00:00.000000Zz", ': extra text: "z"'),
+        ("yesterday", ' as "2006-01-02T15:04:05.000000Z07:00": cannot parse "yesterday" as "2006"'),
+    ],
+)  # fmt: skip
+def test_a_wrong_time_says_what_go_cannot_read(time, text):
+    found = message("coordination.k8s.io/v1", "Lease", {"spec": {"renewTime": time}})
+    assert found == f'parsing time "{time}"{text}'
+
+
+@pytest.mark.parametrize(
+    ("text", "byte"),
+    [("x", 0), ("abcdx", 4), ("ab!d", 2), ("a=", 1), ("ab=x", 2), ("ab=", 3), ("ab==x", 4)],
+)
+def test_wrong_base64_names_the_byte_that_go_names(text, byte):
+    found = message("v1", "Secret", {"data": {"k": text}})
+    assert found == f"illegal base64 data at input byte {byte}"
+
+
+@pytest.mark.parametrize("key", ["x]y.z", "x]", "]", "a.b/c", "[", "]."])
+def test_keys_of_maps_do_not_belong_to_the_path(server, key):
+    body = {"metadata": {"name": "a", "labels": {key: 1}}}
+    status, found = server.reply("POST", "/api/v1/namespaces/default/configmaps", body)
+    text = "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type"
+    assert (status, f"{text} string" in found["message"]) == (400, True)

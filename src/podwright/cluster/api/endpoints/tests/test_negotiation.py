@@ -1,0 +1,100 @@
+"""Accept headers: the representation of a reply, or the reason why there is none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from podwright.cluster.api.endpoints.replies.negotiation import (
+    MediaType,
+    body_media_type,
+    negotiate,
+)
+from podwright.cluster.api.endpoints.replies.status_errors import ApiError
+from podwright.cluster.api.endpoints.tests.conftest import config_map
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        pytest.param("", MediaType(), id="no header"),
+        pytest.param("*/*", MediaType(), id="anything"),
+        pytest.param("application/yaml", MediaType("yaml"), id="YAML"),
+        pytest.param(
+            "application/vnd.kubernetes.protobuf, */*", MediaType(), id="protobuf becomes JSON"
+        ),
+        pytest.param(f"{TABLE},application/json", MediaType("json", "Table"), id="a table"),
+        pytest.param(
+            "application/json;as=Other;v=v1;g=meta.k8s.io,application/json",
+            MediaType(),
+            id="an unknown transformation is skipped",
+        ),
+        pytest.param(
+            "application/json;q=0.1,application/yaml;q=0.9", MediaType("yaml"), id="quality decides"
+        ),
+        pytest.param("application/xml;q=0.9,*/*;q=0.1", MediaType(), id="the wildcard is last"),
+        pytest.param(
+            "application/json;as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io",
+            MediaType("json", "PartialObjectMetadata", "v1beta1"),
+            id="an older version of a transformation",
+        ),
+    ],
+)
+def test_accepted_representations(accept, expected):
+    assert negotiate(accept) == expected
+
+
+@pytest.mark.parametrize(
+    ("accept", "start"),
+    [
+        pytest.param("text/html", "406: Not Acceptable", id="another type"),
+        pytest.param("application/*", "406: Not Acceptable", id="half a wildcard"),
+        pytest.param(
+            "application/json;as=Other;v=v1;g=meta.k8s.io",
+            "only the following media types are accepted: application/json, application/yaml",
+            id="an unknown transformation",
+        ),
+    ],
+)
+def test_other_representations_are_rejected(accept, start):
+    with pytest.raises(ApiError) as found:
+        negotiate(accept)
+    assert found.value.code == 406
+    assert str(found.value).startswith(start)
+
+
+def test_media_types_of_bodies():
+    assert body_media_type("") == "application/json"
+    assert body_media_type("Application/YAML; charset=utf-8") == "application/yaml"
+
+
+def test_tables_have_rows_with_metadata_objects_or_nothing(server):
+    server.reply("POST", "/api/v1/namespaces/default/configmaps", config_map("a", k="v"))
+    path = "/api/v1/namespaces/default/configmaps"
+    for include, kind in (("", "PartialObjectMetadata"), ("Object", "ConfigMap"), ("None", None)):
+        _, table = server.reply("GET", f"{path}?includeObject={include}", headers={"accept": TABLE})
+        (row,) = table["rows"]
+        assert row["cells"][:2] == ["a", 1]
+        assert (row["object"] or {}).get("kind") == kind
+
+
+def test_yaml_quotes_what_is_not_a_string_in_yaml(server):
+    document = config_map("a", yes="true", n="1", day="2026-01-01", text="two\nlines", plain="x y")
+    server.reply("POST", "/api/v1/namespaces/default/configmaps", document)
+    path = "/api/v1/namespaces/default/configmaps/a"
+    _, text = server.reply("GET", path, headers={"accept": "application/yaml"})
+    assert 'day: "2026-01-01"' in text
+    assert "plain: x y" in text
+    status, again = server.reply(
+        "PUT", path, text.encode(), headers={"content-type": "application/yaml"}
+    )
+    assert (status, again["data"]) == (200, document["data"])
+
+
+def test_pretty_json_is_indented(server):
+    found = server.send("GET", "/api/v1/nodes", headers={"accept": "application/json;pretty=1"})
+    assert b'\n  "items"' in found.body
+    assert json.loads(found.body)["items"] == []

@@ -1,0 +1,113 @@
+"""Patches whose result is not an object of the kind, and the patched object in the messages."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from podwright.cluster.api.endpoints.tests.conftest import config_map
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PATH = f"{CONFIG_MAPS}/c"
+
+
+@pytest.fixture
+def patch(server):
+    document = config_map("c", a="1 < 2")
+    document["metadata"] |= {"labels": {"x": "y", "a/b": "z"}}
+    server.reply("POST", CONFIG_MAPS, document)
+    return lambda patch, kind="merge-patch+json": server.patch(PATH, patch, kind)
+
+
+def cause(error):
+    (found,) = error["details"]["causes"]
+    return found["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        pytest.param(
+            {"data": {"a": 5}},
+            "json: cannot unmarshal number into Go struct field ConfigMap.data of type string",
+            id="a value of a map",
+        ),
+        pytest.param(
+            {"data": 5},
+            "json: cannot unmarshal number into Go struct field ConfigMap.data of type"
+            " map[string]string",
+            id="a map",
+        ),
+        pytest.param({"kind": "Secret"}, "illegal base64 data at input byte 1", id="other types"),
+        pytest.param(
+            {"kind": "Service"},
+            "converting (v1.Service) to (core.ConfigMap): unknown conversion",
+            id="another kind",
+        ),
+        pytest.param(
+            {"kind": "Strange"},
+            'no kind "Strange" is registered for version "v1" in scheme'
+            ' "pkg/api/legacyscheme/scheme.go:30"',
+            id="an unknown kind",
+        ),
+        pytest.param(
+            {"kind": 5},
+            "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go"
+            " struct field .kind of type string",
+            id="no text",
+        ),
+    ],
+)
+def test_a_result_that_is_no_object_of_the_kind_is_invalid(patch, change, reason):
+    status, error = patch(change)
+    assert (status, error["reason"]) == (422, "Invalid")
+    assert cause(error).endswith(f'": {reason}')
+
+
+def test_a_result_without_kind_has_that_of_the_path(patch):
+    status, found = patch({"kind": None, "data": {"b": "2"}})
+    assert (status, found["kind"], found["data"]["b"]) == (200, "ConfigMap", "2")
+
+
+def test_a_result_without_version_has_no_name(patch):
+    status, error = patch({"apiVersion": None})
+    assert (status, error["message"]) == (
+        400,
+        "the name of the object (c based on URL) was undeterminable: name must be provided",
+    )
+
+
+def test_a_body_without_a_name_is_rejected(server):
+    status, error = server.reply("PUT", PATH, config_map(""))
+    assert (status, error["message"]) == (
+        400,
+        "the name of the object (c based on URL) was undeterminable: name must be provided",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        pytest.param({"data": {"b": 5}}, "merge-patch+json", id="merge patch"),
+        pytest.param(
+            [{"op": "add", "path": "/data/b", "value": 5}], "json-patch+json", id="JSON patch"
+        ),
+    ],
+)
+def test_the_patched_object_is_shown_as_upstream_encodes_it(patch, change, kind):
+    _, error = patch(change, kind)
+    text, _, _ = cause(error).removeprefix("Invalid value: ").rpartition(": json: ")
+    shown = json.loads(text)
+    assert r'"data":{"a":"1 \u003c 2","b":5}' in shown
+    pairs = json.loads(shown, object_pairs_hook=lambda pairs: pairs)
+    assert [name for name, _ in pairs] == ["apiVersion", "data", "kind", "metadata"]
+    metadata = dict(pairs)["metadata"]
+    assert [name for name, _ in metadata][:3] == ["name", "namespace", "uid"]
+    assert dict(metadata)["labels"] == [("a/b", "z"), ("x", "y")]
+
+
+def test_values_of_a_json_patch_keep_their_order(patch):
+    change = [{"op": "add", "path": "/data", "value": {"z": 1, "b": "2"}}]
+    _, error = patch(change, "json-patch+json")
+    assert r"\"data\":{\"z\":1,\"b\":\"2\"}" in cause(error)

@@ -1,0 +1,72 @@
+"""Requests through the server to nodes, pods and services that no connection answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.cluster.api.endpoints.tests.conftest import pod
+
+NODES = "/api/v1/nodes"
+PODS = "/api/v1/namespaces/default/pods"
+SERVICES = "/api/v1/namespaces/default/services"
+ENDPOINTS = "/api/v1/namespaces/default/endpoints"
+
+
+@pytest.fixture
+def filled(server):
+    server.reply("POST", NODES, {"kind": "Node", "metadata": {"name": "bare"}})
+    node = {"kind": "Node", "metadata": {"name": "other"}}
+    addresses = [{"type": "Made", "address": "a"}]
+    server.reply("POST", NODES, node | {"status": {"addresses": addresses}})
+    node = {"kind": "Node", "metadata": {"name": "known"}}
+    addresses = [{"type": "Hostname", "address": "known"}]
+    server.reply("POST", NODES, node | {"status": {"addresses": addresses}})
+    server.reply("POST", PODS, pod("p"))
+    server.reply("POST", PODS, pod("running"))
+    status = {"podIP": "10.1.1.1", "podIPs": [{"ip": "10.1.1.1"}]}
+    server.patch(f"{PODS}/running/status", {"status": status})
+    ports: list[dict[str, Any]] = [{"name": "web", "port": 80}]
+    for name in ("s", "alone"):
+        body: dict[str, Any] = {
+            "kind": "Service",
+            "metadata": {"name": name},
+            "spec": {"ports": ports},
+        }
+        server.reply("POST", SERVICES, body)
+    subsets: list[Any] = [{"addresses": [{"ip": "10.1.1.1"}], "ports": ports}]
+    for name, found in (("s", subsets), ("empty", [])):
+        endpoints = {"kind": "Endpoints", "metadata": {"name": name}, "subsets": found}
+        server.reply("POST", ENDPOINTS, endpoints)
+    return server
+
+
+SIMULATED = "proxy is not possible, because containers are simulated"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        (f"{NODES}/absent/proxy", 404, 'nodes "absent" not found'),
+        (f"{NODES}/bare/proxy", 500, "no preferred addresses found; known addresses: []"),
+        (f"{NODES}/other/proxy", 500, "no preferred addresses found; known addresses: [{Made a}]"),
+        (f"{NODES}/known:10250/proxy/pods", 400, SIMULATED),
+        (f"{NODES}/a:b:c/proxy", 400, 'invalid node request "a:b:c"'),
+        (f"{PODS}/absent/proxy/", 404, 'pods "absent" not found'),
+        (f"{PODS}/p:80/proxy", 400, "address not allowed"),
+        (f"{PODS}/http:running:80/proxy/a/b", 400, SIMULATED),
+        (f"{SERVICES}/absent/proxy", 404, 'endpoints "absent" not found'),
+        (f"{SERVICES}/absent:80/proxy", 404, 'services "absent" not found'),
+        (f"{SERVICES}/alone/proxy", 404, 'endpoints "alone" not found'),
+        (f"{SERVICES}/s:81/proxy", 503, 'no service port 81 found for service "s"'),
+        (f"{SERVICES}/empty/proxy", 503, 'no endpoints available for service "empty"'),
+        (f"{SERVICES}/s/proxy", 503, 'no endpoints available for service "s"'),
+        (f"{SERVICES}/s:80/proxy", 400, SIMULATED),
+        (f"{SERVICES}/s:web/proxy", 400, SIMULATED),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_what_is_answered_without_a_connection(filled, method, path, status, message):
+    found, error = filled.reply(method, path)
+    assert (found, error["message"][: len(message)]) == (status, message)

@@ -1,0 +1,47 @@
+"""The objects that show the server: created once, replaced when the server is found elsewhere."""
+
+from __future__ import annotations
+
+from podwright.cluster.api.endpoints import put_objects, server_objects
+
+ENDPOINTS = "/api/v1/namespaces/default/endpoints/kubernetes"
+SLICE = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
+
+
+def put(server, address="192.0.2.7", port=6443, components=()):
+    now_ns = server.now_ns
+    put_objects(server.store, server_objects(address, port, components=components), now_ns)
+
+
+def test_the_endpoints_of_the_service_are_those_of_the_server(server):
+    put(server)
+    _, endpoints = server.reply("GET", ENDPOINTS)
+    assert endpoints["subsets"] == [
+        {
+            "addresses": [{"ip": "192.0.2.7"}],
+            "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}],
+        }
+    ]
+    _, found = server.reply("GET", SLICE)
+    assert (found["addressType"], found["ports"][0]["port"]) == ("IPv4", 6443)
+    assert found["endpoints"][0]["addresses"] == ["192.0.2.7"]
+    assert found["metadata"]["labels"] == {"kubernetes.io/service-name": "kubernetes"}
+
+
+def test_another_start_replaces_what_differs_only(server):
+    put(server)
+    before = [server.reply("GET", path)[1] for path in (ENDPOINTS, SLICE)]
+    put(server)
+    assert [server.reply("GET", path)[1] for path in (ENDPOINTS, SLICE)] == before
+    put(server, "2001:db8::7", 7443)
+    endpoints, slice_ = (server.reply("GET", path)[1] for path in (ENDPOINTS, SLICE))
+    assert endpoints["subsets"][0]["addresses"] == [{"ip": "2001:db8::7"}]
+    assert endpoints["metadata"]["uid"] == before[0]["metadata"]["uid"]
+    assert slice_["addressType"] == "IPv6"
+
+
+def test_the_components_that_run_are_healthy(server):
+    put(server, components=["scheduler"])
+    _, found = server.reply("GET", "/api/v1/componentstatuses")
+    assert [each["metadata"]["name"] for each in found["items"]] == ["etcd-0", "scheduler"]
+    assert {each["conditions"][0]["status"] for each in found["items"]} == {"True"}

@@ -1,0 +1,80 @@
+"""Cluster IPs and node ports: drawn, respected, and given back."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+import pytest
+
+from podwright.cluster.api.endpoints.kinds.service_allocation import NODE_PORTS, SERVICE_NETWORK
+
+SERVICES = "/api/v1/namespaces/default/services"
+
+
+def service(name, **spec):
+    return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
+
+
+def create(server, name, **spec):
+    return server.reply("POST", SERVICES, service(name, **spec))
+
+
+def test_every_service_has_an_address_of_its_own(server):
+    count = SERVICE_NETWORK.num_addresses - 3  # without the ends, and the API's own
+    found = {create(server, f"s{index}")[1]["spec"]["clusterIP"] for index in range(count)}
+    assert len(found) == count
+    assert all(ip_address(address) in SERVICE_NETWORK for address in found)
+    status, error = create(server, "one-more")
+    assert (status, error["details"]["causes"][0]["field"]) == (422, "spec.clusterIPs")
+
+
+def test_a_deleted_service_gives_its_address_and_port_back(server):
+    spec = {"type": "NodePort", "clusterIP": "10.0.0.77", "ports": [{"port": 1, "nodePort": 31000}]}
+    assert create(server, "a", **spec)[0] == 201
+    assert create(server, "b", **spec)[0] == 422
+    server.reply("DELETE", f"{SERVICES}/a")
+    assert create(server, "b", **spec)[0] == 201
+
+
+def test_a_dry_run_allocates_nothing(server):
+    body = service("a", clusterIP="10.0.0.77")
+    assert server.reply("POST", f"{SERVICES}?dryRun=All", body)[0] == 201
+    assert create(server, "b", clusterIP="10.0.0.77")[0] == 201
+
+
+def test_a_change_of_type_allocates_and_releases(server):
+    create(server, "a")
+    _, found = server.patch(f"{SERVICES}/a", {"spec": {"type": "NodePort"}})
+    assert found["spec"]["ports"][0]["nodePort"] in NODE_PORTS
+    _, found = server.patch(f"{SERVICES}/a", {"spec": {"type": "ClusterIP"}})
+    assert "nodePort" not in found["spec"]["ports"][0]
+    change = {"spec": {"type": "ExternalName", "externalName": "example.com"}}
+    _, found = server.patch(f"{SERVICES}/a", change)
+    assert "clusterIP" not in found["spec"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "families", "policy"),
+    [
+        pytest.param({}, ["IPv4"], "SingleStack", id="an address"),
+        pytest.param(
+            {"clusterIP": "None"}, ["IPv4", "IPv6"], "RequireDualStack", id="headless, no selector"
+        ),
+        pytest.param(
+            {"clusterIP": "None", "selector": {"a": "b"}},
+            ["IPv4"],
+            "SingleStack",
+            id="headless with a selector",
+        ),
+    ],
+)
+def test_families_follow_from_the_form(server, spec, families, policy):
+    _, found = create(server, "a", **spec)
+    assert (found["spec"]["ipFamilies"], found["spec"]["ipFamilyPolicy"]) == (families, policy)
+
+
+def test_local_traffic_gets_a_port_for_health_checks(server):
+    _, found = create(server, "a", type="LoadBalancer", externalTrafficPolicy="Local")
+    spec = found["spec"]
+    assert spec["healthCheckNodePort"] in NODE_PORTS
+    assert spec["healthCheckNodePort"] != spec["ports"][0]["nodePort"]

@@ -1,0 +1,160 @@
+"""Watches: a list and the changes after it show the same objects; streams end cleanly."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+SECOND_NS = 1_000_000_000
+
+
+def test_a_list_and_its_changes_are_the_next_list(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    _, listed = server.reply("GET", CONFIG_MAPS)
+    version = listed["metadata"]["resourceVersion"]
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion={version}")
+    objects = {each["metadata"]["name"]: each.get("data") for each in listed["items"]}
+    server.reply("POST", CONFIG_MAPS, config_map("b", k="1"))
+    server.patch(f"{CONFIG_MAPS}/b", {"data": {"k": "2"}})
+    server.reply("DELETE", f"{CONFIG_MAPS}/a")
+    for type_, found in server.events(watch):
+        name = found["metadata"]["name"]
+        if type_ == "DELETED":
+            del objects[name]
+        else:
+            objects[name] = found.get("data")
+    _, listed = server.reply("GET", CONFIG_MAPS)
+    assert objects == {each["metadata"]["name"]: each.get("data") for each in listed["items"]}
+
+
+def test_the_initial_events_end_with_a_bookmark(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    watch = server.watch(
+        f"{CONFIG_MAPS}?watch=true&sendInitialEvents=true"
+        "&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    )
+    (_, added), (type_, bookmark) = server.events(watch)
+    assert (added["metadata"]["name"], type_) == ("a", "BOOKMARK")
+    assert bookmark["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert server.events(watch) == []
+
+
+def test_initial_events_of_large_objects_come_in_small_parts(server):
+    for number in range(50):
+        server.reply("POST", CONFIG_MAPS, config_map(f"c{number}", text="x" * 10_000))
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true")
+    parts = []
+    while watch.is_behind:
+        parts.append(watch.read(server.now_ns))
+    assert b"".join(parts).count(b"\n") == 50
+    assert max(map(len, parts)) < 128 * 1024
+    assert len(parts) < 20
+
+
+_INITIAL = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+
+
+@pytest.mark.parametrize("seconds", [-1, 9_223_372_037], ids=["negative", "over Go's duration"])
+def test_a_watch_whose_time_is_over_before_it_starts_is_empty(server, seconds):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&{_INITIAL}&timeoutSeconds={seconds}")
+    assert watch.is_closed(server.now_ns)
+    assert server.events(watch) == []
+
+
+@pytest.mark.parametrize("seconds", [0, -(2**63)])
+def test_a_watch_without_a_time_lasts_half_an_hour(server, seconds):
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&timeoutSeconds={seconds}")
+    assert watch.deadline_ns - server.now_ns == 1_800 * SECOND_NS
+
+
+def test_the_time_of_a_watch_also_ends_its_initial_events(server):
+    for number in range(50):
+        server.reply("POST", CONFIG_MAPS, config_map(f"c{number}", text="x" * 10_000))
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&{_INITIAL}&timeoutSeconds=1")
+    assert watch.read(server.now_ns)
+    assert watch.is_behind
+    assert not watch.is_closed(server.now_ns + SECOND_NS - 1)
+    assert watch.is_closed(server.now_ns + SECOND_NS)
+
+
+def test_initial_events_of_a_version_to_come_are_an_error_event(server):
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&{_INITIAL}&resourceVersion=999999999")
+    ((type_, status),) = server.events(watch)
+    assert (type_, status["code"], status["reason"]) == ("ERROR", 504, "Timeout")
+    assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+
+
+def test_bookmarks_come_once_a_minute_and_before_the_end(server):
+    watch = server.watch(
+        f"{CONFIG_MAPS}?watch=true&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=100"
+    )
+    begun_ns = server.now_ns
+    server.events(watch)
+    times = []
+    while not watch.is_closed(server.now_ns):
+        server.now_ns = watch.next_due_ns
+        times += [(server.now_ns - begun_ns) // SECOND_NS for _ in server.events(watch)]
+    assert times == [60, 98]
+    assert server.now_ns == begun_ns + 100 * SECOND_NS
+
+
+def test_an_object_that_stops_matching_is_deleted_for_the_watch(server):
+    watch = server.watch(f"{PODS}?watch=true&resourceVersion=1&fieldSelector=spec.nodeName%3D")
+    server.reply("POST", PODS, pod("a"))
+    server.reply("POST", f"{PODS}/a/binding", {"metadata": {"name": "a"}, "target": {"name": "n1"}})
+    server.patch(f"{PODS}/a", {"metadata": {"labels": {"x": "y"}}})
+    assert [type_ for type_, _ in server.events(watch)] == ["ADDED", "DELETED"]
+
+
+def test_a_discarded_version_is_an_error_event(server):
+    for name in "abc":
+        server.reply("POST", CONFIG_MAPS, config_map(name))
+    server.store.compact(server.store.resource_version)
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion=2")
+    ((type_, status),) = server.events(watch)
+    assert (type_, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
+    assert watch.is_closed(server.now_ns)
+
+
+def test_a_watch_that_falls_behind_ends_with_an_error(server):
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion=1")
+    for name in "abc":
+        server.reply("POST", CONFIG_MAPS, config_map(name))
+    server.store.compact(server.store.resource_version)
+    ((type_, _),) = server.events(watch)
+    assert type_ == "ERROR"
+
+
+def test_tables_have_their_columns_in_the_first_event(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    headers = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    watch = server.send("GET", f"{CONFIG_MAPS}?watch=true", headers=headers)
+    ((_, first),) = server.events(watch)
+    assert [each["name"] for each in first["columnDefinitions"]] == ["Name", "Data", "Age"]
+    server.reply("POST", CONFIG_MAPS, config_map("b"))
+    ((_, second),) = server.events(watch)
+    assert second["columnDefinitions"] is None
+
+
+def test_ages_in_tables_are_those_of_the_time_of_the_event(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    headers = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    watch = server.send("GET", f"{CONFIG_MAPS}?watch=true", headers=headers)
+    server.events(watch)
+    server.now_ns += 40 * SECOND_NS
+    server.reply("POST", CONFIG_MAPS, config_map("b"))
+    server.patch(f"{CONFIG_MAPS}/a", {"data": {"k": "1"}})
+    cells = [found["rows"][0]["cells"] for _, found in server.events(watch)]
+    # Each request takes a second.
+    assert [(name, age) for name, _, age in cells] == [("b", "1s"), ("a", "43s")]
+
+
+def test_the_deprecated_prefix_watches_one_object(server):
+    for name in ("a", "b"):
+        server.reply("POST", CONFIG_MAPS, config_map(name))
+    watch = server.watch("/api/v1/watch/namespaces/default/configmaps/b")
+    assert [found["metadata"]["name"] for _, found in server.events(watch)] == ["b"]

@@ -1,0 +1,226 @@
+"""Create, update, patch and delete: what is stored, and what a rejected write leaves alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def test_the_server_sets_its_own_metadata(server):
+    document = config_map("a")
+    document["metadata"] |= {"uid": "mine", "creationTimestamp": "2020-01-01T00:00:00Z"}
+    _, made = server.reply("POST", CONFIG_MAPS, document)
+    metadata = made["metadata"]
+    assert metadata["uid"] != "mine"
+    assert metadata["resourceVersion"] == str(server.store.resource_version)
+    assert metadata["creationTimestamp"] != "2020-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        pytest.param("POST", CONFIG_MAPS, config_map("new"), 201, id="create"),
+        pytest.param("PUT", f"{CONFIG_MAPS}/a", config_map("a", k="w"), 200, id="update"),
+        pytest.param("DELETE", f"{CONFIG_MAPS}/a", None, 200, id="delete"),
+        pytest.param("DELETE", CONFIG_MAPS, None, 200, id="delete a collection"),
+    ],
+)
+def test_a_dry_run_changes_nothing(server, method, path, body, status):
+    server.reply("POST", CONFIG_MAPS, config_map("a", k="v"))
+    version = server.store.resource_version
+    assert server.reply(method, f"{path}?dryRun=All", body)[0] == status
+    assert server.store.resource_version == version
+    assert server.reply("GET", f"{CONFIG_MAPS}/a")[1]["data"] == {"k": "v"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        pytest.param("POST", CONFIG_MAPS, config_map("a"), 409, id="the name is in use"),
+        pytest.param("POST", CONFIG_MAPS, config_map("Bad_Name"), 422, id="a bad name"),
+        pytest.param("POST", CONFIG_MAPS, {"kind": "Pod"}, 400, id="another kind"),
+        pytest.param("PUT", f"{CONFIG_MAPS}/b", config_map("b"), 404, id="absent"),
+        pytest.param("PUT", f"{CONFIG_MAPS}/a", config_map("b"), 400, id="another name"),
+        pytest.param("DELETE", f"{CONFIG_MAPS}/b", None, 404, id="nothing to delete"),
+    ],
+)
+def test_a_rejected_write_changes_nothing(server, method, path, body, status):
+    server.reply("POST", CONFIG_MAPS, config_map("a", k="v"))
+    version = server.store.resource_version
+    found, error = server.reply(method, path, body)
+    assert (found, error["kind"], error["code"]) == (status, "Status", status)
+    assert server.store.resource_version == version
+
+
+def test_a_stale_version_is_a_conflict(server):
+    _, made = server.reply("POST", CONFIG_MAPS, config_map("a"))
+    server.patch(f"{CONFIG_MAPS}/a", {"data": {"k": "1"}})
+    status, error = server.reply("PUT", f"{CONFIG_MAPS}/a", made)
+    assert (status, error["reason"]) == (409, "Conflict")
+    assert server.reply("GET", f"{CONFIG_MAPS}/a")[1]["data"] == {"k": "1"}
+
+
+def test_a_write_that_changes_nothing_makes_no_version(server):
+    _, made = server.reply("POST", CONFIG_MAPS, config_map("a", k="v"))
+    for method, path, body in (
+        ("PUT", f"{CONFIG_MAPS}/a", made),
+        ("PUT", f"{CONFIG_MAPS}/a", config_map("a", k="v")),
+    ):
+        _, again = server.reply(method, path, body)
+        assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+    _, again = server.patch(f"{CONFIG_MAPS}/a", {})
+    assert again == made
+
+
+def test_pods_of_a_template_are_stored_as_single_ones_are(server):
+    def stored(name):
+        document = pod(name, nodeSelector={"a": "b"}, priorityClassName="system-node-critical")
+        _, made = server.reply("POST", PODS, document)
+        return {key: made[key] for key in ("spec", "status")}
+
+    first = stored("a")
+    assert stored("b") == first
+    assert stored("c") == first
+    assert server.store.get(("", "Pod"), "default/b").spec.priority == 2_000_001_000
+
+
+def test_equal_specs_share_their_parts(server):
+    for name in ("a", "b", "c"):
+        server.reply("POST", PODS, pod(name))
+    second, third = (server.store.get(("", "Pod"), f"default/{name}") for name in ("b", "c"))
+    assert second.raw["spec"] is third.raw["spec"]
+    assert second.spec is third.spec
+
+
+def test_an_unknown_phase_is_stored_as_the_api_stores_it(server):
+    server.reply("POST", PODS, pod("a"))
+    status, found = server.patch(f"{PODS}/a/status", {"status": {"phase": "Strange"}})
+    assert (status, found["status"]["phase"]) == (200, "Strange")
+    assert server.reply("GET", f"{PODS}/a")[1]["status"]["phase"] == "Strange"
+
+
+def test_managers_own_what_they_write(server):
+    path = f"{CONFIG_MAPS}/a"
+    server.reply("POST", f"{CONFIG_MAPS}?fieldManager=one", config_map("a", k="v"))
+    headers = {"content-type": "application/apply-patch+yaml"}
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: w}\n"
+    status, error = server.reply("PATCH", f"{path}?fieldManager=two", body, headers=headers)
+    assert (status, error["details"]["causes"][0]["field"]) == (409, ".data.k")
+    path = f"{path}?fieldManager=two&force=true"
+    status, found = server.reply("PATCH", path, body, headers=headers)
+    managers = {each["manager"]: each["operation"] for each in found["metadata"]["managedFields"]}
+    assert (status, managers) == (200, {"one": "Update", "two": "Apply"})
+
+
+def test_the_user_agent_names_the_manager(server):
+    headers = {"user-agent": "kubectl/v1.36.0 (linux/amd64)"}
+    _, made = server.reply("POST", CONFIG_MAPS, config_map("a", k="v"), headers=headers)
+    assert made["metadata"]["managedFields"][0]["manager"] == "kubectl"
+
+
+def test_updates_create_the_kinds_that_upstream_creates(server):
+    path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l"
+    body = {"metadata": {"name": "l"}, "spec": {"leaseDurationSeconds": 15}}
+    assert server.reply("PUT", path, body)[0] == 201
+    status, error = server.reply("PUT", path, body)
+    assert (status, error["details"]["causes"][0]["field"]) == (422, "metadata.resourceVersion")
+
+
+def test_events_have_two_versions_of_one_object(server):
+    body = {
+        "metadata": {"name": "e"},
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "p"},
+        "message": "m",
+        "source": {"component": "c"},
+    }
+    server.reply("POST", "/api/v1/namespaces/default/events", body)
+    _, found = server.reply("GET", "/apis/events.k8s.io/v1/namespaces/default/events/e")
+    assert (found["note"], found["regarding"]["name"]) == ("m", "p")
+    assert found["deprecatedSource"] == {"component": "c"}
+    path = "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name%3Dp"
+    assert len(server.reply("GET", path)[1]["items"]) == 1
+
+
+def test_autoscalers_have_two_versions_of_one_object(server):
+    path = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
+    body = {
+        "metadata": {"name": "h"},
+        "spec": {
+            "scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"},
+            "maxReplicas": 3,
+            "targetCPUUtilizationPercentage": 70,
+        },
+    }
+    assert server.reply("POST", path, body)[0] == 201
+    _, found = server.reply("GET", f"{path}/h".replace("/v1/", "/v2/"))
+    (metric,) = found["spec"]["metrics"]
+    assert metric["resource"]["target"] == {"type": "Utilization", "averageUtilization": 70}
+    assert server.reply("GET", f"{path}/h")[1]["spec"]["targetCPUUtilizationPercentage"] == 70
+
+
+def test_containers_have_no_processes(server):
+    server.reply("POST", PODS, pod("a"))
+    for sub in ("log", "exec", "attach", "portforward"):
+        status, found = server.reply("GET", f"{PODS}/a/{sub}")
+        assert (status, found["reason"]) == (400, "BadRequest")
+        assert "containers are simulated" in found["message"]
+    assert server.reply("GET", f"{PODS}/b/log")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "finalizers", "is_warned"),
+    [
+        pytest.param("", ["orphan"], True, id="by default the pods stay"),
+        pytest.param("?propagationPolicy=Orphan", ["orphan"], False, id="explicitly"),
+        pytest.param("?propagationPolicy=Foreground", ["foregroundDeletion"], False, id="first"),
+        pytest.param("?propagationPolicy=Background", None, False, id="later"),
+    ],
+)
+def test_deleted_jobs_orphan_their_pods_by_default(server, query, finalizers, is_warned):
+    path = "/apis/batch/v1/namespaces/default/jobs"
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}}
+    server.reply("POST", path, {"metadata": {"name": "j"}, "spec": {"template": template}})
+    found = server.send("DELETE", f"{path}/j{query}")
+    assert (found.header("warning") is not None) == is_warned
+    stored = server.store.get(("batch", "Job"), "default/j")
+    assert (None if stored is None else list(stored.metadata.finalizers)) == finalizers
+
+
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+@pytest.mark.parametrize("name", ["system-node-critical", "system-cluster-critical"])
+def test_system_priority_classes_cannot_be_deleted(server, name):
+    status, error = server.reply("DELETE", f"{CLASSES}/{name}")
+    assert status == 403
+    assert error["message"] == (
+        f'priorityclasses.scheduling.k8s.io "{name}" is forbidden: this is a system priority class'
+        " and cannot be deleted"
+    )
+
+
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+
+
+def test_a_scale_has_no_managed_fields_but_its_writer_owns_the_replicas(server):
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": pod("a")["spec"]}
+    spec = {"selector": {"matchLabels": {"app": "a"}}, "template": template, "replicas": 1}
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}}
+    server.reply("POST", f"{DEPLOYMENTS}?fieldManager=maker", document | {"spec": spec})
+    path = f"{DEPLOYMENTS}/a/scale"
+    _, scale = server.reply("GET", path)
+    assert "managedFields" not in scale["metadata"]
+    scale["spec"]["replicas"] = 3
+    _, scale = server.reply("PUT", f"{path}?fieldManager=scaler", scale)
+    assert scale["spec"] == {"replicas": 3}
+    assert "managedFields" not in scale["metadata"]
+    _, found = server.reply("GET", f"{DEPLOYMENTS}/a")
+    owners = {
+        entry["manager"]: "f:replicas" in entry["fieldsV1"].get("f:spec", {})
+        for entry in found["metadata"]["managedFields"]
+    }
+    assert owners == {"maker": False, "scaler": True}

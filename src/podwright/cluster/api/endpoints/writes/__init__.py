@@ -1,0 +1,1 @@
+"""The steps of writes: create, update, patch, delete, and what they share."""

@@ -1,0 +1,383 @@
+"""Patch: JSON patch, merge patch, strategic merge patch and server-side apply.
+
+The room `patching` computes the patched document; here it is decoded as if it had been sent.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from podwright._interludes import interlude
+from podwright.apimachinery.objects import Document, patched_raw
+from podwright.apimachinery.patching import (
+    ApplyConflictError,
+    PatchError,
+    gvk_text,
+    json_patch_warnings,
+    json_patched,
+    merge_patched,
+    printed,
+    strategic_merged,
+    unclassified,
+    without_directives,
+)
+from podwright.apimachinery.schema import Kind
+from podwright.cluster.api.endpoints.calls import Backend, Call
+from podwright.cluster.api.endpoints.decoding.bodies import check_size
+from podwright.cluster.api.endpoints.decoding.body_fields import (
+    StrictDecodingError,
+    TypeMismatchError,
+    check_fields,
+)
+from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
+from podwright.cluster.api.endpoints.decoding.go_type_errors import conversion_error
+from podwright.cluster.api.endpoints.decoding.json_bodies import JsonError, read_json
+from podwright.cluster.api.endpoints.decoding.sent_objects import (
+    RAW_PARTS,
+    check_name,
+    completed,
+    in_namespace,
+    no_name,
+)
+from podwright.cluster.api.endpoints.decoding.yaml_bodies import field_warnings, read_yaml_value
+from podwright.cluster.api.endpoints.options import WriteOptions, write_options
+from podwright.cluster.api.endpoints.replies.negotiation import body_media_type
+from podwright.cluster.api.endpoints.replies.responses import object_reply
+from podwright.cluster.api.endpoints.replies.shown_patches import (
+    of_other_kind,
+    shown_applied,
+    shown_json_patched,
+    shown_merge_patched,
+)
+from podwright.cluster.api.endpoints.replies.status_errors import (
+    ApiError,
+    bad_request,
+    invalid,
+    unsupported_content_type,
+    unsupported_media_type,
+)
+from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
+from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.endpoints.writes.update import check_no_uid, update_document
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+_TYPES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
+_CUSTOM_TYPES: Final = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+
+
+def check_patch_type(request: HttpRequest, resource: Resource) -> None:
+    """Reject a patch of an unknown type.
+
+    Raises
+    ------
+    ApiError
+        The Content-Type is not that of a patch.
+    """
+    media_type = body_media_type(request.header("content-type") or "application/octet-stream")
+    if resource.is_custom and media_type not in _CUSTOM_TYPES:
+        raise unsupported_media_type(_CUSTOM_TYPES)
+    if media_type not in _TYPES:
+        raise unsupported_content_type()
+
+
+def patch(backend: Backend, call: Call) -> HttpReply:
+    """Patch the named object, or the part of it that a subresource is.
+
+    Raises
+    ------
+    ApiError
+        The patch cannot be applied, or the result is not valid.
+    """
+    media_type = body_media_type(call.request.header("content-type"))
+    is_apply = media_type == APPLY_PATCH
+    options = write_options(call.request, "PatchOptions", is_apply=is_apply)
+    check_size(call.request)
+    try:
+        if is_apply:
+            document, is_new = _apply(backend, call, options)
+        else:
+            document, is_new = _patch(backend, call, options, media_type)
+    except PatchError as error:
+        raise status_of(error) from None
+    return object_reply(call, document, 201 if is_new else 200)
+
+
+def status_of(error: PatchError) -> ApiError:
+    """Return the error of a patch as a Status."""
+    details: Document | None = {} if error.has_details else None
+    if isinstance(error, ApplyConflictError):
+        details = {"causes": error.causes}
+    return ApiError(error.code, error.reason, error.message, details)
+
+
+# ----------------------------------------------------------------------------- patches
+
+
+def _patch(
+    backend: Backend, call: Call, options: WriteOptions, media_type: str
+) -> tuple[Document, bool]:
+    patched = patched_by(call, options, media_type)
+
+    def make(current: Document | None) -> Document:
+        assert current is not None, "a patch creates nothing"
+        return patched(current)
+
+    return update_document(backend, call, make, options, may_create=False)
+
+
+def patched_by(
+    call: Call, options: WriteOptions, media_type: str
+) -> Callable[[Document], Document]:
+    """Return the function that applies the patch in a body to a document.
+
+    Raises
+    ------
+    ApiError
+        The body is not JSON.
+    """
+    with interlude():
+        decoded = _read(call.request, media_type)
+
+    def make(current: Document) -> Document:
+        with interlude():
+            return patched_from(current)
+
+    def patched_from(current: Document) -> Document:
+        patched = patched_document(call.resource, current, decoded.document, media_type)
+        problems = list(decoded.duplicates)
+        if media_type == JSON_PATCH:
+            problems += json_patch_warnings(decoded.document or [])
+
+        def shown() -> str:
+            return _shown(call.resource, current, decoded.document, media_type)
+
+        is_converted = media_type == STRATEGIC_MERGE_PATCH
+        return decoded_patch(call, patched, options, problems, shown, is_converted=is_converted)
+
+    return make
+
+
+def patched_document(
+    resource: Resource, current: Document, patch_value: Any, media_type: str
+) -> Document:
+    """Return a document after a patch of a type.
+
+    Raises
+    ------
+    PatchError
+        The patch cannot be applied.
+    """
+    if media_type == JSON_PATCH:
+        return json_patched(current, patch_value)
+    if media_type == MERGE_PATCH:
+        return merge_patched(current, patch_value)
+    kind = resource.kind
+    assert isinstance(kind, Kind), "custom resources have no strategic merge patches"
+    return strategic_merged(kind, current, patch_value)
+
+
+def _shown(resource: Resource, current: Document, patch_value: Any, media_type: str) -> str:
+    if media_type == JSON_PATCH:
+        return shown_json_patched(resource.kind, current, patch_value)
+    if media_type == MERGE_PATCH:
+        return shown_merge_patched(resource.kind, current, patch_value)
+    return printed(without_directives(patch_value))
+
+
+def decoded_patch(
+    call: Call,
+    patched: Document,
+    options: WriteOptions,
+    found: Sequence[str],
+    shown: Callable[[], str],
+    *,
+    is_converted: bool = False,
+    applied_to: str = "",
+) -> Document:
+    """Return a patched document in Go's form and with defaults.
+
+    Parameters
+    ----------
+    found : sequence of str
+        Unknown and duplicate fields of the patch itself.
+    shown : callable
+        Returns the invalid value of messages.
+    is_converted : bool
+        Whether upstream converts the patched document instead of decoding it.
+    applied_to : str
+        The object in messages about values that an applied configuration cannot have.
+
+    Raises
+    ------
+    ApiError
+        The document is not an object of the kind.
+    """
+    resource = call.resource
+    if path := RAW_PARTS.get(resource.storage):
+        keeps_order = not is_converted and not applied_to
+        patched = patched_raw(patched, path, keeps_order=keeps_order)
+    own = (resource.kind.api_version, resource.name)
+    if not resource.is_custom and not is_converted:
+        patched = _with_kind(call, patched)
+    if is_converted:
+        # Upstream's converter knows the type, and does not look at the two fields.
+        patched = patched | {"apiVersion": own[0], "kind": own[1]}
+    elif not _is_decodable(resource, patched):
+        raise _invalid_patch(shown, of_other_kind(resource, patched))
+    validation = options.field_validation
+    try:
+        warnings = check_fields(patched, resource.kind, validation=validation)
+    except StrictDecodingError as error:
+        raise _invalid_patch(shown, StrictDecodingError([*found, *sorted(error.found)])) from None
+    except TypeMismatchError as error:
+        mismatch: ValueError = error
+        if applied_to and not resource.is_custom:
+            raise unclassified(_not_converted(resource, applied_to, error)) from None
+        if is_converted:
+            mismatch = ConversionError(conversion_error(resource.kind, error.problem))
+        raise _invalid_patch(shown, mismatch) from None
+    if found and validation == "Strict":
+        raise _invalid_patch(shown, StrictDecodingError(list(found)))
+    if validation == "Warn":
+        # The fields of a patched document have no order of their own.
+        call.warnings += [*field_warnings(found), *sorted(warnings)]
+    call.sent = patched
+    document = completed(resource, patched)
+    in_namespace(call, document)
+    check_name(call, document)
+    return document
+
+
+def _place(call: Call, configuration: Document) -> str:
+    metadata: Document = configuration.get("metadata") or {}
+    gvk = gvk_text(call.resource.kind.api_version, call.resource.name)
+    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {gvk}"
+
+
+def _not_converted(resource: Resource, place: str, error: TypeMismatchError) -> str:
+    """Return the message of a configuration with a value that Go's struct cannot have.
+
+    Upstream: apimachinery pkg/util/managedfields/internal/structuredmerge.go, Apply
+    """
+    kind = gvk_text(resource.kind.api_version, resource.name)
+    return (
+        f"failed to convert new object ({place}) to proper version: unable to convert unstructured"
+        f" object to {kind}: {conversion_error(resource.kind, error.problem)}"
+    )
+
+
+def _is_decodable(resource: Resource, patched: Document) -> bool:
+    """Whether upstream decodes a document of an apiVersion and a kind for a resource."""
+    sent = (patched.get("apiVersion"), patched.get("kind"))
+    if sent == (resource.kind.api_version, resource.name):
+        return True
+    # A custom resource of another kind is decoded, and found to be invalid later.
+    return resource.is_custom and all(isinstance(each, str) and bool(each) for each in sent)
+
+
+def _with_kind(call: Call, patched: Document) -> Document:
+    """Return a patched document with a kind: upstream's decoder knows which it expects.
+
+    Without `apiVersion` the decoder reads the document as one of the internal version, which
+    has its metadata elsewhere.
+    """
+    if patched.get("apiVersion") in (None, ""):
+        raise no_name(call)
+    if patched.get("kind") in (None, ""):
+        return patched | {"kind": call.resource.name}
+    return patched
+
+
+class ConversionError(ValueError):
+    """A value that upstream's converter cannot convert."""
+
+
+def _invalid_patch(shown: Callable[[], str], error: ValueError) -> ApiError:
+    value = shown()
+    message = f"Invalid value: {msgspec.json.encode(value).decode()}: {error}"
+    return invalid("", "", "", [("patch", message, value)])
+
+
+def _read(request: HttpRequest, media_type: str) -> Decoded:
+    try:
+        return read_json(request.body)
+    except JsonError as error:
+        prefix = "" if media_type == STRATEGIC_MERGE_PATCH else "error decoding patch: "
+        raise bad_request(f"{prefix}{error}") from None
+
+
+# ------------------------------------------------------------------------------- apply
+
+
+def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Document, bool]:
+    resource, info = call.resource, call.info
+    with interlude():
+        decoded = read_yaml_value(call.request.body, resource.name, is_applied=True)
+    configuration = decoded.document
+    if not isinstance(configuration, dict):
+        raise bad_request("error decoding YAML: an object is expected")
+
+    check_configuration(configuration)
+
+    def make(current: Document | None) -> Document:
+        with interlude():
+            return apply_to(current)
+
+    def apply_to(current: Document | None) -> Document:
+        found = backend.field_management.applied(
+            resource,
+            current,
+            configuration,
+            manager=options.field_manager,
+            force=bool(options.force),
+            subresource=info.subresource,
+            now_ns=call.now_ns,
+        )
+        if current is None:
+            check_no_uid(call, configuration)
+            if call.request.is_restored:
+                found = _with_restored_metadata(found, configuration)
+        if decoded.duplicates and options.field_validation == "Strict":
+            (error,) = decoded.duplicates
+            raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {error}")
+        shown = partial(shown_applied, resource.kind, found)
+        place = _place(call, configuration)
+        return decoded_patch(call, found, options, decoded.duplicates, shown, applied_to=place)
+
+    return update_document(
+        backend, call, make, options, may_create=not info.subresource, tracks_fields=False
+    )
+
+
+_RESTORED: Final = ("creationTimestamp", "generation")
+
+
+def _with_restored_metadata(document: Document, configuration: Document) -> Document:
+    """Return a new object with the metadata of a restored one, which no apply request sets."""
+    sent: Document = configuration.get("metadata") or {}
+    kept = {name: sent[name] for name in _RESTORED if sent.get(name) is not None}
+    return document | {"metadata": document["metadata"] | kept}
+
+
+def check_configuration(configuration: Document) -> None:
+    """Reject a configuration without the form of an object.
+
+    Raises
+    ------
+    ApiError
+        `metadata` or a name in it has a wrong type.
+    """
+    metadata = configuration.get("metadata")
+    if isinstance(metadata, dict):
+        for name in ("uid", "resourceVersion"):
+            if not isinstance(metadata.get(name) or "", str):
+                raise bad_request(f"error decoding YAML: metadata.{name} must be a string")

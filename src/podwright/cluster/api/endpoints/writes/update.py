@@ -1,0 +1,225 @@
+"""Replace objects; patches and subresources are written by the same steps.
+
+An update runs through the steps of a creation, by the rules for changes of a stored object.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/update.go;
+pkg/registry/rest/update.go; pkg/registry/generic/registry/store.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from podwright._interludes import interlude
+from podwright.apimachinery.objects import Document, KubernetesObject
+from podwright.apimachinery.schema import Problem
+from podwright.cluster.api.endpoints.access.authorization import refuse_escalation
+from podwright.cluster.api.endpoints.calls import Backend, Call
+from podwright.cluster.api.endpoints.custom_resources import check_kind_of_object
+from podwright.cluster.api.endpoints.decoding.sent_objects import (
+    body_of,
+    check_name,
+    in_namespace,
+    with_distinct_owners,
+)
+from podwright.cluster.api.endpoints.kinds.admin_access import admin_access_problems
+from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expression_problems
+from podwright.cluster.api.endpoints.options import WriteOptions, write_options
+from podwright.cluster.api.endpoints.replies.registry_keys import precondition_failed
+from podwright.cluster.api.endpoints.replies.responses import object_reply
+from podwright.cluster.api.endpoints.replies.status_errors import ApiError, conflict, invalid
+from podwright.cluster.api.endpoints.replies.stored_sizes import fitting
+from podwright.cluster.api.endpoints.request import HttpReply
+from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.endpoints.writes import strategies
+from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
+from podwright.cluster.api.endpoints.writes.create import create_document
+from podwright.cluster.api.endpoints.writes.field_management import manager_of
+from podwright.cluster.api.endpoints.writes.write_steps import (
+    add_warnings,
+    allocated,
+    invalid_object,
+    stored_object,
+)
+from podwright.cluster.api.gated_fields import without_comparisons, without_disabled
+
+_MODIFIED: Final = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+MakeNew: TypeAlias = Callable[[Document | None], Document]
+"""Returns the new object in the version of the request; the argument is the stored one, or None
+if it does not exist."""
+
+_KEPT_EXPRESSIONS: Final = ("ResourceClaim",)
+"""Kinds whose expressions are immutable, and are not checked again."""
+
+
+def update(backend: Backend, call: Call) -> HttpReply:
+    """Replace the named object, or the part of it that a subresource is."""
+    options = write_options(call.request, "UpdateOptions")
+    document = in_namespace(call, body_of(backend, call, options.field_validation))
+    check_name(call, document)
+    uid = (document.get("metadata") or {}).get("uid") or ""
+    made, is_new = update_document(backend, call, lambda _current: document, options, uid=uid)
+    return object_reply(call, made, 201 if is_new else 200)
+
+
+def update_document(
+    backend: Backend,
+    call: Call,
+    make: MakeNew,
+    options: WriteOptions,
+    *,
+    uid: str = "",
+    may_create: bool | None = None,
+    tracks_fields: bool = True,
+) -> tuple[Document, bool]:
+    """Update the named object and return it, and whether it is new.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the new object.
+    uid : str
+        A precondition; "" for none.
+    may_create : bool, optional
+        Whether an absent object is created; by default as its kind allows for an update.
+    tracks_fields : bool
+        Whether the write owns the fields that it changes; an apply request has done that itself.
+
+    Raises
+    ------
+    ApiError
+        The object does not exist, does not fit, or is not valid.
+    """
+    resource, info = call.resource, call.info
+    current = backend.store.get(resource.storage, call.key)
+    if current is None:
+        if may_create is None:
+            may_create = not info.subresource and strategies.creates_on_update(resource)
+        if not may_create:
+            raise call.missing()
+        if uid:
+            raise _other_uid(resource, call, uid, "", is_dry_run=options.is_dry_run)
+        fresh = in_namespace(call, make(None))
+        check_no_uid(call, fresh)
+        made = create_document(backend, call, fresh, options, tracks_fields=tracks_fields)
+        return made, True
+    if uid and uid != current.uid:
+        raise _other_uid(resource, call, uid, current.uid, is_dry_run=options.is_dry_run)
+    old = resource.served(current.raw)
+    new = with_distinct_owners(call, in_namespace(call, make(old)))
+    if tracks_fields:
+        new = backend.field_management.updated(
+            resource,
+            old,
+            new,
+            manager=manager_of(call.request, options.field_manager),
+            subresource=info.subresource,
+            now_ns=call.now_ns,
+        )
+    attributes = attributes_of(call, "UPDATE", new, old, options)
+    backend.admission.admit(attributes)
+    assert attributes.object is not None, "admission keeps the object of an update"
+    refuse_escalation(backend.escalation, attributes, info.name)
+    new = _checked_version(resource, attributes.object, current)
+    new = with_stored_metadata(new, old)
+    new = strategies.prepared_for_update(resource, new, old, call.now_ns, info.subresource)
+    if disabled := backend.disabled_fields.get(resource.storage):
+        new = without_disabled(disabled, new, old)
+    check_kind_of_object(resource, new, old)
+    with interlude():
+        new = resource.kind.go_form(new)
+        problems = _problems_of(backend, call, new, old)
+    problems = [*admin_access_problems(backend.store, resource, new, old), *problems]
+    if problems:
+        raise invalid_object(call, new, problems)
+    if not info.subresource:
+        new = allocated(backend, resource, new, old, is_dry_run=options.is_dry_run)
+    add_warnings(call, new, old)
+    attributes.object = new
+    backend.admission.validate(attributes)
+    call.warnings += attributes.warnings
+    new = backend.field_management.settled(old, new)
+    if not options.is_dry_run:
+        new = fitting(call, new, before_bytes=backend.store.encodings.size_of(current.raw))
+    replaced = backend.storage.replace(
+        current, stored_object(backend, resource, new), is_dry_run=options.is_dry_run
+    )
+    made = resource.served(replaced.object.raw)
+    return made, False
+
+
+def _problems_of(backend: Backend, call: Call, new: Document, old: Document) -> list[Problem]:
+    """Return what is wrong with a changed object in Go's form."""
+    resource, subresource = call.resource, call.info.subresource
+    problems = strategies.update_problems(resource, new, old, subresource)
+    if not subresource and resource.name not in _KEPT_EXPRESSIONS:
+        problems = with_expression_problems(problems, resource, new)
+    if not backend.compares_taints:
+        problems = without_comparisons(resource.storage, new, old, problems)
+    return problems
+
+
+def check_no_uid(call: Call, document: Document) -> None:
+    """Reject an object with a uid where none is stored.
+
+    Raises
+    ------
+    ApiError
+        The object has a uid.
+    """
+    metadata = document.get("metadata")
+    sent = metadata.get("uid") if isinstance(metadata, dict) else None
+    if sent:
+        resource = call.resource
+        text = f"uid mismatch: the provided object specified uid {sent}, and no existing object"
+        raise conflict(resource.group, resource.plural, call.info.name, f"{text} was found")
+
+
+def _checked_version(resource: Resource, new: Document, current: KubernetesObject) -> Document:
+    metadata: Document = new.get("metadata") or {}
+    sent, stored = metadata.get("resourceVersion") or "", current.metadata.resource_version
+    if sent == stored:
+        return new
+    name = current.name
+    if sent and sent != "0":
+        raise conflict(resource.group, resource.plural, name, _MODIFIED)
+    if not strategies.allows_unconditional_update(resource):
+        text = "Invalid value: 0: must be specified for an update"
+        problem = ("metadata.resourceVersion", text, 0)
+        # Upstream names the resource here instead of the kind.
+        raise invalid(resource.group, resource.plural, name, [problem])
+    return new | {"metadata": metadata | {"resourceVersion": stored}}
+
+
+def with_stored_metadata(new: Document, old: Document) -> Document:
+    """Return a changed object with the metadata that no update changes."""
+    metadata = dict(new.get("metadata") or {})
+    stored: Document = old.get("metadata") or {}
+    if not metadata.get("uid"):
+        metadata["uid"] = stored.get("uid")
+    for name in ("generation", "creationTimestamp"):
+        if name in stored:
+            metadata[name] = stored[name]
+        else:
+            metadata.pop(name, None)
+    if "deletionTimestamp" in stored:
+        metadata["deletionTimestamp"] = stored["deletionTimestamp"]
+    if metadata.get("deletionGracePeriodSeconds") is None:
+        metadata.pop("deletionGracePeriodSeconds", None)
+        if "deletionGracePeriodSeconds" in stored:
+            metadata["deletionGracePeriodSeconds"] = stored["deletionGracePeriodSeconds"]
+    return new | {"metadata": metadata}
+
+
+def _other_uid(
+    resource: Resource, call: Call, sent: str, stored: str, *, is_dry_run: bool
+) -> ApiError:
+    return conflict(
+        resource.group,
+        resource.plural,
+        call.info.name,
+        precondition_failed(resource, call.key, "UID", sent, stored, is_dry_run=is_dry_run),
+    )

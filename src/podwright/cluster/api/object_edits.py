@@ -1,0 +1,115 @@
+"""Edited copies of objects of any kind, typed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from podwright.apimachinery import patching
+from podwright.apimachinery.objects import Document, KubernetesObject, Unknown, encode
+from podwright.apimachinery.schema import UNKNOWN_FIELD, Kind, Problem, built_in, decode
+from podwright.cluster.api.invalid import Invalid
+from podwright.cluster.store import kind_of
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+def section(obj: KubernetesObject, name: str) -> Document:
+    """Return the `metadata`, `spec` or `status` of an object as a document, or an empty one."""
+    return cast(Document, encode(obj).get(name) or {})
+
+
+def patched(obj: T, **sections: Mapping[str, Any]) -> T:
+    """Return a copy with some fields of sections replaced; None removes a field.
+
+    Examples
+    --------
+    >>> from podwright.testing import make_pod
+    >>> patched(make_pod("web"), status={"phase": "Failed"}).status.phase
+    'Failed'
+    """
+    document = dict(encode(obj))
+    for name, fields in sections.items():
+        merged = {**(document.get(name) or {}), **fields}
+        document[name] = {key: value for key, value in merged.items() if value is not None}
+    if type(obj) is Unknown and "metadata" not in sections:
+        # An untyped object has no parsed fields but its metadata.
+        return msgspec.structs.replace(obj, raw=document)
+    return cast(T, decode(document, source=f"{obj.kind} {obj.key}"))
+
+
+def with_fields_of_others(obj: T, current: KubernetesObject) -> T:
+    """Return an object with the fields of the current one that others set and it does not.
+
+    With server-side apply the other clients own these fields, and applying an object without them
+    does not remove them.
+    """
+    spec, present = section(obj, "spec"), section(current, "spec")
+    kind = built_in().of(*kind_of(current))
+    others = () if kind is None else kind.row.set_by_others
+    kept = {name: present[name] for name in others if name in present and name not in spec}
+    return patched(obj, spec=kept) if kept else obj
+
+
+def with_defaults(obj: T) -> T:
+    """Return an object with upstream's defaults; a custom object has none.
+
+    Raises
+    ------
+    Invalid
+        Values have a wrong type, so that defaults cannot be set.
+    """
+    kind = built_in().find(obj.api_version, obj.kind)
+    if kind is None:
+        return obj
+    document = encode(obj)
+    if problems := wrong_types(kind, document):
+        raise Invalid(obj, problems)
+    completed = kind.with_defaults(document)
+    if completed is document:
+        return obj
+    return cast(T, decode(completed, source=f"{obj.kind} {obj.key}"))
+
+
+def wrong_types(kind: Kind, document: Document) -> list[Problem]:
+    """Return the values of a wrong type; unknown fields are reported when files are read."""
+    found = kind.decoding_problems(document)
+    return [each for each in found if not each[1].startswith(UNKNOWN_FIELD)]
+
+
+def merge_patched(obj: T, patch: Document) -> T:
+    """Return an object after a JSON merge patch (RFC 7386) of its document.
+
+    Notes
+    -----
+    Upstream: the patch type `application/merge-patch+json`.
+    """
+    merged = patching.merge_patched(encode(obj), patch)
+    return cast(T, decode(merged, source=f"{obj.kind} {obj.key}"))
+
+
+def annotations_patch(obj: KubernetesObject, **changes: str | None) -> Document:
+    """Return a patch of `metadata` that changes annotations; None removes one."""
+    merged = {**(section(obj, "metadata").get("annotations") or {}), **changes}
+    kept = {key: value for key, value in merged.items() if value is not None}
+    return {"annotations": kept or None}
+
+
+def finalizers_without(obj: KubernetesObject, finalizer: str) -> Document:
+    """Return a patch of `metadata` that removes a finalizer."""
+    kept = [each for each in obj.metadata.finalizers if each != finalizer]
+    return {"finalizers": kept or None}
+
+
+def conditions_with(conditions: Iterable[Document], condition: Document) -> list[Document]:
+    """Return conditions with one set; its transition time is kept if its status is the same."""
+    written = list(conditions)
+    for index, present in enumerate(written):
+        if present.get("type") == condition["type"]:
+            if present.get("status") == condition["status"]:
+                condition = condition | {"lastTransitionTime": present.get("lastTransitionTime")}
+            written[index] = condition
+            return written
+    return [*written, condition]

@@ -1,0 +1,188 @@
+"""Validation of the objects of write requests, by the rules of the room `schema`.
+
+A new object is validated as a whole. A changed one is validated with the stored one, and errors
+that the stored object has already are no errors of the request: an object of a record can be
+older than a rule.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, BeforeCreate; update.go,
+BeforeUpdate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from podwright.apimachinery.objects import (
+    Document,
+    FieldError,
+    InvalidObject,
+    KubernetesObject,
+    Pod,
+    encode,
+)
+from podwright.apimachinery.schema import (
+    UNKNOWN_FIELD,
+    Kind,
+    Problem,
+    built_in,
+    validate_object_meta,
+)
+from podwright.cluster.api.invalid import Invalid
+from podwright.cluster.api.object_edits import with_defaults, wrong_types
+
+_SPECS_MAX = 10_000
+
+
+class ObjectValidation:
+    """Validates objects; the specs of pods that share one are validated once."""
+
+    def __init__(self) -> None:
+        # By the id() of a `spec`; the value keeps the `spec` alive, so that its id is not reused.
+        self._valid_specs: dict[int, Document] = {}
+
+    def problems(self, obj: KubernetesObject) -> list[Problem]:
+        """Return the errors of a new object whose defaults are set."""
+        kind = built_in().find(obj.api_version, obj.kind)
+        if kind is None:
+            return []
+        document = encode(obj)
+        metadata = document.get("metadata") or {}
+        found = validate_object_meta(
+            metadata, name_rule=kind.row.name_rule, is_namespaced=kind.row.namespaced
+        )
+        if type(obj) is Pod and not metadata.get("annotations"):
+            return found + self._problems_of_pod(kind, document)
+        return found + _problems_of(kind, document)
+
+    def _problems_of_pod(self, kind: Kind, document: Document) -> list[Problem]:
+        spec = document.get("spec") or {}
+        if id(spec) in self._valid_specs:
+            return []
+        found = _problems_of(kind, document)
+        # The names of the claims of ephemeral volumes contain the name of the pod.
+        if not found and not any("ephemeral" in each for each in spec.get("volumes") or ()):
+            if len(self._valid_specs) >= _SPECS_MAX:
+                self._valid_specs.clear()
+            self._valid_specs[id(spec)] = spec
+        return found
+
+    def check_new(self, obj: KubernetesObject) -> None:
+        """Reject a new object with errors.
+
+        Raises
+        ------
+        Invalid
+            With all errors.
+        """
+        if problems := self.problems(obj):
+            raise Invalid(obj, problems)
+
+    def check_update(self, new: KubernetesObject, old: KubernetesObject) -> None:
+        """Reject a changed object with errors that the stored one does not have.
+
+        Raises
+        ------
+        Invalid
+            With all errors.
+        """
+        kind = built_in().find(new.api_version, new.kind)
+        if kind is None:
+            return
+        document, stored = encode(new), encode(old)
+        if _differs_in_metadata_only(document, stored):
+            # The rest was validated when it was stored.
+            document, stored = ({"metadata": each.get("metadata")} for each in (document, stored))
+            problems = kind.metadata_update_problems(document, stored)
+        else:
+            problems = wrong_types(kind, document) or kind.update_problems(document, stored)
+        if not problems:
+            return
+        known = {(path, message) for path, message, _ in kind.update_problems(stored, stored)}
+        added = [each for each in problems if (each[0], each[1]) not in known]
+        if added:
+            raise Invalid(new, added)
+
+
+def update_problems(new: KubernetesObject, old: KubernetesObject) -> list[Problem]:
+    """Return why kube-apiserver would refuse a changed object; empty if it accepts the change."""
+    kind = built_in().find(new.api_version, new.kind)
+    if kind is None:
+        return []
+    changed, stored = (encode(with_defaults(obj)) for obj in (new, old))
+    # What is missing in a manifest that no server has completed is no refusal of the change.
+    known = {(path, message) for path, message, _ in kind.update_problems(stored, stored)}
+    found = kind.update_problems(changed, stored)
+    return [each for each in found if (each[0], each[1]) not in known]
+
+
+def check_objects(
+    objects: Iterable[KubernetesObject], *, allows_unknown_fields: bool = True
+) -> None:
+    """Reject invalid new objects, before any of them is written.
+
+    Objects with a uid come from a server, which has validated them.
+
+    Parameters
+    ----------
+    allows_unknown_fields : bool
+        Whether objects may have fields that their kinds do not have, as without `--validate` of
+        kubectl.
+
+    Raises
+    ------
+    InvalidObject
+        With all errors of all objects.
+    """
+    several = list(objects)
+    errors = [] if allows_unknown_fields else unknown_fields(several)
+    errors += [
+        _error(obj, problem) for obj in several if not obj.uid for problem in object_problems(obj)
+    ]
+    if errors:
+        raise InvalidObject(errors)
+
+
+def unknown_fields(objects: Iterable[KubernetesObject]) -> list[FieldError]:
+    """Return the fields of new objects that their kinds do not have.
+
+    Objects with a uid and a resource version come from a server, which may be newer.
+    """
+    found: list[FieldError] = []
+    for obj in objects:
+        document = encode(obj)
+        metadata = document.get("metadata") or {}
+        is_stored = metadata.get("uid") and metadata.get("resourceVersion")
+        kind = None if is_stored else built_in().find(obj.api_version, obj.kind)
+        if kind is not None:
+            problems = kind.decoding_problems(document)
+            found += [_error(obj, each) for each in problems if each[1].startswith(UNKNOWN_FIELD)]
+    return found
+
+
+def _error(obj: KubernetesObject, problem: Problem) -> FieldError:
+    path, message, value = problem
+    return FieldError(source=f"{obj.kind} {obj.key}", path=path, message=message, value=value)
+
+
+def object_problems(obj: KubernetesObject) -> list[Problem]:
+    """Return the errors of a new object whose defaults may not be set yet."""
+    kind = built_in().find(obj.api_version, obj.kind)
+    if kind is None:
+        return []
+    document = kind.with_zero_items(encode(obj))
+    if problems := wrong_types(kind, document):
+        return problems
+    document = kind.with_defaults(document)
+    metadata, row = document.get("metadata") or {}, kind.row
+    found = validate_object_meta(metadata, name_rule=row.name_rule, is_namespaced=row.namespaced)
+    return found + _problems_of(kind, document)
+
+
+def _problems_of(kind: Kind, document: Document) -> list[Problem]:
+    return wrong_types(kind, document) or kind.validation_problems(document)
+
+
+def _differs_in_metadata_only(new: Document, old: Document) -> bool:
+    ignored = {"metadata", "status"}
+    names = (new.keys() | old.keys()) - ignored
+    return all(new.get(name) is old.get(name) or new.get(name) == old.get(name) for name in names)

@@ -1,0 +1,1 @@
+"""What writes mean for pods: binding, eviction, quality of service, references."""

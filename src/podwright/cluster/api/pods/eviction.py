@@ -1,0 +1,210 @@
+"""Eviction: whether a pod may be evicted, and how that changes its disruption budget.
+
+`decide_eviction` is a pure function with the semantics of the subresource `pods/eviction`.
+
+Upstream: pkg/registry/core/pod/storage/eviction.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    Condition,
+    Document,
+    Pod,
+    PodDisruptionBudget,
+    PodwrightError,
+    decode_as,
+    encode,
+    is_ready,
+    label_selector,
+    timestamp_text,
+    with_condition,
+)
+
+DISRUPTED_PODS_MAX: Final = 2_000
+_RETRY_SECONDS: Final = 10
+
+VIOLATION: Final = "Cannot evict pod as it would violate the pod's disruption budget."
+"""The message of an eviction that a budget does not allow."""
+
+
+class Eviction(msgspec.Struct, frozen=True, kw_only=True):
+    """The decision about an eviction.
+
+    Attributes
+    ----------
+    code : int
+        The HTTP status: 201 allowed, 429 rejected for now, 403 and 500 rejected.
+    message : str
+        The reason for a rejection, with upstream's text.
+    cause : str
+        The part of the message that names the budget.
+    retry_after_seconds : int
+        The `Retry-After` header while the budget's status is outdated; otherwise 0.
+    budget : PodDisruptionBudget, optional
+        The budget with the status to store before the pod is deleted.
+    rejected_by : tuple of str
+        The names of the budgets that reject the eviction.
+    """
+
+    code: int = 201
+    message: str = ""
+    cause: str = ""
+    retry_after_seconds: int = 0
+    budget: PodDisruptionBudget | None = None
+    rejected_by: tuple[str, ...] = ()
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the pod may be deleted."""
+        return self.code == 201
+
+
+class EvictionRejected(PodwrightError):  # noqa: N818 - a regular reply, not a failure
+    """The API server rejects an eviction.
+
+    Attributes
+    ----------
+    eviction : Eviction
+        The status code, the message, and when to retry.
+    """
+
+    def __init__(self, eviction: Eviction) -> None:
+        super().__init__(eviction.message)
+        self.eviction = eviction
+
+
+def decide_eviction(pod: Pod, budgets: Iterable[PodDisruptionBudget], now_ns: int) -> Eviction:
+    """Decide whether a pod may be evicted.
+
+    Parameters
+    ----------
+    pod : Pod
+        The current object.
+    budgets : iterable of PodDisruptionBudget
+        The budgets of its namespace, whether they select the pod or not.
+    now_ns : int
+        The time of the eviction, which is stored in the budget.
+    """
+    if pod.is_terminal or pod.is_terminating or pod.status.phase in {"", "Pending"}:
+        return Eviction()
+    covering = [
+        budget
+        for budget in budgets
+        if budget.namespace == pod.namespace
+        and label_selector(budget.spec.selector).matches(pod.metadata.labels)
+    ]
+    if not covering:
+        return Eviction()
+    if len(covering) > 1:
+        return Eviction(
+            code=500,
+            message="This pod has more than one PodDisruptionBudget, which the eviction"
+            " subresource does not support.",
+            rejected_by=tuple(budget.name for budget in covering),
+        )
+    budget = covering[0]
+    if not is_ready(pod) and _lets_unhealthy_go(budget):
+        return Eviction()
+    eviction = _charged(budget, pod.name, now_ns)
+    if eviction.is_allowed:
+        return eviction
+    return msgspec.structs.replace(eviction, rejected_by=(budget.name,))
+
+
+def _lets_unhealthy_go(budget: PodDisruptionBudget) -> bool:
+    """Whether a budget allows the eviction of an unready pod without using a disruption."""
+    if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
+        return True
+    status = budget.status
+    # An unready pod is not among the healthy ones, so its eviction leaves the budget satisfied.
+    return status.current_healthy >= status.desired_healthy > 0
+
+
+def _charged(budget: PodDisruptionBudget, pod_name: str, now_ns: int) -> Eviction:
+    """Take one disruption from a budget.
+
+    Notes
+    -----
+    Upstream: checkAndDecrement
+    """
+    status = budget.status
+    if status.observed_generation < budget.metadata.generation:
+        cause = f"The disruption budget {budget.name} is still being processed by the server."
+        return Eviction(
+            code=429,
+            message=cause,
+            cause=cause,
+            retry_after_seconds=_RETRY_SECONDS,
+        )
+    if status.disruptions_allowed < 0:
+        return Eviction(code=403, message="pdb disruptions allowed is negative")
+    if len(status.disrupted_pods) > DISRUPTED_PODS_MAX:
+        return Eviction(
+            code=403,
+            message="DisruptedPods map too big - too many evictions not confirmed by PDB"
+            " controller",
+        )
+    if status.disruptions_allowed == 0:
+        if status.current_healthy <= status.desired_healthy:
+            cause = (
+                f"The disruption budget {budget.name} needs {status.desired_healthy} healthy pods"
+                f" and has {status.current_healthy} currently"
+            )
+        else:
+            cause = f"The disruption budget {budget.name} does not allow evicting pods currently"
+        return Eviction(code=429, message=f"{VIOLATION} {cause}", cause=cause)
+    document = encode(budget)
+    written: Document = dict(document.get("status") or {})
+    left = status.disruptions_allowed - 1
+    now = timestamp_text(now_ns)
+    written["disruptionsAllowed"] = left
+    written["disruptedPods"] = {**status.disrupted_pods, pod_name: now}
+    if left == 0:
+        written["conditions"] = _exhausted(written.get("conditions") or (), budget, now)
+    charged = decode_as(document | {"status": written}, PodDisruptionBudget)
+    return Eviction(budget=charged)
+
+
+def _exhausted(
+    conditions: Iterable[Document], budget: PodDisruptionBudget, now: str
+) -> list[Document]:
+    exhausted = {
+        "type": "DisruptionAllowed",
+        "status": "False",
+        "reason": "InsufficientPods",
+        "message": "",
+        "lastTransitionTime": now,
+        "observedGeneration": budget.status.observed_generation,
+    }
+    others = [each for each in conditions if each.get("type") != "DisruptionAllowed"]
+    return [*others, exhausted]
+
+
+def with_disruption_target(
+    pod: Pod, reason: str, message: str, now_ns: int, *, sets_observed_generation: bool = True
+) -> Pod:
+    """Return a pod with the condition DisruptionTarget, which announces its deletion.
+
+    Parameters
+    ----------
+    sets_observed_generation : bool
+        Whether to set `observedGeneration`; the eviction API does not.
+    """
+    generation = pod.metadata.generation if sets_observed_generation else 0
+    return with_condition(
+        pod,
+        Condition(
+            type="DisruptionTarget",
+            status="True",
+            reason=reason,
+            message=message,
+            last_transition_time=timestamp_text(now_ns),
+            observed_generation=generation or None,
+        ),
+    )

@@ -1,0 +1,335 @@
+"""The storage of all kinds: create, update, bind and delete.
+
+As `registry.Store` upstream, each operation reads the current object, checks the preconditions,
+computes the next version (`create_update`, `deletion`, `binding`), and commits it to the store.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias, cast
+
+from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, Pod
+from podwright.cluster.api.create_update import Scope, created, updated
+from podwright.cluster.api.deletion import Propagation, deletion, is_released
+from podwright.cluster.api.identity import generated_name, uid_at
+from podwright.cluster.api.kind_strategies import KindStrategy, strategy_of
+from podwright.cluster.api.pods.binding import NO_LABELS, binding_error, bound
+from podwright.cluster.api.preconditions import check, check_body
+from podwright.cluster.store import (
+    POD,
+    AlreadyExists,
+    Change,
+    Conflict,
+    GroupKind,
+    KindLike,
+    ObjectStore,
+    Stored,
+    at_version,
+    change_of,
+    group_kind,
+    kind_of,
+    with_document,
+)
+
+Validate: TypeAlias = Callable[[KubernetesObject, KubernetesObject], None]
+"""Checks a new version of an object against the stored one."""
+
+OwnersOf: TypeAlias = Callable[[KubernetesObject, KubernetesObject], "list[Document] | None"]
+"""Returns the managed fields of the new version, given second, of a stored object."""
+
+
+class ResourceStorage:
+    """Writes objects of all kinds into one store.
+
+    Parameters
+    ----------
+    store : ObjectStore
+        The stored objects.
+    """
+
+    def __init__(self, store: ObjectStore) -> None:
+        self.store = store
+        self._custom: dict[GroupKind, KindStrategy] = {}
+
+    def register_kind(self, kind: KindLike, strategy: KindStrategy) -> None:
+        """Set the strategy of a custom kind."""
+        self._custom[group_kind(kind)] = strategy
+
+    def _strategy(self, kind: GroupKind) -> KindStrategy:
+        return self._custom.get(kind) or strategy_of(kind)
+
+    def create(
+        self,
+        obj: KubernetesObject,
+        now_ns: int,
+        *,
+        uid: str = "",
+        owners: list[Document] | None = None,
+        is_restored: bool = False,
+        is_dry_run: bool = False,
+    ) -> Stored:
+        """Store a new object, its status included.
+
+        Parameters
+        ----------
+        obj : KubernetesObject
+            An object with a name or a `generateName`. The server replaces its own metadata.
+        now_ns : int
+            The time of creation.
+        uid : str
+            The uid, if it was drawn for the request; otherwise it is drawn here.
+        owners : list of dict, optional
+            The managed fields, if they are kept and the object does not have them.
+        is_restored : bool
+            Whether the object keeps its creation time and its generation.
+        is_dry_run : bool
+            Whether nothing is stored.
+
+        Raises
+        ------
+        AlreadyExists
+            An object of that name exists.
+        """
+        kind = kind_of(obj)
+        obj = with_document(obj)
+        store = self.store
+        taken = store.keys(kind)
+        version = store.resource_version + 1
+        name, namespace = obj.metadata.name, obj.metadata.namespace
+        if not name:
+            prefix = obj.metadata.generate_name
+            assert prefix, f"{kind[1]}: neither name nor generateName"
+            name = generated_name(
+                prefix, namespace=namespace, taken=taken, seed=store.seed, version=version
+            )
+        key = f"{namespace}/{name}" if namespace else name
+        present = store.get(kind, key)
+        if present is not None:
+            is_terminating = present.metadata.deletion_timestamp is not None
+            raise AlreadyExists(kind, key, is_terminating=is_terminating)
+        made = created(
+            obj,
+            strategy=self._strategy(kind),
+            name=name,
+            uid=uid or uid_at(store.seed, version),
+            version=version,
+            now_ns=now_ns,
+            owners=owners,
+            is_restored=is_restored,
+        )
+        if not is_dry_run:
+            store.commit(change_of(version, kind, key, None, made))
+        return Stored(made, version, "created")
+
+    def update(
+        self,
+        obj: KubernetesObject,
+        *,
+        scope: Scope = "main",
+        expected: int | None = None,
+        validate: Validate | None = None,
+        owners_of: OwnersOf | None = None,
+    ) -> Stored:
+        """Update an existing object.
+
+        Parameters
+        ----------
+        obj : KubernetesObject
+            The new object. A uid in it is a precondition.
+        scope : str
+            `main` keeps the status where it is a subresource, `status` keeps everything but
+            the status and metadata, `whole` replaces both.
+        expected : int, optional
+            The expected version of the stored object. The default is the `resourceVersion` in
+            the object; without either, the update is unconditional.
+        validate : callable, optional
+            Raises if the new version, given first, is not a valid successor of the stored one.
+        owners_of : callable, optional
+            Computes the managed fields, which are otherwise those of the object.
+
+        Returns
+        -------
+        Stored
+            `unchanged` if nothing differs; `deleted` if the update removed the last finalizer
+            of a terminating object.
+
+        Raises
+        ------
+        NotFound
+            The object does not exist.
+        Conflict
+            The stored object has another version or uid.
+        """
+        kind = kind_of(obj)
+        obj = with_document(obj)
+        key = obj.key
+        current = self.store.require(kind, key)
+        check_body(kind, current, obj, expected)
+        version = self.store.resource_version + 1
+        strategy = self._strategy(kind)
+        new = updated(
+            current,
+            obj,
+            scope=scope,
+            strategy=strategy,
+            version=version,
+            keeps_owners=owners_of is not None,
+        )
+        if new is None:
+            return Stored(current, int(current.metadata.resource_version), "unchanged")
+        if validate is not None:
+            validate(new, current)
+        if owners_of is not None:
+            owners = owners_of(current, new)
+            if owners:
+                new.raw["metadata"]["managedFields"] = owners
+            else:
+                new.raw["metadata"].pop("managedFields", None)
+        return self._commit_update(kind, current, new, version)
+
+    def replace(
+        self, current: KubernetesObject, new: KubernetesObject, *, is_dry_run: bool = False
+    ) -> Stored:
+        """Replace a stored object by a new version that is complete but for its version number.
+
+        Parameters
+        ----------
+        current : KubernetesObject
+            The stored object.
+        new : KubernetesObject
+            The new object, with all of its metadata and the version of the stored one.
+        is_dry_run : bool
+            Whether nothing is stored.
+
+        Returns
+        -------
+        Stored
+            As `update`.
+        """
+        if new.raw == current.raw:
+            return Stored(current, int(current.metadata.resource_version), "unchanged")
+        version = self.store.resource_version + 1
+        if is_dry_run:
+            return Stored(new, version, "updated")
+        return self._commit_update(kind_of(current), current, at_version(new, version), version)
+
+    def _commit_update(
+        self, kind: GroupKind, current: KubernetesObject, new: KubernetesObject, version: int
+    ) -> Stored:
+        is_last = is_released(kind, current, new)
+        after = None if is_last else new
+        self.store.commit(change_of(version, kind, current.key, current, after))
+        return Stored(new, version, "deleted" if is_last else "updated")
+
+    def bind(
+        self,
+        key: NamespacedName,
+        node: str,
+        now_ns: int,
+        *,
+        uid: str = "",
+        expected: int | None = None,
+        labels: Mapping[str, str] = NO_LABELS,
+    ) -> Stored:
+        """Bind a pod to a node, as `pods/binding` does.
+
+        This sets `spec.nodeName` and the condition PodScheduled, and clears the nominated node.
+        It also sets the given labels. The generation does not change.
+
+        Raises
+        ------
+        NotFound
+            The pod does not exist.
+        Conflict
+            The pod is bound, is being deleted, has scheduling gates, or has another uid.
+        """
+        pod = cast(Pod, self.store.require(POD, key))
+        check(POD, pod, uid=uid, expected=expected)
+        error = binding_error(pod)
+        if error:
+            raise Conflict(POD, key, error)
+        version = self.store.resource_version + 1
+        new = bound(pod, node, now_ns=now_ns, version=version, labels=labels)
+        before = pod.raw.get("spec")
+        if self.store.keeps_encodings and before and "nodeName" not in before:
+            self.store.encodings.keep_extended(new.raw, "spec", before, "nodeName")
+        self.store.commit(change_of(version, POD, key, pod, new))
+        return Stored(new, version, "updated")
+
+    def delete(
+        self,
+        kind: KindLike,
+        key: NamespacedName,
+        now_ns: int,
+        *,
+        uid: str = "",
+        expected: int | None = None,
+        grace_seconds: int | None = None,
+        propagation: Propagation | None = None,
+        is_dry_run: bool = False,
+    ) -> Stored:
+        """Delete an object, or mark it as terminating.
+
+        An object with finalizers is marked, and removed with its last finalizer. A bound pod that
+        has not terminated is marked, and removed by a deletion with grace period 0.
+
+        Parameters
+        ----------
+        kind, key
+            The object to delete.
+        now_ns : int
+            The time of the request.
+        uid, expected
+            Preconditions; by default they hold.
+        grace_seconds : int, optional
+            The grace period of a pod; by default its `terminationGracePeriodSeconds`.
+        propagation : str, optional
+            Foreground and Orphan add their finalizers, Background removes them.
+        is_dry_run : bool
+            Whether nothing is stored.
+
+        Returns
+        -------
+        Stored
+            `deleted` if it was removed, `updated` if it was marked, `unchanged` if it was
+            marked before.
+
+        Raises
+        ------
+        NotFound
+            The object does not exist.
+        Conflict
+            A precondition does not hold.
+        """
+        kind = group_kind(kind)
+        current = self.store.require(kind, key)
+        check(kind, current, uid=uid, expected=expected)
+        version = self.store.resource_version + 1
+        effect = deletion(
+            kind,
+            current,
+            strategy=self._strategy(kind),
+            version=version,
+            now_ns=now_ns,
+            grace_seconds=grace_seconds,
+            propagation=propagation,
+        )
+        changes: list[Change] = []
+        last = current
+        if effect.marked is not None:
+            changes.append(change_of(version, kind, key, current, effect.marked))
+            last = effect.marked
+        if effect.is_removed:
+            version = self.store.resource_version + len(changes) + 1
+            changes.append(change_of(version, kind, key, last, None))
+        if not changes:
+            return Stored(current, int(current.metadata.resource_version), "unchanged")
+        outcome: Literal["deleted", "updated"] = "deleted" if effect.is_removed else "updated"
+        if is_dry_run:
+            last = at_version(last, int(current.metadata.resource_version))
+            return Stored(last, version, outcome)
+        self.store.commit(*changes)
+        return Stored(changes[-1].object, version, outcome)

@@ -1,0 +1,155 @@
+"""Evictions are allowed and rejected as by `pods/eviction`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import PodDisruptionBudget, decode_as
+from podwright.cluster.api.pods.eviction import decide_eviction, with_disruption_target
+from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, a_pod, at
+
+
+def a_budget(name: str = "b", *, generation: int = 1, spec: Any = None, **status: Any) -> Any:
+    numbers = {
+        "disruptionsAllowed": 1,
+        "currentHealthy": 3,
+        "desiredHealthy": 2,
+        "expectedPods": 3,
+        "observedGeneration": 1,
+    }
+    return decode_as(
+        {
+            "metadata": {"name": name, "namespace": "default", "generation": generation},
+            "spec": {"selector": {"matchLabels": {"app": "web"}}} | (spec or {}),
+            "status": numbers | status,
+        },
+        PodDisruptionBudget,
+    )
+
+
+def a_web_pod(phase: str = "Running", *, is_ready: bool = True, **given: Any) -> Any:
+    conditions = [{"type": "Ready", "status": str(is_ready)}]
+    metadata: dict[str, Any] = {"labels": {"app": "web"}, "generation": 1} | given
+    return a_pod(status={"phase": phase, "conditions": conditions}, **metadata)
+
+
+EXHAUSTED: dict[str, Any] = {"disruptionsAllowed": 0}
+
+
+@pytest.mark.parametrize(
+    ("pod", "budgets", "code", "charges"),
+    [
+        pytest.param(a_web_pod(), [], 201, False, id="no budget"),
+        pytest.param(a_web_pod(labels={}), [a_budget(**EXHAUSTED)], 201, False, id="not selected"),
+        pytest.param(a_web_pod(), [a_budget()], 201, True, id="one disruption left"),
+        pytest.param(a_web_pod(), [a_budget(**EXHAUSTED)], 429, False, id="none left"),
+        pytest.param(a_web_pod(), [a_budget(disruptionsAllowed=-1)], 403, False, id="negative"),
+        pytest.param(a_web_pod(), [a_budget("a"), a_budget("b")], 500, False, id="two budgets"),
+        pytest.param(a_web_pod(), [a_budget(generation=2)], 429, False, id="an outdated status"),
+        pytest.param(
+            a_web_pod(),
+            [a_budget(disruptedPods={f"p{n}": at(0) for n in range(2_001)})],
+            403,
+            False,
+            id="too many evicted pods",
+        ),
+        pytest.param(a_web_pod("Pending"), [a_budget(**EXHAUSTED)], 201, False, id="pending"),
+        pytest.param(a_web_pod("Succeeded"), [a_budget(**EXHAUSTED)], 201, False, id="terminated"),
+        pytest.param(
+            a_web_pod(deletionTimestamp=at(9)), [a_budget(**EXHAUSTED)], 201, False, id="deleted"
+        ),
+        pytest.param(
+            a_web_pod(is_ready=False),
+            [a_budget(**EXHAUSTED)],
+            201,
+            False,
+            id="others are healthy",
+        ),
+        pytest.param(
+            a_web_pod(is_ready=False),
+            [a_budget(**EXHAUSTED, currentHealthy=1)],
+            429,
+            False,
+            id="too few are healthy",
+        ),
+        pytest.param(
+            a_web_pod(is_ready=False),
+            [
+                a_budget(
+                    **EXHAUSTED,
+                    currentHealthy=1,
+                    spec={"unhealthyPodEvictionPolicy": "AlwaysAllow"},
+                )
+            ],
+            201,
+            False,
+            id="unhealthy, always allowed",
+        ),
+        pytest.param(
+            a_web_pod(is_ready=False),
+            [a_budget(currentHealthy=1)],
+            201,
+            True,
+            id="unhealthy, charged to the budget",
+        ),
+    ],
+)
+def test_decisions_about_evictions(pod, budgets, code, charges):
+    eviction = decide_eviction(pod, budgets, NOW)
+    assert eviction.code == code
+    assert eviction.is_allowed == (code == 201)
+    assert bool(eviction.message) != eviction.is_allowed
+    assert (eviction.budget is not None) == charges
+
+
+def test_an_eviction_is_stored_in_its_budget():
+    eviction = decide_eviction(a_web_pod(), [a_budget()], NOW)
+    assert eviction.budget is not None
+    status = eviction.budget.raw["status"]
+    assert status["disruptionsAllowed"] == 0
+    assert status["disruptedPods"] == {"web": at(0)}
+    (condition,) = status["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "InsufficientPods")
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        pytest.param(
+            {"currentHealthy": 2},
+            "The disruption budget b needs 2 healthy pods and has 2 currently",
+            id="as many healthy pods as needed",
+        ),
+        pytest.param(
+            {},
+            "The disruption budget b does not allow evicting pods currently",
+            id="enough healthy pods, but no disruption left",
+        ),
+    ],
+)
+def test_a_rejection_reports_the_state_of_the_budget(changes, cause):
+    eviction = decide_eviction(a_web_pod(), [a_budget(**EXHAUSTED | changes)], NOW)
+    assert eviction.cause == cause
+    assert eviction.message == (
+        f"Cannot evict pod as it would violate the pod's disruption budget. {cause}"
+    )
+
+
+def test_a_client_retries_while_the_budget_is_outdated():
+    assert decide_eviction(a_web_pod(), [a_budget(generation=2)], NOW).retry_after_seconds == 10
+
+
+@pytest.mark.parametrize("sets_observed_generation", [True, False])
+def test_a_disrupted_pod_has_the_condition(sets_observed_generation):
+    pod = with_disruption_target(
+        a_web_pod(), "Why", "because", NOW, sets_observed_generation=sets_observed_generation
+    )
+    assert pod.raw["status"]["conditions"][-1] == {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "Why",
+        "message": "because",
+        "lastTransitionTime": at(0),
+    } | ({"observedGeneration": 1} if sets_observed_generation else {})

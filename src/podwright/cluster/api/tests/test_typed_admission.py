@@ -1,0 +1,211 @@
+"""Typed objects pass the same admission plugins as requests by HTTP."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api import Api, ApplyObject, CreateObject, DeleteObject, Reply
+from podwright.cluster.store import ObjectStore
+
+USER = "tests"
+GROUP = "admissionregistration.k8s.io/v1"
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api(ObjectStore())
+
+
+def apply(api: Api, kind: str, name: str, version: str = "v1", **fields: Any) -> Reply:
+    """Apply an object in the namespace `default`, or a cluster-scoped one."""
+    metadata: dict[str, Any] = {"name": name, **fields.pop("metadata", {})}
+    if version == "v1" and kind != "Namespace":
+        metadata["namespace"] = "default"
+    obj = decode({"apiVersion": version, "kind": kind, "metadata": metadata, **fields})
+    return api.handle(ApplyObject(obj, "main", USER), USER, 0)
+
+
+def create_pod(api: Api, name: str = "web", **spec: Any) -> Reply:
+    containers = [{"name": "c", "image": "a:1"}]
+    document = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"containers": containers, **spec},
+    }
+    return api.handle(CreateObject(decode(document), USER), USER, 0)
+
+
+def spec_of(reply: Reply) -> dict[str, Any]:
+    assert reply.error is None, reply.error
+    assert reply.stored is not None
+    obj = reply.stored.object
+    assert isinstance(obj, Pod)
+    spec: dict[str, Any] = obj.raw["spec"]
+    return spec
+
+
+def policy(api: Api, expression: str, *operations: str) -> None:
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": list(operations),
+        "resources": ["pods"],
+    }
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": expression}],
+    }
+    apply(api, "ValidatingAdmissionPolicy", "p", GROUP, spec=spec)
+    binding = {"policyName": "p", "validationActions": ["Deny"]}
+    reply = apply(api, "ValidatingAdmissionPolicyBinding", "b", GROUP, spec=binding)
+    assert reply.error is None, reply.error
+
+
+def test_a_limit_range_completes_and_rejects_pods(api):
+    assert not spec_of(create_pod(api, "before"))["containers"][0]["resources"]
+    limits = [{"type": "Container", "default": {"cpu": "500m"}, "max": {"cpu": "1"}}]
+    apply(api, "LimitRange", "l", spec={"limits": limits})
+    made = spec_of(create_pod(api, "after"))
+    assert made["containers"][0]["resources"]["limits"] == {"cpu": "500m"}
+    large = [{"name": "c", "image": "a:1", "resources": {"limits": {"cpu": "2"}}}]
+    error = create_pod(api, "large", containers=large).error
+    assert str(error).endswith("maximum cpu usage per Container is 1, but limit is 2")
+
+
+def test_a_runtime_class_adds_its_overhead(api):
+    apply(
+        api,
+        "RuntimeClass",
+        "gvisor",
+        "node.k8s.io/v1",
+        handler="runsc",
+        overhead={"podFixed": {"cpu": "250m"}},
+    )
+    made = create_pod(api, runtimeClassName="gvisor")
+    assert spec_of(made)["overhead"] == {"cpu": "250m"}
+    error = create_pod(api, "other", runtimeClassName="nosuch").error
+    assert str(error).endswith('pod rejected: RuntimeClass "nosuch" not found')
+    # A pod of another cluster keeps what it has.
+    given = create_pod(api, "given", runtimeClassName="nosuch", overhead={"cpu": "1"})
+    assert spec_of(given)["overhead"] == {"cpu": "1"}
+
+
+def test_the_standard_of_a_namespace_rejects_pods(api):
+    assert create_pod(api, "before", hostPID=True).error is None
+    labels = {"pod-security.kubernetes.io/enforce": "baseline"}
+    apply(api, "Namespace", "default", metadata={"labels": labels})
+    error = create_pod(api, "after", hostPID=True).error
+    assert 'violates PodSecurity "baseline:latest": host namespaces' in str(error)
+
+
+def test_policies_deny_creations_and_deletions(api):
+    create_pod(api, "old")
+    policy(api, "request.name == 'fine'", "CREATE", "DELETE")
+    assert create_pod(api, "fine").error is None
+    denied = create_pod(api, "bad").error
+    assert "ValidatingAdmissionPolicy 'p' with binding 'b' denied request" in str(denied)
+    reply = api.handle(DeleteObject("", "Pod", "default/old", "", USER), USER, 0)
+    assert "denied request: failed expression" in str(reply.error)
+    assert api.store.get(("", "Pod"), "default/old") is not None
+
+
+def create_generated_pod(api: Api) -> Reply:
+    metadata = {"generateName": "web-", "namespace": "default"}
+    spec = {"containers": [{"name": "c", "image": "a:1"}]}
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    return api.handle(CreateObject(decode(document), USER), USER, 0)
+
+
+@pytest.mark.parametrize("expression", ["object.metadata.name", "request.name"])
+def test_a_policy_reads_the_name_that_is_made_of_a_prefix(api, expression):
+    policy(api, f"{expression}.matches('^web-[a-z0-9]{{5}}$')", "CREATE")
+    reply = create_generated_pod(api)
+    assert reply.error is None
+    assert reply.stored is not None
+    assert reply.stored.object.name.startswith("web-")
+
+
+def test_a_quota_rejects_a_pod_by_the_name_that_is_made_of_a_prefix():
+    api = Api(ObjectStore(), is_served=True)
+    metadata = {"name": "default", "namespace": "default"}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    assert api.handle(CreateObject(decode(account), USER), USER, 0).error is None
+    hard = {"pods": "1"}
+    quota = apply(
+        api, "ResourceQuota", "q", spec={"hard": hard}, status={"hard": hard, "used": {"pods": "0"}}
+    )
+    assert quota.error is None
+    first = create_generated_pod(api)
+    assert first.error is None
+    second = create_generated_pod(api)
+    assert re.match(r'pods "web-[a-z0-9]{5}" is forbidden: exceeded quota: q', str(second.error))
+
+
+def test_a_claim_gets_the_default_storage_class(api):
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
+    apply(
+        api,
+        "StorageClass",
+        "gold",
+        "storage.k8s.io/v1",
+        provisioner="x",
+        metadata={"annotations": annotations},
+    )
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    reply = apply(api, "PersistentVolumeClaim", "c", spec=spec)
+    assert reply.stored is not None
+    raw = reply.stored.object.raw
+    assert raw["spec"]["storageClassName"] == "gold"
+    assert raw["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+
+
+@pytest.mark.parametrize("generate", ["", "web-"])
+def test_the_selectors_of_a_pod_require_the_labels_that_their_keys_name(api, generate):
+    labels = {"app": "web", "tier": "front"}
+    term = {"topologyKey": "zone", "matchLabelKeys": ["app"], "mismatchLabelKeys": ["tier", "no"]}
+    selected = term | {"labelSelector": {"matchLabels": {"a": "b"}}}
+    plain = {"topologyKey": "zone"}
+    weighted = {"weight": 1, "podAffinityTerm": selected}
+    spec = {
+        "containers": [{"name": "c", "image": "i"}],
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "zone",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {},
+                "matchLabelKeys": ["app"],
+            }
+        ],
+        "affinity": {
+            "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selected, plain]},
+            "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [weighted]},
+        },
+    }
+    name = {"generateName": generate} if generate else {"name": "web"}
+    document = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": name | {"namespace": "default", "labels": labels},
+        "spec": spec,
+    }
+    created = spec_of(api.handle(CreateObject(decode(document), USER), USER, 0))
+    expressions = [
+        {"key": "app", "operator": "In", "values": ["web"]},
+        {"key": "tier", "operator": "NotIn", "values": ["front"]},
+    ]
+    selector = {"matchLabels": {"a": "b"}, "matchExpressions": expressions}
+    affinity = created["affinity"]
+    (one, other) = affinity["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert one["labelSelector"] == selector
+    assert "labelSelector" not in other
+    (one,) = affinity["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert one["podAffinityTerm"]["labelSelector"] == selector
+    (constraint,) = created["topologySpreadConstraints"]
+    assert constraint["labelSelector"] == {"matchExpressions": expressions[:1]}

@@ -1,0 +1,74 @@
+"""A store with write methods, for tests of the storage without requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from podwright.apimachinery.objects import KubernetesObject, NamespacedName
+from podwright.cluster.api.kind_strategies import KindStrategy
+from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.store import KindLike, ObjectStore, Stored, open_store
+
+
+class WritableStore(ObjectStore):
+    """A store that has the operations of `ResourceStorage` as methods."""
+
+    _writes: ResourceStorage | None = None
+
+    @property
+    def storage(self) -> ResourceStorage:
+        if self._writes is None:
+            self._writes = ResourceStorage(self)
+        return self._writes
+
+    def create(self, obj: KubernetesObject, now_ns: int) -> Stored:
+        return self.storage.create(obj, now_ns)
+
+    def update(self, obj: KubernetesObject, **options: Any) -> Stored:
+        return self.storage.update(obj, **options)
+
+    def bind(self, key: NamespacedName, node: str, now_ns: int, **options: Any) -> Stored:
+        return self.storage.bind(key, node, now_ns, **options)
+
+    def delete(self, kind: KindLike, key: NamespacedName, now_ns: int, **options: Any) -> Stored:
+        return self.storage.delete(kind, key, now_ns, **options)
+
+    def define(self, kind: KindLike, strategy: KindStrategy) -> None:
+        self.storage.register_kind(kind, strategy)
+
+
+def open_writable(path: Path | str, **options: Any) -> WritableStore:
+    """Return a store in a file."""
+    store = open_store(path, **options)
+    store.__class__ = WritableStore
+    return cast(WritableStore, store)
+
+
+Make = Callable[..., WritableStore]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+    made: list[WritableStore] = []
+
+    def _make(**options: Any) -> WritableStore:
+        if request.param == "memory":
+            store = WritableStore(**options)
+        else:
+            store = open_writable(tmp_path / f"{len(made)}.db", **options)
+        made.append(store)
+        return store
+
+    yield _make
+    for store in made:
+        store.validate()
+        store.close()
+
+
+@pytest.fixture
+def store(make: Make) -> WritableStore:
+    return make(seed=7)

@@ -1,0 +1,1 @@
+"""The controllers of workloads that run without end: apps/v1 and ReplicationController."""

@@ -1,0 +1,593 @@
+"""Daemon sets: one pod on each eligible node.
+
+Each sync evaluates the nodes that may have changed. It creates missing pods, and deletes
+duplicate, misplaced and failed ones. A rolling update then deletes old pods, or creates new ones
+beside them. A required node affinity ties each pod to its node; the scheduler binds it.
+
+Upstream: pkg/controller/daemon/daemon_controller.go, update.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    NOTHING,
+    Document,
+    InvalidObject,
+    KubernetesObject,
+    LabelSelector,
+    NamespacedName,
+    Node,
+    Pod,
+    PriorityClass,
+    Selector,
+    is_ready,
+)
+from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.adoption import Orphans, adopted, compiled_selector, released
+from podwright.cluster.controllers.apps.controller_revisions import (
+    REVISION_LABEL,
+    RevisionNaming,
+    Revisions,
+    number_of,
+)
+from podwright.cluster.controllers.apps.daemon_nodes import (
+    DaemonNodes,
+    NodeContribution,
+    UpdateState,
+)
+from podwright.cluster.controllers.apps.daemon_pods import (
+    GENERATION_LABEL,
+    Placement,
+    base_daemon_pod,
+    daemon_pod,
+)
+from podwright.cluster.controllers.apps.revisions import template_hash, template_patch
+from podwright.cluster.controllers.apps.rollout import scaled_value
+from podwright.cluster.controllers.creation_events import CreationEvents
+from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.cluster.controllers.kinds import (
+    CONTROLLER_REVISION,
+    DAEMON_SET,
+    NODE,
+    POD,
+    PRIORITY_CLASS,
+    GroupKind,
+)
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
+from podwright.cluster.controllers.pod_template import owners_with_priority_class
+from podwright.cluster.controllers.workload_fields import (
+    is_only_status,
+    put_status,
+    requeue_at,
+    spec_of,
+    status_of,
+    without_zeros,
+)
+
+BURST: Final = 250
+"""How many pods one sync creates at most, and deletes at most (`daemon.BurstReplicas`)."""
+
+_GENERATION: Final = "deprecated.daemonset.template.generation"
+"""The annotation of a daemon set that counts the changes of its template."""
+
+_NAMING: Final = RevisionNaming(template_hash, REVISION_LABEL)
+_SECOND_NS: Final = 1_000_000_000
+_BACKOFF_NS: Final = _SECOND_NS
+_BACKOFF_MAX_NS: Final = 15 * 60 * _SECOND_NS
+
+
+class _Daemon:
+    """The state of one daemon set between syncs."""
+
+    def __init__(self) -> None:
+        self.key: NamespacedName = ""
+        self.nodes = DaemonNodes()
+        self.spec: Document | None = None
+        self.selector: Selector = NOTHING
+        self.base: Pod | None = None
+        self.placement: Placement | None = None
+        self.revision = ""
+        self.number = 0
+
+
+class DaemonSetController:
+    """Maintains one pod of each daemon set on each eligible node.
+
+    Parameters
+    ----------
+    lister : Lister
+        The objects of the cluster.
+    """
+
+    name = "daemonset-controller"
+    kinds: Sequence[GroupKind] = (DAEMON_SET, POD, NODE, PRIORITY_CLASS)
+    owner_kind = DAEMON_SET[1]
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._daemons: dict[str, _Daemon] = {}
+        self._orphans = Orphans(lister, POD)
+        self._creation_events = CreationEvents()
+        # The delay before a failed pod is replaced, and its start, by daemon set and node.
+        self._backoff: dict[str, tuple[int, int]] = {}
+
+    # ----------------------------------------------------------------------------- changes
+
+    @property
+    def adopters(self) -> Sized:
+        """The namespaces with owners that may adopt orphans."""
+        return self._orphans.owners
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Mark the nodes to evaluate again, and return their daemon sets."""
+        obj = new if new is not None else old
+        if isinstance(obj, Pod):
+            return self._pod_changed(old, new)
+        if isinstance(obj, Node):
+            return self._node_changed(old, new)
+        if isinstance(obj, PriorityClass):
+            return (
+                owners_with_priority_class(self._lister, DAEMON_SET, obj.name)
+                if old is None
+                else ()
+            )
+        return self._owner_changed(old, new)
+
+    def _owner_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        if old is not None and (new is None or new.uid != old.uid):
+            self._orphans.remove_owner(old)
+            self._creation_events.forget(old.key)
+            self._daemons.pop(old.uid, None)
+            prefix = f"{old.uid}/"
+            for place in [each for each in self._backoff if each.startswith(prefix)]:
+                del self._backoff[place]
+        if new is None or is_only_status(old, new):
+            return ()
+        daemon = self._daemon(new.uid)
+        daemon.key = new.key
+        daemon.selector = _selector_of(new)
+        self._orphans.put_owner(new, daemon.selector)
+        return (new.key,)
+
+    def _node_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        if isinstance(old, Node) and isinstance(new, Node):
+            is_same = old.metadata.labels == new.metadata.labels
+            if is_same and old.spec.taints == new.spec.taints:
+                return ()
+        node = new if new is not None else old
+        assert node is not None, "neither an old nor a new object"
+        daemons = [each for each in self._daemons.values() if each.key]
+        for daemon in daemons:
+            daemon.nodes.dirty[node.name] = None
+        return sorted(daemon.key for daemon in daemons)
+
+    def _pod_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        was = old.metadata.controller if old is not None else None
+        now = new.metadata.controller if new is not None else None
+        if was is not None and now is not None and was.uid == now.uid:
+            keys: list[NamespacedName] = []
+            if now.kind != DAEMON_SET[1]:
+                return ()
+        else:
+            keys = list(self._orphans.observe(old, new))
+        if old is not None and was is not None and (now is None or was.uid != now.uid):
+            daemon = self._daemons.get(was.uid)
+            if daemon is not None and daemon.nodes.remove_pod(old.key):
+                keys.append(f"{old.namespace}/{was.name}")
+        if isinstance(new, Pod) and now is not None and now.kind == DAEMON_SET[1]:
+            key = f"{new.namespace}/{now.name}"
+            if old is None:
+                self._creation_events.observe(key, new)
+            self._daemon(now.uid).nodes.put_pod(new)
+            if not isinstance(old, Pod) or not is_equivalent(old, new):
+                keys.append(key)
+        return keys
+
+    def _daemon(self, uid: str) -> _Daemon:
+        daemon = self._daemons.get(uid)
+        if daemon is None:
+            daemon = self._daemons[uid] = _Daemon()
+        return daemon
+
+    # -------------------------------------------------------------------------------- sync
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Create and delete pods where necessary, and update the status."""
+        owner = self._lister.get(DAEMON_SET, key)
+        if owner is None:
+            return []
+        actions = self._creation_events.events(owner, self.name)
+        daemon = self._daemons[owner.uid]
+        template: Document = spec_of(owner).get("template") or {}
+        labels = (template.get("metadata") or {}).get("labels") or {}
+        if owner.metadata.deletion_timestamp is not None or not daemon.selector.matches(labels):
+            # The API server rejects a selector that does not match the template.
+            return actions
+        adoptions = [
+            UpdateObject(adopted(pod, owner), "main", self.name)
+            for pod in self._orphans.adoptable_by(owner)
+        ]
+        if adoptions:
+            return actions + adoptions
+        revisions = self._sync_revisions(owner, daemon, template)
+        if isinstance(revisions, InvalidObject):
+            text = f"Error creating: {revisions}"
+            event = event_by(self.name, owner, "FailedCreate", text, is_warning=True)
+            return [*actions, event]
+        sync = _Sync(self._lister, self.name, owner, daemon, self._backoff, now_ns)
+        sync.evaluate()
+        sync.roll()
+        actions += [*revisions.actions, *sync.actions]
+        if sync.created_count:
+            self._creation_events.expect(key, sync.created_count)
+        put_status(actions, owner, sync.status(revisions.collision_count), self.name)
+        limit = spec_of(owner).get("revisionHistoryLimit")
+        hashes = {*daemon.nodes.live_revisions, daemon.revision}
+        live = {
+            each.name
+            for each in revisions.all
+            if each.metadata.labels.get(REVISION_LABEL) in hashes
+        }
+        actions += revisions.truncate_history(live, 10 if limit is None else int(limit))
+        due_ns = daemon.nodes.next_ns()
+        if due_ns is not None:
+            actions.append(requeue_at(self.name, key, due_ns))
+        return actions
+
+    def _sync_revisions(
+        self, owner: KubernetesObject, daemon: _Daemon, template: Document
+    ) -> Revisions | InvalidObject:
+        """Find the revision of the template; a different one marks all nodes for evaluation."""
+        collisions = status_of(owner).get("collisionCount")
+        data = template_patch(template)
+        initial = self._initial_revision(owner)
+        revisions = Revisions(self._lister, owner, data, _NAMING, collisions, self.name, initial)
+        revision = revisions.update.metadata.labels[REVISION_LABEL]
+        number = number_of(revisions.update)
+        if daemon.spec != spec_of(owner) or (daemon.revision, daemon.number) != (revision, number):
+            try:
+                base = base_daemon_pod(owner, template, revision, number)
+            except InvalidObject as error:
+                return error
+            daemon.base, daemon.placement = base, Placement(base)
+            daemon.spec, daemon.revision, daemon.number = spec_of(owner), revision, number
+            daemon.nodes.evaluate_all(self._lister.all(NODE))
+        return revisions
+
+    def _initial_revision(self, owner: KubernetesObject) -> tuple[str, int] | None:
+        """Return the hash and generation of imported pods that have the current template.
+
+        A dump of a cluster seldom includes its controller revisions, and upstream's hash cannot
+        be computed here. The generation label still shows which pods are up to date, so that
+        they are not replaced.
+
+        Upstream: pkg/controller/daemon/util/daemonset_util.go, IsPodUpdated
+        """
+        generation = owner.metadata.annotations.get(_GENERATION, "")
+        if not generation.isdecimal() or self._lister.controlled_by(owner.uid, CONTROLLER_REVISION):
+            return None
+        pods = self._lister.controlled_by(owner.uid, POD).values()
+        labels = [pod.metadata.labels for pod in pods]
+        current = [each for each in labels if each.get(GENERATION_LABEL) == generation]
+        hashes = [each[REVISION_LABEL] for each in current if each.get(REVISION_LABEL)]
+        return (min(hashes), int(generation)) if hashes else None
+
+    # ------------------------------------------------------------------------ checkpoints
+
+    def state(self) -> dict[str, Any]:
+        """Return the Events that are still to be recorded, and the delays of failed pods."""
+        return {
+            "creations": self._creation_events.state(),
+            "backoff": {place: list(each) for place, each in self._backoff.items()},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        self._creation_events.restore(state["creations"])
+        self._backoff = {place: (each[0], each[1]) for place, each in state["backoff"].items()}
+
+
+class _Sync:
+    """One sync of one daemon set."""
+
+    def __init__(
+        self,
+        lister: Lister,
+        source: str,
+        owner: KubernetesObject,
+        daemon: _Daemon,
+        backoff: dict[str, tuple[int, int]],
+        now_ns: int,
+    ) -> None:
+        assert daemon.base is not None, f"{owner.key} was not revised"
+        assert daemon.placement is not None, f"{owner.key} was not revised"
+        self._lister = lister
+        self._source = source
+        self._owner = owner
+        self._nodes = daemon.nodes
+        self._base = daemon.base
+        self._placement = daemon.placement
+        self._selector = daemon.selector
+        self._revision = daemon.revision
+        self._backoff = backoff
+        self._now_ns = now_ns
+        self._events: list[ControllerAction] = []
+        self._writes: list[ControllerAction] = []
+        self._deletions: list[ControllerAction] = []
+        self._deleted = 0
+        self.created_count = 0
+        spec = spec_of(owner)
+        strategy: Document = spec.get("updateStrategy") or {}
+        self._rolls = strategy.get("type") != "OnDelete"
+        self._rolling: Document = strategy.get("rollingUpdate") or {} if self._rolls else {}
+        self._surges = bool(scaled_value(self._rolling.get("maxSurge"), 100, round_up=True))
+        self._min_ready_seconds = int(spec.get("minReadySeconds") or 0)
+
+    @property
+    def actions(self) -> list[ControllerAction]:
+        """The actions, creations before deletions."""
+        return [*self._events, *self._writes, *self._deletions]
+
+    # ------------------------------------------------------------------------------- nodes
+
+    def evaluate(self) -> None:
+        """Evaluate all nodes that may have changed, sorted by name.
+
+        Upstream: daemon_controller.go, manage
+        """
+        nodes = self._nodes
+        nodes.mark_due(self._now_ns)
+        waiting = sorted(nodes.dirty)
+        nodes.dirty.clear()
+        for name in waiting:
+            self._evaluate(name)
+
+    def _evaluate(self, name: str) -> None:
+        self._release_unmatched(name)
+        if not name:
+            return  # pods without a target node
+        node = self._lister.get(NODE, name)
+        pods = self._pods_on(name)
+        if not isinstance(node, Node):
+            # The pod garbage collector deletes bound pods of a removed node.
+            for pod in pods:
+                if not pod.spec.node_name and not pod.is_terminating:
+                    self._delete(pod)
+            self._nodes.set_contribution(name, NodeContribution())
+            return
+        should_run, may_stay = self._placement.verdict(node)
+        if should_run and not pods:
+            # If the API server rejects the pod, the next sync retries.
+            self._nodes.dirty[name] = None
+            self._create(name)
+        elif may_stay:
+            self._delete_excess(name, pods)
+        else:
+            for pod in pods:
+                if not pod.is_terminating:
+                    self._delete(pod)
+        self._nodes.set_contribution(name, self._contribution(name, pods, should_run=should_run))
+
+    def _pods_on(self, name: str) -> list[Pod]:
+        """Return the pods of a node: bound ones first, then by age, oldest first."""
+        found = map(self._pod, self._nodes.pods_on(name))
+        matching = (pod for pod in found if self._selector.matches(pod.metadata.labels))
+        return sorted(matching, key=_by_creation)
+
+    def _pod(self, key: NamespacedName) -> Pod:
+        pod = self._lister.get(POD, key)
+        assert isinstance(pod, Pod), f"{key} is tracked but not in the lister"
+        return pod
+
+    def _release_unmatched(self, name: str) -> None:
+        for key in sorted(self._nodes.pods_on(name)):
+            pod = self._pod(key)
+            if not self._selector.matches(pod.metadata.labels):
+                self._writes.append(UpdateObject(released(pod, self._owner), "main", self._source))
+
+    def _delete_excess(self, name: str, pods: list[Pod]) -> None:
+        """Delete terminated and duplicate pods.
+
+        Upstream: daemon_controller.go, podsShouldBeOnNode
+        """
+        running = []
+        for pod in pods:
+            if pod.is_terminating:
+                continue
+            if pod.status.phase == "Failed":
+                self._replace_failed(name, pod)
+            elif pod.status.phase == "Succeeded":
+                text = f"Found succeeded daemon pod {pod.key} on node {name}, will try to delete it"
+                self._record_event("SucceededDaemonPod", text)
+                self._delete(pod)
+            else:
+                running.append(pod)
+        if not self._surges:
+            for pod in running[1:]:
+                self._delete(pod)
+            return
+        new = [pod for pod in running if self._is_new(pod)]
+        old = [pod for pod in running if not self._is_new(pod)]
+        for pod in [*new[1:], *old[1:]]:
+            self._delete(pod)
+        if new and old and (not is_ready(old[0]) or self._is_available(name, new[0])):
+            self._delete(old[0])
+
+    def _replace_failed(self, name: str, pod: Pod) -> None:
+        place = f"{self._owner.uid}/{name}"
+        delay_ns, since_ns = self._backoff.get(place, (0, 0))
+        if delay_ns and self._now_ns - since_ns > 2 * _BACKOFF_MAX_NS:
+            delay_ns = 0
+        if delay_ns and self._now_ns - since_ns < delay_ns:
+            self._nodes.evaluate_at(name, since_ns + delay_ns)
+            return
+        delay_ns = min(2 * delay_ns, _BACKOFF_MAX_NS) if delay_ns else _BACKOFF_NS
+        self._backoff[place] = (delay_ns, self._now_ns)
+        text = f"Found failed daemon pod {pod.key} on node {name}, will try to kill it"
+        self._record_event("FailedDaemonPod", text, is_warning=True)
+        self._delete(pod)
+
+    # ------------------------------------------------------------------------------ shares
+
+    def _contribution(self, name: str, pods: list[Pod], *, should_run: bool) -> NodeContribution:
+        """Return the contribution of a node to the status.
+
+        Upstream: daemon_controller.go, updateDaemonSetStatus; update.go, findUpdatedPodsOnNode
+        """
+        if not pods:
+            return (
+                NodeContribution(desired=1, update_state=UpdateState.UNAVAILABLE)
+                if should_run
+                else NodeContribution()
+            )
+        update_state = self._update_state(name, [pod for pod in pods if not pod.is_terminating])
+        if not should_run:
+            return NodeContribution(misscheduled=1, update_state=update_state)
+        first = pods[0]
+        return NodeContribution(
+            desired=1,
+            current=1,
+            ready=int(is_ready(first)),
+            available=int(self._is_available(name, first)),
+            updated=int(self._is_new(first)),
+            update_state=update_state,
+        )
+
+    def _update_state(self, name: str, pods: list[Pod]) -> UpdateState:
+        if not pods:
+            return UpdateState.UNAVAILABLE
+        if len(pods) > 1:
+            return UpdateState.SEVERAL
+        is_available = self._is_available(name, pods[0])
+        if self._is_new(pods[0]):
+            return UpdateState.UPDATED if is_available else UpdateState.UNAVAILABLE
+        return UpdateState.OLD_AVAILABLE if is_available else UpdateState.OLD_UNAVAILABLE
+
+    def _is_new(self, pod: Pod) -> bool:
+        return pod.metadata.labels.get(REVISION_LABEL) == self._revision
+
+    def _is_available(self, name: str, pod: Pod) -> bool:
+        from_ns = available_from_ns(pod, self._min_ready_seconds)
+        if from_ns is None:
+            return False
+        if from_ns > self._now_ns:
+            self._nodes.evaluate_at(name, from_ns)
+            return False
+        return True
+
+    # ----------------------------------------------------------------------- rolling update
+
+    def roll(self) -> None:
+        """Delete old pods, or create new ones beside them, as many as the strategy allows.
+
+        Upstream: update.go, rollingUpdate, updatedDesiredNodeCounts
+        """
+        nodes = self._nodes
+        if not self._rolls or not (nodes.old_available or nodes.old_unavailable):
+            return
+        desired = nodes.counts["desired"]
+        surge = scaled_value(self._rolling.get("maxSurge"), desired, round_up=True)
+        share = self._rolling.get("maxUnavailable")
+        at_once = scaled_value(1 if share is None else share, desired, round_up=True)
+        if desired and not surge and not at_once:
+            at_once = 1
+        if surge:
+            left = max(surge - nodes.update_states[UpdateState.SEVERAL], 0)
+            for name in [*nodes.old_unavailable, *nodes.old_available[:left]]:
+                self._surge(name)
+            return
+        busy = (
+            nodes.update_states[UpdateState.UNAVAILABLE] + nodes.update_states[UpdateState.SEVERAL]
+        )
+        left = max(at_once - busy, 0)
+        for name in [*nodes.old_unavailable, *nodes.old_available[:left]]:
+            for pod in self._old_pods(name):
+                self._delete(pod)
+
+    def _surge(self, name: str) -> None:
+        node = self._lister.get(NODE, name)
+        if isinstance(node, Node) and self._placement.verdict(node)[0]:
+            self._create(name)
+        else:
+            for pod in self._old_pods(name):
+                self._delete(pod)
+
+    def _old_pods(self, name: str) -> list[Pod]:
+        return [
+            pod
+            for pod in self._pods_on(name)
+            if not pod.is_terminating and pod.status.phase not in ("Failed", "Succeeded")
+        ]
+
+    # ------------------------------------------------------------------------------ writing
+
+    def _create(self, name: str) -> None:
+        if self.created_count >= BURST:
+            return
+        self.created_count += 1
+        self._writes.append(CreateObject(daemon_pod(self._base, name), self._source))
+
+    def _delete(self, pod: Pod) -> None:
+        if self._deleted >= BURST:
+            self._nodes.dirty[self._nodes.node_of(pod.key)] = None
+            return
+        self._deleted += 1
+        self._deletions.append(deletion_by(self._source, pod))
+        text = f"Deleted pod: {pod.name}"
+        self._deletions.append(event_by(self._source, self._owner, "SuccessfulDelete", text))
+
+    def _record_event(self, reason: str, text: str, *, is_warning: bool = False) -> None:
+        self._events.append(
+            event_by(self._source, self._owner, reason, text, is_warning=is_warning)
+        )
+
+    def status(self, collision_count: int | None) -> Document:
+        """Return the status of the daemon set."""
+        counts = self._nodes.counts
+        status = without_zeros(
+            {
+                "currentNumberScheduled": counts["current"],
+                "numberMisscheduled": counts["misscheduled"],
+                "desiredNumberScheduled": counts["desired"],
+                "numberReady": counts["ready"],
+                "observedGeneration": self._owner.metadata.generation,
+                "updatedNumberScheduled": counts["updated"],
+                "numberAvailable": counts["available"],
+                "numberUnavailable": counts["desired"] - counts["available"],
+            },
+            (
+                "currentNumberScheduled",
+                "numberMisscheduled",
+                "desiredNumberScheduled",
+                "numberReady",
+            ),
+        )
+        if collision_count is not None:
+            status["collisionCount"] = collision_count
+        return status
+
+
+def _by_creation(pod: Pod) -> tuple[bool, str, str]:
+    return (not pod.spec.node_name, pod.metadata.creation_timestamp or "", pod.name)
+
+
+def _selector_of(owner: KubernetesObject) -> Selector:
+    try:
+        selector = msgspec.convert(spec_of(owner).get("selector") or {}, LabelSelector)
+    except msgspec.ValidationError:
+        return NOTHING
+    return compiled_selector(selector)

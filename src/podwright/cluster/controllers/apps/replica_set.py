@@ -1,0 +1,45 @@
+"""Replica sets: a stable number of pods of one template.
+
+Upstream: pkg/controller/replicaset/replica_set.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from podwright.apimachinery.objects import Document, KubernetesObject, Pod, ReplicaSet, Selector
+from podwright.cluster.controllers.adoption import compiled_selector
+from podwright.cluster.controllers.apps.replicas import ReplicasController
+from podwright.cluster.controllers.kinds import POD, PRIORITY_CLASS, REPLICA_SET, GroupKind
+from podwright.cluster.controllers.pod_counts import PodCounts
+
+
+class ReplicaSetController(ReplicasController):
+    """Maintains the number of pods of each replica set."""
+
+    name = "replicaset-controller"
+    kind = REPLICA_SET
+    owner_kind = REPLICA_SET[1]
+    kinds: Sequence[GroupKind] = (REPLICA_SET, POD, PRIORITY_CLASS)
+
+    def selector_of(self, owner: KubernetesObject) -> Selector:
+        """Return the selector of a replica set."""
+        assert isinstance(owner, ReplicaSet), f"{owner.kind} is not a ReplicaSet"
+        return compiled_selector(owner.spec.selector)
+
+    def extra_counts(self, counts: PodCounts) -> Document:
+        """Return the number of terminating pods."""
+        return {"terminatingReplicas": counts.terminating}
+
+    def related_pods(self, owner: KubernetesObject) -> Iterable[Pod]:
+        """Return the pods of all replica sets that have the same controller.
+
+        Notes
+        -----
+        Upstream: replica_set.go, getIndirectlyRelatedPods
+        """
+        controller = owner.metadata.controller
+        if controller is None:
+            return
+        for sibling in self._lister.controlled_by(controller.uid, self.kind).values():
+            yield from self._pods_of(sibling.uid)

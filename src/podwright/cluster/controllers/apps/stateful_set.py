@@ -1,0 +1,458 @@
+"""Stateful sets: pods with stable names and their own claims, created in order.
+
+Each sync processes the ordinals in ascending order: it deletes terminated pods and creates
+missing ones. In a set with the policy OrderedReady it stops at the first ordinal that is not
+available. It then deletes pods beyond the replicas in descending order. When that is complete,
+an update deletes the pods of other revisions in descending order.
+
+Upstream: pkg/controller/statefulset/stateful_set.go, stateful_set_control.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import Final
+
+from podwright.apimachinery.objects import (
+    Document,
+    InvalidObject,
+    KubernetesObject,
+    NamespacedName,
+    PersistentVolumeClaim,
+    Pod,
+    PriorityClass,
+    StatefulSet,
+    is_ready,
+)
+from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.adoption import Orphans, adopted, compiled_selector, released
+from podwright.cluster.controllers.apps.controller_revisions import (
+    RevisionNaming,
+    Revisions,
+    data_of,
+)
+from podwright.cluster.controllers.apps.revisions import (
+    revision_hash,
+    template_of_patch,
+    template_patch,
+)
+from podwright.cluster.controllers.apps.stateful_pods import (
+    StatefulSpec,
+    claim_name,
+    identity_labels,
+    is_stale,
+    ordinal_of,
+    parent_and_ordinal,
+    revision_of,
+    stateful_claim,
+    stateful_pod,
+    stateful_spec,
+    with_retention,
+)
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import (
+    POD,
+    PRIORITY_CLASS,
+    PVC,
+    STATEFUL_SET,
+    GroupKind,
+)
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
+from podwright.cluster.controllers.pod_template import (
+    owners_with_priority_class,
+    pod_from_template,
+    with_labels,
+)
+from podwright.cluster.controllers.stateless import StatelessController
+from podwright.cluster.controllers.workload_fields import (
+    is_only_status,
+    put_status,
+    requeue_at,
+    spec_of,
+    status_of,
+    without_zeros,
+)
+
+_ENDED: Final = ("Succeeded", "Failed")
+_NAMING: Final = RevisionNaming(revision_hash, "controller.kubernetes.io/hash")
+
+
+class StatefulSetController(StatelessController):
+    """Maintains the pods and claims of each stateful set.
+
+    A pod has the name of the one before. A kubelet that deletes pods by name only, such as kwok,
+    may delete the new pod if it exists too early, so that there can be a delay.
+
+    Parameters
+    ----------
+    lister : Lister
+        The objects of the cluster.
+    recreation_delay_ns : int
+        How long after the removal of a pod the next one of its set is created.
+    """
+
+    name = "statefulset-controller"
+    kinds: Sequence[GroupKind] = (STATEFUL_SET, POD, PVC, PRIORITY_CLASS)
+    owner_kind = STATEFUL_SET[1]
+
+    def __init__(self, lister: Lister, *, recreation_delay_ns: int = 0) -> None:
+        self._lister = lister
+        self._orphans = Orphans(lister, POD)
+        self._recreation_delay_ns = recreation_delay_ns
+        # Not saved: the delay is short.
+        self._waits_until: dict[NamespacedName, int | None] = {}
+
+    # ----------------------------------------------------------------------------- changes
+
+    @property
+    def adopters(self) -> Sized:
+        """The namespaces with owners that may adopt orphans."""
+        return self._orphans.owners
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return sets that changed, or whose pods or claims did."""
+        obj = new if new is not None else old
+        if isinstance(obj, Pod):
+            return self._pod_changed(old, new)
+        if isinstance(obj, PersistentVolumeClaim):
+            return self._claim_deleted(obj) if new is None else ()
+        if isinstance(obj, PriorityClass):
+            return (
+                owners_with_priority_class(self._lister, STATEFUL_SET, obj.name)
+                if old is None
+                else ()
+            )
+        if old is not None and (new is None or new.uid != old.uid):
+            self._orphans.remove_owner(old)
+        if not isinstance(new, StatefulSet) or is_only_status(old, new):
+            return ()
+        self._orphans.put_owner(new, compiled_selector(new.spec.selector))
+        return (new.key,)
+
+    def _pod_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        was = old.metadata.controller if old is not None else None
+        now = new.metadata.controller if new is not None else None
+        keys: list[NamespacedName] = []
+        if was is None or now is None:
+            keys += self._orphans.observe(old, new)
+        if new is None and old is not None and was is None:
+            # A removed orphan may free a name that a set needs.
+            parent, ordinal = parent_and_ordinal(old.name)
+            keys += [f"{old.namespace}/{parent}"] if ordinal >= 0 else []
+        for obj, owner in ((old, was), (new, now)):
+            if obj is not None and owner is not None and owner.kind == STATEFUL_SET[1]:
+                keys.append(f"{obj.namespace}/{owner.name}")
+        if new is None and self._recreation_delay_ns:
+            # The next sync, which has the time, replaces None.
+            self._waits_until |= dict.fromkeys(keys)
+        if keys and isinstance(old, Pod) and isinstance(new, Pod) and is_equivalent(old, new):
+            return ()
+        return keys
+
+    def _claim_deleted(self, claim: PersistentVolumeClaim) -> Iterable[NamespacedName]:
+        # A stale claim may block an ordinal, and a pod may need its claim recreated.
+        parent, ordinal = parent_and_ordinal(claim.name)
+        if ordinal < 0:
+            return ()
+        owners = self._lister.in_namespace(STATEFUL_SET, claim.namespace)
+        return sorted(key for key, each in owners.items() if parent.endswith(f"-{each.name}"))
+
+    # -------------------------------------------------------------------------------- sync
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Create, delete and update the pods of a set, as far as its policy allows."""
+        owner = self._lister.get(STATEFUL_SET, key)
+        if not isinstance(owner, StatefulSet):
+            self._waits_until.pop(key, None)
+            return []
+        if key in self._waits_until:
+            due_ns = self._waits_until[key]
+            if due_ns is None:
+                due_ns = self._waits_until[key] = now_ns + self._recreation_delay_ns
+            if now_ns < due_ns:
+                return [SyncAt(due_ns, SyncDue(self.name, key))]
+            del self._waits_until[key]
+        selector = compiled_selector(owner.spec.selector)
+        if not selector.matches(owner.spec.template.metadata.labels):
+            # The API server rejects such a selector. Without this check, pods would be created
+            # and released endlessly.
+            return []
+        owned = self._lister.controlled_by(owner.uid, POD).values()
+        pods = [pod for pod in owned if isinstance(pod, Pod)]
+        if owner.metadata.deletion_timestamp is None:
+            claims: list[ControllerAction] = [
+                UpdateObject(adopted(pod, owner), "main", self.name)
+                for pod in self._orphans.adoptable_by(owner)
+                if parent_and_ordinal(pod.name)[0] == owner.name
+            ]
+            claims += [
+                UpdateObject(released(pod, owner), "main", self.name)
+                for pod in sorted(pods, key=lambda pod: pod.key)
+                if not selector.matches(pod.metadata.labels)
+                or parent_and_ordinal(pod.name)[0] != owner.name
+            ]
+            if claims:
+                return claims
+        return _Sync(self._lister, self.name, owner, pods, now_ns).actions()
+
+
+class _Sync:
+    """One sync of one set."""
+
+    def __init__(
+        self, lister: Lister, source: str, owner: StatefulSet, pods: list[Pod], now_ns: int
+    ) -> None:
+        self._lister = lister
+        self._source = source
+        self._owner = owner
+        self._now_ns = now_ns
+        self._spec: StatefulSpec = stateful_spec(spec_of(owner))
+        self._current_status = status_of(owner)
+        by_ordinal = sorted((ordinal_of(pod), pod.key, pod) for pod in pods)
+        self._all = [pod for ordinal, _, pod in by_ordinal if ordinal >= 0]
+        self._replicas = {o: pod for o, _, pod in by_ordinal if self._spec.includes(o)}
+        self._condemned = [
+            pod for o, _, pod in reversed(by_ordinal) if o >= 0 and not self._spec.includes(o)
+        ]
+        data = template_patch(self._spec.template)
+        collisions = self._current_status.get("collisionCount") or 0
+        self._revisions = Revisions(lister, owner, data, _NAMING, collisions, source)
+        self._update = self._revisions.update
+        self._current = self._revisions.named(self._current_status.get("currentRevision") or "")
+        self._bases: dict[str, Pod] = {}
+        self._out: list[ControllerAction] = list(self._revisions.actions)
+        self._deleted_current = 0
+
+    def actions(self) -> list[ControllerAction]:
+        if self._owner.metadata.deletion_timestamp is None:
+            try:
+                self._step()
+            except InvalidObject as error:
+                text = f"create Pod in StatefulSet {self._owner.name} failed error: {error}"
+                self._record_event("FailedCreate", text, is_warning=True)
+        status = self._status()
+        put_status(self._out, self._owner, status, self._source)
+        live = {self._update.name, status["currentRevision"], *map(revision_of, self._all)}
+        self._out += self._revisions.truncate_history(live, self._spec.revision_history_limit)
+        self._requeue_when_available()
+        return self._out
+
+    # ------------------------------------------------------------------------------- steps
+
+    def _step(self) -> None:
+        is_ordered = self._spec.is_ordered
+        for ordinal in range(self._spec.start, self._spec.start + self._spec.replicas):
+            if self._process_replica(ordinal) and is_ordered:
+                return
+        for pod in self._condemned:
+            self._update_claims(pod)
+        first = self._first_unavailable()
+        for pod in self._condemned:
+            if self._process_condemned(pod, first) and is_ordered:
+                return
+        if not self._spec.is_on_delete:
+            self._roll()
+
+    def _process_replica(self, ordinal: int) -> bool:
+        """Process one ordinal; return whether an ordered set waits for it.
+
+        Upstream: stateful_set_control.go, processReplica
+        """
+        pod = self._replicas.get(ordinal)
+        if pod is None:
+            self._create(ordinal)
+            return True
+        if pod.status.phase in _ENDED:
+            if not pod.is_terminating:
+                self._delete(pod)
+            return True
+        if pod.status.phase in ("", "Pending"):
+            self._create_claims(ordinal)
+        if pod.is_terminating or not self._is_available(pod):
+            if not self._spec.is_ordered:
+                self._update_identity(pod, ordinal)
+            return True
+        self._update_identity(pod, ordinal)
+        return False
+
+    def _process_condemned(self, pod: Pod, first: Pod | None) -> bool:
+        """Delete a pod beyond the replicas; return whether an ordered set waits for it.
+
+        Upstream: stateful_set_control.go, processCondemned
+        """
+        if pod.is_terminating:
+            return True
+        # Upstream: an ordered set waits for an unavailable pod, except for its first unhealthy one,
+        # which would otherwise block the set forever.
+        if self._spec.is_ordered and not self._is_available(pod) and pod is not first:
+            return True
+        self._delete(pod)
+        return True
+
+    def _first_unavailable(self) -> Pod | None:
+        pods = [*self._replicas.values(), *reversed(self._condemned)]
+        return next((pod for pod in pods if not self._is_healthy(pod)), None)
+
+    def _roll(self) -> None:
+        """Delete pods of other revisions, highest ordinal first.
+
+        Upstream: stateful_set_control.go, updateStatefulSetAfterInvariantEstablished. There,
+        unavailable pods block an update even if they have an old revision. Here they are deleted
+        first, as upstream does without the gate MaxUnavailableStatefulSet.
+        """
+        ordinals = range(self._spec.start, self._spec.start + self._spec.replicas)
+        healthy = [
+            o for o in ordinals if o in self._replicas and self._is_healthy(self._replicas[o])
+        ]
+        left = self._spec.max_unavailable - (len(ordinals) - len(healthy))
+        for ordinal in reversed(ordinals):
+            pod = self._replicas.get(ordinal)
+            if self._spec.is_below_partition(ordinal) or pod is None or pod.is_terminating:
+                continue
+            if revision_of(pod) == self._update.name:
+                continue
+            if self._is_healthy(pod):
+                if left <= 0:
+                    continue
+                left -= 1
+            if pod.status.phase in _ENDED:
+                continue  # _process_replica has deleted it
+            self._delete(pod)
+            if revision_of(pod) == self._current.name:
+                self._deleted_current += 1
+
+    # -------------------------------------------------------------------------------- pods
+
+    def _create(self, ordinal: int) -> None:
+        claims = [
+            self._claim(claim_name(t, self._owner, ordinal)) for t in self._spec.claim_templates
+        ]
+        if any(claim is not None and is_stale(claim) for claim in claims):
+            return  # the stale claim must be removed first
+        pod = self._new_pod(ordinal)
+        self._create_claims(ordinal)
+        self._out.append(CreateObject(pod, self._source))
+        text = f"Create Pod {pod.name} in StatefulSet {self._owner.name} successful"
+        self._record_event("SuccessfulCreate", text)
+
+    def _new_pod(self, ordinal: int) -> Pod:
+        is_current = not self._spec.is_on_delete and self._spec.is_below_partition(ordinal)
+        revision = self._current if is_current else self._update
+        base = self._bases.get(revision.name)
+        if base is None:
+            template = template_of_patch(data_of(revision))
+            base = self._bases[revision.name] = pod_from_template(self._owner, template)
+        return stateful_pod(base, self._owner, self._spec, ordinal, revision.name)
+
+    def _delete(self, pod: Pod) -> None:
+        self._out.append(deletion_by(self._source, pod))
+        self._record_event(
+            "SuccessfulDelete",
+            f"Delete Pod {pod.name} in StatefulSet {self._owner.name} successful",
+        )
+
+    def _update_identity(self, pod: Pod, ordinal: int) -> None:
+        labels = identity_labels(pod.name, ordinal)
+        if not labels.items() <= pod.metadata.labels.items():
+            self._out.append(UpdateObject(with_labels(pod, labels), "main", self._source))
+            self._record_event(
+                "SuccessfulUpdate",
+                f"Update Pod {pod.name} in StatefulSet {self._owner.name} successful",
+            )
+        self._update_claims(pod)
+
+    # ------------------------------------------------------------------------------ claims
+
+    def _claim(self, name: str) -> PersistentVolumeClaim | None:
+        found = self._lister.get(PVC, f"{self._owner.namespace}/{name}")
+        return found if isinstance(found, PersistentVolumeClaim) else None
+
+    def _create_claims(self, ordinal: int) -> None:
+        for template in self._spec.claim_templates:
+            name = claim_name(template, self._owner, ordinal)
+            if self._claim(name) is None:
+                made = stateful_claim(template, self._owner, self._spec, ordinal)
+                self._out.append(CreateObject(made, self._source))
+                pod = f"{self._owner.name}-{ordinal}"
+                self._record_event(
+                    "SuccessfulCreate",
+                    f"Create Claim {name} Pod {pod} in StatefulSet {self._owner.name} success",
+                )
+
+    def _update_claims(self, pod: Pod) -> None:
+        """Set the owner references of a pod's claims as the retention policy requires."""
+        for template in self._spec.claim_templates:
+            claim = self._claim(claim_name(template, self._owner, ordinal_of(pod)))
+            if claim is not None:
+                kept = with_retention(claim, self._owner, pod, self._spec)
+                if kept is not claim:
+                    self._out.append(UpdateObject(kept, "main", self._source))
+
+    # ------------------------------------------------------------------------------ status
+
+    def _is_available(self, pod: Pod) -> bool:
+        if pod.status.phase != "Running":
+            return False
+        from_ns = available_from_ns(pod, self._spec.min_ready_seconds)
+        return from_ns is not None and from_ns <= self._now_ns
+
+    def _is_healthy(self, pod: Pod) -> bool:
+        return not pod.is_terminating and self._is_available(pod)
+
+    def _status(self) -> Document:
+        """Return the status of the set.
+
+        Upstream: stateful_set_control.go, updateStatus, completeRollingUpdate
+        """
+        pods = [*self._replicas.values(), *self._condemned]
+        there = [pod for pod in pods if not pod.is_terminating]
+        is_running = [pod.status.phase == "Running" for pod in pods]
+        ready = [pod for pod, runs in zip(pods, is_running, strict=True) if runs and is_ready(pod)]
+        current, update = self._current.name, self._update.name
+        counts = {
+            "observedGeneration": self._owner.metadata.generation,
+            "replicas": len(pods),
+            "readyReplicas": len(ready),
+            # The pods that this sync deletes are still in the lister.
+            "currentReplicas": sum(revision_of(pod) == current for pod in there)
+            - self._deleted_current,
+            "updatedReplicas": sum(revision_of(pod) == update for pod in there),
+            "availableReplicas": sum(map(self._is_available, pods)),
+        }
+        desired = self._spec.replicas
+        names = ("updatedReplicas", "readyReplicas", "replicas")
+        if not self._spec.is_on_delete and all(counts[name] == desired for name in names):
+            counts["currentReplicas"] = counts["updatedReplicas"]
+            current = update
+        status = without_zeros(counts, ("replicas", "availableReplicas"))
+        if self._current_status.get("conditions"):
+            status["conditions"] = self._current_status["conditions"]
+        return status | {
+            "currentRevision": current,
+            "updateRevision": update,
+            "collisionCount": self._revisions.collision_count or 0,
+        }
+
+    def _requeue_when_available(self) -> None:
+        times = [
+            from_ns
+            for pod in self._all
+            if (from_ns := available_from_ns(pod, self._spec.min_ready_seconds)) is not None
+            and from_ns > self._now_ns
+        ]
+        if times:
+            self._out.append(requeue_at(self._source, self._owner.key, min(times)))
+
+    def _record_event(self, reason: str, text: str, *, is_warning: bool = False) -> None:
+        self._out.append(event_by(self._source, self._owner, reason, text, is_warning=is_warning))

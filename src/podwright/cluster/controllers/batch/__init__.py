@@ -1,0 +1,1 @@
+"""The controllers of work that ends: batch/v1."""

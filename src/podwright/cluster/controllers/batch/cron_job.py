@@ -1,0 +1,362 @@
+"""Cron jobs: a job at each scheduled time.
+
+A sync deletes finished jobs beyond the history limits, creates the job of the most recent
+scheduled time if the concurrency policy allows it, and requeues the cron job for the next time.
+Earlier missed times are skipped.
+
+Upstream: pkg/controller/cronjob/cronjob_controllerv2.go, utils.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any, Final, cast
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    CronSchedule,
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    parse_schedule,
+    time_zone,
+    timestamp_ns,
+    timestamp_text,
+)
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api import patched, section
+from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.batch.job_spec import finished_condition
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import CRON_JOB, JOB, GroupKind
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.stateless import StatelessController
+
+SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND_NS: Final = 1_000_000_000
+_MINUTE_NS: Final = 60 * _SECOND_NS
+_MISSED_MAX: Final = 100
+
+
+class CronJobSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """The `spec` of a cron job, with defaults for absent fields."""
+
+    schedule: str = ""
+    time_zone: str | None = None
+    starting_deadline_seconds: int | None = None
+    concurrency_policy: str = "Allow"
+    suspend: bool = False
+    job_template: dict[str, Any] = {}
+    successful_jobs_history_limit: int = 3
+    failed_jobs_history_limit: int = 1
+
+
+class Missed(msgspec.Struct, frozen=True):
+    """The most recent scheduled time without a job.
+
+    Attributes
+    ----------
+    due_ns : int or None
+        None if no job is due.
+    count : int
+        The number of scheduled times since the last job.
+    """
+
+    due_ns: int | None = None
+    count: int = 0
+
+
+class CronJobController(StatelessController):
+    """Creates jobs on schedules."""
+
+    name = "cronjob-controller"
+    kinds: Sequence[GroupKind] = (CRON_JOB, JOB)
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return a cron job that changed, or whose jobs were added, finished or removed."""
+        obj = new if new is not None else old
+        assert obj is not None, "neither an old nor a new object"
+        if obj.kind == "CronJob":
+            return (obj.key,)
+        owner = obj.metadata.controller
+        if owner is None or owner.kind != "CronJob":
+            return ()
+        if old is not None and new is not None and _is_finished(old) == _is_finished(new):
+            return ()
+        return (f"{obj.namespace}/{owner.name}",)
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Clean up finished jobs, create the job that is due, and requeue for the next time."""
+        cron_job = self._lister.get(CRON_JOB, key)
+        if cron_job is None:
+            return []
+        spec = _spec_of(cron_job)
+        status: Document = dict(section(cron_job, "status"))
+        jobs = sorted(
+            self._lister.controlled_by(cron_job.uid, JOB).values(),
+            key=lambda job: (_start_ns(job), job.name),
+        )
+        actions = self._clean_up_finished(cron_job, spec, jobs)
+        actions.extend(self._update_active(cron_job, status, jobs))
+        if cron_job.metadata.deletion_timestamp is None and not spec.suspend:
+            active = {entry["uid"] for entry in status.get("active") or ()}
+            running = [job for job in jobs if job.uid in active]
+            actions.extend(self._start_due(cron_job, spec, status, running, now_ns))
+        if status != section(cron_job, "status"):
+            removed = {name: None for name in section(cron_job, "status") if name not in status}
+            new = patched(cron_job, status={**status, **removed})
+            actions.append(UpdateObject(new, "status", self.name))
+        return actions
+
+    def _clean_up_finished(
+        self, cron_job: KubernetesObject, spec: CronJobSpec, jobs: Sequence[KubernetesObject]
+    ) -> list[ControllerAction]:
+        """Delete the oldest finished jobs beyond the limits.
+
+        Upstream: cleanupFinishedJobs
+        """
+        actions: list[ControllerAction] = []
+        limits = (
+            ("Complete", spec.successful_jobs_history_limit),
+            ("Failed", spec.failed_jobs_history_limit),
+        )
+        for outcome, limit in limits:
+            ended = [job for job in jobs if _outcome(job) == outcome]
+            for job in ended[: max(len(ended) - limit, 0)]:
+                if job.metadata.deletion_timestamp is None:
+                    actions.extend(self._delete_job(cron_job, job))
+        return actions
+
+    def _delete_job(
+        self, cron_job: KubernetesObject, job: KubernetesObject
+    ) -> list[ControllerAction]:
+        return [
+            deletion_by(self.name, job, propagation="Background"),
+            event_by(self.name, cron_job, "SuccessfulDelete", f"Deleted job {job.name}"),
+        ]
+
+    def _update_active(
+        self, cron_job: KubernetesObject, status: Document, jobs: Sequence[KubernetesObject]
+    ) -> list[ControllerAction]:
+        """Set the active jobs and the last successful time in the status.
+
+        Notes
+        -----
+        Upstream adds a job when it is created, before it is observed. Unfinished jobs that somebody
+        else gave to the cron job are only reported, at each sync.
+        """
+        actions: list[ControllerAction] = []
+        known = {entry.get("uid") for entry in status.get("active") or ()}
+        active: list[Document] = []
+        last_ns = timestamp_ns(status.get("lastSuccessfulTime")) or 0
+        for job in jobs:
+            if not _is_finished(job):
+                if job.uid in known or SCHEDULED_AT in job.metadata.annotations:
+                    active.append(_reference(job))
+                else:
+                    note = f"Saw a job that the controller did not create or forgot: {job.name}"
+                    actions.append(
+                        event_by(self.name, cron_job, "UnexpectedJob", note, is_warning=True)
+                    )
+                continue
+            outcome = _outcome(job)
+            if job.uid in known:
+                note = f"Saw completed job: {job.name}, condition: {outcome}"
+                actions.append(event_by(self.name, cron_job, "SawCompletedJob", note))
+            if outcome == "Complete":
+                completed = section(job, "status").get("completionTime")
+                if (timestamp_ns(completed) or 0) > last_ns:
+                    last_ns = timestamp_ns(completed) or 0
+                    status["lastSuccessfulTime"] = completed
+        there = {job.uid for job in jobs}
+        for entry in status.get("active") or ():
+            if entry.get("uid") not in there:
+                note = f"Active job went missing: {entry.get('name')}"
+                actions.append(event_by(self.name, cron_job, "MissingJob", note))
+        if active:
+            kept = {entry.get("uid"): entry for entry in status.get("active") or ()}
+            status["active"] = [kept.get(entry["uid"], entry) for entry in active]
+        else:
+            status.pop("active", None)
+        return actions
+
+    def _start_due(
+        self,
+        cron_job: KubernetesObject,
+        spec: CronJobSpec,
+        status: Document,
+        running: Sequence[KubernetesObject],
+        now_ns: int,
+    ) -> list[ControllerAction]:
+        """Create the job that is due, and requeue for the next scheduled time.
+
+        Upstream: syncCronJob
+        """
+        try:
+            zone = time_zone(spec.time_zone)
+        except ValueError:
+            note = f'invalid timeZone: "{spec.time_zone}"'
+            return [event_by(self.name, cron_job, "UnknownTimeZone", note, is_warning=True)]
+        try:
+            schedule = parse_schedule(spec.schedule)
+        except ValueError as error:
+            note = f'unparseable schedule: "{spec.schedule}" : {error}'
+            return [event_by(self.name, cron_job, "UnparseableSchedule", note, is_warning=True)]
+        last = status.get("lastScheduleTime")
+        after_ns = timestamp_ns(last) or _start_ns(cron_job)
+        deadline = spec.starting_deadline_seconds
+        if deadline is not None:
+            after_ns = max(after_ns, now_ns - deadline * _SECOND_NS)
+        missed = most_recent_due(schedule, after_ns, now_ns, zone)
+        next_ns = schedule.next_ns(now_ns, zone)
+        actions: list[ControllerAction] = []
+        if next_ns is not None:
+            actions.append(SyncAt(next_ns, SyncDue(self.name, cron_job.key)))
+        if missed.due_ns is None:
+            return actions
+        # Upstream: only a warning; the job of the most recent time is created nevertheless.
+        if missed.count > _MISSED_MAX:
+            note = (
+                f"too many missed start times: {missed.count}. Set or decrease"
+                " .spec.startingDeadlineSeconds or check clock skew"
+            )
+            actions.append(
+                event_by(self.name, cron_job, "TooManyMissedTimes", note, is_warning=True)
+            )
+        # Upstream: getJobName; one name per scheduled time, so that no time gets two jobs.
+        name = f"{cron_job.name}-{missed.due_ns // _MINUTE_NS}"
+        if self._lister.get(JOB, f"{cron_job.namespace}/{name}") is not None:
+            return actions
+        if running and spec.concurrency_policy == "Forbid":
+            note = (
+                "Not starting job because prior execution is running and concurrency policy is"
+                " Forbid"
+            )
+            return [*actions, event_by(self.name, cron_job, "JobAlreadyActive", note)]
+        if spec.concurrency_policy == "Replace":
+            for job in running:
+                actions.extend(self._delete_job(cron_job, job))
+        status["lastScheduleTime"] = timestamp_text(missed.due_ns)
+        actions.append(
+            CreateObject(job_from_template(cron_job, spec, name, missed.due_ns), self.name)
+        )
+        actions.append(event_by(self.name, cron_job, "SuccessfulCreate", f"Created job {name}"))
+        return actions
+
+
+def most_recent_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tzinfo) -> Missed:
+    """Return the latest scheduled time after `after_ns` and not after `now_ns`.
+
+    Notes
+    -----
+    Only the times shortly before `now_ns` are enumerated; the number of earlier ones is
+    estimated from the interval, as upstream does.
+    Upstream: utils.go, mostRecentScheduleTime
+    """
+    first_ns = schedule.next_ns(after_ns, zone)
+    if first_ns is None or first_ns > now_ns:
+        return Missed()
+    second_ns = schedule.next_ns(first_ns, zone)
+    if second_ns is None or second_ns > now_ns:
+        return Missed(first_ns, 1)
+    between_ns = second_ns - first_ns
+    count = (now_ns - first_ns) // between_ns + 1
+    # Upstream: start shortly before now and enumerate from there.
+    due_ns = first_ns
+    # `next_ns` returns later times only; minus 1 because `first_ns` itself is a candidate.
+    step_ns = schedule.next_ns(max(first_ns, now_ns - 2 * between_ns) - 1, zone)
+    while step_ns is not None and step_ns <= now_ns:
+        due_ns = step_ns
+        step_ns = schedule.next_ns(step_ns, zone)
+    return Missed(due_ns, count)
+
+
+def job_from_template(
+    cron_job: KubernetesObject, spec: CronJobSpec, name: str, due_ns: int
+) -> KubernetesObject:
+    """Return the job of a scheduled time.
+
+    Upstream: utils.go, getJobFromTemplate2
+    """
+    template = spec.job_template
+    given = template.get("metadata") or {}
+    at = timestamp_text(due_ns)
+    if spec.time_zone:
+        at = _text_in(due_ns, spec.time_zone)
+    metadata: Document = {
+        "name": name,
+        "namespace": cron_job.namespace,
+        "annotations": {**(given.get("annotations") or {}), SCHEDULED_AT: at},
+        "ownerReferences": [
+            {
+                "apiVersion": cron_job.api_version,
+                "kind": cron_job.kind,
+                "name": cron_job.name,
+                "uid": cron_job.uid,
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+    }
+    if given.get("labels"):
+        metadata["labels"] = given["labels"]
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": template.get("spec") or {},
+    }
+    return decode(job, source=f"the template of CronJob {cron_job.key}")
+
+
+def _text_in(due_ns: int, zone: str) -> str:
+    """Return a time in the local time of a zone, with the UTC offset."""
+    moment = (_EPOCH + timedelta(seconds=due_ns // _SECOND_NS)).astimezone(time_zone(zone))
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _spec_of(cron_job: KubernetesObject) -> CronJobSpec:
+    written = {
+        name: value for name, value in section(cron_job, "spec").items() if value is not None
+    }
+    return msgspec.convert(written, CronJobSpec)
+
+
+def _start_ns(obj: KubernetesObject) -> int:
+    started = section(obj, "status").get("startTime") if obj.kind == "Job" else None
+    return timestamp_ns(started) or timestamp_ns(obj.metadata.creation_timestamp) or 0
+
+
+def _is_finished(job: KubernetesObject) -> bool:
+    return finished_condition(job) is not None
+
+
+def _outcome(job: KubernetesObject) -> str:
+    condition = finished_condition(job)
+    return "" if condition is None else cast(str, condition["type"])
+
+
+def _reference(job: KubernetesObject) -> Document:
+    return {
+        "apiVersion": job.api_version,
+        "kind": job.kind,
+        "name": job.name,
+        "namespace": job.namespace,
+        "resourceVersion": job.metadata.resource_version,
+        "uid": job.uid,
+    }

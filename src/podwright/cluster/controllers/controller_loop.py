@@ -1,0 +1,313 @@
+"""The loop of all controllers: changes in, one object synced at a time, actions out.
+
+The keys to sync wait in one workqueue for all controllers, in the order in which they were
+added. A key that is already in the workqueue is not added again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    ObjectDeleted,
+    ObjectPut,
+    api_group,
+)
+from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.controllers.failures import Failures
+from podwright.cluster.controllers.interface import (
+    Controller,
+    ControllerAction,
+    ControllerEvent,
+    CreateRejected,
+    CreateRejectedController,
+    DrainingController,
+    DrainNode,
+    GroupKind,
+    NodeController,
+    NodeDown,
+    NodeUp,
+    RejectionReporter,
+    SyncAt,
+    SyncDue,
+    SyncNext,
+    WriteRejected,
+)
+from podwright.cluster.controllers.kinds import EVENT
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.subscriptions import Subscriptions
+from podwright.cluster.store import Change, kind_of
+
+ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
+"""Receives the name of a controller, the key that it synced, and what failed."""
+
+
+class ControllerLoopState(msgspec.Struct, frozen=True):
+    """The state of a `ControllerLoop` as plain values, for checkpoints, without the objects.
+
+    Run folders store the fields under the names `line`, `wakes` and `memories`.
+
+    Attributes
+    ----------
+    workqueue : tuple
+        (controller, key) of each item, in order.
+    requeue_at : tuple
+        (controller, key, due_ns) of each delayed item.
+    controllers : dict
+        The state of each controller, by its name.
+    """
+
+    workqueue: tuple[tuple[str, NamespacedName], ...] = msgspec.field(name="line")
+    requeue_at: tuple[tuple[str, NamespacedName, int], ...] = msgspec.field(name="wakes")
+    controllers: dict[str, dict[str, Any]] = msgspec.field(name="memories")
+
+
+Actions: TypeAlias = list[ControllerAction]
+
+
+class RejectedWrite(Exception):  # noqa: N818 - it is reported, not raised
+    """The API server rejected a write of a controller; the text is the reason."""
+
+
+class ControllerLoop:
+    """Runs controllers over one lister.
+
+    Parameters
+    ----------
+    makers : iterable of callable
+        Each constructs a controller for the lister.
+    report_failure : callable, optional
+        Receives the exceptions of controllers; what failed is then tried again later, with an
+        increasing delay. Without it, exceptions pass.
+    indexes_namespaces : bool
+        See `Lister`.
+
+    Attributes
+    ----------
+    lister : Lister
+        The objects of the cluster; read-only for callers.
+    """
+
+    def __init__(
+        self,
+        makers: Iterable[Callable[[Lister], Controller]],
+        *,
+        report_failure: ReportFailure | None = None,
+        indexes_namespaces: bool = False,
+    ) -> None:
+        self.lister = Lister(has_namespaces=indexes_namespaces)
+        self._report_failure = report_failure
+        self._failures = Failures()
+        self._controllers: dict[str, Controller] = {}
+        for make in makers:
+            controller = make(self.lister)
+            assert controller.name not in self._controllers, f"duplicate {controller.name}"
+            self._controllers[controller.name] = controller
+        self._subscriptions = Subscriptions(self._controllers.values())
+        self._workqueue: dict[tuple[str, NamespacedName], None] = {}
+        self._requeue_at: dict[tuple[str, NamespacedName], int] = {}
+        self._rejected_owners: list[str] = []
+
+    @property
+    def has_next(self) -> bool:
+        """Whether the workqueue has an item for `SyncNext`."""
+        return bool(self._workqueue)
+
+    @property
+    def draining_nodes(self) -> Collection[str]:
+        """The nodes whose drains are in progress."""
+        for controller in self._controllers.values():
+            if isinstance(controller, DrainingController):
+                return controller.draining_nodes
+        return ()
+
+    def handle(self, event: ControllerEvent, now_ns: int) -> list[ControllerAction]:
+        """Process an event and return the actions."""
+        match event:
+            case ObjectPut(obj):
+                self._deliver(kind_of(obj), self.lister.put(obj), obj)
+            case ObjectDeleted(obj):
+                old = self.lister.delete(obj)
+                if old is not None:
+                    self._deliver(kind_of(obj), old, None)
+            case SyncNext():
+                return self._sync(now_ns)
+            case SyncDue(name, key):
+                due_ns = self._requeue_at.get((name, key))
+                if due_ns is not None and due_ns <= now_ns:
+                    del self._requeue_at[name, key]
+                    self._workqueue[name, key] = None
+            case NodeDown() | NodeUp() | DrainNode():
+                for controller in self._controllers.values():
+                    if isinstance(controller, NodeController):
+                        self._enqueue(controller, controller.on_node_event(event, now_ns))
+            case CreateRejected():
+                retry = self._retry(event.request.user, event.message, now_ns)
+                return [*self._create_rejected(event), *retry]
+            case WriteRejected(controller, message):
+                return self._retry(controller, message, now_ns)
+        return []
+
+    def runs(self, name: str) -> bool:
+        """Whether a controller of the name runs."""
+        return name in self._controllers
+
+    def retries(self, name: str) -> bool:
+        """Whether a controller of the name runs, and is tried again after failures."""
+        return self._report_failure is not None and self.runs(name)
+
+    def _retry(self, name: str, message: str, now_ns: int) -> list[ControllerAction]:
+        """Return when the present sync is tried again, after a write that was rejected."""
+        item = self._failures.present
+        if self._report_failure is None or item is None or item[0] != name:
+            return []
+        due_ns = self._failures.failed(item, now_ns)
+        if due_ns is None:
+            return []  # another write of the same sync was rejected before
+        self._report_failure(*item, RejectedWrite(message))
+        return self._requeue(item, due_ns)
+
+    def _requeue(self, item: tuple[str, NamespacedName], due_ns: int) -> list[ControllerAction]:
+        self._requeue_at[item] = due_ns
+        return [SyncAt(due_ns, SyncDue(*item))]
+
+    def _failed(self, item: tuple[str, NamespacedName], error: Exception, now_ns: int) -> Actions:
+        """Report the exception of a sync, and return its Event and when it is tried again."""
+        assert self._report_failure is not None, "exceptions pass"
+        self._report_failure(*item, error)
+        name, key = item
+        note = f"Error syncing {key}: {type(error).__name__}: {error}"
+        objects = (self.lister.get(kind, key) for kind in self._controllers[name].kinds)
+        events = [
+            event_by(name, obj, "FailedSync", note, is_warning=True)
+            for obj in objects
+            if obj is not None
+        ]
+        due_ns = self._failures.failed(item, now_ns)
+        # Without a time, an earlier failure has set one.
+        return [*events[:1], *([] if due_ns is None else self._requeue(item, due_ns))]
+
+    def _create_rejected(self, event: CreateRejected) -> list[ControllerAction]:
+        """Record the FailedCreate Event once per sync and owner, or the controller's own Event.
+
+        Upstream starts with one create and stops when it fails: controller_utils.go,
+        slowStartBatch, createPods; pkg/controller/statefulset/stateful_pod_control.go,
+        recordPodEvent
+        """
+        obj, name = event.request.obj, event.request.user
+        reference = obj.metadata.controller
+        if reference is None:
+            creator = self._controllers.get(name)
+            if creator is not None and isinstance(creator, RejectionReporter):
+                return creator.report_rejected(obj, event.message)
+            return []
+        if reference.uid in self._rejected_owners:
+            return []
+        self._rejected_owners.append(reference.uid)
+        key = f"{obj.namespace}/{reference.name}"
+        owner = self.lister.get((api_group(reference.api_version), reference.kind), key)
+        if owner is None:
+            return []
+        controller = self._controllers[name]
+        if isinstance(controller, CreateRejectedController):
+            self._enqueue(controller, controller.on_create_rejected(key, event.message))
+        note = f"Error creating: {event.message}"
+        if owner.kind == "StatefulSet":
+            what = f"create {obj.kind} {obj.name} in StatefulSet {owner.name}"
+            note = f"{what} failed error: {event.message}"
+        return [event_by(name, owner, "FailedCreate", note, is_warning=True)]
+
+    def observe(self, changes: Iterable[Change]) -> None:
+        """Deliver changes of a store in their order.
+
+        When a change is delivered, the lister has that change and no later one.
+        """
+        lister, deliver = self.lister, self._deliver
+        for change in changes:
+            if change.kind == EVENT and change.is_resting and not change.previous:
+                # There when the loop begins. No controller waits for Events, only for their names.
+                lister.add_event(change.key)
+                continue
+            kind, old, new = change.kind, change.old, change.new
+            if new is None:
+                assert old is not None, "neither an old nor a new object"
+                lister.remove(kind, change.key, old)
+            elif old is None:
+                lister.add(kind, change.key, new)
+            else:
+                lister.replace(kind, change.key, old, new)
+            deliver(kind, old, new)
+
+    def _deliver(
+        self, kind: GroupKind, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> None:
+        """Deliver a change, which the lister has already, to its subscribers."""
+        workqueue = self._workqueue
+        for name, observe, pending_work in self._subscriptions.of(kind, old, new):
+            if pending_work is None or pending_work:
+                try:
+                    for key in observe(old, new):
+                        workqueue[name, key] = None
+                except Exception as error:
+                    # The edge of a controller: its failure must not stop the others.
+                    if self._report_failure is None:
+                        raise
+                    obj = new if new is not None else old
+                    self._report_failure(name, "" if obj is None else obj.key, error)
+
+    def _enqueue(self, controller: Controller, keys: Iterable[NamespacedName]) -> None:
+        for key in keys:
+            self._workqueue[controller.name, key] = None
+
+    def _sync(self, now_ns: int) -> list[ControllerAction]:
+        if not self._workqueue:
+            return []
+        name, key = next(iter(self._workqueue))
+        del self._workqueue[name, key]
+        self._rejected_owners.clear()
+        actions: list[ControllerAction] = []
+        self._failures.begin((name, key), is_waiting=(name, key) in self._requeue_at)
+        try:
+            found = self._controllers[name].sync(key, now_ns)
+        except Exception as error:
+            # The edge of a controller: its failure must not stop the others.
+            if self._report_failure is None:
+                raise
+            return self._failed((name, key), error, now_ns)
+        for action in found:
+            if isinstance(action, SyncAt):
+                item = (action.event.controller, action.event.key)
+                known = self._requeue_at.get(item)
+                # The earlier sync that is already scheduled computes the later time again.
+                if known is not None and now_ns < known <= action.due_ns:
+                    continue
+                self._requeue_at[item] = action.due_ns
+            actions.append(action)
+        return actions
+
+    # ------------------------------------------------------------------------ checkpoints
+
+    def state(self) -> ControllerLoopState:
+        """Return the state that the objects do not show."""
+        return ControllerLoopState(
+            workqueue=tuple(self._workqueue),
+            requeue_at=tuple(
+                (name, key, due_ns) for (name, key), due_ns in self._requeue_at.items()
+            ),
+            controllers={name: each.state() for name, each in self._controllers.items()},
+        )
+
+    def restore(self, state: ControllerLoopState, objects: Iterable[KubernetesObject]) -> None:
+        """Restore the result of `state` and the objects; the loop must be new."""
+        for obj in objects:
+            # Delivery fills the controllers' indexes; the keys that it enqueues are replaced below.
+            self._deliver(kind_of(obj), self.lister.put(obj), obj)
+        self._workqueue = dict.fromkeys(state.workqueue)
+        self._requeue_at = {(name, key): due_ns for name, key, due_ns in state.requeue_at}
+        for name, each in self._controllers.items():
+            each.restore(state.controllers[name])

@@ -1,0 +1,1 @@
+"""The controllers of namespaces, quotas and of objects that are left behind."""

@@ -1,0 +1,345 @@
+"""Garbage collection: the deletion of objects whose owners were deleted.
+
+Theory of operation
+-------------------
+The collector indexes dependents by the uid of their owner: the lister has the controlled ones,
+and the collector keeps the others. When an owner is removed, its dependents are synced, and one
+without another owner is deleted (background deletion). An owner that is deleted in the foreground
+has a finalizer: its dependents are deleted first, and it is removed after those that block it. An
+owner that is deleted with the orphan policy has another finalizer: the references to it are
+removed from its dependents first.
+
+An owner of an unknown kind counts as existing, because it may be an object that is not part of
+this cluster's data. An owner of a built-in kind that does not exist counts as removed.
+
+Upstream: pkg/controller/garbagecollector/garbagecollector.go, graph_builder.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    OwnerReference,
+    api_group,
+)
+from podwright.apimachinery.schema import built_in
+from podwright.cluster.api import FOREGROUND, ORPHAN, finalizers_without, patched, section
+from podwright.cluster.controllers.actions import deletion_by
+from podwright.cluster.controllers.interface import (
+    ALL_KINDS,
+    ControllerAction,
+    GroupKind,
+    PodChange,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.stateless import StatelessController
+from podwright.cluster.store import kind_of
+
+WRITES_MAX: Final = 100
+"""The number of dependents that one sync of an owner writes, so that none takes long."""
+
+_SEPARATOR: Final = "|"
+
+
+class _OwnerCheck(NamedTuple):
+    """The last object whose only owner was found to exist."""
+
+    kind: GroupKind
+    namespace: str
+    owners: tuple[OwnerReference, ...]
+    owner_uid: str
+
+
+_NO_CHECK: Final = _OwnerCheck(("", ""), "", (), "")
+
+
+class GarbageCollector(StatelessController):
+    """Deletes objects whose owners were deleted."""
+
+    name = "garbage-collector-controller"
+    kinds: Sequence[GroupKind] = (ALL_KINDS,)
+    pod_changes = PodChange.METADATA | PodChange.ADDED | PodChange.DELETED
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        # The dependents that an owner does not control, by the uid of the owner.
+        self._uncontrolled_dependents: dict[str, dict[NamespacedName, None]] = {}
+        # The kinds that have controlled objects, whose dependents the lister indexes.
+        self._controlled: dict[GroupKind, None] = {}
+        # The uids of owners that are being deleted in the foreground.
+        self._waiting: dict[str, None] = {}
+        self._last_check = _NO_CHECK
+
+    # ---------------------------------------------------------------------------- changes
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return dependents of removed owners, and owners with a deletion finalizer."""
+        if new is None:
+            assert old is not None, "neither an old nor a new object"
+            return self._observe_removal(old)
+        metadata = new.metadata
+        owners = metadata.owner_references
+        if old is None:
+            were: tuple[OwnerReference, ...] = ()
+        else:
+            were = old.metadata.owner_references
+            if old.metadata.uid != metadata.uid:
+                self._last_check = _NO_CHECK
+        keys: list[NamespacedName] = []
+        if owners is not were and owners != were and not self._has_checked_owner(new, were):
+            keys.extend(self._observe_owners(new, were))
+        if metadata.deletion_timestamp is not None:
+            keys.extend(self._observe_deletion(old, new))
+        return keys
+
+    def _observe_owners(
+        self, obj: KubernetesObject, were: Sequence[OwnerReference]
+    ) -> Iterator[NamespacedName]:
+        """Update the index of dependents; yield the objects to sync."""
+        object_key = _object_key(obj)
+        for reference in were:
+            self._unregister(reference.uid, object_key)
+            if reference.uid in self._waiting:
+                yield from self._waiting_owners(reference, obj)
+        owners, controller = obj.metadata.owner_references, obj.metadata.controller
+        for reference in owners:
+            if reference is controller:
+                self._controlled[kind_of(obj)] = None
+            else:
+                self._uncontrolled_dependents.setdefault(reference.uid, {})[object_key] = None
+        if any(self._is_removed(reference, obj) for reference in owners):
+            yield object_key
+        elif len(owners) == 1 and owners[0] is controller:
+            self._last_check = _OwnerCheck(kind_of(obj), obj.namespace, owners, controller.uid)
+
+    def _has_checked_owner(self, obj: KubernetesObject, were: Sequence[OwnerReference]) -> bool:
+        """Whether the owner of an added object is the one that was found to exist last.
+
+        This skips the lookup for all but the first of the thousands of pods that share one
+        owner reference.
+        """
+        kept, metadata = self._last_check, obj.metadata
+        return (
+            metadata.owner_references is kept.owners
+            and not were
+            and metadata.namespace == kept.namespace
+            and kind_of(obj) == kept.kind
+        )
+
+    def _observe_deletion(
+        self, old: KubernetesObject | None, new: KubernetesObject
+    ) -> Sequence[NamespacedName]:
+        """Note whether an object is deleted in the foreground; return it if that is new."""
+        metadata = new.metadata
+        if FOREGROUND in metadata.finalizers:
+            self._waiting[metadata.uid] = None
+        elif ORPHAN not in metadata.finalizers:
+            self._waiting.pop(metadata.uid, None)
+            return ()
+        if (
+            old is not None
+            and old.metadata.deletion_timestamp is not None
+            and old.metadata.finalizers == metadata.finalizers
+        ):
+            return ()
+        return (_object_key(new),)
+
+    def _observe_removal(self, old: KubernetesObject) -> Sequence[NamespacedName]:
+        metadata = old.metadata
+        uid = metadata.uid
+        if uid == self._last_check.owner_uid:
+            self._last_check = _NO_CHECK
+        self._waiting.pop(uid, None)
+        keys = self._dependent_keys(old)
+        if not self._waiting and not self._uncontrolled_dependents:
+            return keys
+        object_key = _object_key(old)
+        for reference in metadata.owner_references:
+            self._unregister(reference.uid, object_key)
+            if reference.uid in self._waiting:
+                keys.extend(self._waiting_owners(reference, old))
+        return keys
+
+    def _unregister(self, uid: str, object_key: NamespacedName) -> None:
+        object_keys = self._uncontrolled_dependents.get(uid)
+        if object_keys is not None:
+            object_keys.pop(object_key, None)
+            if not object_keys:
+                del self._uncontrolled_dependents[uid]
+
+    def _waiting_owners(
+        self, reference: OwnerReference, dependent: KubernetesObject
+    ) -> Iterator[str]:
+        """Yield the owner, if it is being deleted in the foreground."""
+        owner = self._owner(reference, dependent)
+        if owner is not None and _is_deleting_dependents(owner):
+            yield _object_key(owner)
+
+    # ------------------------------------------------------------------------------- sync
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Process the deletion finalizer of an object, or delete it if it has no owner left."""
+        obj = self._at(key)
+        if obj is None:
+            return []
+        if obj.metadata.deletion_timestamp is None:
+            return self._attempt_to_delete(obj)
+        if ORPHAN in obj.metadata.finalizers:
+            return self._orphan_dependents(obj, now_ns)
+        if FOREGROUND in obj.metadata.finalizers:
+            return self._process_deleting_dependents(obj, now_ns)
+        return []
+
+    def _attempt_to_delete(self, obj: KubernetesObject) -> list[ControllerAction]:
+        """Delete an object without an existing owner, or remove the references to removed owners.
+
+        Upstream: attemptToDeleteItem
+        """
+        references = obj.metadata.owner_references
+        removed = [each for each in references if self._is_removed(each, obj)]
+        waiting = [each for each in references if any(self._waiting_owners(each, obj))]
+        if not removed and not waiting:
+            return []
+        if len(removed) + len(waiting) < len(references):
+            return [self._without_owners(obj, {each.uid for each in (*removed, *waiting)})]
+        unblocked = self._unblocked(obj) if waiting else []
+        return [
+            *unblocked,
+            deletion_by(self.name, obj, propagation=self._propagation(obj, waiting)),
+        ]
+
+    def _unblocked(self, obj: KubernetesObject) -> list[ControllerAction]:
+        """Let an object block no owner, if a dependent of it is deleted in the foreground too.
+
+        The references may form a circle, of which no object would go.
+
+        Upstream: attemptToDeleteItem, unblockOwnerReferencesStrategicMergePatch
+        """
+        if not any(_is_deleting_dependents(each) for each in self._dependents_of(obj)):
+            return []
+        written = section(obj, "metadata").get("ownerReferences") or ()
+        if not any(each.get("blockOwnerDeletion") for each in written):
+            return []
+        references = [each | {"blockOwnerDeletion": False} for each in written]
+        return [
+            UpdateObject(patched(obj, metadata={"ownerReferences": references}), "main", self.name)
+        ]
+
+    def _propagation(
+        self, obj: KubernetesObject, waiting: Sequence[OwnerReference]
+    ) -> Literal["Background", "Foreground", "Orphan"]:
+        if waiting and self._dependent_keys(obj):
+            return "Foreground"
+        if ORPHAN in obj.metadata.finalizers:
+            return "Orphan"
+        return "Foreground" if FOREGROUND in obj.metadata.finalizers else "Background"
+
+    def _orphan_dependents(self, owner: KubernetesObject, now_ns: int) -> list[ControllerAction]:
+        """Remove the references of dependents to an owner, then the owner's finalizer.
+
+        Upstream: attemptToOrphanWorker
+        """
+        keys = self._dependent_keys(owner)
+        actions: list[ControllerAction] = [
+            self._without_owners(dependent, {owner.uid})
+            for object_key in keys[:WRITES_MAX]
+            if (dependent := self._at(object_key)) is not None
+        ]
+        if len(keys) > WRITES_MAX:
+            return [*actions, self._sync_again(owner, now_ns)]
+        return [*actions, self._without(owner, ORPHAN)]
+
+    def _sync_again(self, owner: KubernetesObject, now_ns: int) -> SyncAt:
+        return SyncAt(now_ns, SyncDue(self.name, _object_key(owner)))
+
+    def _process_deleting_dependents(
+        self, owner: KubernetesObject, now_ns: int
+    ) -> list[ControllerAction]:
+        """Delete the dependents that block an owner; without any, remove the owner's finalizer.
+
+        Upstream: processDeletingDependentsItem
+        """
+        blocking = [
+            dependent
+            for dependent in self._dependents_of(owner)
+            if any(
+                reference.uid == owner.uid and reference.block_owner_deletion
+                for reference in dependent.metadata.owner_references
+            )
+        ]
+        if not blocking:
+            return [self._without(owner, FOREGROUND)]
+        actions: list[ControllerAction] = []
+        for dependent in blocking:
+            if len(actions) >= WRITES_MAX:
+                return [*actions, self._sync_again(owner, now_ns)]
+            if dependent.metadata.deletion_timestamp is None:
+                actions.extend(self._attempt_to_delete(dependent))
+        return actions
+
+    # ------------------------------------------------------------------------ relations
+
+    def _dependents_of(self, owner: KubernetesObject) -> list[KubernetesObject]:
+        found = (self._at(object_key) for object_key in self._dependent_keys(owner))
+        return [obj for obj in found if obj is not None]
+
+    def _dependent_keys(self, owner: KubernetesObject) -> list[NamespacedName]:
+        """Return the keys of all dependents of an owner, sorted."""
+        uid = owner.metadata.uid
+        object_keys = list(self._uncontrolled_dependents.get(uid, ()))
+        for kind in self._controlled:
+            controlled = self._lister.controlled_by(uid, kind)
+            if controlled:
+                object_keys.extend(_object_key(obj) for obj in controlled.values())
+        object_keys.sort()
+        return object_keys
+
+    def _owner(
+        self, reference: OwnerReference, dependent: KubernetesObject
+    ) -> KubernetesObject | None:
+        """Return the referenced owner: in the dependent's namespace, or cluster-scoped."""
+        kind = (api_group(reference.api_version), reference.kind)
+        for key in (f"{dependent.namespace}/{reference.name}", reference.name):
+            owner = self._lister.get(kind, key)
+            if owner is not None and owner.uid == reference.uid:
+                return owner
+        return None
+
+    def _is_removed(self, reference: OwnerReference, dependent: KubernetesObject) -> bool:
+        if self._owner(reference, dependent) is not None:
+            return False
+        kind = (api_group(reference.api_version), reference.kind)
+        return built_in().of(*kind) is not None or kind in self._lister.kinds()
+
+    def _at(self, object_key: NamespacedName) -> KubernetesObject | None:
+        group, kind, key = object_key.split(_SEPARATOR)
+        return self._lister.get((group, kind), key)
+
+    def _without_owners(self, dependent: KubernetesObject, uids: Iterable[str]) -> UpdateObject:
+        forgotten = frozenset(uids)
+        written = section(dependent, "metadata").get("ownerReferences") or ()
+        kept = [each for each in written if each.get("uid") not in forgotten]
+        new = patched(dependent, metadata={"ownerReferences": kept or None})
+        return UpdateObject(new, "main", self.name)
+
+    def _without(self, owner: KubernetesObject, finalizer: str) -> UpdateObject:
+        new = patched(owner, metadata=finalizers_without(owner, finalizer))
+        return UpdateObject(new, "main", self.name)
+
+
+def _object_key(obj: KubernetesObject) -> NamespacedName:
+    group, kind = kind_of(obj)
+    return f"{group}{_SEPARATOR}{kind}{_SEPARATOR}{obj.key}"
+
+
+def _is_deleting_dependents(owner: KubernetesObject) -> bool:
+    return owner.metadata.deletion_timestamp is not None and FOREGROUND in owner.metadata.finalizers

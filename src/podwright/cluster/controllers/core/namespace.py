@@ -1,0 +1,267 @@
+"""Namespace deletion: the content of a terminating namespace is deleted.
+
+A deleted namespace is Terminating and keeps the finalizer `kubernetes` in its spec until all its
+content is removed, its pods first. Meanwhile admission rejects new objects in it.
+
+Upstream: pkg/controller/namespace/deletion/namespaced_resources_deleter.go,
+status_condition_utils.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any, Final
+
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    timestamp_text,
+)
+from podwright.cluster.api import conditions_with, patched, section
+from podwright.cluster.controllers.actions import deletion_by
+from podwright.cluster.controllers.interface import (
+    ALL_KINDS,
+    ControllerAction,
+    PodChange,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import NAMESPACE, POD, GroupKind
+from podwright.cluster.controllers.lister import Lister
+
+FINALIZER: Final = "kubernetes"
+DELETIONS_MAX: Final = 100
+"""The number of objects that one sync deletes, so that none takes long."""
+
+PASS_NS: Final = 5_000_000_000
+"""How long after a pass over more objects than that the next one begins."""
+
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+_FAILURES: Final = (
+    (
+        "NamespaceDeletionDiscoveryFailure",
+        "ResourcesDiscovered",
+        "All resources successfully discovered",
+    ),
+    (
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    (
+        "NamespaceDeletionContentFailure",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+)
+
+
+class NamespaceController:
+    """Deletes the content of terminating namespaces."""
+
+    name = "namespace-controller"
+    kinds: Sequence[GroupKind] = (ALL_KINDS,)
+    pod_changes = PodChange.METADATA | PodChange.ADDED | PodChange.DELETED
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._terminating: dict[str, None] = {}
+        # The content that the present pass has not visited, last one first, by namespace.
+        self._unvisited: dict[str, list[tuple[GroupKind, NamespacedName]]] = {}
+        self._last_pass_ns: dict[str, int] = {}
+
+    @property
+    def pending_work(self) -> Sized:
+        """The terminating namespaces."""
+        return self._terminating
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return a namespace that was added, deleted or removed, or whose content changed."""
+        obj = new if new is not None else old
+        assert obj is not None, "neither an old nor a new object"
+        namespace = obj.metadata.namespace
+        if namespace:
+            return (namespace,) if namespace in self._terminating else ()
+        if obj.kind != "Namespace":
+            return ()
+        if new is None:
+            self._terminating.pop(obj.name, None)
+            self._unvisited.pop(obj.name, None)
+            self._last_pass_ns.pop(obj.name, None)
+        elif new.metadata.deletion_timestamp is not None:
+            self._terminating[obj.name] = None
+        elif old is not None:
+            return ()
+        return (obj.name,)
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Delete the content of a namespace; once it is empty, remove its finalizer."""
+        namespace = self._lister.get(NAMESPACE, key)
+        if namespace is not None and namespace.metadata.deletion_timestamp is None:
+            complete = with_namespace_defaults(namespace)
+            return [] if complete is namespace else [UpdateObject(complete, "whole", self.name)]
+        later_ns = self._next_pass_ns(key, now_ns)
+        if later_ns is not None:
+            return [SyncAt(later_ns, SyncDue(self.name, key))]
+        unvisited = self._unvisited.pop(key, None)
+        if unvisited is None:
+            self._last_pass_ns[key] = now_ns
+            unvisited = [
+                (kind, name)
+                for kind in self._deleted_kinds(key)
+                for name in sorted(self._lister.in_namespace(kind, key))
+            ]
+            unvisited.reverse()
+        actions = self._deletions(unvisited)
+        if unvisited:
+            self._unvisited[key] = unvisited
+            return [*actions, SyncAt(now_ns, SyncDue(self.name, key))]
+        if namespace is None:
+            return actions
+        content = {
+            kind: objects
+            for kind in self._deleted_kinds(key)
+            if (objects := list(self._lister.in_namespace(kind, key).values()))
+        }
+        conditions: Sequence[Document] = section(namespace, "status").get("conditions") or ()
+        # Upstream counts what remains only after the pods.
+        written = _conditions(conditions, {} if POD in content else content, now_ns)
+        if content:
+            if written != list(conditions):
+                new = patched(namespace, status={"conditions": written})
+                actions.append(UpdateObject(new, "status", self.name))
+            return actions
+        kept = [
+            each for each in section(namespace, "spec").get("finalizers") or () if each != FINALIZER
+        ]
+        new = patched(namespace, spec={"finalizers": kept or None}, status={"conditions": written})
+        return [UpdateObject(new, "whole", self.name)]
+
+    def _deleted_kinds(self, key: str) -> Iterable[GroupKind]:
+        """Return the kinds to delete now: pods may need the others until they have ended.
+
+        Upstream: namespaced_resources_deleter.go, deleteAllContent
+        """
+        return (POD,) if self._lister.in_namespace(POD, key) else self._lister.kinds()
+
+    def _next_pass_ns(self, key: str, now_ns: int) -> int | None:
+        """Return when the content of a namespace is visited again; None for now.
+
+        Much content is not visited at each of its changes: that would cost its square.
+        """
+        last_ns = self._last_pass_ns.get(key)
+        if key in self._unvisited or last_ns is None or now_ns >= last_ns + PASS_NS:
+            return None
+        kinds = self._lister.kinds()
+        count = sum(self._lister.count_in_namespace(kind, key) for kind in kinds)
+        return None if count <= DELETIONS_MAX else last_ns + PASS_NS
+
+    def _deletions(
+        self, unvisited: list[tuple[GroupKind, NamespacedName]]
+    ) -> list[ControllerAction]:
+        """Return the deletions of the next objects, and remove these from the list."""
+        actions: list[ControllerAction] = []
+        while unvisited and len(actions) < DELETIONS_MAX:
+            obj = self._lister.get(*unvisited.pop())
+            if obj is not None and obj.metadata.deletion_timestamp is None:
+                actions.append(deletion_by(self.name, obj, propagation="Background"))
+        return actions
+
+    def state(self) -> dict[str, Any]:
+        """Return when the content of large namespaces was visited; the objects show the rest."""
+        return {"passes": dict(self._last_pass_ns)} if self._last_pass_ns else {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        self._last_pass_ns = dict(state.get("passes", ()))
+
+
+def with_namespace_defaults(namespace: KubernetesObject) -> KubernetesObject:
+    """Return a namespace with the API server's defaults; the same one if it has them.
+
+    Upstream: pkg/registry/core/namespace/strategy.go, PrepareForCreate and Canonicalize
+    """
+    labels = dict(namespace.metadata.labels)
+    if (
+        section(namespace, "spec").get("finalizers")
+        and labels.get(NAME_LABEL) == namespace.name
+        and section(namespace, "status").get("phase")
+    ):
+        return namespace
+    return patched(
+        namespace,
+        metadata={"labels": {**labels, NAME_LABEL: namespace.name}},
+        spec={"finalizers": section(namespace, "spec").get("finalizers") or [FINALIZER]},
+        status={"phase": "Active"},
+    )
+
+
+def _conditions(
+    conditions: Sequence[Document],
+    content: dict[GroupKind, list[KubernetesObject]],
+    now_ns: int,
+) -> list[Document]:
+    """Return the conditions of a terminating namespace."""
+    written = list(conditions)
+    for type_, reason, message in _FAILURES:
+        written = _with(written, type_, "False", reason, message, now_ns)
+    if content:
+        counts = ", ".join(
+            f"{_resource(group, kind)} has {len(objects)} resource instances"
+            for (group, kind), objects in sorted(content.items(), key=_by_resource)
+        )
+        message = f"Some resources are remaining: {counts}"
+        written = _with(
+            written, "NamespaceContentRemaining", "True", "SomeResourcesRemain", message, now_ns
+        )
+    else:
+        message = "All content successfully removed"
+        written = _with(
+            written, "NamespaceContentRemaining", "False", "ContentRemoved", message, now_ns
+        )
+    holds: dict[str, int] = {}
+    for objects in content.values():
+        for obj in objects:
+            for finalizer in obj.metadata.finalizers:
+                holds[finalizer] = holds.get(finalizer, 0) + 1
+    remaining = "NamespaceFinalizersRemaining"
+    if not holds:
+        message = "All content-preserving finalizers finished"
+        return _with(written, remaining, "False", "ContentHasNoFinalizers", message, now_ns)
+    counts = ", ".join(f"{name} in {holds[name]} resource instances" for name in sorted(holds))
+    message = f"Some content in the namespace has finalizers remaining: {counts}"
+    return _with(written, remaining, "True", "SomeFinalizersRemain", message, now_ns)
+
+
+def _with(
+    conditions: Sequence[Document], type_: str, status: str, reason: str, message: str, now_ns: int
+) -> list[Document]:
+    condition = {
+        "type": type_,
+        "status": status,
+        "lastTransitionTime": timestamp_text(now_ns),
+        "reason": reason,
+        "message": message,
+    }
+    return conditions_with(conditions, condition)
+
+
+def _by_resource(entry: tuple[GroupKind, list[KubernetesObject]]) -> str:
+    return _resource(*entry[0])
+
+
+def _resource(group: str, kind: str) -> str:
+    """Return the resource name of a kind, such as `pods.` or `jobs.batch`."""
+    name = kind.lower()
+    if name.endswith("y"):
+        name = name[:-1] + "ies"
+    elif name.endswith(("s", "x", "ch")):
+        name += "" if name == "endpoints" else "es"
+    else:
+        name += "s"
+    return f"{name}.{group}"

@@ -1,0 +1,230 @@
+"""Pod garbage collection: pods that no other component would remove.
+
+These are bound pods of removed nodes, terminating pods that were never bound, terminating pods on
+unready nodes with the out-of-service taint (no kubelet will stop them), and terminated pods
+beyond a threshold.
+
+Upstream scans all pods every 20 s; this controller reacts to changes. It deletes the pods of a
+node 40 s after the node's removal, which is upstream's quarantine time, and terminated pods 20 s
+after the threshold is exceeded.
+
+Upstream: pkg/controller/podgc/gc_controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any, Final, cast
+
+from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Node, Pod, timestamp_ns
+from podwright.cluster.api import patched, with_disruption_target
+from podwright.cluster.controllers.actions import deletion_by
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    PodChange,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import NODE, POD, GroupKind
+from podwright.cluster.controllers.lister import Lister
+
+QUARANTINE_NS: Final = 40_000_000_000
+TERMINATED_PODS_MAX: Final = 12_500
+"""How many terminated pods are kept (`--terminated-pod-gc-threshold`)."""
+
+OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
+
+_PERIOD_NS: Final = 20_000_000_000
+_STALE_MAX: Final = 1_000
+"""How many stale heap entries, beyond the live ones, are kept before the heap is rebuilt."""
+
+_TERMINATED: Final = "*"
+"""The key of terminated pods in the workqueue; it is not a valid node name."""
+
+
+class PodGarbageCollector:
+    """Deletes pods that would otherwise never be removed."""
+
+    name = "pod-garbage-collector-controller"
+    kinds: Sequence[GroupKind] = (POD, NODE)
+    pod_changes = (
+        PodChange.METADATA
+        | PodChange.SPEC
+        | PodChange.TERMINAL
+        | PodChange.ADDED
+        | PodChange.DELETED
+    )
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        # The creation times of terminated pods, and a heap of the same, oldest first. Stale
+        # entries stay in the heap until they are popped or it is rebuilt.
+        self._terminated: dict[NamespacedName, int] = {}
+        self._oldest: list[tuple[int, NamespacedName]] = []
+        self._gone_since_ns: dict[str, int] = {}
+        self._terminated_due_ns = 0
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return removed and out-of-service nodes, and pods to collect."""
+        if type(new) is Pod:
+            return self._observe_pod(old, new)
+        if type(old) is Pod:
+            self._terminated.pop(old.key, None)
+            return ()
+        node = new if new is not None else old
+        assert node is not None, "neither an old nor a new object"
+        if new is not None:
+            self._gone_since_ns.pop(node.name, None)
+            is_news = _is_out_of_service(new) and not _is_out_of_service(old)
+            return (node.name,) if is_news else ()
+        return (node.name,) if self._lister.pods_on(node.name) else ()
+
+    def _observe_pod(self, old: KubernetesObject | None, pod: Pod) -> tuple[NamespacedName, ...]:
+        keys: tuple[NamespacedName, ...] = ()
+        node = pod.spec.node_name
+        is_bound_now = node and (type(old) is not Pod or old.spec.node_name != node)
+        if is_bound_now and self._lister.get(NODE, node) is None:
+            keys = (node,)
+        elif pod.metadata.deletion_timestamp is not None and (
+            not node or self._is_out_of_service(node)
+        ):
+            keys = (pod.key,)
+        if pod.is_terminal and self._record_terminated(pod):
+            keys += (_TERMINATED,)
+        return keys
+
+    def _record_terminated(self, pod: Pod) -> bool:
+        """Record a terminated pod; return whether it is new and exceeds the threshold."""
+        key, created_ns = pod.key, _created_ns(pod)
+        known_ns = self._terminated.get(key)
+        if known_ns == created_ns:
+            return False
+        self._terminated[key] = created_ns
+        heappush(self._oldest, (created_ns, key))
+        if len(self._oldest) > 2 * len(self._terminated) + _STALE_MAX:
+            self._rebuild_heap()
+        return known_ns is None and len(self._terminated) > TERMINATED_PODS_MAX
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Delete the pods that are due."""
+        if key == _TERMINATED:
+            return self._sync_terminated(now_ns)
+        if "/" in key:
+            pod = self._lister.get(POD, key)
+            if not isinstance(pod, Pod) or not pod.is_terminating:
+                return []
+            node = pod.spec.node_name
+            if node and not self._is_out_of_service(node):
+                return []
+            return self._fail_and_delete(pod, now_ns, is_orphan=False)
+        if self._is_out_of_service(key):
+            return self._sync_out_of_service(key, now_ns)
+        return self._sync_node(key, now_ns)
+
+    def _is_out_of_service(self, node: str) -> bool:
+        return _is_out_of_service(self._lister.get(NODE, node))
+
+    def _sync_out_of_service(self, node: str, now_ns: int) -> list[ControllerAction]:
+        """Delete the terminating pods of an out-of-service node.
+
+        Upstream: gcTerminating
+        """
+        actions: list[ControllerAction] = []
+        for _, pod in sorted(self._lister.pods_on(node).items()):
+            if pod.is_terminating:
+                actions.extend(self._fail_and_delete(pod, now_ns, is_orphan=False))
+        return actions
+
+    def _sync_node(self, node: str, now_ns: int) -> list[ControllerAction]:
+        """Delete the pods of a removed node, after the quarantine time.
+
+        Upstream: gcOrphaned
+        """
+        pods = self._lister.pods_on(node)
+        if not pods or self._lister.get(NODE, node) is not None:
+            self._gone_since_ns.pop(node, None)
+            return []
+        due_ns = self._gone_since_ns.setdefault(node, now_ns) + QUARANTINE_NS
+        if due_ns > now_ns:
+            return [SyncAt(due_ns, SyncDue(self.name, node))]
+        del self._gone_since_ns[node]
+        actions: list[ControllerAction] = []
+        for _, pod in sorted(pods.items()):
+            actions.extend(self._fail_and_delete(pod, now_ns, is_orphan=True))
+        return actions
+
+    def _sync_terminated(self, now_ns: int) -> list[ControllerAction]:
+        """Delete the oldest terminated pods beyond the threshold.
+
+        Upstream: gcTerminated
+        """
+        surplus = len(self._terminated) - TERMINATED_PODS_MAX
+        if surplus <= 0:
+            self._terminated_due_ns = 0
+            return []
+        if not self._terminated_due_ns:
+            self._terminated_due_ns = now_ns + _PERIOD_NS
+        if now_ns < self._terminated_due_ns:
+            return [SyncAt(self._terminated_due_ns, SyncDue(self.name, _TERMINATED))]
+        self._terminated_due_ns = 0
+        return [
+            deletion_by(self.name, pod, grace_seconds=0) for pod in self._oldest_terminated(surplus)
+        ]
+
+    def _oldest_terminated(self, count: int) -> list[Pod]:
+        """Return the terminated pods that were created first; the heap keeps their entries."""
+        found: dict[tuple[int, NamespacedName], None] = {}
+        while len(found) < count:
+            entry = heappop(self._oldest)
+            if self._terminated.get(entry[1]) == entry[0]:
+                found[entry] = None  # a set: an earlier pod of the name may have left an entry
+        for entry in found:
+            heappush(self._oldest, entry)
+        return [cast(Pod, self._lister.get(POD, key)) for _, key in found]
+
+    def _rebuild_heap(self) -> None:
+        self._oldest = [(created_ns, key) for key, created_ns in self._terminated.items()]
+        heapify(self._oldest)
+
+    def _fail_and_delete(self, pod: Pod, now_ns: int, *, is_orphan: bool) -> list[ControllerAction]:
+        """Set a pod to Failed, so that its controller counts it, and delete it without grace."""
+        actions: list[ControllerAction] = []
+        if not pod.is_terminal:
+            failed = patched(pod, status={"phase": "Failed"})
+            if is_orphan:
+                failed = with_disruption_target(
+                    failed, "DeletionByPodGC", "PodGC: node no longer exists", now_ns
+                )
+            actions.append(UpdateObject(failed, "status", self.name))
+        return [*actions, deletion_by(self.name, pod, grace_seconds=0)]
+
+    def state(self) -> dict[str, Any]:
+        """Return the removal times of nodes, the terminated pods, and when they are due."""
+        return {
+            "gone_since_ns": dict(self._gone_since_ns),
+            "ended": list(self._terminated),
+            "ended_due_ns": self._terminated_due_ns,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        self._gone_since_ns = dict(state["gone_since_ns"])
+        pods = [cast(Pod, self._lister.get(POD, key)) for key in state["ended"]]
+        self._terminated = {pod.key: _created_ns(pod) for pod in pods}
+        self._rebuild_heap()
+        self._terminated_due_ns = int(state["ended_due_ns"])
+
+
+def _created_ns(pod: Pod) -> int:
+    return timestamp_ns(pod.metadata.creation_timestamp) or 0
+
+
+def _is_out_of_service(node: KubernetesObject | None) -> bool:
+    """Whether a node is unready and has the out-of-service taint."""
+    if not isinstance(node, Node) or all(each.key != OUT_OF_SERVICE for each in node.spec.taints):
+        return False
+    return all(each.type != "Ready" or each.status != "True" for each in node.status.conditions)

@@ -1,0 +1,169 @@
+"""Resource quotas: their status has what the objects of their namespaces use.
+
+Admission adds the usage of new objects; this controller computes all of it when a quota changes,
+and when objects that it counts are removed, terminate, or change what they use.
+
+Upstream: pkg/controller/resourcequota/{resource_quota_controller,resource_quota_monitor}.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any, Final
+
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Pod,
+    encode,
+    format_quantity,
+    parse_quantity,
+)
+from podwright.apimachinery.schema import built_in
+from podwright.cluster.api import QuotaEvaluators, patched, section
+from podwright.cluster.controllers.interface import (
+    ALL_KINDS,
+    ControllerAction,
+    PodChange,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import RESOURCE_QUOTA, GroupKind
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.store import kind_of
+
+_PERIOD_NS: Final = 1_000_000_000
+_MANY: Final = 200
+"""A quota that counts more objects is computed at most once a second."""
+
+_CHANGING: Final = frozenset({"Service", "PersistentVolumeClaim", "ResourceClaim"})
+"""The kinds besides pods whose objects can change what they use."""
+
+
+class ResourceQuotaController:
+    """Writes the status of quotas.
+
+    Parameters
+    ----------
+    lister : Lister
+    evaluators : QuotaEvaluators
+        How objects count.
+    """
+
+    name = "resourcequota-controller"
+    kinds: Sequence[GroupKind] = (ALL_KINDS,)
+    pod_changes = PodChange.TERMINAL | PodChange.SPEC | PodChange.DELETED
+
+    def __init__(self, lister: Lister, evaluators: QuotaEvaluators) -> None:
+        self._lister = lister
+        self._evaluators = evaluators
+        self._quotas: dict[str, dict[NamespacedName, None]] = {}
+        self._computed: dict[NamespacedName, tuple[int, int]] = {}
+
+    @property
+    def pending_work(self) -> Sized:
+        """The namespaces with quotas."""
+        return self._quotas
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return a quota that is new or changed, and those that a change frees."""
+        obj = new if new is not None else old
+        assert obj is not None, "neither an old nor a new object"
+        if obj.kind == "ResourceQuota" and kind_of(obj) == RESOURCE_QUOTA:
+            return self._observe_quota(old, new, obj)
+        if not self._quotas:
+            return ()
+        quotas = self._quotas.get(obj.metadata.namespace)
+        if quotas is None or old is None:
+            return ()
+        if new is not None and not isinstance(obj, Pod) and obj.kind not in _CHANGING:
+            return ()
+        evaluator = self._evaluators.of(*_resource(kind_of(obj)))
+        return [
+            key
+            for key in quotas
+            if (quota := self._lister.get(RESOURCE_QUOTA, key)) is not None
+            and evaluator.matching(section(quota, "spec").get("hard") or {})
+        ]
+
+    def _observe_quota(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, obj: KubernetesObject
+    ) -> Iterable[NamespacedName]:
+        quotas = self._quotas.setdefault(obj.metadata.namespace, {})
+        if new is None:
+            quotas.pop(obj.key, None)
+            self._computed.pop(obj.key, None)
+            if not quotas:
+                del self._quotas[obj.metadata.namespace]
+            return self._uncounted(obj)
+        quotas[obj.key] = None
+        if old is not None and section(old, "spec") == section(new, "spec"):
+            # Upstream restores a changed status at its next complete pass, every five minutes.
+            status = section(new, "status")
+            return () if status.get("hard") == section(new, "spec").get("hard") else (obj.key,)
+        return [obj.key, *(self._uncounted(obj) if old is None else ())]
+
+    def _uncounted(self, obj: KubernetesObject) -> list[NamespacedName]:
+        """Return the other quotas of a namespace that count quotas."""
+        return [key for key in self._quotas.get(obj.metadata.namespace, ()) if key != obj.key]
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Write the status of a quota if it is another one.
+
+        Upstream: syncResourceQuota
+        """
+        quota = self._lister.get(RESOURCE_QUOTA, key)
+        if quota is None:
+            return []
+        hard = section(quota, "spec").get("hard") or {}
+        status = section(quota, "status")
+        last_ns, count = self._computed.get(key, (0, 0))
+        is_same = status.get("hard") == hard
+        if is_same and count > _MANY and now_ns < last_ns + _PERIOD_NS:
+            return [SyncAt(last_ns + _PERIOD_NS, SyncDue(self.name, key))]
+        counted = 0
+
+        def objects(group: str, plural: str) -> Iterable[Document]:
+            nonlocal counted
+            for kind in self._kinds(group, plural):
+                for _, obj in sorted(
+                    self._lister.in_namespace(kind, quota.metadata.namespace).items()
+                ):
+                    counted += 1
+                    yield encode(obj)
+
+        usage = self._evaluators.usage(encode(quota), objects, now_ns)
+        self._computed[key] = (now_ns, counted)
+        used = {name: text for name, text in (status.get("used") or {}).items() if name in hard}
+        is_equal = set(used) == set(status.get("used") or {})
+        for name, amount in usage.items():
+            if name not in used or parse_quantity(used[name]).nano != amount.nano:
+                used[name] = format_quantity(amount)
+                is_equal = False
+        if is_same and is_equal and "used" in status:
+            return []
+        new = patched(quota, status={"hard": hard, "used": dict(sorted(used.items()))})
+        return [UpdateObject(new, "status", self.name)]
+
+    def _kinds(self, group: str, plural: str) -> list[GroupKind]:
+        return [each for each in self._lister.kinds() if _resource(each) == (group, plural)]
+
+    def state(self) -> dict[str, Any]:
+        """Return when quotas were computed, and how many objects they counted."""
+        return {"computed": {key: list(each) for key, each in self._computed.items()}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        self._computed = {
+            key: (first, second) for key, (first, second) in state["computed"].items()
+        }
+
+
+def _resource(kind: GroupKind) -> tuple[str, str]:
+    """Return the group and the plural of a kind; those of custom kinds follow the usual rule."""
+    known = built_in().of(*kind)
+    return kind[0], known.row.resource if known is not None else f"{kind[1].lower()}s"

@@ -1,0 +1,177 @@
+"""Simulated drivers: they publish the cards that DeviceCards describe, in ResourceSlices.
+
+A node that is added, or gets other labels, gets the slices of its cards; a node that is removed
+loses them. When DeviceCards change, their slices are published again with a new generation of each
+pool, and they go with the DeviceCards. Slices that were changed or deleted otherwise stay so until
+then. Nodes with other slices of the driver, and those of a mirrored cluster, are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.devices import (
+    CARDS,
+    CARDS_HASH,
+    MIRRORED,
+    CardSpec,
+    hash_of,
+    is_cards,
+    read_cards,
+    slices_of_cards,
+)
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    ResourceSlice,
+    encode,
+)
+from podwright.cluster.api import CreateObject
+from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.interface import ControllerAction, UpdateObject
+from podwright.cluster.controllers.kinds import DEVICE_CARDS, NODE, RESOURCE_SLICE, GroupKind
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.stateless import StatelessController
+
+_CARDS: Final = "cards:"
+"""Begins the key of DeviceCards; others are those of nodes."""
+
+
+class CardDriver(StatelessController):
+    """Publishes the slices of described cards."""
+
+    name = "device-cards"
+    kinds: Sequence[GroupKind] = (NODE, DEVICE_CARDS, RESOURCE_SLICE)
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        # By name, and None while they cannot be read; most clusters have none.
+        self._cards: dict[str, CardSpec | None] = {}
+        # By node, by name.
+        self._slices: dict[str, dict[str, ResourceSlice]] = {}
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return the nodes whose cards may have changed, and DeviceCards to be checked."""
+        changed = new if new is not None else old
+        assert changed is not None, "a change has an object"
+        if isinstance(changed, ResourceSlice):
+            self._index(changed, is_present=new is not None)
+            return ()
+        if isinstance(changed, Node):
+            return (changed.name,) if self._cards and _has_moved(old, new) else ()
+        if not is_cards(changed):
+            return ()
+        if new is None:
+            self._cards.pop(changed.name, None)
+            return self._lister.all(NODE).keys()
+        before = self._cards.get(new.name)
+        spec = self._cards[new.name] = read_cards(encode(new))[0]
+        if old is not None and spec == before and spec is not None:
+            return ()
+        return (_CARDS + new.name, *self._lister.all(NODE))
+
+    def _index(self, of: ResourceSlice, *, is_present: bool) -> None:
+        node = of.spec.node_name
+        if not node:
+            return
+        known = self._slices.setdefault(node, {})
+        if is_present:
+            known[of.name] = of
+            return
+        known.pop(of.name, None)
+        if not known:
+            del self._slices[node]
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Publish the cards of a node, or report DeviceCards that cannot be read."""
+        if key.startswith(_CARDS):
+            return self._report(key.removeprefix(_CARDS))
+        node = self._lister.get(NODE, key)
+        if isinstance(node, Node) and MIRRORED in node.metadata.annotations:
+            return []
+        present: dict[str, list[ResourceSlice]] = {}
+        for of in self._slices.get(key, {}).values():
+            present.setdefault(of.spec.driver, []).append(of)
+        described = self._cards_of(node) if isinstance(node, Node) else {}
+        actions: list[ControllerAction] = []
+        for driver in sorted(present.keys() | described.keys()):
+            actions += self._published(key, described.get(driver), present.get(driver, []))
+        return actions
+
+    def _cards_of(self, node: Node) -> dict[str, str]:
+        """Return the names of the DeviceCards of a node, by driver; the first in order counts."""
+        found: dict[str, str] = {}
+        for name in sorted(self._cards):
+            spec = self._cards[name]
+            if spec is not None and spec.node_selector.items() <= node.metadata.labels.items():
+                found.setdefault(spec.driver, name)
+        return found
+
+    def _published(
+        self, node: str, name: str | None, present: list[ResourceSlice]
+    ) -> list[ControllerAction]:
+        """Return the writes after which the slices of one driver are those of its cards."""
+        owners = [of.metadata.annotations.get(CARDS) for of in present]
+        if any(each is None or self._is_unreadable(each) for each in owners):
+            return []  # another driver publishes them, or they stay until the cards can be read
+        spec = None if name is None else self._cards[name]
+        if name is None or spec is None:
+            return [deletion_by(self.name, of) for of in present]
+        known = {
+            (of.metadata.annotations.get(CARDS), of.metadata.annotations.get(CARDS_HASH))
+            for of in present
+        }
+        if known == {(name, hash_of(spec))}:
+            return []
+        generation = max((of.spec.pool.generation for of in present), default=0) + 1
+        made, problems = slices_of_cards(name, spec, node, generation)
+        if problems:
+            return []  # `_report` reports them
+        old = {of.name: of for of in present}
+        actions: list[ControllerAction] = []
+        for of in made:
+            before = old.pop(of.name, None)
+            if before is None:
+                actions.append(CreateObject(of, self.name))
+                continue
+            metadata = msgspec.structs.replace(
+                before.metadata,
+                annotations=before.metadata.annotations | of.metadata.annotations,
+            )
+            document = dict(encode(of))
+            document["metadata"] = encode(msgspec.structs.replace(before, metadata=metadata))[
+                "metadata"
+            ]
+            actions.append(
+                UpdateObject(
+                    msgspec.structs.replace(of, metadata=metadata, raw=document), "main", self.name
+                )
+            )
+        return [*actions, *(deletion_by(self.name, of) for of in old.values())]
+
+    def _is_unreadable(self, name: str) -> bool:
+        return name in self._cards and self._cards[name] is None
+
+    def _report(self, name: str) -> list[ControllerAction]:
+        """Report what is wrong with DeviceCards."""
+        found = self._lister.get(DEVICE_CARDS, name)
+        if found is None:
+            return []
+        spec, problems = read_cards(encode(found))
+        if spec is not None:
+            problems = slices_of_cards(name, spec, "node")[1]
+        if not problems:
+            return []
+        note = "; ".join(f"{path}: {message}" for path, message in problems)
+        return [event_by(self.name, found, "InvalidDeviceCards", note, is_warning=True)]
+
+
+def _has_moved(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+    """Return whether a node was added or removed, or has other labels."""
+    return old is None or new is None or old.metadata.labels != new.metadata.labels

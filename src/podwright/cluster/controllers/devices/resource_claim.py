@@ -1,0 +1,306 @@
+"""Resource claims: created from templates, unreserved and freed when their pods are done.
+
+A key begins with ``pod:`` or ``claim:``. A pod gets a claim for each entry of
+`spec.resourceClaims` that names a template; `status.resourceClaimStatuses` names the claims. An
+entry of `status.reservedFor` is removed when its pod is gone or will not run any more; with the
+last one the devices are freed. A claim that was created for a pod is then deleted. A pod that was
+bound without the scheduler is added to `status.reservedFor` of its allocated claims; if one is not
+there or not allocated yet, the pod waits for it.
+
+Upstream: pkg/controller/resourceclaim/controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal
+
+from podwright.apimachinery.devices import generated_claims, is_reserved_for
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Pod,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api import finalizers_without, patched, section
+from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    DeleteObject,
+    PodChange,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import (
+    POD,
+    RESOURCE_CLAIM,
+    RESOURCE_CLAIM_TEMPLATE,
+    GroupKind,
+)
+from podwright.cluster.controllers.lister import Lister
+
+FINALIZER: Final = "resource.kubernetes.io/delete-protection"
+POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
+_POD, _CLAIM = "pod:", "claim:"
+_RESERVED_FOR_MAX: Final = 256
+"""The most users of a claim. Upstream: staging/src/k8s.io/api/resource/v1/types.go,
+`ResourceClaimReservedForMaxSize`."""
+
+
+class ResourceClaimController:
+    """Creates claims from templates, and frees the claims of pods that are done."""
+
+    name = "resource-claim-controller"
+    kinds: Sequence[GroupKind] = (POD, RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE)
+    pod_changes = PodChange.ADDED | PodChange.TERMINAL | PodChange.DELETED | PodChange.SPEC
+    only_with_devices: Literal[True] = True
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        # By the key of a template that does not exist: the pods that wait for it.
+        self._waiting: dict[NamespacedName, dict[NamespacedName, None]] = {}
+        # By the key of a claim that cannot be reserved yet: the pods on nodes that wait for it.
+        self._unreserved: dict[NamespacedName, dict[NamespacedName, None]] = {}
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return the pods that need claims, and the claims whose pods are done."""
+        changed = new if new is not None else old
+        if isinstance(changed, Pod):
+            return self._observe_pod(changed, is_gone=new is None)
+        if isinstance(changed, ResourceClaim):
+            owner = changed.metadata.controller
+            keys = [] if new is None else [_CLAIM + changed.key]
+            if new is not None:
+                keys += [_POD + key for key in self._unreserved.pop(changed.key, {})]
+            keys += [_POD + key for key in _users_lost(old, new)]
+            if owner is not None and owner.kind == "Pod" and (old is None or new is None):
+                keys.append(f"{_POD}{changed.namespace}/{owner.name}")
+            return keys
+        waiting = {} if new is None else self._waiting.pop(new.key, {})
+        return [_POD + key for key in waiting]
+
+    def _observe_pod(self, pod: Pod, *, is_gone: bool) -> list[NamespacedName]:
+        if not is_gone and not _is_done(pod):
+            return [_POD + pod.key] if pod.spec.resource_claims else []
+        # By name, as upstream's enqueuePod; a namespace may have thousands of claims.
+        generated = generated_claims(pod)
+        status = pod.raw.get("status") or {}
+        names = [
+            each.resource_claim_name or generated.get(each.name)
+            for each in pod.spec.resource_claims
+        ]
+        names.append((status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName"))
+        keys = [f"{pod.namespace}/{name}" for name in names if name]
+        return [
+            _CLAIM + key
+            for key in dict.fromkeys((*keys, *self._lister.controlled_by(pod.uid, RESOURCE_CLAIM)))
+        ]
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Create the claims of a pod, or free a claim."""
+        if key.startswith(_POD):
+            pod = self._lister.get(POD, key.removeprefix(_POD))
+            return self._sync_pod(pod) if isinstance(pod, Pod) and not _is_done(pod) else []
+        claim = self._lister.get(RESOURCE_CLAIM, key.removeprefix(_CLAIM))
+        return self._sync_claim(claim) if isinstance(claim, ResourceClaim) else []
+
+    # ------------------------------------------------------------ pods
+
+    def _sync_pod(self, pod: Pod) -> list[ControllerAction]:
+        known = generated_claims(pod)
+        owned = {
+            claim.metadata.annotations.get(POD_CLAIM_NAME): claim.name
+            for claim in self._lister.controlled_by(pod.uid, RESOURCE_CLAIM).values()
+            if claim.metadata.deletion_timestamp is None
+        }
+        names = {
+            entry.name: owned[entry.name]
+            for entry in pod.spec.resource_claims
+            if entry.resource_claim_template_name is not None and entry.name in owned
+        }
+        actions: list[ControllerAction] = []
+        for entry in pod.spec.resource_claims:
+            template = entry.resource_claim_template_name
+            if template is None or entry.name in owned:
+                continue
+            # Entries with a name whose claim is gone get a new one; those without need none.
+            if entry.name in known and known[entry.name] is None:
+                continue
+            actions.append(self._create(pod, entry.name, f"{pod.namespace}/{template}"))
+        if any(known.get(entry) != name for entry, name in names.items()):
+            statuses = [
+                {"name": entry, "resourceClaimName": name}
+                for entry, name in sorted((known | names).items())
+                if name is not None
+            ]
+            updated = patched(pod, status={"resourceClaimStatuses": statuses})
+            actions.append(UpdateObject(updated, "status", self.name))
+        if pod.spec.node_name:
+            actions += self._reserve(pod, known)
+        return actions
+
+    def _create(self, pod: Pod, entry: str, template_key: NamespacedName) -> ControllerAction:
+        template = self._lister.get(RESOURCE_CLAIM_TEMPLATE, template_key)
+        if template is None:
+            self._waiting.setdefault(template_key, {})[pod.key] = None
+            name = template_key.partition("/")[2]
+            note = (
+                f'PodResourceClaim {entry}: resource claim template "{name}":'
+                f' resourceclaimtemplate.resource.k8s.io "{name}" not found'
+            )
+            reason = "FailedResourceClaimCreation"
+            return event_by(self.name, pod, reason, note, is_warning=True)
+        return CreateObject(claim_from_template(pod, entry, section(template, "spec")), self.name)
+
+    def _reserve(self, pod: Pod, generated: dict[str, str | None]) -> list[ControllerAction]:
+        """Reserve allocated claims for a pod that was bound without the scheduler."""
+        actions: list[ControllerAction] = []
+        for entry in pod.spec.resource_claims:
+            name = entry.resource_claim_name or generated.get(entry.name)
+            key = f"{pod.namespace}/{name}"
+            claim = self._lister.get(RESOURCE_CLAIM, key)
+            if isinstance(claim, ResourceClaim) and is_reserved_for(claim, pod):
+                continue
+            if (
+                not isinstance(claim, ResourceClaim)
+                or claim.status.allocation is None
+                or len(claim.status.reserved_for) >= _RESERVED_FOR_MAX
+            ):
+                if name is not None:
+                    self._unreserved.setdefault(key, {})[pod.key] = None
+                continue
+            user = {"resource": "pods", "name": pod.name, "uid": pod.uid}
+            users = [*(section(claim, "status").get("reservedFor") or ()), user]
+            reserved = patched(claim, status={"reservedFor": users})
+            actions.append(UpdateObject(reserved, "status", self.name))
+        return actions
+
+    # ------------------------------------------------------------ claims
+
+    def _sync_claim(self, claim: ResourceClaim) -> list[ControllerAction]:
+        users = claim.status.reserved_for
+        left = [user for user in users if self._is_using(claim, user)]
+        is_protected = FINALIZER in claim.metadata.finalizers
+        actions: list[ControllerAction] = []
+        if len(left) < len(users):
+            actions += self._without_users(claim, left, is_protected=is_protected)
+        elif is_protected and claim.metadata.deletion_timestamp is not None and not left:
+            if claim.status.allocation is not None:
+                actions.append(self._freed(claim))
+            actions.append(self._unprotected(claim))
+        if not left and claim.metadata.deletion_timestamp is None and self._is_left_over(claim):
+            group, kind = RESOURCE_CLAIM
+            actions.append(DeleteObject(group, kind, claim.key, claim.uid, self.name))
+        return actions
+
+    def _without_users(
+        self,
+        claim: ResourceClaim,
+        left: list[ResourceClaimConsumerReference],
+        *,
+        is_protected: bool,
+    ) -> list[ControllerAction]:
+        if not left and is_protected:
+            return [self._freed(claim), self._unprotected(claim)]
+        uids = {user.uid for user in left}
+        kept = [user for user in section(claim, "status")["reservedFor"] if user["uid"] in uids]
+        return [UpdateObject(patched(claim, status={"reservedFor": kept}), "status", self.name)]
+
+    def _freed(self, claim: ResourceClaim) -> ControllerAction:
+        status = dict.fromkeys(("allocation", "reservedFor", "devices"))
+        return UpdateObject(patched(claim, status=status), "status", self.name)
+
+    def _unprotected(self, claim: ResourceClaim) -> ControllerAction:
+        # The version is that after the update of the status.
+        metadata = finalizers_without(claim, FINALIZER) | {"resourceVersion": None}
+        return UpdateObject(patched(claim, metadata=metadata), "main", self.name)
+
+    def _is_using(self, claim: ResourceClaim, user: ResourceClaimConsumerReference) -> bool:
+        """Return whether an entry of `reservedFor` is valid; only pods can be checked."""
+        if user.api_group or user.resource != "pods":
+            return True
+        pod = self._lister.get(POD, f"{claim.namespace}/{user.name}")
+        return isinstance(pod, Pod) and pod.uid == user.uid and not _is_done(pod)
+
+    def _is_left_over(self, claim: ResourceClaim) -> bool:
+        """Return whether a claim was created for a pod that does not need it any more."""
+        owner = claim.metadata.controller
+        if owner is None or owner.kind != "Pod":
+            return False
+        pod = self._lister.get(POD, f"{claim.namespace}/{owner.name}")
+        return isinstance(pod, Pod) and (pod.uid != owner.uid or _is_done(pod))
+
+    def state(self) -> dict[str, Any]:
+        """Return the pods that wait for templates and for claims."""
+        return {
+            "waiting": {key: list(pods) for key, pods in self._waiting.items()},
+            "unreserved": {key: list(pods) for key, pods in self._unreserved.items()},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        waiting = state.get("waiting", {})
+        self._waiting = {key: dict.fromkeys(pods) for key, pods in waiting.items()}
+        unreserved = state.get("unreserved", {})
+        self._unreserved = {key: dict.fromkeys(pods) for key, pods in unreserved.items()}
+
+
+def _users_lost(
+    old: KubernetesObject | None, new: KubernetesObject | None
+) -> Iterable[NamespacedName]:
+    """Return the pods for which a claim was reserved and is no longer."""
+    if not isinstance(old, ResourceClaim):
+        return []
+    kept = {user.uid for user in new.status.reserved_for} if isinstance(new, ResourceClaim) else ()
+    return [
+        f"{old.namespace}/{user.name}"
+        for user in old.status.reserved_for
+        if user.resource == "pods" and not user.api_group and user.uid not in kept
+    ]
+
+
+def _is_done(pod: Pod) -> bool:
+    """Return whether a pod will not run any more."""
+    return pod.is_terminal or (pod.is_terminating and not pod.spec.node_name)
+
+
+def claim_from_template(pod: Pod, entry: str, template: Document) -> KubernetesObject:
+    """Return the claim of a pod without a name, which the API server draws.
+
+    Parameters
+    ----------
+    entry : str
+        The name in `spec.resourceClaims`.
+    template : dict
+        The spec of the template.
+    """
+    given = template.get("metadata") or {}
+    metadata: Document = {
+        "generateName": f"{pod.name}-{entry}-",
+        "namespace": pod.namespace,
+        "annotations": {**(given.get("annotations") or {}), POD_CLAIM_NAME: entry},
+        "ownerReferences": [
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "name": pod.name,
+                "uid": pod.uid,
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+    }
+    if given.get("labels"):
+        metadata["labels"] = given["labels"]
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": metadata,
+        "spec": template.get("spec") or {},
+    }
+    return decode(claim, source=f"Pod {pod.key}: resource claim {entry}")

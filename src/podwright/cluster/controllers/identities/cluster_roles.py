@@ -1,0 +1,87 @@
+"""Aggregated cluster roles: `admin`, `edit` and `view` have the rules of the roles they select.
+
+Upstream: pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    LabelSelector,
+    NamespacedName,
+    SelectorError,
+    encode,
+    label_selector,
+)
+from podwright.apimachinery.schema import decode
+from podwright.cluster.controllers.interface import ControllerAction, UpdateObject
+from podwright.cluster.controllers.kinds import CLUSTER_ROLE, GroupKind
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.stateless import StatelessController
+
+_FIELDS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+
+
+class ClusterRoleAggregationController(StatelessController):
+    """Writes the rules of cluster roles with an aggregation rule."""
+
+    name = "clusterrole-aggregation-controller"
+    kinds: Sequence[GroupKind] = (CLUSTER_ROLE,)
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._aggregated: dict[str, None] = {}
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return all aggregated roles: any of them may select the role that changed."""
+        obj = new if new is not None else old
+        assert obj is not None, "neither an old nor a new object"
+        if new is not None and encode(new).get("aggregationRule") is not None:
+            self._aggregated[obj.name] = None
+        else:
+            self._aggregated.pop(obj.name, None)
+        return sorted(self._aggregated)
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Write the rules of one role, if they are others."""
+        role = self._lister.get(CLUSTER_ROLE, key)
+        if role is None:
+            return []
+        document = encode(role)
+        aggregation = document.get("aggregationRule")
+        if aggregation is None:
+            return []
+        rules = self._rules(key, aggregation)
+        if rules == [_rule(each) for each in document.get("rules") or ()]:
+            return []
+        return [UpdateObject(decode({**document, "rules": rules}), "main", self.name)]
+
+    def _rules(self, name: str, aggregation: Document) -> list[Document]:
+        roles = sorted(self._lister.all(CLUSTER_ROLE).items())
+        rules: list[Document] = []
+        for selector in aggregation.get("clusterRoleSelectors") or ():
+            try:
+                selected = label_selector(msgspec.convert(selector, LabelSelector))
+            except SelectorError:
+                continue  # validation rejects it
+            for other, role in roles:
+                if other == name or not selected.matches(role.metadata.labels):
+                    continue
+                for each in encode(role).get("rules") or ():
+                    rule = _rule(each)
+                    if rule not in rules:
+                        rules.append(rule)
+        return rules
+
+
+def _rule(rule: Document) -> Document:
+    """Return a rule with the fields that have a value, for comparison."""
+    return {name: rule[name] for name in _FIELDS if rule.get(name)}

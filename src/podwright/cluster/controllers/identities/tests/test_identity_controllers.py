@@ -1,0 +1,148 @@
+"""Namespaces get their account and certificates, secrets their tokens, roles their rules."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import Any
+
+import pytest
+
+from podwright.cluster.controllers.identities import (
+    NO_CERTIFICATE_AUTHORITY,
+    CertificateCleanerController,
+    ClusterRoleAggregationController,
+    RootCAPublisher,
+    ServiceAccountsController,
+    TokensController,
+)
+from podwright.cluster.controllers.tests.staged_cluster import Cluster, at, document
+
+NAMESPACE = ("", "Namespace")
+ACCOUNT = ("", "ServiceAccount")
+CONFIG_MAP = ("", "ConfigMap")
+SECRET = ("", "Secret")
+ROLE = ("rbac.authorization.k8s.io", "ClusterRole")
+
+
+def a_namespace(name, phase="Active"):
+    return document("Namespace", name, status={"phase": phase})
+
+
+def a_role(name, *verbs, labels=(), selectors=()):
+    rule = {"apiGroups": [""], "resources": ["pods"]}
+    more: Any = {"aggregationRule": {"clusterRoleSelectors": list(selectors)}} if selectors else {}
+    return document(
+        "ClusterRole",
+        name,
+        api="rbac.authorization.k8s.io/v1",
+        metadata={"labels": dict(labels)},
+        rules=[rule | {"verbs": [verb]} for verb in verbs],
+        **more,
+    )
+
+
+def test_each_active_namespace_has_the_default_account():
+    cluster = Cluster((ServiceAccountsController,))
+    cluster.add(a_namespace("shop"), a_namespace("leaving", "Terminating"))
+    assert [obj.key for obj in cluster.all(ACCOUNT)] == ["shop/default"]
+    cluster.delete(ACCOUNT, "shop/default")
+    assert [obj.key for obj in cluster.all(ACCOUNT)] == ["shop/default"]
+
+
+def test_the_certificates_of_a_namespace_are_restored():
+    cluster = Cluster((RootCAPublisher,))
+    cluster.add(a_namespace("shop"))
+    published = cluster.raw(CONFIG_MAP, "shop/kube-root-ca.crt")
+    assert published["data"] == {"ca.crt": NO_CERTIFICATE_AUTHORITY}
+    cluster.edit(CONFIG_MAP, "shop/kube-root-ca.crt", "data", **{"ca.crt": "other"})
+    assert cluster.raw(CONFIG_MAP, "shop/kube-root-ca.crt")["data"] == published["data"]
+    cluster.edit(CONFIG_MAP, "shop/kube-root-ca.crt", "metadata", annotations=None)
+    annotations = cluster.raw(CONFIG_MAP, "shop/kube-root-ca.crt")["metadata"]["annotations"]
+    assert annotations["kubernetes.io/description"].startswith("Contains a CA bundle")
+    cluster.delete(CONFIG_MAP, "shop/kube-root-ca.crt")
+    assert cluster.has(CONFIG_MAP, "shop/kube-root-ca.crt")
+
+
+@pytest.fixture
+def with_tokens():
+    def issue(account, secret):
+        return f"token of {account.name} in {secret.name}"
+
+    return Cluster((lambda lister: TokensController(lister, issue, "PEM"),))
+
+
+def a_token_secret(name, account):
+    return document(
+        "Secret",
+        name,
+        namespace="shop",
+        type="kubernetes.io/service-account-token",
+        metadata={"annotations": {"kubernetes.io/service-account.name": account}},
+    )
+
+
+def test_a_token_secret_is_filled_and_leaves_with_its_account(with_tokens):
+    account = document("ServiceAccount", "robot", namespace="shop")
+    opaque = document("Secret", "opaque", namespace="shop", type="Opaque")
+    with_tokens.add(account, a_token_secret("t", "robot"), opaque)
+    secret = with_tokens.raw(SECRET, "shop/t")
+    assert {key: b64decode(value).decode() for key, value in secret["data"].items()} == {
+        "ca.crt": "PEM",
+        "namespace": "shop",
+        "token": "token of robot in t",
+    }
+    uid = with_tokens.get(ACCOUNT, "shop/robot").uid
+    assert secret["metadata"]["annotations"]["kubernetes.io/service-account.uid"] == uid
+    assert "data" not in with_tokens.raw(SECRET, "shop/opaque")
+    with_tokens.delete(ACCOUNT, "shop/robot")
+    assert [obj.key for obj in with_tokens.all(SECRET)] == ["shop/opaque"]
+
+
+def test_a_token_secret_without_an_account_is_deleted(with_tokens):
+    with_tokens.add(a_token_secret("t", "missing"))
+    assert with_tokens.all(SECRET) == []
+
+
+def test_aggregated_roles_follow_the_roles_that_they_select():
+    cluster = Cluster((ClusterRoleAggregationController,))
+    to_view = {"to-view": "true"}
+    cluster.add(
+        a_role("view", selectors=[{"matchLabels": to_view}]),
+        a_role("b", "list", "get", labels=to_view),
+        a_role("a", "get", labels=to_view),
+        a_role("other", "delete"),
+    )
+
+    def verbs():
+        return [rule["verbs"] for rule in cluster.raw(ROLE, "view").get("rules") or ()]
+
+    # In the order of the names of the roles, without repetition.
+    assert verbs() == [["get"], ["list"]]
+    cluster.edit(ROLE, "other", "metadata", labels=to_view)
+    assert verbs() == [["get"], ["list"], ["delete"]]
+    cluster.delete(ROLE, "b")
+    assert verbs() == [["get"], ["delete"]]
+
+
+@pytest.mark.parametrize(
+    ("status", "hours"),
+    [
+        pytest.param({}, 24, id="a request without a decision"),
+        pytest.param({"Denied": ""}, 1, id="a denied one"),
+        pytest.param({"Failed": ""}, 1, id="a failed one"),
+        pytest.param({"Approved": "PEM"}, 1, id="a signed one"),
+        pytest.param({"Approved": ""}, 24, id="an approved one without a certificate"),
+    ],
+)
+def test_old_certificate_requests_are_deleted(status, hours):
+    csr = ("certificates.k8s.io", "CertificateSigningRequest")
+    cluster = Cluster((CertificateCleanerController,))
+    cluster.add(document(csr[1], "r", api="certificates.k8s.io/v1", spec={"request": ""}))
+    for condition, certificate in status.items():
+        written = {"type": condition, "status": "True", "lastUpdateTime": at(0)}
+        fields = {"conditions": [written]} | ({"certificate": certificate} if certificate else {})
+        cluster.edit(csr, "r", "status", **fields)
+    cluster.run(hours * 3600 - 1)
+    assert cluster.has(csr, "r")
+    cluster.run(hours * 3600)
+    assert not cluster.has(csr, "r")

@@ -1,0 +1,12 @@
+"""Controllers of services: endpoints, endpoint slices, and slices that mirror endpoints.
+
+They run in clusters that are served: no scheduling depends on endpoints.
+"""
+
+from podwright.cluster.controllers.network.endpoint_mirroring import (
+    EndpointSliceMirroringController,
+)
+from podwright.cluster.controllers.network.endpoint_slices import EndpointSliceController
+from podwright.cluster.controllers.network.endpoints import EndpointsController
+
+__all__ = ["EndpointSliceController", "EndpointSliceMirroringController", "EndpointsController"]

@@ -1,0 +1,167 @@
+"""Mirrored slices: those of endpoints that users write for services without a selector.
+
+Upstream: pkg/controller/endpointslicemirroring/{endpointslicemirroring_controller,reconciler}.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
+from typing import Final, TypeAlias
+
+from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, encode
+from podwright.cluster.api import section
+from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, ENDPOINTS, SERVICE, GroupKind
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.network.endpoint_subsets import repacked
+from podwright.cluster.controllers.network.service_pods import TRIGGER_TIME
+from podwright.cluster.controllers.network.slice_parts import (
+    MANAGED_BY,
+    SERVICE_NAME,
+    PortsKey,
+    made,
+    new_slice,
+    ports_key,
+    renewed,
+    service_of,
+    slices_of,
+)
+from podwright.cluster.controllers.stateless import StatelessController
+
+MANAGER: Final = "endpointslicemirroring-controller.k8s.io"
+ENDPOINTS_MAX: Final = 1_000
+
+_SKIPPED: Final = "endpointslice.kubernetes.io/skip-mirror"
+_LEADER: Final = "control-plane.alpha.kubernetes.io/leader"
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+_Group: TypeAlias = tuple[list[Document], list[Document]]
+
+
+class EndpointSliceMirroringController(StatelessController):
+    """Writes the slices of endpoints that users manage."""
+
+    name = "endpoint-slice-mirroring-controller"
+    kinds: Sequence[GroupKind] = (ENDPOINTS, SERVICE, ENDPOINT_SLICE)
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return the key that endpoints, their service and their slices share."""
+        obj = new if new is not None else old
+        assert obj is not None, "neither an old nor a new object"
+        if obj.kind != "EndpointSlice":
+            return (obj.key,)
+        is_mirror = obj.metadata.labels.get(MANAGED_BY) == MANAGER
+        return (service_of(obj),) if is_mirror else ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Create, change and delete the slices of endpoints."""
+        present = slices_of(self._lister, key, MANAGER)
+        endpoints = self._lister.get(ENDPOINTS, key)
+        if endpoints is None or not self._is_mirrored(endpoints):
+            return [deletion_by(self.name, each) for each in present]
+        by_group: dict[tuple[str, PortsKey], list[KubernetesObject]] = {}
+        for each in present:
+            document = encode(each)
+            group = (str(document.get("addressType")), ports_key(document.get("ports") or ()))
+            by_group.setdefault(group, []).append(each)
+        created: list[Document] = []
+        changed: list[tuple[KubernetesObject, Document]] = []
+        deleted: list[KubernetesObject] = []
+        groups, events = self._groups(endpoints)
+        for group, (ports, found) in groups.items():
+            new = new_slice(
+                endpoints,
+                ports=ports,
+                address_type=group[0],
+                labels={**endpoints.metadata.labels, SERVICE_NAME: endpoints.name}
+                | {MANAGED_BY: MANAGER},
+                annotations={
+                    name: value
+                    for name, value in endpoints.metadata.annotations.items()
+                    if name not in (TRIGGER_TIME, _APPLIED)
+                },
+            )
+            new["endpoints"] = found
+            known = by_group.pop(group, [])
+            deleted += known[1:]
+            if not known:
+                created.append(new)
+            elif not _is_same(known[0], new):
+                changed.append((known[0], new))
+        deleted += [each for slices in by_group.values() for each in slices]
+        while created and deleted and _family(deleted[0]) == created[-1]["addressType"]:
+            changed.append((deleted.pop(0), created.pop()))
+        actions: list[ControllerAction] = [*events]
+        if endpoints.metadata.deletion_timestamp is None:
+            actions += [CreateObject(made(each), self.name) for each in created]
+        actions += [UpdateObject(renewed(old, new), "main", self.name) for old, new in changed]
+        actions += [deletion_by(self.name, each) for each in deleted]
+        return actions
+
+    def _is_mirrored(self, endpoints: KubernetesObject) -> bool:
+        service = self._lister.get(SERVICE, endpoints.key)
+        return (
+            service is not None
+            and section(service, "spec").get("selector") is None
+            and endpoints.metadata.labels.get(_SKIPPED) != "true"
+            and _LEADER not in endpoints.metadata.annotations
+        )
+
+    def _groups(
+        self, endpoints: KubernetesObject
+    ) -> tuple[dict[tuple[str, PortsKey], _Group], list[ControllerAction]]:
+        """Return the ports and endpoints of each slice, and the Events about those left out."""
+        groups: dict[tuple[str, PortsKey], _Group] = {}
+        skipped_count = 0
+        for subset in repacked(encode(endpoints).get("subsets") or ()):
+            ports = [
+                {"name": each.get("name") or ""}
+                | {name: each[name] for name in ("port", "protocol", "appProtocol") if name in each}
+                for each in subset.get("ports") or ()
+            ]
+            count = 0
+            for field, is_ready in (("addresses", True), ("notReadyAddresses", False)):
+                for address in subset.get(field) or ():
+                    if count == ENDPOINTS_MAX:
+                        skipped_count += 1
+                        continue
+                    count += 1
+                    ip = ip_address(address["ip"])
+                    group = (f"IPv{ip.version}", ports_key(ports))
+                    endpoint = _endpoint(address, str(ip), is_ready=is_ready)
+                    groups.setdefault(group, (ports, []))[1].append(endpoint)
+        if not skipped_count:
+            return groups, []
+        note = (
+            f"A max of {ENDPOINTS_MAX} addresses can be mirrored to EndpointSlices per Endpoints"
+            f" subset. {skipped_count} addresses were skipped"
+        )
+        reason = "TooManyAddressesToMirror"
+        return groups, [event_by(self.name, endpoints, reason, note, is_warning=True)]
+
+
+def _endpoint(address: Document, ip: str, *, is_ready: bool) -> Document:
+    endpoint: Document = {"addresses": [ip], "conditions": {"ready": is_ready}}
+    for name in ("targetRef", "nodeName", "hostname"):
+        if address.get(name):
+            endpoint[name] = address[name]
+    return endpoint
+
+
+def _family(obj: KubernetesObject) -> str:
+    return str(encode(obj).get("addressType"))
+
+
+def _is_same(obj: KubernetesObject, new: Document) -> bool:
+    return (
+        encode(obj).get("endpoints") == new["endpoints"]
+        and obj.metadata.labels == new["metadata"]["labels"]
+        and obj.metadata.annotations == (new["metadata"].get("annotations") or {})
+    )

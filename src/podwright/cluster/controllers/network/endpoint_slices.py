@@ -1,0 +1,345 @@
+"""Endpoint slices: the pods of each service with a selector, at most a hundred in a slice.
+
+The endpoints of each address family and set of ports have slices of their own. A slice keeps the
+endpoints that it has, so that a change of one pod changes one slice.
+
+Upstream: pkg/controller/endpointslice/endpointslice_controller.go;
+staging/src/k8s.io/endpointslice/reconciler.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from ipaddress import ip_address
+from typing import Any, Final
+
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Pod,
+    encode,
+    is_ready,
+)
+from podwright.cluster.api import section
+from podwright.cluster.controllers.actions import deletion_by
+from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE, GroupKind
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.network.service_pods import (
+    HEADLESS,
+    POD_CHANGES,
+    TRIGGER_TIME,
+    ServicePods,
+    addresses_of,
+    hostname_of,
+    is_endpoint,
+    is_headless,
+    port_number,
+    selector_of,
+    trigger_time,
+)
+from podwright.cluster.controllers.network.slice_parts import (
+    MANAGED_BY,
+    SERVICE_NAME,
+    PortsKey,
+    endpoint_key,
+    made,
+    new_slice,
+    ports_key,
+    renewed,
+    service_of,
+    slices_of,
+)
+
+MANAGER: Final = "endpointslice-controller.k8s.io"
+ENDPOINTS_MAX: Final = 100
+
+_ZONE: Final = "topology.kubernetes.io/zone"
+_RESERVED: Final = frozenset({SERVICE_NAME, MANAGED_BY, HEADLESS})
+_CLOSE: Final = frozenset({"PreferClose", "PreferSameZone", "PreferSameNode"})
+_VERSIONS: Final = {"IPv4": 4, "IPv6": 6}
+
+
+class EndpointSliceController:
+    """Writes the endpoint slices of services."""
+
+    name = "endpoint-slice-controller"
+    kinds: Sequence[GroupKind] = (SERVICE, ENDPOINT_SLICE, POD, NODE)
+    pod_changes = POD_CHANGES
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._pods = ServicePods(lister)
+        # Services with pods on nodes that do not exist.
+        self._incomplete: dict[NamespacedName, None] = {}
+
+    @property
+    def pending_work(self) -> Sized:
+        """The namespaces that have services with a selector."""
+        return self._pods.pending_work
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return the services of a change."""
+        obj = new if new is not None else old
+        assert obj is not None, "neither an old nor a new object"
+        if isinstance(obj, Pod):
+            return self._pods.observe_pod(old, new)
+        if obj.kind == "Service":
+            self._pods.observe_service(new, obj.key)
+            return (obj.key,)
+        if obj.kind == "Node":
+            return sorted(self._incomplete) if old is None else ()
+        if obj.metadata.labels.get(MANAGED_BY) != MANAGER:
+            return ()
+        service = service_of(obj)
+        return (service,) if service else ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Create, change and delete slices of a service."""
+        self._incomplete.pop(key, None)
+        service = self._lister.get(SERVICE, key)
+        if service is None or selector_of(service) is None:
+            return []
+        if later := self._pods.delay(key, self.name, now_ns):
+            return [*later]
+        pods = self._pods.of(key)
+        trigger_ns = self._pods.trigger_ns(service, pods)
+        annotations = {} if trigger_ns is None else {TRIGGER_TIME: trigger_time(trigger_ns)}
+        by_family: dict[str, list[KubernetesObject]] = {}
+        for each in slices_of(self._lister, key, MANAGER):
+            by_family.setdefault(str(encode(each).get("addressType")), []).append(each)
+        actions: list[ControllerAction] = []
+        for family in section(service, "spec").get("ipFamilies") or ("IPv4",):
+            present = by_family.pop(family, [])
+            actions += self._reconciled(service, pods, present, family, annotations)
+        for slices in by_family.values():
+            actions += [deletion_by(self.name, each) for each in slices]
+        return actions
+
+    def _reconciled(
+        self,
+        service: KubernetesObject,
+        pods: Iterable[Pod],
+        present: list[KubernetesObject],
+        family: str,
+        annotations: dict[str, str],
+    ) -> list[ControllerAction]:
+        """Return the writes for the slices of one address family.
+
+        Upstream: reconcileByAddressType, finalize
+        """
+        labels = _labels(service)
+        desired = self._desired(service, pods, family)
+        own: list[KubernetesObject] = []
+        foreign: list[KubernetesObject] = []
+        for each in present:
+            is_own = any(owner.uid == service.uid for owner in each.metadata.owner_references)
+            (own if is_own else foreign).append(each)
+        by_ports: dict[PortsKey, list[KubernetesObject]] = {}
+        for each in own:
+            by_ports.setdefault(ports_key(encode(each).get("ports") or ()), []).append(each)
+
+        def empty(ports: list[Document]) -> Document:
+            return new_slice(
+                service,
+                ports=ports,
+                address_type=family,
+                labels=labels,
+                annotations=annotations,
+            )
+
+        created: list[Document] = []
+        changed: list[tuple[KubernetesObject, Document]] = []
+        deleted: list[KubernetesObject] = []
+        for key, (ports, endpoints) in desired.items():
+            filled = _Filled(by_ports.pop(key, []), endpoints, labels, lambda p=ports: empty(p))
+            created += filled.created
+            changed += filled.changed
+            deleted += filled.deleted
+        unused = [each for slices in by_ports.values() for each in slices]
+        deleted += unused
+        if len(own) == len(deleted) and not created:
+            # A service without endpoints has one empty slice.
+            if not (len(deleted) == 1 and _is_placeholder(deleted[0], labels)):
+                created.append(empty([]))
+            else:
+                deleted = []
+        while created and deleted:
+            changed.append((deleted.pop(0), created.pop()))
+        actions: list[ControllerAction] = []
+        if service.metadata.deletion_timestamp is None:
+            actions += [CreateObject(made(each), self.name) for each in created]
+        actions += [UpdateObject(renewed(old, new), "main", self.name) for old, new in changed]
+        actions += [deletion_by(self.name, each) for each in (*deleted, *foreign)]
+        return actions
+
+    def _desired(
+        self, service: KubernetesObject, pods: Iterable[Pod], family: str
+    ) -> dict[PortsKey, tuple[list[Document], dict[tuple[Any, ...], Document]]]:
+        """Return the ports and the endpoints of each set of ports."""
+        spec = section(service, "spec")
+        publishes_all = bool(spec.get("publishNotReadyAddresses"))
+        distribution = str(spec.get("trafficDistribution") or "")
+        found: dict[PortsKey, tuple[list[Document], dict[tuple[Any, ...], Document]]] = {}
+        for pod in pods:
+            if not is_endpoint(pod, with_terminating=True):
+                continue
+            node = self._lister.get(NODE, pod.spec.node_name)
+            if node is None and not publishes_all:
+                self._incomplete[service.key] = None
+                continue
+            ports = _ports(service, pod)
+            endpoints = found.setdefault(ports_key(ports), (ports, {}))[1]
+            endpoint = _endpoint(service, pod, node, family)
+            if endpoint["addresses"]:
+                _add_hints(endpoint, distribution)
+                endpoints[endpoint_key(endpoint)] = endpoint
+        return found
+
+    def state(self) -> dict[str, Any]:
+        """Return the times of the last syncs, and the services that wait for nodes."""
+        return {"pods": self._pods.state(), "incomplete": list(self._incomplete)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        self._pods.restore(state["pods"])
+        self._incomplete = dict.fromkeys(state["incomplete"])
+
+
+class _Filled:
+    """The slices of one set of ports, with the desired endpoints.
+
+    Upstream: reconcileByPortMapping
+    """
+
+    def __init__(
+        self,
+        slices: Sequence[KubernetesObject],
+        desired: dict[tuple[Any, ...], Document],
+        labels: dict[str, str],
+        empty: Any,
+    ) -> None:
+        self.created: list[Document] = []
+        self.changed: list[tuple[KubernetesObject, Document]] = []
+        self.deleted: list[KubernetesObject] = []
+        left = dict(desired)
+        unchanged: list[KubernetesObject] = []
+        for each in slices:
+            present: Sequence[Document] = encode(each).get("endpoints") or ()
+            kept = [left.pop(key) for old in present if (key := endpoint_key(old)) in left]
+            if kept == list(present) and each.metadata.labels == labels:
+                unchanged.append(each)
+            elif kept or not present:
+                self.changed.append((each, empty() | {"endpoints": kept}))
+            else:
+                self.deleted.append(each)
+        # The fullest changed slices are filled first.
+        for _, document in sorted(self.changed, key=lambda pair: -len(pair[1]["endpoints"])):
+            _fill(document, left)
+        while left:
+            best = _best_of(unchanged, len(left)) if len(left) < ENDPOINTS_MAX else None
+            document = empty()
+            if best is not None:
+                unchanged.remove(best)
+                document["endpoints"] = list(encode(best).get("endpoints") or ())
+                self.changed.append((best, document))
+            else:
+                self.created.append(document)
+            _fill(document, left)
+
+
+def _fill(document: Document, left: dict[tuple[Any, ...], Document]) -> None:
+    endpoints: list[Document] = document["endpoints"]
+    while left and len(endpoints) < ENDPOINTS_MAX:
+        endpoints.append(left.pop(next(iter(left))))
+
+
+def _best_of(slices: Iterable[KubernetesObject], count: int) -> KubernetesObject | None:
+    """Return the slice that a number of endpoints fills best; None if it fits in none."""
+    rooms = [
+        (room, each)
+        for each in slices
+        if (room := ENDPOINTS_MAX - count - len(encode(each).get("endpoints") or ())) >= 0
+    ]
+    return min(rooms, key=lambda pair: pair[0])[1] if rooms else None
+
+
+def _is_placeholder(obj: KubernetesObject, labels: dict[str, str]) -> bool:
+    document = encode(obj)
+    is_empty = not document.get("endpoints") and not document.get("ports")
+    return is_empty and obj.metadata.labels == labels
+
+
+def _labels(service: KubernetesObject) -> dict[str, str]:
+    """Return the labels of the slices: those of the service, and the reserved ones."""
+    labels = {key: value for key, value in service.metadata.labels.items() if key not in _RESERVED}
+    if is_headless(service):
+        labels[HEADLESS] = ""
+    return labels | {SERVICE_NAME: service.name, MANAGED_BY: MANAGER}
+
+
+def _ports(service: KubernetesObject, pod: Pod) -> list[Document]:
+    ports: list[Document] = []
+    for port in section(service, "spec").get("ports") or ():
+        number = port_number(pod, port)
+        if number is None:
+            continue
+        written = {
+            "name": port.get("name") or "",
+            "port": number,
+            "protocol": port.get("protocol") or "TCP",
+        }
+        if port.get("appProtocol"):
+            written["appProtocol"] = port["appProtocol"]
+        ports.append(written)
+    return ports
+
+
+def _endpoint(
+    service: KubernetesObject, pod: Pod, node: KubernetesObject | None, family: str
+) -> Document:
+    """Upstream: podToEndpoint."""
+    serving, terminating = is_ready(pod), pod.is_terminating
+    publishes_all = bool(section(service, "spec").get("publishNotReadyAddresses"))
+    version = _VERSIONS.get(family)
+    addresses = [ip_address(ip) for ip in addresses_of(pod)]
+    endpoint: Document = {
+        "addresses": [str(each) for each in addresses if each.version == version],
+        "conditions": {
+            "ready": publishes_all or (serving and not terminating),
+            "serving": serving,
+            "terminating": terminating,
+        },
+        "targetRef": {
+            "kind": "Pod",
+            "namespace": pod.metadata.namespace,
+            "name": pod.name,
+            "uid": pod.uid,
+        },
+    }
+    if hostname := hostname_of(pod, service):
+        endpoint["hostname"] = hostname
+    if pod.spec.node_name:
+        endpoint["nodeName"] = pod.spec.node_name
+    if node is not None and (zone := node.metadata.labels.get(_ZONE)):
+        endpoint["zone"] = zone
+    return endpoint
+
+
+def _add_hints(endpoint: Document, distribution: str) -> None:
+    """Add where traffic to a ready endpoint should come from.
+
+    Upstream: staging/src/k8s.io/endpointslice/trafficdist/trafficdist.go
+    """
+    if distribution not in _CLOSE or not endpoint["conditions"]["ready"]:
+        return
+    hints: Document = {}
+    if endpoint.get("zone"):
+        hints["forZones"] = [{"name": endpoint["zone"]}]
+    if distribution == "PreferSameNode" and endpoint.get("nodeName"):
+        hints["forNodes"] = [{"name": endpoint["nodeName"]}]
+    if hints:
+        endpoint["hints"] = hints

@@ -1,0 +1,301 @@
+"""Services have endpoints and slices with the addresses of their pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
+from podwright.cluster.controllers.network import (
+    EndpointsController,
+    EndpointSliceController,
+    EndpointSliceMirroringController,
+)
+from podwright.cluster.controllers.network.endpoint_subsets import repacked
+from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
+
+SERVICE = ("", "Service")
+ENDPOINTS = ("", "Endpoints")
+SLICE = ("discovery.k8s.io", "EndpointSlice")
+POD = ("", "Pod")
+NODE = ("", "Node")
+WEB = {"app": "web"}
+
+
+@pytest.fixture
+def cluster():
+    cluster = Cluster(
+        (
+            EndpointsController,
+            EndpointSliceController,
+            EndpointSliceMirroringController,
+            GarbageCollector,
+        ),
+        stages=(),
+        schedules=False,
+    )
+    zone = {"topology.kubernetes.io/zone": "a"}
+    cluster.add(document("Node", "n1", metadata={"labels": zone}))
+    return cluster
+
+
+def a_service(name="web", *, labels=(), **spec):
+    spec = {"selector": WEB, "clusterIP": "10.0.0.9", "ipFamilies": ["IPv4"]} | spec
+    spec.setdefault("ports", [{"name": "http", "port": 80, "targetPort": "www"}])
+    spec = {key: value for key, value in spec.items() if value is not None}
+    return document(
+        "Service", name, namespace="default", metadata={"labels": dict(labels)}, spec=spec
+    )
+
+
+def web(name, ip, *, ready=True, node="n1", phase="Running", port=8080, **more):
+    ports = [{"name": "www", "containerPort": port}]
+    made: Any = a_pod(
+        name,
+        labels=more.pop("labels", WEB),
+        nodeName=node,
+        containers=[{"name": "main", "image": "app", "ports": ports}],
+        **more,
+    )
+    ips = [ip] if isinstance(ip, str) else ip
+    condition = {"type": "Ready", "status": "True" if ready else "False"}
+    condition["lastTransitionTime"] = "2026-01-01T00:00:05Z"
+    status = {"phase": phase, "podIP": ips[0], "podIPs": [{"ip": each} for each in ips]}
+    status["conditions"] = [condition]
+    return document(
+        "Pod", name, namespace="default", metadata=made.raw["metadata"], spec=made.raw["spec"],
+        status=status,
+    )  # fmt: skip
+
+
+def subsets(cluster, name="web"):
+    """Return the addresses and ports of the subsets of endpoints."""
+    return [
+        (
+            [each["ip"] for each in subset.get("addresses") or ()],
+            [each["ip"] for each in subset.get("notReadyAddresses") or ()],
+            [each["port"] for each in subset.get("ports") or ()],
+        )
+        for subset in cluster.raw(ENDPOINTS, f"default/{name}").get("subsets") or ()
+    ]
+
+
+def slices(cluster):
+    """Return the addresses, readiness and ports of each slice."""
+    return [
+        (
+            [(*each["addresses"], each["conditions"]["ready"]) for each in raw["endpoints"] or ()],
+            [each["port"] for each in raw["ports"] or ()],
+        )
+        for raw in (obj.raw for obj in cluster.all(SLICE))
+    ]
+
+
+def test_ready_and_other_pods_are_listed_apart(cluster):
+    cluster.add(
+        a_service(labels={"tier": "front"}),
+        web("a", "10.1.0.2"),
+        web("b", "10.1.0.1", ready=False),
+        web("done", "10.1.0.3", phase="Succeeded"),
+        web("other", "10.1.0.4", labels={"app": "db"}),
+    )
+    assert subsets(cluster) == [(["10.1.0.2"], ["10.1.0.1"], [8080])]
+    endpoints = cluster.raw(ENDPOINTS, "default/web")
+    assert endpoints["metadata"]["labels"] == {
+        "tier": "front",
+        "endpoints.kubernetes.io/managed-by": "endpoint-controller",
+    }
+    (address,) = endpoints["subsets"][0]["addresses"]
+    assert address["nodeName"] == "n1"
+    assert address["targetRef"]["name"] == "a"
+    assert slices(cluster) == [([("10.1.0.2", True), ("10.1.0.1", False)], [8080])]
+    (endpoint_slice,) = cluster.all(SLICE)
+    assert endpoint_slice.metadata.labels == {
+        "tier": "front",
+        "kubernetes.io/service-name": "web",
+        "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+    }
+    first = endpoint_slice.raw["endpoints"][0]
+    assert (first["nodeName"], first["zone"]) == ("n1", "a")
+    assert first["conditions"] == {"ready": True, "serving": True, "terminating": False}
+
+
+def test_endpoints_follow_labels_readiness_and_removal(cluster):
+    cluster.add(a_service(), web("a", "10.1.0.1"), web("b", "10.1.0.2"))
+    cluster.edit(POD, "default/b", "metadata", labels={"app": "db"})
+    assert subsets(cluster) == [(["10.1.0.1"], [], [8080])]
+    condition = {"type": "Ready", "status": "False"}
+    cluster.edit(POD, "default/a", "status", conditions=[condition])
+    assert subsets(cluster) == [([], ["10.1.0.1"], [8080])]
+    cluster.delete(POD, "default/a", grace_seconds=0)
+    assert subsets(cluster) == []
+    assert slices(cluster) == [([], [])]  # a slice without endpoints is kept
+    (endpoint_slice,) = cluster.all(SLICE)
+    assert (endpoint_slice.raw["endpoints"], endpoint_slice.raw["ports"]) == (None, None)
+
+
+def test_a_terminating_pod_serves_but_is_not_ready(cluster):
+    cluster.add(a_service(), web("a", "10.1.0.1"))
+    cluster.delete(POD, "default/a")
+    (endpoint_slice,) = cluster.all(SLICE)
+    (endpoint,) = endpoint_slice.raw["endpoints"]
+    assert endpoint["conditions"] == {"ready": False, "serving": True, "terminating": True}
+    assert subsets(cluster) == []
+
+
+def test_changes_and_removals_by_others_are_undone(cluster):
+    cluster.add(a_service(), web("a", "10.1.0.1"))
+    cluster.edit(ENDPOINTS, "default/web", "metadata", labels={"foreign": "yes"})
+    assert "foreign" not in cluster.get(ENDPOINTS, "default/web").metadata.labels
+    cluster.delete(ENDPOINTS, "default/web")
+    (endpoint_slice,) = cluster.all(SLICE)
+    cluster.delete(SLICE, endpoint_slice.key)
+    assert subsets(cluster) == [(["10.1.0.1"], [], [8080])]
+    assert slices(cluster) == [([("10.1.0.1", True)], [8080])]
+    cluster.delete(SERVICE, "default/web")
+    assert not cluster.has(ENDPOINTS, "default/web")
+    assert cluster.all(SLICE) == []
+
+
+def test_pods_with_other_ports_have_slices_of_their_own(cluster):
+    cluster.add(a_service(), web("a", "10.1.0.1"), web("b", "10.1.0.2", port=9090))
+    assert subsets(cluster) == [(["10.1.0.1"], [], [8080]), (["10.1.0.2"], [], [9090])]
+    assert sorted(slices(cluster)) == [
+        ([("10.1.0.1", True)], [8080]),
+        ([("10.1.0.2", True)], [9090]),
+    ]
+
+
+def test_a_headless_service_without_ports_publishes_host_names(cluster):
+    service = a_service(clusterIP="None", ports=[], publishNotReadyAddresses=True)
+    cluster.add(service, web("a", "10.1.0.1", ready=False, hostname="one", subdomain="web"))
+    endpoints = cluster.raw(ENDPOINTS, "default/web")
+    assert endpoints["metadata"]["labels"]["service.kubernetes.io/headless"] == ""
+    (subset,) = endpoints["subsets"]
+    assert subset["addresses"][0]["hostname"] == "one"
+    assert "ports" not in subset
+    assert slices(cluster) == [([("10.1.0.1", True)], [])]
+
+
+def test_a_service_of_two_families_has_slices_of_both(cluster):
+    service = a_service(ipFamilies=["IPv6", "IPv4"])
+    cluster.add(service, web("a", ["10.1.0.1", "fd00:0::1"]))
+    assert subsets(cluster) == [(["fd00::1"], [], [8080])]
+    found = {obj.raw["addressType"]: obj.raw["endpoints"] for obj in cluster.all(SLICE)}
+    assert {family: each[0]["addresses"] for family, each in found.items()} == {
+        "IPv4": ["10.1.0.1"],
+        "IPv6": ["fd00::1"],
+    }
+    cluster.edit(SERVICE, "default/web", "spec", ipFamilies=["IPv6"])
+    assert [obj.raw["addressType"] for obj in cluster.all(SLICE)] == ["IPv6"]
+
+
+def test_a_slice_has_at_most_a_hundred_endpoints_and_keeps_them(cluster):
+    pods = [web(f"p{index:03}", f"10.1.{index // 200}.{index % 200 + 1}") for index in range(150)]
+    cluster.add(*pods, a_service())
+    assert sorted(len(found) for found, _ in slices(cluster)) == [50, 100]
+    for obj in cluster.all(SLICE):
+        first = obj.raw["endpoints"][0]["targetRef"]["name"]
+        others = [each.key for each in cluster.all(SLICE) if each.key != obj.key]
+        before = {key: cluster.get(SLICE, key).metadata.resource_version for key in others}
+        cluster.run(cluster.now + 2)
+        cluster.delete(POD, f"default/{first}", grace_seconds=0)
+        cluster.run(cluster.now + 2)
+        after = {key: cluster.get(SLICE, key).metadata.resource_version for key in others}
+        assert before == after
+    assert sorted(len(found) for found, _ in slices(cluster)) == [49, 99]
+
+
+@pytest.mark.parametrize(
+    ("distribution", "hints"),
+    [
+        ("PreferClose", {"forZones": [{"name": "a"}]}),
+        ("PreferSameNode", {"forZones": [{"name": "a"}], "forNodes": [{"name": "n1"}]}),
+        (None, None),
+    ],
+)
+def test_hints_follow_the_traffic_distribution(cluster, distribution, hints):
+    cluster.add(a_service(trafficDistribution=distribution), web("a", "10.1.0.1"))
+    (endpoint_slice,) = cluster.all(SLICE)
+    assert endpoint_slice.raw["endpoints"][0].get("hints") == hints
+
+
+def test_a_pod_on_a_missing_node_is_left_out_of_slices(cluster):
+    cluster.add(a_service(), web("a", "10.1.0.1", node="n2"))
+    assert slices(cluster) == [([], [])]
+    cluster.replace_controllers()
+    cluster.add(document("Node", "n2"))
+    assert slices(cluster) == [([("10.1.0.1", True)], [8080])]
+
+
+def endpoints_of_users(*ips, labels=(), name="web"):
+    subset = {"addresses": [{"ip": ip} for ip in ips], "ports": [{"port": 80, "protocol": "TCP"}]}
+    return document(
+        "Endpoints", name, namespace="default", metadata={"labels": dict(labels)}, subsets=[subset]
+    )
+
+
+def test_endpoints_of_users_are_mirrored(cluster):
+    cluster.add(a_service(selector=None), endpoints_of_users("10.9.0.1", "fd00::9"))
+    found = {obj.raw["addressType"]: obj.raw for obj in cluster.all(SLICE)}
+    assert sorted(found) == ["IPv4", "IPv6"]
+    assert found["IPv4"]["endpoints"] == [
+        {"addresses": ["10.9.0.1"], "conditions": {"ready": True}}
+    ]
+    labels = found["IPv4"]["metadata"]["labels"]
+    manager = "endpointslicemirroring-controller.k8s.io"
+    assert labels["endpointslice.kubernetes.io/managed-by"] == manager
+    subset = {"notReadyAddresses": [{"ip": "10.9.0.2"}], "ports": [{"port": 80, "protocol": "TCP"}]}
+    obj = cluster.get(ENDPOINTS, "default/web")
+    cluster.put(document("Endpoints", "web", namespace="default", subsets=[subset]))
+    assert obj.uid == cluster.get(ENDPOINTS, "default/web").uid
+    (only,) = cluster.all(SLICE)
+    assert only.raw["endpoints"] == [{"addresses": ["10.9.0.2"], "conditions": {"ready": False}}]
+    cluster.edit(SERVICE, "default/web", "spec", selector=WEB)
+    managers = [
+        each.metadata.labels["endpointslice.kubernetes.io/managed-by"]
+        for each in cluster.all(SLICE)
+    ]
+    assert managers == ["endpointslice-controller.k8s.io"]
+
+
+def test_endpoints_that_say_so_are_not_mirrored(cluster):
+    skipped = {"endpointslice.kubernetes.io/skip-mirror": "true"}
+    cluster.add(a_service(selector=None), endpoints_of_users("10.9.0.1", labels=skipped))
+    assert cluster.all(SLICE) == []
+
+
+def test_large_endpoints_are_truncated(cluster):
+    ready = [f"10.{index // 200}.0.{index % 200 + 1}" for index in range(1_100)]
+    pods = [web(f"p{index:04}", ip) for index, ip in enumerate(ready)]
+    cluster.add(a_service(), *pods)
+    cluster.run(2)
+    ((addresses, others, _),) = subsets(cluster)
+    assert (len(addresses), len(others)) == (1_000, 0)
+    annotations = cluster.get(ENDPOINTS, "default/web").metadata.annotations
+    assert annotations["endpoints.kubernetes.io/over-capacity"] == "truncated"
+    assert sum(len(found) for found, _ in slices(cluster)) == 1_100
+
+
+def test_addresses_are_packed_by_their_ports():
+    def one(ip, port, field="addresses"):
+        return {field: [{"ip": ip}], "ports": [{"port": port}]}
+
+    assert repacked([one("1.1.1.2", 80), one("1.1.1.1", 80), one("1.1.1.1", 81)]) == [
+        {"addresses": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.2"}], "ports": [{"port": 80}]},
+        {"addresses": [{"ip": "1.1.1.1"}], "ports": [{"port": 81}]},
+    ]
+    both = [one("1.1.1.1", 80), one("1.1.1.1", 80, "notReadyAddresses")]
+    assert repacked(both) == [{"notReadyAddresses": [{"ip": "1.1.1.1"}], "ports": [{"port": 80}]}]
+
+
+def test_endpoints_without_annotations_have_no_empty_map(cluster):
+    cluster.add(a_service(), web("p1", "10.1.0.1"))
+    cluster.run(2)
+    assert cluster.get(ENDPOINTS, "default/web").metadata.annotations
+    cluster.edit(SERVICE, "default/web", "metadata", labels={"tier": "front"})
+    cluster.run(2)
+    found = cluster.get(ENDPOINTS, "default/web")
+    assert found.metadata.labels["tier"] == "front"
+    assert "annotations" not in found.raw["metadata"]

@@ -1,0 +1,142 @@
+"""Drains: a node is cordoned, and its pods are evicted as their disruption budgets allow.
+
+The behavior is that of `kubectl drain --ignore-daemonsets --delete-emptydir-data --force`: pods of
+daemon sets and mirror pods are skipped, and all other pods that exist when the drain begins are
+evicted. Evictions that a budget rejects are retried every 5 s. A retry is skipped while neither
+pods nor budgets have changed, so that a blocked drain does not keep a simulation running. Pods
+that are added later are not evicted.
+
+Upstream: staging/src/k8s.io/kubectl/pkg/drain/drain.go, filters.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence, Sized
+from typing import Any, Final
+
+from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Node, Pod
+from podwright.cluster.api import patched
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    DrainNode,
+    EvictPod,
+    NodeEvent,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import NODE, PDB, POD, GroupKind
+from podwright.cluster.controllers.lister import Lister
+
+MIRROR: Final = "kubernetes.io/config.mirror"
+
+_RETRY_NS: Final = 5_000_000_000
+
+
+class DrainController:
+    """Drains nodes."""
+
+    name = "drain"
+    kinds: Sequence[GroupKind] = (POD, PDB)
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        # The uids of the pods to evict, by node and pod key; None before the first sync.
+        self._draining: dict[str, dict[NamespacedName, str] | None] = {}
+        self._tried_ns: dict[str, int] = {}
+
+    def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+        """Start to drain a node, or start again."""
+        if not isinstance(event, DrainNode):
+            return ()
+        self._draining[event.node] = None
+        return (event.node,)
+
+    @property
+    def pending_work(self) -> Sized:
+        """The nodes that are being drained."""
+        return self._draining
+
+    @property
+    def draining_nodes(self) -> Collection[str]:
+        """The nodes that are being drained."""
+        return self._draining.keys()
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return the nodes whose drains wait for the pod or the budget that changed."""
+        if not self._draining:
+            return ()
+        pod = new if new is not None else old
+        if not isinstance(pod, Pod):
+            return sorted(self._draining)
+        remaining = self._draining.get(pod.spec.node_name)
+        return (pod.spec.node_name,) if remaining and pod.key in remaining else ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Evict the pods that budgets allow, and retry the others later."""
+        node = self._lister.get(NODE, key)
+        if not isinstance(node, Node) or key not in self._draining:
+            self._forget(key)
+            return []
+        actions: list[ControllerAction] = []
+        remaining = self._draining[key]
+        if remaining is None:
+            remaining = self._draining[key] = self._pods_to_evict(key)
+            if not node.spec.unschedulable:
+                cordoned = patched(node, spec={"unschedulable": True})
+                actions.append(UpdateObject(cordoned, "main", self.name))
+        else:
+            waits_ns = _RETRY_NS - (now_ns - self._tried_ns[key]) % _RETRY_NS
+            is_time = waits_ns == _RETRY_NS and now_ns > self._tried_ns[key]
+            if self._has_blocked_pods(remaining) and not is_time:
+                return [SyncAt(now_ns + waits_ns, SyncDue(self.name, key))]
+        self._tried_ns[key] = now_ns
+        actions.extend(self._evictions(remaining))
+        if not remaining:
+            self._forget(key)
+        return actions
+
+    def _forget(self, node: str) -> None:
+        self._draining.pop(node, None)
+        self._tried_ns.pop(node, None)
+
+    def _has_blocked_pods(self, remaining: dict[NamespacedName, str]) -> bool:
+        """Whether a pod still has to be evicted."""
+        pods = ((self._lister.get(POD, key), uid) for key, uid in remaining.items())
+        return any(
+            isinstance(pod, Pod) and pod.uid == uid and not pod.is_terminating for pod, uid in pods
+        )
+
+    def _pods_to_evict(self, node: str) -> dict[NamespacedName, str]:
+        pods = sorted(self._lister.pods_on(node).items())
+        return {key: pod.uid for key, pod in pods if not self._is_skipped(pod)}
+
+    def _is_skipped(self, pod: Pod) -> bool:
+        owner = pod.metadata.controller
+        is_daemon = owner is not None and owner.kind == "DaemonSet" and not pod.is_terminal
+        return is_daemon or MIRROR in pod.metadata.annotations
+
+    def _evictions(self, remaining: dict[NamespacedName, str]) -> list[ControllerAction]:
+        actions: list[ControllerAction] = []
+        for key, uid in list(remaining.items()):
+            pod = self._lister.get(POD, key)
+            if not isinstance(pod, Pod) or pod.uid != uid:
+                del remaining[key]
+            elif not pod.is_terminating:
+                actions.append(EvictPod(key, uid, self.name))
+        return actions
+
+    def state(self) -> dict[str, Any]:
+        """Return the pods still to evict, and the time of the last attempt."""
+        remaining = {
+            node: None if pods is None else dict(pods) for node, pods in self._draining.items()
+        }
+        return {"leaving": remaining, "tried_ns": dict(self._tried_ns)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        for node, pods in state["leaving"].items():
+            self._draining[node] = None if pods is None else dict(pods)
+        self._tried_ns = dict(state["tried_ns"])

@@ -1,0 +1,353 @@
+"""Node lifecycle: unresponsive kubelets, and the taints of node conditions.
+
+When a kubelet has posted no status for the grace period, the controller sets the node's
+conditions to Unknown and its pods to not ready. It also maps node conditions to taints:
+NoSchedule taints immediately, NoExecute taints at the rate of the node's zone (`node_zones`).
+
+Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from podwright.apimachinery.objects import (
+    SOURCE_UID,
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    Pod,
+    condition_of,
+    timestamp_text,
+)
+from podwright.cluster.api import conditions_with, patched, section
+from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    DrainNode,
+    NodeDown,
+    NodeEvent,
+    NodeUp,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import NODE, GroupKind
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.nodes.node_zones import PERIOD_NS, Zones
+
+GRACE_NS: Final = 50_000_000_000
+"""How long a kubelet may post no status (`--node-monitor-grace-period`)."""
+
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+
+_TAINT_OF: Final = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
+    ("DiskPressure", "True"): "node.kubernetes.io/disk-pressure",
+    ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
+    ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
+}
+_MANAGED_TAINTS: Final = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
+_EVICTING: Final = frozenset({NOT_READY, UNREACHABLE})
+_ZONES: Final = "*"
+"""The key of the zones in the workqueue; it is not a valid node name."""
+
+_REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+
+
+class NodeLifecycleController:
+    """Sets the conditions of unresponsive nodes, and the taints of node conditions."""
+
+    name = "node-lifecycle-controller"
+    kinds: Sequence[GroupKind] = (NODE,)
+
+    _SOURCE: Final = "node-controller"
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._unresponsive_since_ns: dict[str, int] = {}
+        # Nodes whose pods this controller marked as not ready.
+        self._marked: dict[str, None] = {}
+        self._zones = Zones()
+        self._monitor_ns: int | None = None
+
+    def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+        """Record that a kubelet stopped or resumed posting its status."""
+        match event:
+            case NodeDown(node=node):
+                self._unresponsive_since_ns.setdefault(node, now_ns)
+                return (node,)
+            case NodeUp(node=node):
+                self._unresponsive_since_ns.pop(node, None)
+                return (node,)
+            case DrainNode():
+                return ()
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return a node whose conditions, labels or spec changed, and the key of the zones."""
+        if not isinstance(new, Node):
+            if isinstance(old, Node):
+                self._forget(old.name)
+            return (_ZONES,)
+        if isinstance(old, Node):
+            if old.uid != new.uid:
+                self._forget(new.name)
+            elif (
+                old.spec == new.spec
+                and old.metadata.labels == new.metadata.labels
+                and _statuses(old) == _statuses(new)
+            ):
+                return ()
+        else:
+            # A new node has a new kubelet, even if an earlier one of the name stopped.
+            self._unresponsive_since_ns.pop(new.name, None)
+        return (new.name, _ZONES) if self._zones.put(new) else (new.name,)
+
+    def _forget(self, node: str) -> None:
+        self._unresponsive_since_ns.pop(node, None)
+        if not self._lister.pods_on(node):
+            self._marked.pop(node, None)  # with pods left, the kubelet may register it again
+        self._zones.remove(node)
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Update the conditions and taints of a node, or process the zones."""
+        if key == _ZONES:
+            return self._sync_zones(now_ns)
+        node = self._lister.get(NODE, key)
+        if not isinstance(node, Node) or SOURCE_UID in node.metadata.annotations:
+            return []  # conditions and taints of a mirrored node are those of its source
+        actions: list[ControllerAction] = []
+        conditions: Sequence[Document] = section(node, "status").get("conditions") or ()
+        written = list(conditions)
+        since_ns = self._unresponsive_since_ns.get(key)
+        if since_ns is not None:
+            if now_ns < since_ns + GRACE_NS:
+                actions.append(SyncAt(since_ns + GRACE_NS, SyncDue(self.name, key)))
+            else:
+                written = _unknown(conditions, now_ns)
+        was_ready = dict(_statuses(node)).get("Ready") == "True"
+        is_ready = any(each["type"] == "Ready" and each["status"] == "True" for each in written)
+        taints = _taints(node, written, now_ns)
+        spec: Document = {} if taints is None else {"taints": taints or None}
+        if spec or written != list(conditions):
+            new = patched(node, spec=spec, status={"conditions": written} if written else {})
+            actions.append(UpdateObject(new, "whole", self.name))
+        if was_ready and not is_ready:
+            self._marked[key] = None
+            actions.extend(self._marked_not_ready(node, now_ns))
+        elif is_ready and key in self._marked:
+            del self._marked[key]
+            actions.extend(self._ready_again(node, now_ns))
+        return actions
+
+    def _sync_zones(self, now_ns: int) -> list[ControllerAction]:
+        """Add NoExecute taints to nodes, at the rates of their zones.
+
+        Upstream: processTaintBaseEviction, doNoExecuteTaintingPass
+        """
+        nodes = {name: self._node(name) for name in self._zones.unready}
+        tainted = [name for name, node in nodes.items() if _is_tainted_for_eviction(node)]
+        actions: list[ControllerAction] = []
+        if self._monitor_ns is not None and self._monitor_ns <= now_ns:
+            self._monitor_ns = None
+            if self._zones.monitor(tainted, now_ns):
+                # No node of any zone is ready: the control plane's network has failed.
+                actions += [self._with_taint(nodes[name], None) for name in tainted]
+                tainted = []
+        for name in self._zones.take_due(now_ns):
+            node = nodes[name]
+            status = dict(_statuses(node)).get("Ready")
+            if status is not None:
+                taint = {
+                    "key": _TAINT_OF["Ready", status],
+                    "effect": "NoExecute",
+                    "timeAdded": timestamp_text(now_ns),
+                }
+                actions.append(self._with_taint(node, taint))
+                tainted.append(name)
+        if self._monitor_ns is None and self._zones.needs_monitoring(tainted):
+            self._monitor_ns = now_ns - now_ns % PERIOD_NS + PERIOD_NS
+        dues = [each for each in (self._monitor_ns, self._zones.next_due_ns()) if each is not None]
+        if dues:
+            actions.append(SyncAt(min(dues), SyncDue(self.name, _ZONES)))
+        return actions
+
+    def _node(self, name: str) -> Node:
+        node = self._lister.get(NODE, name)
+        assert isinstance(node, Node), f"no node {name}"
+        return node
+
+    def _with_taint(self, node: Node, taint: Document | None) -> ControllerAction:
+        """Return the update of a node to one NoExecute taint of this controller, or none."""
+        written: Sequence[Document] = section(node, "spec").get("taints") or ()
+        taints = [each for each in written if not _is_evicting(each)]
+        if taint is not None:
+            taints.append(taint)
+        return UpdateObject(patched(node, spec={"taints": taints or None}), "whole", self.name)
+
+    def _marked_not_ready(self, node: Node, now_ns: int) -> list[ControllerAction]:
+        """Set the condition Ready of a node's pods to False.
+
+        Upstream: pkg/controller/util/node/controller_utils.go, MarkPodsNotReady
+        """
+        note = f"Node {node.name} status is now: NodeNotReady"
+        actions: list[ControllerAction] = [event_by(self._SOURCE, node, "NodeNotReady", note)]
+        for _, pod in sorted(self._lister.pods_on(node.name).items()):
+            ready = condition_of(pod, "Ready")
+            if ready is None or ready.status != "True":
+                continue
+            new = patched(pod, status={"conditions": _not_ready(pod, now_ns)})
+            actions.append(UpdateObject(new, "status", self.name))
+            actions.append(
+                event_by(self._SOURCE, pod, "NodeNotReady", "Node is not ready", is_warning=True)
+            )
+        return actions
+
+    def _ready_again(self, node: Node, now_ns: int) -> Iterable[ControllerAction]:
+        """Restore the condition Ready of a node's pods, as the returned kubelet does.
+
+        Upstream: pkg/kubelet/status/status_manager.go, needsReconcile
+        """
+        for _, pod in sorted(self._lister.pods_on(node.name).items()):
+            ready = condition_of(pod, "Ready")
+            if ready is not None and ready.status != "True" and _runs_ready(pod):
+                new = patched(pod, status={"conditions": _ready(pod, now_ns)})
+                yield UpdateObject(new, "status", self.name)
+
+    def state(self) -> dict[str, Any]:
+        """Return the unresponsive nodes, the marked ones, and the state of the zones."""
+        return {
+            "silent_since_ns": dict(self._unresponsive_since_ns),
+            "marked": list(self._marked),
+            "zones": self._zones.state(),
+            "look_ns": self._monitor_ns,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        self._unresponsive_since_ns = dict(state["silent_since_ns"])
+        self._marked = dict.fromkeys(state["marked"])
+        self._zones.restore(state["zones"])
+        self._monitor_ns = state["look_ns"]
+
+
+def _statuses(node: Node) -> list[tuple[str, str]]:
+    return [(each.type, each.status) for each in node.status.conditions]
+
+
+def _unknown(conditions: Sequence[Document], now_ns: int) -> list[Document]:
+    """Return the conditions of an unresponsive node: Unknown.
+
+    Upstream: tryUpdateNodeHealth
+    """
+    now = timestamp_text(now_ns)
+    written = list(conditions)
+    known = {each.get("type"): each for each in conditions}
+    for type_ in _REPORTED:
+        present = known.get(type_)
+        if present is not None and present.get("status") == "Unknown":
+            continue
+        reason, message = "NodeStatusUnknown", "Kubelet stopped posting node status."
+        if present is None:
+            reason, message = "NodeStatusNeverUpdated", "Kubelet never posted node status."
+        heartbeat = (present or {}).get("lastHeartbeatTime")
+        condition = {
+            "type": type_,
+            "status": "Unknown",
+            "lastHeartbeatTime": heartbeat or now,
+            "lastTransitionTime": now,
+            "reason": reason,
+            "message": message,
+        }
+        written = conditions_with(written, condition)
+    return written
+
+
+def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Document] | None:
+    """Return the desired taints of a node, None if they are unchanged.
+
+    A NoExecute taint is replaced or removed here, but never added.
+
+    Upstream: doNoScheduleTaintingPass, processTaintBaseEviction
+    """
+    desired = [
+        (_TAINT_OF[pair], "NoSchedule")
+        for each in conditions
+        if (pair := (each.get("type", ""), each.get("status", ""))) in _TAINT_OF
+    ]
+    if node.spec.unschedulable:
+        desired.append((UNSCHEDULABLE, "NoSchedule"))
+    ready = [str(each.get("status")) for each in conditions if each.get("type") == "Ready"]
+    if not ready:
+        return None  # the kubelet has posted no status yet
+    written: Sequence[Document] = section(node, "spec").get("taints") or ()
+    if ready[0] != "True" and any(_is_evicting(each) for each in written):
+        desired.append((_TAINT_OF["Ready", ready[0]], "NoExecute"))
+    kept = [each for each in written if not _is_managed(each) or _identity(each) in desired]
+    there = {_identity(each) for each in kept}
+    now = timestamp_text(now_ns)
+    added = [
+        {"key": key, "effect": effect, "timeAdded": now}
+        for key, effect in desired
+        if (key, effect) not in there
+    ]
+    return [*kept, *added] if added or len(kept) < len(written) else None
+
+
+def _identity(taint: Document) -> tuple[str, str]:
+    return (str(taint.get("key")), str(taint.get("effect")))
+
+
+def _is_managed(taint: Document) -> bool:
+    key, effect = _identity(taint)
+    return key in _MANAGED_TAINTS if effect == "NoSchedule" else _is_evicting(taint)
+
+
+def _is_evicting(taint: Document) -> bool:
+    key, effect = _identity(taint)
+    return effect == "NoExecute" and key in _EVICTING
+
+
+def _is_tainted_for_eviction(node: Node) -> bool:
+    return any(each.effect == "NoExecute" and each.key in _EVICTING for each in node.spec.taints)
+
+
+def _not_ready(pod: Pod, now_ns: int) -> list[Document]:
+    return _with_ready(pod, "False", timestamp_text(now_ns))
+
+
+def _ready(pod: Pod, now_ns: int) -> list[Document]:
+    """Return the conditions as the kubelet reports them: ready since the containers are."""
+    containers = condition_of(pod, "ContainersReady")
+    since = None if containers is None else containers.last_transition_time
+    return _with_ready(pod, "True", since or timestamp_text(now_ns))
+
+
+def _with_ready(pod: Pod, status: str, since: str) -> list[Document]:
+    return [
+        each | {"status": status, "lastTransitionTime": since}
+        if each.get("type") == "Ready"
+        else each
+        for each in section(pod, "status").get("conditions") or ()
+    ]
+
+
+def _runs_ready(pod: Pod) -> bool:
+    """Whether the containers and readiness gates of a pod are all ready."""
+    containers = section(pod, "status").get("containerStatuses") or ()
+    gates = section(pod, "spec").get("readinessGates") or ()
+    known = {each.type: each.status for each in pod.status.conditions}
+    return (
+        pod.status.phase == "Running"
+        and bool(containers)
+        and all(each.get("ready") for each in containers)
+        and all(known.get(gate.get("conditionType")) == "True" for gate in gates)
+    )

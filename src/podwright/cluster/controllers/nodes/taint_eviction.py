@@ -1,0 +1,179 @@
+"""Taint eviction: pods are deleted from nodes with NoExecute taints that they do not tolerate.
+
+A pod that tolerates all taints for a limited time is deleted when the shortest of these times
+expires. The time of deletion is computed once: tolerated taints that are added later, and changed
+tolerations, do not move it. If a later taint is not tolerated at all, the pod is deleted
+immediately; if the pod comes to tolerate all taints without limit, the deletion is canceled.
+When a node is removed, scheduled deletions of its pods still happen.
+
+Upstream: pkg/controller/tainteviction/taint_eviction.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any, Final
+
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    Pod,
+    Taint,
+    condition_of,
+    tolerates,
+)
+from podwright.cluster.api import RecordEvent, with_disruption_target
+from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    PodChange,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import NODE, POD, GroupKind
+from podwright.cluster.controllers.lister import Lister
+
+_SECOND_NS: Final = 1_000_000_000
+_NOT_TOLERATED: Final = -1
+
+
+class TaintEvictionController:
+    """Deletes pods from tainted nodes."""
+
+    name = "taint-eviction-controller"
+    kinds: Sequence[GroupKind] = (NODE, POD)
+    pod_changes = PodChange.SPEC | PodChange.ADDED | PodChange.DELETED
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._taints: dict[str, tuple[Taint, ...]] = {}
+        # By the key of a pod: its uid, the time of the decision, and the time of the eviction.
+        self._scheduled: dict[NamespacedName, tuple[str, int, int]] = {}
+
+    @property
+    def pending_work(self) -> Sized:
+        """The nodes with NoExecute taints."""
+        return self._taints
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return the pods of a node whose taints changed, and a pod bound to a tainted node."""
+        if isinstance(new, Pod) or isinstance(old, Pod):
+            return self._observe_pod(old, new)
+        node = new if new is not None else old
+        assert isinstance(node, Node), f"not a node: {node}"
+        taints: tuple[Taint, ...] = ()
+        if new is not None:
+            taints = tuple(each for each in node.spec.taints if each.effect == "NoExecute")
+        if taints == self._taints.get(node.name, ()):
+            return ()
+        if taints:
+            self._taints[node.name] = taints
+        else:
+            del self._taints[node.name]
+        if new is None:
+            return ()
+        return sorted(self._lister.pods_on(node.name))
+
+    def _observe_pod(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        if new is None:
+            return (old.key,) if old is not None and old.key in self._scheduled else ()
+        assert isinstance(new, Pod), f"not a pod: {new.key}"
+        if not self._taints or new.spec.node_name not in self._taints:
+            return ()
+        if (
+            isinstance(old, Pod)
+            and old.spec.node_name == new.spec.node_name
+            and old.spec.tolerations == new.spec.tolerations
+        ):
+            return ()
+        return (new.key,)
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Delete a pod, schedule its deletion, or cancel it.
+
+        Upstream: processPodOnNode
+        """
+        pod = self._lister.get(POD, key)
+        scheduled = self._scheduled.pop(key, None)
+        if not isinstance(pod, Pod):
+            return [] if scheduled is None else [_cancel_event(self.name, key)]
+        if pod.is_terminating:
+            return []
+        if scheduled is not None and scheduled[0] != pod.uid:
+            scheduled = None
+        if scheduled is not None and scheduled[2] <= now_ns:
+            return self._evict(pod, now_ns)
+        toleration_ns = self._min_toleration_ns(pod)
+        if (
+            toleration_ns is not None
+            and toleration_ns >= 0
+            and scheduled is not None
+            and scheduled[1] < now_ns
+        ):
+            self._scheduled[key] = scheduled
+            return []
+        actions = [] if scheduled is None else [_cancel_event(self.name, key)]
+        if toleration_ns is None:
+            return actions
+        if toleration_ns <= 0:
+            return actions + self._evict(pod, now_ns)
+        self._scheduled[key] = (pod.uid, now_ns, now_ns + toleration_ns)
+        return [*actions, SyncAt(now_ns + toleration_ns, SyncDue(self.name, key))]
+
+    def _min_toleration_ns(self, pod: Pod) -> int | None:
+        """Return how long a pod tolerates its node's taints, None for no limit.
+
+        The result is negative if the pod does not tolerate all taints.
+
+        Upstream: getMinTolerationTime
+        """
+        times: list[int] = []
+        for taint in self._taints.get(pod.spec.node_name, ()):
+            used = [each for each in pod.spec.tolerations if tolerates(each, taint)]
+            if not used:
+                return _NOT_TOLERATED
+            # Upstream: only the first toleration that matches a taint applies.
+            seconds = used[0].toleration_seconds
+            if seconds is not None:
+                times.append(max(seconds, 0))
+        return min(times) * _SECOND_NS if times else None
+
+    def _evict(self, pod: Pod, now_ns: int) -> list[ControllerAction]:
+        note = f"Marking for deletion Pod {pod.key}"
+        actions: list[ControllerAction] = [event_by(self.name, pod, "TaintManagerEviction", note)]
+        known = condition_of(pod, "DisruptionTarget")
+        if known is None or known.reason != "DeletionByTaintManager":
+            target = with_disruption_target(
+                pod,
+                "DeletionByTaintManager",
+                "Taint manager: deleting due to NoExecute taint",
+                now_ns,
+            )
+            actions.append(UpdateObject(target, "status", self.name))
+        return [*actions, deletion_by(self.name, pod)]
+
+    def state(self) -> dict[str, Any]:
+        """Return the scheduled deletions: uid, time of the decision, time of the deletion."""
+        return {"leaving": {key: list(entry) for key, entry in self._scheduled.items()}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        self._scheduled = {
+            key: (uid, since_ns, due_ns)
+            for key, (uid, since_ns, due_ns) in state["leaving"].items()
+        }
+
+
+def _cancel_event(source: str, key: NamespacedName) -> ControllerAction:
+    """Return the cancellation Event, without a uid because the pod may no longer exist.
+
+    Upstream: emitCancelPodDeletionEvent
+    """
+    note = f"Cancelling deletion of Pod {key}"
+    return RecordEvent(*POD, key, "", "Normal", "TaintManagerEviction", note, source)

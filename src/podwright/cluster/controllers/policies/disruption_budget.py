@@ -1,0 +1,365 @@
+"""Disruption budgets: how many of their pods are healthy, and how many disruptions are allowed.
+
+Theory of operation
+-------------------
+For each budget the controller tracks the selected pods with their health and controlling owner.
+A change of a pod costs one selector match per budget of its namespace; a sync of a budget costs
+the number of owners, not of pods.
+
+The expected number of pods is the scale of their owners if the budget has `maxUnavailable` or a
+percentage, and the number of selected pods otherwise. An evicted pod is listed in `disruptedPods`
+and counts as unhealthy until it is removed, for two minutes at most.
+
+Upstream: pkg/controller/disruption/disruption.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import Final, cast
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    OwnerReference,
+    Pod,
+    PodDisruptionBudget,
+    Selector,
+    api_group,
+    is_ready,
+    label_selector,
+    timestamp_ns,
+    timestamp_text,
+)
+from podwright.apimachinery.schema import built_in
+from podwright.cluster.api import conditions_with, patched, section
+from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    PodChange,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import PDB, POD, GroupKind
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.stateless import StatelessController
+from podwright.cluster.store import kind_of
+
+_DELETION_TIMEOUT_NS: Final = 120_000_000_000
+
+
+class CoveredPod(msgspec.Struct, frozen=True):
+    """The health and the controlling owner of a pod."""
+
+    is_healthy: bool
+    owner: OwnerReference | None
+
+
+class _CoveredPods:
+    """The pods that one budget selects."""
+
+    def __init__(self, selector: Selector) -> None:
+        self.selector = selector
+        self.pods: dict[NamespacedName, CoveredPod] = {}
+        self.healthy_count = 0
+        # The number of selected pods and the reference of each owner, by its uid.
+        self.owners: dict[str, tuple[int, OwnerReference]] = {}
+        self.unmanaged_count = 0
+
+    def put(self, key: NamespacedName, pod_state: CoveredPod) -> bool:
+        """Add or update a pod; return whether anything changed."""
+        old = self.pods.get(key)
+        if old == pod_state:
+            return False
+        if old is not None:
+            self._count(old, -1)
+        self.pods[key] = pod_state
+        self._count(pod_state, 1)
+        return True
+
+    def remove(self, key: NamespacedName) -> bool:
+        """Remove a pod; return whether it was selected."""
+        old = self.pods.pop(key, None)
+        if old is not None:
+            self._count(old, -1)
+        return old is not None
+
+    def _count(self, pod_state: CoveredPod, by: int) -> None:
+        self.healthy_count += by if pod_state.is_healthy else 0
+        if pod_state.owner is None:
+            self.unmanaged_count += by
+            return
+        count, _ = self.owners.get(pod_state.owner.uid, (0, pod_state.owner))
+        if count + by:
+            self.owners[pod_state.owner.uid] = (count + by, pod_state.owner)
+        else:
+            del self.owners[pod_state.owner.uid]
+
+
+class ScaleError(Exception):
+    """The expected number of pods cannot be computed, for the reason in the text."""
+
+
+class DisruptionController(StatelessController):
+    """Maintains the status of disruption budgets."""
+
+    name = "disruption-controller"
+    kinds: Sequence[GroupKind] = (PDB, POD)
+    pod_changes = PodChange.METADATA | PodChange.READY | PodChange.ADDED | PodChange.DELETED
+
+    _SOURCE: Final = "controllermanager"
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._covered: dict[str, dict[NamespacedName, _CoveredPods]] = {}
+
+    # ---------------------------------------------------------------------------- changes
+
+    @property
+    def pending_work(self) -> Sized:
+        """The namespaces that have budgets."""
+        return self._covered
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return a budget that changed, and budgets whose pods changed."""
+        obj = new if new is not None else old
+        assert obj is not None, "neither an old nor a new object"
+        if isinstance(obj, Pod):
+            budgets = self._covered.get(obj.namespace)
+            return (
+                () if budgets is None else self._observe_pod(budgets, obj, is_removed=new is None)
+            )
+        if isinstance(obj, PodDisruptionBudget):
+            self._observe_budget(cast(PodDisruptionBudget | None, old), obj, is_removed=new is None)
+            return (obj.key,)
+        return ()
+
+    def _observe_pod(
+        self, budgets: dict[NamespacedName, _CoveredPods], pod: Pod, *, is_removed: bool
+    ) -> list[NamespacedName]:
+        keys: list[NamespacedName] = []
+        pod_state: CoveredPod | None = None
+        for key, covered in budgets.items():
+            if is_removed or not covered.selector.matches(pod.metadata.labels):
+                if covered.remove(pod.key):
+                    keys.append(key)
+                continue
+            if pod_state is None:
+                pod_state = _covered_pod(pod)
+            if covered.put(pod.key, pod_state):
+                keys.append(key)
+        return keys
+
+    def _observe_budget(
+        self, old: PodDisruptionBudget | None, budget: PodDisruptionBudget, *, is_removed: bool
+    ) -> None:
+        budgets = self._covered.setdefault(budget.namespace, {})
+        if is_removed:
+            budgets.pop(budget.key, None)
+            if not budgets:
+                del self._covered[budget.namespace]
+            return
+        if old is not None and old.spec.selector == budget.spec.selector:
+            return
+        covered = budgets[budget.key] = _CoveredPods(label_selector(budget.spec.selector))
+        for pod in self._lister.in_namespace(POD, budget.namespace).values():
+            if covered.selector.matches(pod.metadata.labels):
+                covered.put(pod.key, _covered_pod(cast(Pod, pod)))
+
+    # ------------------------------------------------------------------------------- sync
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Update the status of a budget."""
+        budget = self._lister.get(PDB, key)
+        if not isinstance(budget, PodDisruptionBudget):
+            return []
+        covered = self._covered[budget.namespace][key]
+        actions: list[ControllerAction] = []
+        status: Document = dict(section(budget, "status"))
+        try:
+            expected, desired = self._expected(budget, covered)
+        except ScaleError as error:
+            self._fail_safe(budget, status, str(error), now_ns)
+            if status != section(budget, "status"):
+                note = f"Failed to calculate the number of expected pods: {error}"
+                reason = "CalculateExpectedPodCountFailed"
+                actions.append(event_by(self._SOURCE, budget, reason, note, is_warning=True))
+                actions.append(self._write(budget, status))
+            return actions
+        disrupted, recheck_ns, overdue = self._disrupted(budget, now_ns)
+        for name in overdue:
+            pod = self._lister.get(POD, f"{budget.namespace}/{name}")
+            if pod is not None:
+                note = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
+                actions.append(event_by(self._SOURCE, pod, "NotDeleted", note, is_warning=True))
+        healthy = covered.healthy_count - sum(
+            1 for name in disrupted if self._is_healthy(covered, f"{budget.namespace}/{name}")
+        )
+        allowed = 0 if expected <= 0 else max(healthy - desired, 0)
+        status["currentHealthy"] = healthy
+        status["desiredHealthy"] = desired
+        status["expectedPods"] = expected
+        status["disruptionsAllowed"] = allowed
+        status["observedGeneration"] = budget.metadata.generation
+        if disrupted:
+            status["disruptedPods"] = disrupted
+        else:
+            status.pop("disruptedPods", None)
+        _set_allowed(status, budget, now_ns)
+        if status != section(budget, "status"):
+            actions.extend(self._pod_events(budget, covered))
+            actions.append(self._write(budget, status))
+        if recheck_ns is not None:
+            actions.append(SyncAt(recheck_ns, SyncDue(self.name, key)))
+        return actions
+
+    def _is_healthy(self, covered: _CoveredPods, key: NamespacedName) -> bool:
+        pod_state = covered.pods.get(key)
+        return pod_state is not None and pod_state.is_healthy
+
+    def _pod_events(
+        self, budget: PodDisruptionBudget, covered: _CoveredPods
+    ) -> list[ControllerAction]:
+        if not covered.pods:
+            return [event_by(self._SOURCE, budget, "NoPods", "No matching pods found")]
+        counts_pods = isinstance(budget.spec.min_available, int)
+        if covered.unmanaged_count and not counts_pods:
+            note = (
+                f"Pods selected by this PodDisruptionBudget (selector: {covered.selector}) were"
+                " found to be unmanaged. As a result, the status of the PDB cannot be calculated"
+                " correctly, which may result in undefined behavior. To account for these pods"
+                ' please set ".spec.minAvailable" field of the PDB to an integer value.'
+            )
+            return [event_by(self._SOURCE, budget, "UnmanagedPods", note, is_warning=True)]
+        return []
+
+    def _write(self, budget: PodDisruptionBudget, status: Document) -> UpdateObject:
+        removed = {name: None for name in section(budget, "status") if name not in status}
+        return UpdateObject(patched(budget, status={**status, **removed}), "status", self.name)
+
+    # ------------------------------------------------------------------------ expectations
+
+    def _expected(self, budget: PodDisruptionBudget, covered: _CoveredPods) -> tuple[int, int]:
+        """Return the expected number of pods, and the desired number of healthy ones.
+
+        Upstream: getExpectedPodCount
+        """
+        spec = budget.spec
+        if spec.max_unavailable is not None:
+            expected = self._scale(budget, covered)
+            return expected, max(expected - _scaled_value(spec.max_unavailable, expected), 0)
+        if spec.min_available is None:
+            return 0, 0
+        if isinstance(spec.min_available, int):
+            return len(covered.pods), spec.min_available
+        expected = self._scale(budget, covered)
+        return expected, _scaled_value(spec.min_available, expected)
+
+    def _scale(self, budget: PodDisruptionBudget, covered: _CoveredPods) -> int:
+        """Return the sum of the scales of the pods' owners.
+
+        Upstream: getExpectedScale
+        """
+        scales: dict[str, int] = {}
+        for _, (_, owner) in sorted(covered.owners.items()):
+            obj = self._controller(budget.namespace, owner)
+            if obj is None:
+                key = min(k for k, each in covered.pods.items() if each.owner == owner)
+                raise ScaleError(f'found no controllers for pod "{key.partition("/")[2]}"')
+            scales[obj.uid] = _replicas(obj)
+        return sum(scales.values())
+
+    def _controller(self, namespace: str, owner: OwnerReference) -> KubernetesObject | None:
+        """Return the owner that has a scale: for a replica set its deployment, if it has one."""
+        obj = self._referenced(namespace, owner)
+        if obj is not None and owner.kind == "ReplicaSet":
+            above = obj.metadata.controller
+            if above is not None and above.kind == "Deployment":
+                return self._referenced(namespace, above)
+        return obj
+
+    def _referenced(self, namespace: str, owner: OwnerReference) -> KubernetesObject | None:
+        kind = (api_group(owner.api_version), owner.kind)
+        obj = self._lister.get(kind, f"{namespace}/{owner.name}")
+        return obj if obj is not None and obj.uid == owner.uid else None
+
+    def _disrupted(
+        self, budget: PodDisruptionBudget, now_ns: int
+    ) -> tuple[dict[str, str], int | None, list[str]]:
+        """Return the evicted pods that still exist, when to recheck, and the overdue ones.
+
+        Upstream: buildDisruptedPodMap
+        """
+        kept: dict[str, str] = {}
+        overdue: list[str] = []
+        recheck_ns: int | None = None
+        for name, since in budget.status.disrupted_pods.items():
+            pod = self._lister.get(POD, f"{budget.namespace}/{name}")
+            if not isinstance(pod, Pod) or pod.is_terminating:
+                continue
+            due_ns = (timestamp_ns(since) or 0) + _DELETION_TIMEOUT_NS
+            if due_ns <= now_ns:
+                overdue.append(name)
+                continue
+            kept[name] = since or ""
+            recheck_ns = due_ns if recheck_ns is None else min(recheck_ns, due_ns)
+        return kept, recheck_ns, overdue
+
+    def _fail_safe(
+        self, budget: PodDisruptionBudget, status: Document, message: str, now_ns: int
+    ) -> None:
+        """Allow no disruptions, because the expected number of pods is unknown.
+
+        Upstream: failSafe
+        """
+        status["disruptionsAllowed"] = 0
+        condition = _condition(budget, "False", "SyncFailed", message, now_ns)
+        status["conditions"] = conditions_with(status.get("conditions") or (), condition)
+
+
+def _covered_pod(pod: Pod) -> CoveredPod:
+    return CoveredPod(not pod.is_terminating and is_ready(pod), pod.metadata.controller)
+
+
+def _replicas(obj: KubernetesObject) -> int:
+    """Return the scale of an owner."""
+    kind = kind_of(obj)
+    if kind in built_in().pod_templates and kind not in built_in().scaled:
+        resource = f"{obj.kind.lower()}s.{kind[0]}"
+        raise ScaleError(f"{resource} does not implement the scale subresource")
+    replicas = section(obj, "spec").get("replicas")
+    return 1 if replicas is None else int(replicas)
+
+
+def _scaled_value(value: int | str, total: int) -> int:
+    """Return a number, or the percentage of a total, rounded up."""
+    if isinstance(value, int):
+        return value
+    return -(-total * int(value.removesuffix("%")) // 100)
+
+
+def _set_allowed(status: Document, budget: PodDisruptionBudget, now_ns: int) -> None:
+    if status["disruptionsAllowed"] > 0:
+        condition = _condition(budget, "True", "SufficientPods", "", now_ns)
+    else:
+        condition = _condition(budget, "False", "InsufficientPods", "", now_ns)
+    status["conditions"] = conditions_with(status.get("conditions") or (), condition)
+
+
+def _condition(
+    budget: PodDisruptionBudget, status: str, reason: str, message: str, now_ns: int
+) -> Document:
+    return {
+        "type": "DisruptionAllowed",
+        "status": status,
+        "observedGeneration": budget.metadata.generation,
+        "lastTransitionTime": timestamp_text(now_ns),
+        "reason": reason,
+        "message": message,
+    }

@@ -1,0 +1,99 @@
+"""Generic ephemeral volumes: each has a claim that its pod owns.
+
+Upstream: pkg/controller/volume/ephemeral/controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, Pod
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api import section
+from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    PodChange,
+)
+from podwright.cluster.controllers.kinds import POD, PVC, GroupKind
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.stateless import StatelessController
+
+
+class EphemeralVolumeController(StatelessController):
+    """Creates the claims of ephemeral volumes."""
+
+    name = "ephemeral-volume-controller"
+    kinds: Sequence[GroupKind] = (POD, PVC)
+    pod_changes = PodChange.ADDED
+    only_with_volumes: Literal[True] = True
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return a new pod with ephemeral volumes, and a pod whose claim was removed."""
+        if isinstance(new, Pod):
+            has = old is None and any(volume.ephemeral for volume in new.spec.volumes)
+            return (new.key,) if has else ()
+        if new is None and old is not None and not isinstance(old, Pod):
+            owner = old.metadata.controller
+            if owner is not None and owner.kind == "Pod":
+                return (f"{old.namespace}/{owner.name}",)
+        return ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Create the missing claims."""
+        pod = self._lister.get(POD, key)
+        if not isinstance(pod, Pod) or pod.is_terminating:
+            return []
+        actions: list[ControllerAction] = []
+        for volume in section(pod, "spec").get("volumes") or ():
+            template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+            if template is None:
+                continue
+            name = f"{pod.name}-{volume['name']}"
+            present = self._lister.get(PVC, f"{pod.namespace}/{name}")
+            if present is None:
+                actions.append(CreateObject(_claim(pod, name, template), self.name))
+                continue
+            owner = present.metadata.controller
+            if owner is None or owner.uid != pod.uid:
+                note = f"PVC {pod.namespace}/{name} was not created for pod {key}"
+                note += " (pod is not owner)"
+                reason = "EphemeralVolumeConflict"
+                actions.append(event_by(self.name, pod, reason, note, is_warning=True))
+        return actions
+
+
+def _claim(pod: Pod, name: str, template: Document) -> KubernetesObject:
+    given = template.get("metadata") or {}
+    metadata: Document = {
+        "name": name,
+        "namespace": pod.namespace,
+        "ownerReferences": [
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "name": pod.name,
+                "uid": pod.uid,
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+    }
+    for field in ("labels", "annotations"):
+        if given.get(field):
+            metadata[field] = given[field]
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": metadata,
+        "spec": template.get("spec") or {},
+        "status": {"phase": "Pending"},
+    }
+    return decode(claim, source=f"Pod {pod.key}: volume {name}")

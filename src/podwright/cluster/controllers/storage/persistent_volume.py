@@ -1,0 +1,569 @@
+"""Persistent volumes: binding to claims, dynamic provisioning, and reclaiming.
+
+Theory of operation
+-------------------
+A claim is bound to the smallest available volume of its class that fits. If the binding mode of
+the class is WaitForFirstConsumer, the controller waits for the scheduler. The scheduler either
+binds a volume, and the controller completes the binding, or annotates the claim with the selected
+node, and a volume is provisioned there. A class without a provisioner never provisions. A volume
+whose claim was removed is released, and deleted if it was provisioned and the reclaim policy is
+Delete.
+
+Pending claims and available volumes are indexed by class, so that a sync of a claim does not
+iterate over all volumes. The key of a claim contains a namespace, the key of a volume does not.
+
+Upstream: pkg/controller/volume/persistentvolume/pv_controller.go, index.go;
+staging/src/k8s.io/component-helpers/storage/volume/pv_helpers.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, cast
+
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+    label_selector,
+    quantity_value,
+    timestamp_text,
+)
+from podwright.cluster.api import annotations_patch, patched, section
+from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    PodChange,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import (
+    POD,
+    PV,
+    PVC,
+    STORAGE_CLASS,
+    GroupKind,
+)
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.stateless import StatelessController
+from podwright.cluster.controllers.storage.provisioning import (
+    NO_PROVISIONER,
+    PROVISIONED_BY,
+    SELECTED_NODE,
+    default_class,
+    provisioned,
+    reference_to,
+    volume_name,
+)
+from podwright.cluster.controllers.storage.pvc_users import PvcUsers, claims_of
+
+BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
+PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
+BETA_PROVISIONER: Final = "volume.beta.kubernetes.io/storage-provisioner"
+
+_BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_RECYCLABLE: Final = frozenset({"hostPath", "nfs"})
+
+
+class PersistentVolumeController(StatelessController):
+    """Binds claims to volumes, provisions volumes, and reclaims them."""
+
+    name = "persistentvolume-controller"
+    kinds: Sequence[GroupKind] = (PVC, PV, STORAGE_CLASS, POD)
+    pod_changes = PodChange.ADDED | PodChange.DELETED
+    only_with_volumes: Literal[True] = True
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._users = PvcUsers(lister)
+        # Available volumes and pending claims by class; "" for no class.
+        self._available: dict[str, dict[str, None]] = {}
+        self._waiting: dict[str, dict[NamespacedName, None]] = {}
+        # The volumes with a claimRef to a claim, by the key of the claim.
+        self._by_claim: dict[NamespacedName, dict[str, None]] = {}
+
+    # ---------------------------------------------------------------------------- changes
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return a claim or volume that changed, and the claims and volumes it affects."""
+        match new if new is not None else old:
+            case PersistentVolumeClaim() as claim:
+                self._index_claim(cast(PersistentVolumeClaim | None, old), is_present=False)
+                self._index_claim(cast(PersistentVolumeClaim | None, new), is_present=True)
+                if not _is_relevant_change(old, new):
+                    return ()
+                volumes = dict.fromkeys(sorted(self._by_claim.get(claim.key, ())))
+                if claim.spec.volume_name:
+                    volumes[claim.spec.volume_name] = None
+                return (claim.key, *volumes)
+            case PersistentVolume() as volume:
+                self._index_volume(cast(PersistentVolume | None, old), is_present=False)
+                self._index_volume(cast(PersistentVolume | None, new), is_present=True)
+                return (volume.name, *self._claims_for(volume))
+            case StorageClass() as storage_class:
+                waiting = self._waiting
+                return sorted({**waiting.get(storage_class.name, {}), **waiting.get("", {})})
+            case Pod() as pod:
+                return self._observe_pod(old, new, pod)
+            case _:
+                return ()
+
+    def _observe_pod(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, pod: Pod
+    ) -> Iterable[NamespacedName]:
+        if not pod.spec.volumes or (old is not None and new is not None):
+            return ()
+        self._users.observe(old, new)
+        if new is None or not self._waiting:
+            return ()
+        return [key for key in claims_of(pod) if self._is_unbound(key)]
+
+    def _is_unbound(self, key: NamespacedName) -> bool:
+        claim = self._lister.get(PVC, key)
+        return isinstance(claim, PersistentVolumeClaim) and not _is_bound(claim)
+
+    def _index_claim(self, claim: PersistentVolumeClaim | None, *, is_present: bool) -> None:
+        if claim is None or _is_bound(claim):
+            return
+        _index(self._waiting, claim.spec.storage_class_name or "", claim.key, is_present=is_present)
+
+    def _index_volume(self, volume: PersistentVolume | None, *, is_present: bool) -> None:
+        if volume is None:
+            return
+        reference = volume.spec.claim_ref
+        if reference is not None:
+            key = f"{reference.namespace}/{reference.name}"
+            _index(self._by_claim, key, volume.name, is_present=is_present)
+        elif volume.status.phase == "Available" and volume.metadata.deletion_timestamp is None:
+            name = volume.spec.storage_class_name
+            _index(self._available, name, volume.name, is_present=is_present)
+
+    def _claims_for(self, volume: PersistentVolume) -> Iterator[NamespacedName]:
+        """Yield the claim that a volume refers to, or the claims that may bind to it."""
+        reference = volume.spec.claim_ref
+        if reference is not None:
+            yield f"{reference.namespace}/{reference.name}"
+        elif volume.name in self._available.get(volume.spec.storage_class_name, ()):
+            storage_class = self._class(volume.spec.storage_class_name)
+            if storage_class is None or not _waits_for_consumer(storage_class):
+                yield from sorted(self._waiting.get(volume.spec.storage_class_name, ()))
+
+    # ------------------------------------------------------------------------------- sync
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Bind or provision for a claim, or update and reclaim a volume."""
+        if "/" not in key:
+            volume = self._lister.get(PV, key)
+            return self._sync_volume(volume, now_ns) if isinstance(volume, PersistentVolume) else []
+        claim = self._lister.get(PVC, key)
+        if not isinstance(claim, PersistentVolumeClaim):
+            return []
+        if _is_bound(claim):
+            return self._sync_bound(claim, now_ns)
+        if claim.metadata.deletion_timestamp is not None:
+            return []
+        actions = self._sync_unbound(claim, now_ns)
+        if not claim.status.phase and not any(isinstance(a, UpdateObject) for a in actions):
+            pending = patched(claim, status={"phase": "Pending"})
+            actions.append(UpdateObject(pending, "status", self.name))
+        return actions
+
+    def _sync_bound(self, claim: PersistentVolumeClaim, now_ns: int) -> list[ControllerAction]:
+        """Check that the volume of a bound claim exists and refers to it.
+
+        Upstream: syncBoundClaim
+        """
+        volume = self._volume(claim.spec.volume_name)
+        if volume is None:
+            note = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+            return self._lost(claim, "ClaimLost", note)
+        if volume.spec.claim_ref is None or volume.spec.claim_ref.uid == claim.uid:
+            return self._expanded(volume, claim) or self._bound(volume, claim, now_ns)
+        note = "Two claims are bound to the same volume, this one is bound incorrectly"
+        return self._lost(claim, "ClaimMisbound", note)
+
+    def _expanded(
+        self, volume: PersistentVolume, claim: PersistentVolumeClaim
+    ) -> list[ControllerAction]:
+        """Expand a volume, if its claim requests more and the class allows it.
+
+        This replaces the external resizer and the kubelet in one step; the change of the volume
+        requeues the claim, whose status then gets the new capacity.
+
+        Upstream: github.com/kubernetes-csi/external-resizer, pkg/controller/controller.go
+        """
+        requested = claim.spec.resources.requests.get("storage", 0)
+        if quantity_value(requested) <= _capacity(volume):
+            return []
+        storage_class = self._class(claim.spec.storage_class_name or "")
+        if storage_class is None or not storage_class.allow_volume_expansion:
+            return []
+        capacity = {**(section(volume, "spec").get("capacity") or {}), "storage": requested}
+        resizer = f"external-resizer {storage_class.provisioner}"
+        return [
+            event_by(
+                resizer, claim, "Resizing", f"External resizer is resizing volume {volume.name}"
+            ),
+            UpdateObject(patched(volume, spec={"capacity": capacity}), "main", self.name),
+            event_by(resizer, claim, "VolumeResizeSuccessful", "Resize volume succeeded"),
+        ]
+
+    def _lost(self, claim: PersistentVolumeClaim, reason: str, note: str) -> list[ControllerAction]:
+        if claim.status.phase == "Lost":
+            return []
+        new = patched(claim, status={"phase": "Lost"})
+        return [
+            UpdateObject(new, "status", self.name),
+            event_by(self.name, claim, reason, note, is_warning=True),
+        ]
+
+    def _sync_unbound(self, claim: PersistentVolumeClaim, now_ns: int) -> list[ControllerAction]:
+        """Find a volume for a claim, or provision one.
+
+        Upstream: syncUnboundClaim
+        """
+        if claim.spec.volume_name:
+            volume = self._volume(claim.spec.volume_name)
+            if volume is None or (volume.spec.claim_ref and not _is_bound_to_claim(volume, claim)):
+                return []
+            return self._bound(volume, claim, now_ns)
+        name = claim.spec.storage_class_name or ""
+        storage_class = self._class(name)
+        waits = (
+            storage_class is not None
+            and _waits_for_consumer(storage_class)
+            and SELECTED_NODE not in claim.metadata.annotations
+        )
+        volume = self._best_volume(claim, waits=waits)
+        if volume is not None:
+            return [*self._succeeded(volume, claim), *self._bound(volume, claim, now_ns)]
+        default = None if _has_class(claim) else self._default_class()
+        if default is not None:
+            new = patched(claim, spec={"storageClassName": default})
+            return [UpdateObject(new, "main", self.name)]
+        if waits:
+            return [self._waiting_event(claim)]
+        if not name:
+            note = "no persistent volumes available for this claim and no storage class is set"
+            return [event_by(self.name, claim, "FailedBinding", note)]
+        if storage_class is None:
+            note = f'storageclass.storage.k8s.io "{name}" not found'
+            return [event_by(self.name, claim, "ProvisioningFailed", note, is_warning=True)]
+        return self._provisioned(claim, storage_class, now_ns)
+
+    def _waiting_event(self, claim: PersistentVolumeClaim) -> ControllerAction:
+        for pod in self._users.of(claim.key):
+            if not pod.spec.node_name and not pod.is_terminal:
+                note = f"waiting for pod {pod.name} to be scheduled"
+                return event_by(self.name, claim, "WaitForPodScheduled", note)
+        note = "waiting for first consumer to be created before binding"
+        return event_by(self.name, claim, "WaitForFirstConsumer", note)
+
+    # ------------------------------------------------------------------------- matching
+
+    def _best_volume(self, claim: PersistentVolumeClaim, *, waits: bool) -> PersistentVolume | None:
+        """Return a volume that refers to the claim, otherwise the smallest one that fits.
+
+        Upstream: FindMatchingVolume
+        """
+        for name in sorted(self._by_claim.get(claim.key, ())):
+            volume = self._volume(name)
+            if volume is not None and _is_bound_to_claim(volume, claim) and _fits(volume, claim):
+                return volume
+        if waits:
+            return None
+        selector = None
+        if claim.spec.selector is not None:
+            selector = label_selector(claim.spec.selector)
+        fitting = [
+            volume
+            for name in self._available.get(claim.spec.storage_class_name or "", ())
+            if (volume := self._volume(name)) is not None
+            and _fits(volume, claim)
+            and (selector is None or selector.matches(volume.metadata.labels))
+        ]
+        return min(fitting, key=lambda each: (_capacity(each), each.name), default=None)
+
+    def _bound(
+        self, volume: PersistentVolume, claim: PersistentVolumeClaim, now_ns: int
+    ) -> list[ControllerAction]:
+        """Complete the references between a volume and a claim, in both directions.
+
+        Upstream: bind
+        """
+        actions: list[ControllerAction] = []
+        reference = volume.spec.claim_ref
+        metadata: Document = {}
+        spec: Document = {}
+        if reference is None:
+            metadata = annotations_patch(volume, **{BOUND_BY_CONTROLLER: "yes"})
+        if reference is None or reference.uid != claim.uid:
+            spec = {"claimRef": reference_to(claim)}
+        status = _phase(volume, "Bound", now_ns)
+        # Upstream: bind writes the volume first, which reserves it for the claim.
+        if metadata or spec or status:
+            new_volume = patched(volume, metadata=metadata, spec=spec, status=status)
+            actions.append(UpdateObject(new_volume, "whole", self.name))
+        notes = {BIND_COMPLETED: "yes"}
+        spec = {}
+        if claim.spec.volume_name != volume.name:
+            notes[BOUND_BY_CONTROLLER] = "yes"
+            spec = {"volumeName": volume.name}
+        written = section(volume, "spec")
+        status = {
+            "phase": "Bound",
+            "accessModes": written.get("accessModes"),
+            "capacity": written.get("capacity"),
+            "currentVolumeAttributesClassName": written.get("volumeAttributesClassName"),
+        }
+        new = patched(claim, metadata=annotations_patch(claim, **notes), spec=spec, status=status)
+        if new != claim:
+            actions.append(UpdateObject(new, "whole", self.name))
+        return actions
+
+    # --------------------------------------------------------------------- provisioning
+
+    def _provisioned(
+        self, claim: PersistentVolumeClaim, storage_class: StorageClass, now_ns: int
+    ) -> list[ControllerAction]:
+        """Annotate the claim for its provisioner, then create the volume in its place.
+
+        Upstream: provisionClaimOperationExternal
+        """
+        provisioner = storage_class.provisioner
+        if provisioner == NO_PROVISIONER:
+            note = f"no volume plugin matched name: {provisioner}"
+            return [event_by(self.name, claim, "ProvisioningFailed", note, is_warning=True)]
+        if claim.metadata.annotations.get(PROVISIONER) != provisioner:
+            notes = {BETA_PROVISIONER: provisioner, PROVISIONER: provisioner}
+            note = (
+                "Waiting for a volume to be created either by the external provisioner"
+                f" '{provisioner}' or manually by the system administrator. If volume creation is"
+                " delayed, please verify that the provisioner is running and correctly registered."
+            )
+            return [
+                UpdateObject(
+                    patched(claim, metadata=annotations_patch(claim, **notes)), "main", self.name
+                ),
+                event_by(self.name, claim, "ExternalProvisioning", note),
+            ]
+        if self._volume(volume_name(claim)) is not None:
+            return []
+        begun = f'External provisioner is provisioning volume for claim "{claim.key}"'
+        return [
+            event_by(provisioner, claim, "Provisioning", begun),
+            CreateObject(provisioned(self._lister, claim, storage_class, now_ns), self.name),
+        ]
+
+    def _succeeded(
+        self, volume: PersistentVolume, claim: PersistentVolumeClaim
+    ) -> list[ControllerAction]:
+        """Return the Event about a volume that was provisioned for an unbound claim."""
+        provisioner = volume.metadata.annotations.get(PROVISIONED_BY)
+        if provisioner is None or volume.name != volume_name(claim):
+            return []
+        note = f"Successfully provisioned volume {volume.name}"
+        return [event_by(provisioner, claim, "ProvisioningSucceeded", note)]
+
+    def report_rejected(self, obj: KubernetesObject, message: str) -> list[ControllerAction]:
+        """Return the Event about a provisioned volume that the API server rejected.
+
+        Upstream: sigs.k8s.io/sig-storage-lib-external-provisioner, controller/volume_store.go,
+        doSaveVolume
+        """
+        provisioner = obj.metadata.annotations.get(PROVISIONED_BY)
+        if provisioner is None or not isinstance(obj, PersistentVolume):
+            return []
+        reference = obj.spec.claim_ref
+        assert reference is not None, "a provisioned volume is for a claim"
+        key = f"{reference.namespace}/{reference.name}"
+        claim = self._lister.get(PVC, key)
+        if claim is None:
+            return []
+        note = f"Error creating provisioned PV object for claim {key}: {message}."
+        note += " Deleting the volume."
+        return [event_by(provisioner, claim, "ProvisioningFailed", note, is_warning=True)]
+
+    # -------------------------------------------------------------------------- volumes
+
+    def _sync_volume(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
+        """Update the phase of a volume, and release it if its claim was removed.
+
+        Upstream: syncVolume
+        """
+        reference = volume.spec.claim_ref
+        if reference is None:
+            return self._in_phase(volume, "Available", now_ns)
+        claim = self._lister.get(PVC, f"{reference.namespace}/{reference.name}")
+        if not reference.uid:
+            return [] if claim is not None else self._in_phase(volume, "Available", now_ns)
+        if not isinstance(claim, PersistentVolumeClaim) or claim.uid != reference.uid:
+            return self._released(volume, now_ns)
+        if claim.spec.volume_name == volume.name:
+            return self._in_phase(volume, "Bound", now_ns)
+        if not claim.spec.volume_name:
+            return []  # the sync of the claim binds it
+        if PROVISIONED_BY in volume.metadata.annotations:
+            return self._released(volume, now_ns)
+        # The claim was bound to another volume.
+        written = _phase(volume, "Available", now_ns)
+        metadata = annotations_patch(volume, **{BOUND_BY_CONTROLLER: None})
+        free = patched(volume, metadata=metadata, spec={"claimRef": None}, status=written)
+        return [UpdateObject(free, "whole", self.name)]
+
+    def _in_phase(
+        self, volume: PersistentVolume, phase: str, now_ns: int
+    ) -> list[ControllerAction]:
+        status = _phase(volume, phase, now_ns)
+        if not status:
+            return []
+        return [UpdateObject(patched(volume, status=status), "status", self.name)]
+
+    def _released(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
+        """Release a volume, and reclaim it.
+
+        Upstream: reclaimVolume
+        """
+        if volume.status.phase == "Failed":
+            return []
+        actions = self._in_phase(volume, "Released", now_ns)
+        if volume.spec.persistent_volume_reclaim_policy == "Recycle":
+            return self._recycled(volume, now_ns)
+        if volume.spec.persistent_volume_reclaim_policy != "Delete":
+            return actions
+        if PROVISIONED_BY in volume.metadata.annotations:
+            if volume.metadata.deletion_timestamp is None:
+                actions.append(deletion_by(self.name, volume))
+            return actions
+        note = f'error getting deleter volume plugin for volume "{volume.name}":'
+        note += " no deletable volume plugin matched"
+        return self._failed(volume, "VolumeFailedDelete", note, now_ns)
+
+    def _failed(
+        self, volume: PersistentVolume, reason: str, note: str, now_ns: int
+    ) -> list[ControllerAction]:
+        failed = patched(volume, status={**_phase(volume, "Failed", now_ns), "message": note})
+        return [
+            UpdateObject(failed, "status", self.name),
+            event_by(self.name, volume, reason, note, is_warning=True),
+        ]
+
+    def _recycled(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
+        """Recycle a volume of a type that upstream still supports, and make it available.
+
+        Upstream: recycleVolumeOperation, unbindVolume
+        """
+        if not _RECYCLABLE & section(volume, "spec").keys():
+            note = "No recycler plugin found for the volume!"
+            return self._failed(volume, "VolumeFailedRecycle", note, now_ns)
+        free: Document = {"claimRef": None}
+        if BOUND_BY_CONTROLLER not in volume.metadata.annotations:
+            # A user reserved the volume for this claim; the reservation is kept.
+            reference = section(volume, "spec")["claimRef"]
+            free = {"claimRef": {k: v for k, v in reference.items() if k != "uid"}}
+        new = patched(
+            volume,
+            metadata=annotations_patch(volume, **{BOUND_BY_CONTROLLER: None}),
+            spec=free,
+            status=_phase(volume, "Available", now_ns),
+        )
+        return [
+            event_by(self.name, volume, "VolumeRecycled", "Volume recycled"),
+            UpdateObject(new, "whole", self.name),
+        ]
+
+    # ------------------------------------------------------------------------- look-ups
+
+    def _volume(self, name: str) -> PersistentVolume | None:
+        return cast(PersistentVolume | None, self._lister.get(PV, name))
+
+    def _class(self, name: str) -> StorageClass | None:
+        return cast(StorageClass | None, self._lister.get(STORAGE_CLASS, name))
+
+    def _default_class(self) -> str | None:
+        classes = self._lister.all(STORAGE_CLASS).values()
+        return default_class(cast(Iterable[StorageClass], classes))
+
+
+def _has_class(claim: PersistentVolumeClaim) -> bool:
+    """Whether a claim names a class, if only the empty one.
+
+    Upstream: PersistentVolumeClaimHasClass
+    """
+    return claim.spec.storage_class_name is not None or _BETA_CLASS in claim.metadata.annotations
+
+
+def _index(index: dict[str, dict[str, None]], key: str, entry: str, *, is_present: bool) -> None:
+    if is_present:
+        index.setdefault(key, {})[entry] = None
+        return
+    entries = index.get(key, {})
+    entries.pop(entry, None)
+    if not entries:
+        index.pop(key, None)
+
+
+def _is_relevant_change(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+    """Whether a change of a claim affects more than its status and finalizers."""
+    if old is None or new is None:
+        return True
+    was, now = old.metadata, new.metadata
+    return (
+        getattr(old, "spec", None) != getattr(new, "spec", None)
+        or was.annotations != now.annotations
+        or was.deletion_timestamp != now.deletion_timestamp
+        or was.uid != now.uid
+    )
+
+
+def _is_bound(claim: PersistentVolumeClaim) -> bool:
+    return BIND_COMPLETED in claim.metadata.annotations
+
+
+def _waits_for_consumer(storage_class: StorageClass) -> bool:
+    return storage_class.volume_binding_mode == "WaitForFirstConsumer"
+
+
+def _is_bound_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether a volume refers to a claim.
+
+    Upstream: IsVolumeBoundToClaim
+    """
+    reference = volume.spec.claim_ref
+    return (
+        reference is not None
+        and (reference.namespace, reference.name) == (claim.namespace, claim.name)
+        and reference.uid in {"", claim.uid}
+    )
+
+
+def _fits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    if volume.metadata.deletion_timestamp is not None:
+        return False
+    requested = claim.spec.resources.requests.get("storage", 0)
+    return (
+        _capacity(volume) >= quantity_value(requested)
+        and (volume.spec.volume_mode or "Filesystem") == (claim.spec.volume_mode or "Filesystem")
+        and all(mode in volume.spec.access_modes for mode in claim.spec.access_modes)
+        and volume.spec.storage_class_name == (claim.spec.storage_class_name or "")
+        and (volume.spec.volume_attributes_class_name or "")
+        == (claim.spec.volume_attributes_class_name or "")
+    )
+
+
+def _capacity(volume: PersistentVolume) -> int:
+    return quantity_value(volume.spec.capacity.get("storage", 0))
+
+
+def _phase(volume: PersistentVolume, phase: str, now_ns: int) -> Document:
+    """Return the fields of the status that a new phase changes, empty if it is the same."""
+    if volume.status.phase == phase:
+        return {}
+    return {"phase": phase, "lastPhaseTransitionTime": timestamp_text(now_ns)}

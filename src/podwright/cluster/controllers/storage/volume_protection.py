@@ -1,0 +1,94 @@
+"""Storage object in use protection: claims and volumes are removed only when they are unused.
+
+Claims and volumes have a finalizer from their creation. It is removed from a deleted claim when
+no running pod uses it, and from a deleted volume when it is not bound.
+
+Upstream: pkg/controller/volume/pvcprotection/pvc_protection_controller.go,
+pkg/controller/volume/pvprotection/pv_protection_controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
+from podwright.cluster.api import finalizers_without, patched, section
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    PodChange,
+    UpdateObject,
+)
+from podwright.cluster.controllers.kinds import POD, PV, PVC, GroupKind
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.stateless import StatelessController
+from podwright.cluster.controllers.storage.pvc_users import PvcUsers, claims_of
+
+CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"
+VOLUME_FINALIZER: Final = "kubernetes.io/pv-protection"
+
+
+class VolumeProtectionController(StatelessController):
+    """Adds finalizers to claims and volumes, and removes them when they are unused.
+
+    The key of a claim contains a namespace, the key of a volume does not.
+    """
+
+    name = "volume-protection-controller"
+    kinds: Sequence[GroupKind] = (PVC, PV, POD)
+    pod_changes = PodChange.TERMINAL | PodChange.ADDED | PodChange.DELETED
+    only_with_volumes: Literal[True] = True
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._users = PvcUsers(lister)
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return new and deleted claims and volumes, and the claims of terminated pods."""
+        if isinstance(new, Pod) or isinstance(old, Pod):
+            pod = new if new is not None else old
+            assert isinstance(pod, Pod), "a pod"
+            if not pod.spec.volumes:
+                return ()
+            self._users.observe(old, new)
+            return list(claims_of(pod)) if new is None or pod.is_terminal else ()
+        if new is None:
+            return ()
+        deleted = new.metadata.deletion_timestamp is not None
+        return (new.key,) if deleted or old is None else ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Add or remove the finalizer."""
+        if "/" in key:
+            claim = self._lister.get(PVC, key)
+            if not isinstance(claim, PersistentVolumeClaim):
+                return []
+            in_use = any(pod.spec.node_name and not pod.is_terminal for pod in self._users.of(key))
+            return self._protected(claim, CLAIM_FINALIZER, in_use=in_use)
+        volume = self._lister.get(PV, key)
+        if not isinstance(volume, PersistentVolume):
+            return []
+        return self._protected(volume, VOLUME_FINALIZER, in_use=volume.status.phase == "Bound")
+
+    def _protected(
+        self, obj: KubernetesObject, finalizer: str, *, in_use: bool
+    ) -> list[ControllerAction]:
+        has = finalizer in obj.metadata.finalizers
+        if obj.metadata.deletion_timestamp is None:
+            if has:
+                return []
+            finalizers = [*(section(obj, "metadata").get("finalizers") or ()), finalizer]
+            new = patched(obj, metadata={"finalizers": finalizers})
+        elif has and not in_use:
+            new = patched(obj, metadata=finalizers_without(obj, finalizer))
+        else:
+            return []
+        return [UpdateObject(new, "main", self.name)]

@@ -1,0 +1,240 @@
+"""The controller loop: order of syncs, requeues, and checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podwright.apimachinery.objects import KubernetesObject, ObjectDeleted, ObjectPut, Pod
+from podwright.apimachinery.schema import decode
+from podwright.cluster.controllers.controller_loop import ControllerLoop
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    GroupKind,
+    SyncAt,
+    SyncDue,
+    SyncNext,
+)
+from podwright.cluster.controllers.lister import Lister
+from podwright.testing import make_pod
+
+POD: GroupKind = ("", "Pod")
+
+
+class Watcher:
+    """Records its calls, and requeues a pod at the time in its label."""
+
+    name = "watcher"
+    kinds: Sequence[GroupKind] = (POD,)
+
+    def __init__(self, lister: Lister) -> None:
+        self.lister = lister
+        self.looked: list[tuple[str, int]] = []
+
+    def observe(self, old: KubernetesObject | None, new: KubernetesObject | None) -> Iterable[str]:
+        obj = new if new is not None else old
+        assert obj is not None
+        yield obj.key
+
+    def sync(self, key: str, now_ns: int) -> list[ControllerAction]:
+        self.looked.append((key, now_ns))
+        pod = self.lister.get(POD, key)
+        if pod is None or "again" not in pod.metadata.labels:
+            return []
+        return [SyncAt(int(pod.metadata.labels["again"]), SyncDue(self.name, key))]
+
+    def state(self) -> dict[str, Any]:
+        return {"looked": self.looked}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.looked = [tuple(each) for each in state["looked"]]
+
+
+def running() -> tuple[ControllerLoop, Watcher]:
+    made: list[Watcher] = []
+
+    def make(lister: Lister) -> Watcher:
+        made.append(Watcher(lister))
+        return made[0]
+
+    controllers = ControllerLoop([make])
+    return controllers, made[0]
+
+
+def test_many_changes_of_one_object_cause_one_sync():
+    controllers, watcher = running()
+    for cpu in ("1", "2", "3"):
+        assert controllers.handle(ObjectPut(make_pod("a", cpu=cpu)), 0) == []
+    controllers.handle(ObjectPut(make_pod("b")), 0)
+    for _ in range(3):
+        controllers.handle(SyncNext(), 5)
+    assert not controllers.has_next
+    assert watcher.looked == [("default/a", 5), ("default/b", 5)]
+
+
+def test_a_removed_object_is_synced_and_an_unknown_one_is_not():
+    controllers, watcher = running()
+    controllers.handle(ObjectPut(make_pod("a")), 0)
+    controllers.handle(SyncNext(), 0)
+    controllers.handle(ObjectDeleted(make_pod("a")), 1)
+    controllers.handle(ObjectDeleted(make_pod("never-seen")), 1)
+    controllers.handle(SyncNext(), 1)
+    assert not controllers.has_next
+    assert watcher.looked == [("default/a", 0), ("default/a", 1)]
+
+
+def test_a_requeue_happens_once_at_its_time():
+    controllers, watcher = running()
+    controllers.handle(ObjectPut(make_pod("a", labels={"again": "10"})), 0)
+    (wake,) = controllers.handle(SyncNext(), 0)
+    assert wake == SyncAt(10, SyncDue("watcher", "default/a"))
+    controllers.handle(SyncDue("watcher", "default/a"), 9)
+    assert controllers.handle(SyncNext(), 9) == []
+    controllers.handle(SyncDue("watcher", "default/a"), 10)
+    assert controllers.has_next
+    controllers.handle(SyncDue("watcher", "default/a"), 10)
+    controllers.handle(SyncNext(), 10)
+    assert watcher.looked == [("default/a", 0), ("default/a", 10)]
+
+
+def test_a_restored_loop_continues_the_same():
+    controllers, _ = running()
+    controllers.handle(ObjectPut(make_pod("a", labels={"again": "10"})), 0)
+    controllers.handle(SyncNext(), 0)
+    controllers.handle(ObjectPut(make_pod("b")), 1)
+    other, watcher = running()
+    objects = [*controllers.lister.all(POD).values()]
+    other.restore(controllers.state(), objects)
+    assert other.state() == controllers.state()
+    other.handle(SyncDue("watcher", "default/a"), 10)
+    while other.has_next:
+        other.handle(SyncNext(), 10)
+    assert watcher.looked == [("default/a", 0), ("default/b", 10), ("default/a", 10)]
+
+
+@pytest.mark.parametrize("is_controller", [True, False])
+def test_the_lister_indexes_objects_by_their_controller(is_controller):
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u1"}
+    metadata = {
+        "name": "a",
+        "namespace": "x",
+        "ownerReferences": [owner | {"controller": is_controller}],
+    }
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    pod = decode(
+        document | {"spec": {"containers": [{"name": "c", "image": "app"}], "nodeName": "n1"}}
+    )
+    lister = Lister()
+    assert lister.put(pod) is None
+    assert list(lister.controlled_by("u1", POD)) == (["x/a"] if is_controller else [])
+    assert list(lister.in_namespace(POD, "x")) == ["x/a"] == list(lister.pods_on("n1"))
+    assert lister.delete(pod) is pod
+    assert not lister.controlled_by("u1", POD)
+    assert not lister.in_namespace(POD, "x")
+    assert not lister.pods_on("n1")
+
+
+NAMES = st.sampled_from("abc")
+NODES = st.sampled_from(["", "n1", "n2"])
+OWNERS = st.sampled_from(["", "u1", "u2"])
+IS_THERE = st.booleans()
+
+
+def owned_pod(namespace: str, name: str, node: str, owner: str) -> Pod:
+    reference = {"apiVersion": "v1", "kind": "R", "name": "r", "uid": owner, "controller": True}
+    metadata = {"name": name, "namespace": namespace, "ownerReferences": [reference] * bool(owner)}
+    spec = {"containers": [{"name": "c", "image": "app"}], "nodeName": node or None}
+    pod = decode({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    assert isinstance(pod, Pod)
+    return pod
+
+
+def owner_uid(pod: Pod) -> str:
+    owner = pod.metadata.controller
+    return "" if owner is None else owner.uid
+
+
+@pytest.mark.property
+@given(st.lists(st.tuples(NAMES, NAMES, NODES, OWNERS, IS_THERE)))
+def test_a_lister_returns_the_stored_objects_after_any_history(history):
+    asked, unasked, indexed = Lister(), Lister(), Lister(has_namespaces=True)
+    there: dict[str, Pod] = {}
+    asked.in_namespace(POD, "a")
+    for namespace, name, node, owner, is_there in history:
+        pod = owned_pod(namespace, name, node, owner)
+        for lister in (asked, unasked, indexed):
+            was = lister.put(pod) if is_there else lister.delete(pod)
+            assert was is there.get(pod.key)
+        if is_there:
+            there[pod.key] = pod
+        else:
+            there.pop(pod.key, None)
+    for lister in (asked, unasked, indexed):
+        assert lister.all(POD) == there
+        for each in "abc":
+            found = {key: pod for key, pod in there.items() if pod.namespace == each}
+            assert lister.in_namespace(POD, each) == found
+        for each in ("n1", "n2"):
+            found = {key: pod for key, pod in there.items() if pod.spec.node_name == each}
+            assert lister.pods_on(each) == found
+        for each in ("u1", "u2"):
+            found = {key: pod for key, pod in there.items() if owner_uid(pod) == each}
+            assert lister.controlled_by(each, POD) == found
+
+
+class SetWatcher(Watcher):
+    """Observes pods of replica sets, and orphans."""
+
+    name = "set-watcher"
+    owner_kind = "ReplicaSet"
+
+
+class AdoptingWatcher(SetWatcher):
+    """Observes orphans while there is an owner."""
+
+    adopters: ClassVar[dict[str, str]] = {}
+
+
+@pytest.mark.parametrize("has_owner", [True, False])
+def test_orphans_matter_only_while_there_is_an_owner(has_owner, monkeypatch):
+    monkeypatch.setattr(AdoptingWatcher, "adopters", {"default": "x"} if has_owner else {})
+    controllers = ControllerLoop([AdoptingWatcher])
+    controllers.handle(ObjectPut(make_pod("web")), 0)
+    assert controllers.has_next is has_owner
+    while controllers.has_next:
+        controllers.handle(SyncNext(), 0)
+    controllers.handle(ObjectDeleted(make_pod("web")), 1)
+    assert controllers.has_next, "a removal is always delivered"
+
+
+@pytest.mark.parametrize(
+    ("owners", "is_told"),
+    [
+        pytest.param([None], True, id="an orphan"),
+        pytest.param(["ReplicaSet"], True, id="a pod of its kind"),
+        pytest.param(["Job"], False, id="a pod of another kind"),
+        pytest.param(["Job", "Job"], False, id="a pod of another kind that changes"),
+        pytest.param(["Job", "ReplicaSet"], True, id="a pod with a new owner"),
+        pytest.param(["ReplicaSet", None], True, id="a released pod"),
+    ],
+)
+def test_a_controller_observes_only_pods_that_it_may_own(owners, is_told):
+    def pod(kind: str | None) -> Any:
+        document = dict(make_pod("web").raw)
+        if kind is not None:
+            reference = {"kind": kind, "name": "x", "uid": f"uid-{kind}", "controller": True}
+            metadata = document["metadata"] | {"ownerReferences": [reference]}
+            document |= {"metadata": metadata}
+        return decode(document)
+
+    controllers = ControllerLoop([SetWatcher])
+    for kind in owners[:-1]:
+        controllers.handle(ObjectPut(pod(kind)), 0)
+    while controllers.has_next:
+        controllers.handle(SyncNext(), 0)
+    controllers.handle(ObjectPut(pod(owners[-1])), 1)
+    assert controllers.has_next is is_told

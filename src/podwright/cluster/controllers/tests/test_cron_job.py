@@ -1,0 +1,252 @@
+"""Cron jobs create their jobs on time, and schedules are parsed as upstream parses them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podwright.apimachinery.objects import parse_schedule, time_zone
+from podwright.apimachinery.objects.texts.timestamps import timestamp_ns, timestamp_text
+from podwright.cluster.controllers.batch.cron_job import CronJobController, most_recent_due
+from podwright.cluster.controllers.batch.job import JobController
+from podwright.cluster.controllers.kinds import CRON_JOB, JOB
+from podwright.cluster.controllers.tests.staged_cluster import NOW, Cluster, at, document
+from podwright.cluster.kubelets.pod_annotations import EXIT_CODE, RUN_DELAY
+
+MINUTE = 60
+FIRST = NOW // 60_000_000_000
+
+
+def a_cron_job(name: str = "c", *, seconds: int = 20, exit_code: int = 0, **spec: Any) -> Any:
+    annotations = {RUN_DELAY: f"{seconds}s", EXIT_CODE: str(exit_code)}
+    template = {
+        "metadata": {"labels": {"app": name}, "annotations": annotations},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "app"}]},
+    }
+    job = {"spec": {"template": template, "backoffLimit": 0}}
+    spec = {"schedule": "* * * * *", "jobTemplate": job} | spec
+    return document("CronJob", name, api="batch/v1", namespace="default", spec=spec)
+
+
+def a_job_of(cron_job: Any, name: str) -> Any:
+    """Return a job as `kubectl create job --from` makes it."""
+    template = a_cron_job(seconds=600).raw["spec"]["jobTemplate"]["spec"]
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": cron_job.name}
+    owner |= {"uid": cron_job.uid, "controller": True}
+    metadata = {"ownerReferences": [owner]}
+    return document(
+        "Job", name, api="batch/v1", namespace="default", metadata=metadata, spec=template
+    )
+
+
+def cluster_with(*objects: Any) -> Cluster:
+    cluster = Cluster((CronJobController, JobController))
+    cluster.add(document("Node", "n1"))
+    cluster.run(30)  # not on a minute
+    cluster.add(*objects)
+    return cluster
+
+
+def jobs(cluster: Cluster) -> list[str]:
+    return [obj.name for obj in cluster.creations if obj.kind == "Job"]
+
+
+def test_a_cron_job_creates_a_job_every_minute_and_keeps_the_last_ones():
+    cluster = cluster_with(a_cron_job(successfulJobsHistoryLimit=2))
+    cluster.run(59)
+    assert jobs(cluster) == []
+    cluster.run(61)
+    name = f"c-{FIRST + 1}"
+    job = cluster.raw(JOB, f"default/{name}")
+    annotation = {"batch.kubernetes.io/cronjob-scheduled-timestamp": at(MINUTE)}
+    assert job["metadata"]["annotations"] == annotation
+    assert job["metadata"]["creationTimestamp"] == at(MINUTE)
+    (owner,) = job["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["controller"]) == ("CronJob", "c", True)
+    status = cluster.status(CRON_JOB, "default/c")
+    assert status["lastScheduleTime"] == at(MINUTE)
+    assert [entry["name"] for entry in status["active"]] == [name]
+    cluster.run(5 * MINUTE + 30)
+    assert jobs(cluster) == [f"c-{FIRST + n}" for n in range(1, 6)]
+    assert [job.name for job in cluster.all(JOB)] == [f"c-{FIRST + 4}", f"c-{FIRST + 5}"]
+    status = cluster.status(CRON_JOB, "default/c")
+    assert status["lastSuccessfulTime"] == at(5 * MINUTE + 21)
+    assert "active" not in status
+    assert cluster.event_notes("SuccessfulCreate")[0] == f"Created job {name}"
+    assert f"Saw completed job: {name}, condition: Complete" in cluster.event_notes(
+        "SawCompletedJob"
+    )
+    assert cluster.event_notes("SuccessfulDelete") == [
+        f"Deleted job c-{FIRST + n}" for n in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "started", "running"),
+    [("Allow", [1, 2, 3], 2), ("Forbid", [1, 2], 1), ("Replace", [1, 2, 3], 1)],
+)
+def test_the_concurrency_policy_decides_about_a_running_job(policy, started, running):
+    # A job that the policy delayed is created when the running one finishes.
+    cluster = cluster_with(a_cron_job(seconds=90, concurrencyPolicy=policy))
+    cluster.run(3 * MINUTE + 5)
+    assert jobs(cluster) == [f"c-{FIRST + n}" for n in started]
+    assert len(cluster.status(CRON_JOB, "default/c")["active"]) == running
+    said = cluster.event_notes("JobAlreadyActive")
+    assert bool(said) == (policy == "Forbid")
+
+
+def test_a_job_that_somebody_else_created_is_reported_and_does_not_count():
+    cluster = cluster_with(a_cron_job(concurrencyPolicy="Forbid"))
+    made = a_job_of(cluster.get(CRON_JOB, "default/c"), "by-hand")
+    cluster.add(made)
+    cluster.run(MINUTE + 5)
+    note = "Saw a job that the controller did not create or forgot: by-hand"
+    assert set(cluster.event_notes("UnexpectedJob")) == {note}
+    assert jobs(cluster) == ["by-hand", f"c-{FIRST + 1}"]
+    active = cluster.status(CRON_JOB, "default/c")["active"]
+    assert [entry["name"] for entry in active] == [f"c-{FIRST + 1}"]
+    assert cluster.event_notes("JobAlreadyActive") == []
+
+
+def test_a_resumed_cron_job_creates_one_job():
+    cluster = cluster_with(a_cron_job(suspend=True))
+    cluster.run(5 * MINUTE + 10)
+    assert jobs(cluster) == []
+    cluster.edit(CRON_JOB, "default/c", "spec", suspend=False)
+    cluster.run(5 * MINUTE + 40)
+    assert jobs(cluster) == [f"c-{FIRST + 5}"]
+
+
+def test_a_job_is_not_started_after_its_deadline():
+    cluster = cluster_with(a_cron_job(suspend=True, startingDeadlineSeconds=20))
+    cluster.run(5 * MINUTE + 30)
+    cluster.edit(CRON_JOB, "default/c", "spec", suspend=False)
+    cluster.run(5 * MINUTE + 40)
+    assert jobs(cluster) == []
+
+
+def test_failed_jobs_are_kept_by_their_own_limit():
+    cluster = cluster_with(a_cron_job(seconds=1, exit_code=1))
+    cluster.run(4 * MINUTE + 30)
+    assert [job.name for job in cluster.all(JOB)] == [f"c-{FIRST + 4}"]
+    assert "lastSuccessfulTime" not in cluster.status(CRON_JOB, "default/c")
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"schedule": "every minute"}, "UnparseableSchedule"),
+        ({"timeZone": "Mars/Olympus"}, "UnknownTimeZone"),
+    ],
+)
+def test_an_invalid_schedule_or_zone_is_reported_and_creates_no_job(fields, reason):
+    cluster = cluster_with(a_cron_job(**fields))
+    cluster.run(5 * MINUTE)
+    assert jobs(cluster) == []
+    assert len(cluster.event_notes(reason)) == 1
+
+
+# ---------------------------------------------------------------------------- schedules
+
+
+@pytest.mark.parametrize(
+    ("schedule", "after", "due"),
+    [
+        ("* * * * *", "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"),
+        ("* * * * *", "2026-01-01T00:00:59Z", "2026-01-01T00:01:00Z"),
+        ("*/15 * * * *", "2026-01-01T00:50:00Z", "2026-01-01T01:00:00Z"),
+        ("5/20 * * * *", "2026-01-01T00:26:00Z", "2026-01-01T00:45:00Z"),
+        ("0 9-17/4 * * *", "2026-01-01T10:00:00Z", "2026-01-01T13:00:00Z"),
+        ("0 0 29 feb *", "2026-01-01T00:00:00Z", "2028-02-29T00:00:00Z"),
+        ("0 0 13 * fri", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"),
+        ("0 0 13 * *", "2026-01-01T00:00:00Z", "2026-01-13T00:00:00Z"),
+        ("0 0 * * MON-WED", "2026-01-01T00:00:00Z", "2026-01-05T00:00:00Z"),
+        ("0 0 ? * 0", "2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z"),
+        ("@hourly", "2026-01-01T00:30:00Z", "2026-01-01T01:00:00Z"),
+        ("@yearly", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"),
+        ("@every 90s", "2026-01-01T00:00:10Z", "2026-01-01T00:01:40Z"),
+        ("0 0 31 2 *", "2026-01-01T00:00:00Z", None),
+    ],
+)
+def test_a_schedule_returns_the_next_time(schedule, after, due):
+    next_ns = parse_schedule(schedule).next_ns(timestamp_ns(after) or 0)
+    assert (None if next_ns is None else timestamp_text(next_ns)) == due
+
+
+@pytest.mark.parametrize(
+    ("schedule", "after", "due"),
+    [
+        ("0 2 * * *", "2026-06-01T00:30:00Z", "2026-06-02T00:00:00Z"),
+        pytest.param(
+            "30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-30T00:30:00Z", id="a skipped hour"
+        ),
+        pytest.param(
+            "30 2 * * *", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", id="a repeated hour"
+        ),
+    ],
+)
+def test_a_schedule_uses_the_local_time_of_its_zone(schedule, after, due):
+    zone = time_zone("Europe/Berlin")
+    next_ns = parse_schedule(schedule).next_ns(timestamp_ns(after) or 0, zone)
+    assert next_ns is not None
+    assert timestamp_text(next_ns) == due
+
+
+@pytest.mark.parametrize(
+    ("schedule", "says"),
+    [
+        ("* * * *", "expected exactly 5 fields"),
+        ("60 * * * *", r"end of range \(60\) above maximum \(59\): 60"),
+        ("* 24 * * *", r"end of range \(24\) above maximum \(23\): 24"),
+        ("* * 0 * *", r"beginning of range \(0\) below minimum \(1\): 0"),
+        (
+            "* * * foo *",
+            r"failed to parse int from foo: strconv.Atoi: parsing .foo.: invalid syntax",
+        ),
+        ("* * * * 7", r"end of range \(7\) above maximum \(6\): 7"),
+        ("*/0 * * * *", "step of range should be a positive number"),
+        ("5-1 * * * *", r"beginning of range \(5\) beyond end of range \(1\): 5-1"),
+        ("1-2-3 * * * *", "too many hyphens"),
+        ("*/2/2 * * * *", "too many slashes"),
+        ("@sometimes", "descriptor"),
+        ("@every soon", "duration"),
+    ],
+)
+def test_an_invalid_schedule_is_rejected(schedule, says):
+    with pytest.raises(ValueError, match=says):
+        parse_schedule(schedule)
+
+
+@given(
+    st.sampled_from(["*/7 * * * *", "3 */5 * * *", "0 12 1,15 * *", "30 6 * * 1-5", "15 2 * * *"]),
+    st.integers(1_700_000_000, 1_800_000_000),
+    st.sampled_from(["UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe"]),
+)
+def test_the_next_time_is_the_first_matching_minute_of_local_time(schedule, after, zone):
+    """Return the next time by checking each minute."""
+    parsed = parse_schedule(schedule)
+    moment = datetime.fromtimestamp(after // 60 * 60, tz=UTC)
+    for _ in range(3 * 24 * 60):
+        moment += timedelta(minutes=1)
+        wall = moment.astimezone(ZoneInfo(zone))
+        if (
+            wall.minute in parsed.minutes
+            and wall.hour in parsed.hours
+            and wall.day in parsed.days
+            and wall.isoweekday() % 7 in parsed.weekdays
+        ):
+            break
+    else:
+        return
+    expected = int(moment.timestamp()) * 1_000_000_000
+    assert parsed.next_ns(after * 1_000_000_000, time_zone(zone)) == expected
+
+
+def test_many_missed_times_are_counted_and_the_latest_is_due():
+    missed = most_recent_due(parse_schedule("* * * * *"), NOW, NOW + 3_600 * 10**9 + 5, UTC)
+    assert (missed.due_ns, missed.count) == (NOW + 3_600 * 10**9, 60)

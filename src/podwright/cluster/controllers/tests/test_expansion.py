@@ -1,0 +1,249 @@
+"""Expansion: the pods of each kind of workload, and the pods that exist already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.devices import claims_of_pod, generated_claims
+from podwright.apimachinery.objects import InvalidObject, Pod, ResourceClaim, decode, with_fields
+from podwright.cluster.controllers import expand
+from podwright.testing import make_node
+
+TEMPLATE: dict[str, Any] = {
+    "metadata": {"labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "main", "image": "web:1"}]},
+}
+JOB_TEMPLATE: dict[str, Any] = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+SELECTOR = {"matchLabels": {"app": "web"}}
+VERSIONS = {
+    "Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1",
+    "DaemonSet": "apps/v1", "Job": "batch/v1", "CronJob": "batch/v1", "ReplicationController": "v1",
+}  # fmt: skip
+
+
+def workload(
+    kind: str, name: str = "web", *, metadata: Any = None, status: Any = None, **spec: Any
+) -> Any:
+    if kind == "Job":
+        spec = {"template": JOB_TEMPLATE} | spec
+    elif kind != "CronJob":
+        selector = SELECTOR["matchLabels"] if kind == "ReplicationController" else SELECTOR
+        spec = {"selector": selector, "template": TEMPLATE} | spec
+    return decode({
+        "apiVersion": VERSIONS[kind], "kind": kind,
+        "metadata": {"name": name, "namespace": "shop"} | (metadata or {}),
+        "spec": spec, "status": status or {},
+    })  # fmt: skip
+
+
+def owned_by(kind: str, name: str):
+    return {"ownerReferences": [
+        {"apiVersion": VERSIONS[kind], "kind": kind, "name": name, "uid": "u", "controller": True}
+    ]}  # fmt: skip
+
+
+def pod_of(kind: str, owner: str, name: str, **spec: Any) -> Any:
+    return decode({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop"} | owned_by(kind, owner),
+        "spec": TEMPLATE["spec"] | spec,
+    })  # fmt: skip
+
+
+SERVER = {"uid": "u-1", "resourceVersion": "17"}
+
+
+@pytest.mark.parametrize(
+    ("objects", "names"),
+    [
+        pytest.param([workload("ReplicaSet", replicas=2)], ["web-0", "web-1"], id="a replica set"),
+        pytest.param(
+            [
+                workload("StatefulSet", replicas=1, serviceName="web"),
+                pod_of("StatefulSet", "web", "web-4"),
+                pod_of("StatefulSet", "web", "web-5"),
+            ],
+            [],
+            id="a stateful set with more pods than replicas",
+        ),
+        pytest.param([workload("ReplicaSet")], ["web-0"], id="one replica by default"),
+        pytest.param([workload("ReplicaSet", replicas=0)], [], id="no replicas"),
+        pytest.param([workload("ReplicationController", replicas=2)], ["web-0", "web-1"],
+                     id="a replication controller"),
+        pytest.param([workload("StatefulSet", replicas=2, ordinals={"start": 5})],
+                     ["web-5", "web-6"], id="ordinals"),
+        pytest.param([workload("Job", parallelism=3, completions=2)], ["web-0", "web-1"],
+                     id="a job with fewer completions than its parallelism"),
+        pytest.param([workload("Job", parallelism=2, completions=3, completionMode="Indexed")],
+                     ["web-0-0", "web-1-0"], id="an indexed job"),
+        pytest.param([workload("Job", parallelism=3, completions=3, status={"succeeded": 2})],
+                     ["web-0"], id="what is left of a job"),
+        pytest.param([workload("Job", suspend=True)], [], id="a suspended job"),
+        pytest.param([make_node("a"), make_node("b", taints=["gpu=yes:NoSchedule"]),
+                      make_node("c", unschedulable=True), workload("DaemonSet")],
+                     ["web-0", "web-1"], id="the nodes that a daemon set tolerates"),
+        pytest.param([workload("ReplicaSet", replicas=3), pod_of("ReplicaSet", "web", "web-0")],
+                     ["web-1", "web-2"], id="pods that exist"),
+        pytest.param([workload("StatefulSet", replicas=3), pod_of("StatefulSet", "web", "web-1")],
+                     ["web-0", "web-2"], id="ordinals that exist"),
+        pytest.param([workload("ReplicaSet", replicas=3, metadata=SERVER, status={"replicas": 3})],
+                     [], id="a server that has created the pods"),
+        pytest.param([workload("ReplicaSet", replicas=3, metadata=SERVER, status={"replicas": 2})],
+                     ["web-0"], id="a server that has yet to create one"),
+    ],
+)  # fmt: skip
+def test_missing_pods_are_created(objects, names):
+    pods = [obj for obj in expand(objects).objects if isinstance(obj, Pod)]
+    assert [pod.name for pod in pods] == names
+    assert {pod.namespace for pod in pods} <= {"shop"}
+
+
+def test_a_deployment_gets_a_replica_set_and_its_pods():
+    expansion = expand([workload("Deployment", replicas=2)])
+    objects: list[Any] = [*expansion.objects]
+    (found,) = expansion.workloads
+    replica_set, *pods = objects
+    label = replica_set.metadata.labels["pod-template-hash"]
+    assert replica_set.name == f"web-{label}"
+    assert [pod.name for pod in pods] == [f"web-{label}-0", f"web-{label}-1"]
+    assert pods[0].metadata.labels == {"app": "web", "pod-template-hash": label}
+    assert pods[0].metadata.controller.name == replica_set.name
+    assert (found.kind, found.key, found.new_count) == ("Deployment", "shop/web", 2)
+    assert found.pods == tuple(pod.key for pod in pods)
+
+
+def test_the_pods_of_the_replica_sets_of_a_deployment_are_its_pods():
+    objects = [
+        workload("Deployment", replicas=3),
+        workload("ReplicaSet", "web-1", replicas=3, metadata=owned_by("Deployment", "web")),
+        pod_of("ReplicaSet", "web-1", "web-1-a"),
+    ]
+    (found,) = expand(objects).workloads
+    assert found.pods == ("shop/web-1-a", "shop/web-1-0", "shop/web-1-1")
+
+
+def test_a_stateful_set_gets_its_claims_with_the_default_class():
+    default = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+    storage_class: Any = decode({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "metadata": {"name": "fast"} | default, "provisioner": "csi.example.com",
+    })  # fmt: skip
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"],
+             "resources": {"requests": {"storage": "1Gi"}}}}  # fmt: skip
+    owner = workload("StatefulSet", replicas=1, volumeClaimTemplates=[claim])
+    objects: list[Any] = [*expand([storage_class, owner]).objects]
+    claim_object, pod = objects
+    assert (claim_object.key, claim_object.spec.storage_class_name) == ("shop/data-web-0", "fast")
+    assert pod.spec.volumes[0].persistent_volume_claim.claim_name == "data-web-0"
+
+
+@pytest.mark.parametrize(
+    ("owner", "note"),
+    [
+        pytest.param(
+            workload("CronJob", schedule="0 3 * * *",
+                     jobTemplate={"spec": {"template": JOB_TEMPLATE}}),
+            'it creates jobs by its schedule "0 3 * * *"', id="a cron job",
+        ),
+        pytest.param(workload("Job", suspend=True), "it is suspended", id="a suspended job"),
+        pytest.param(workload("Deployment", paused=True), "it is paused", id="a paused deployment"),
+        pytest.param(
+            workload("Job", status={"conditions": [{"type": "Complete", "status": "True"}]}),
+            "it has the condition Complete", id="a finished job",
+        ),
+    ],
+)  # fmt: skip
+def test_a_workload_without_pods_now_says_why(owner, note):
+    expansion = expand([owner])
+    assert expansion.objects == []
+    assert [(each.new_count, each.note) for each in expansion.workloads] == [(0, note)]
+
+
+def test_invalid_workloads_are_rejected_together():
+    wrong = [workload("Deployment", replicas=-1), workload("Job", "once", parallelism=-2)]
+    with pytest.raises(InvalidObject) as raised:
+        expand(wrong)
+    assert [error.source for error in raised.value.errors] == [
+        "Deployment shop/web",
+        "Job shop/once",
+    ]
+
+
+GPU = "resource.k8s.io/v1"
+
+
+def claim_template() -> Any:
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+    return decode({
+        "apiVersion": GPU, "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "one-gpu", "namespace": "shop"},
+        "spec": {"metadata": {"labels": {"app": "web"}}, "spec": spec},
+    })  # fmt: skip
+
+
+def claiming_pod(name: str = "a", **spec: Any) -> Any:
+    entries = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+    return decode({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"},
+        "spec": TEMPLATE["spec"] | {"resourceClaims": entries} | spec,
+    })  # fmt: skip
+
+
+def test_pods_get_the_claims_of_their_templates():
+    entries = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+    template = TEMPLATE | {"spec": TEMPLATE["spec"] | {"resourceClaims": entries}}
+    owner = workload("ReplicaSet", replicas=2, template=template)
+    lone = claiming_pod()
+    expansion = expand([owner, lone, claim_template()])
+    claims = [obj for obj in expansion.objects if isinstance(obj, ResourceClaim)]
+    assert [claim.key for claim in claims] == [
+        f"shop/{pod}-gpu-0" for pod in ("a", "web-0", "web-1")
+    ]
+    assert claims[0].metadata.labels == {"app": "web"}
+    assert claims[0].spec.devices.requests[0].name == "r"
+    objects = expansion.with_objects([owner, lone, claim_template()])
+    pods = [obj for obj in objects if isinstance(obj, Pod)]
+    assert [pod.key for pod in pods] == ["shop/a", "shop/web-0", "shop/web-1"]
+    for pod in pods:
+        claims_of_pod(
+            with_fields(pod, "metadata", uid=pod.key), {each.key: each for each in claims}.get
+        )
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(claiming_pod(nodeName="n"), id="a pod on a node"),
+        pytest.param(
+            with_fields(claiming_pod(), "status", phase="Succeeded"), id="a pod that ended"
+        ),
+    ],
+)
+def test_pods_that_are_not_pending_get_no_claims(pod):
+    expansion = expand([pod, claim_template()])
+    assert (expansion.objects, expansion.changed) == ([], {})
+
+
+def test_a_claim_that_was_created_for_a_pod_is_used():
+    pod = with_fields(claiming_pod(), "metadata", uid="u")
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u", "controller": True}
+    claim = decode({
+        "apiVersion": GPU, "kind": "ResourceClaim", "spec": {},
+        "metadata": {
+            "name": "a-gpu-x7k2p", "namespace": "shop", "ownerReferences": [owner],
+            "annotations": {"resource.kubernetes.io/pod-claim-name": "gpu"},
+        },
+    })  # fmt: skip
+    expansion = expand([pod, claim, claim_template()])
+    assert expansion.objects == []
+    assert generated_claims(expansion.changed["shop/a"]) == {"gpu": "a-gpu-x7k2p"}
+
+
+def test_a_template_that_does_not_exist_is_reported_once():
+    expansion = expand([claiming_pod(), claiming_pod("b")])
+    assert (expansion.objects, expansion.changed) == ([], {})
+    assert expansion.notes == [
+        "there is no ResourceClaimTemplate shop/one-gpu, which 2 pods need, such as shop/a"
+    ]

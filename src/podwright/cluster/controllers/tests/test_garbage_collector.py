@@ -1,0 +1,240 @@
+"""Dependents of deleted owners are deleted, in the order of the propagation policy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.properties.effort import effort
+
+from podwright.cluster.api.deletion import FOREGROUND
+from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
+from podwright.cluster.controllers.tests.staged_cluster import Cluster, document
+from podwright.cluster.store.versions import with_metadata
+
+MAP = ("", "ConfigMap")
+
+
+def owned(cluster: Cluster, name: str, *owners: str, blocks: bool = True, **metadata: Any) -> Any:
+    references = [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "name": owner,
+            "uid": cluster.get(MAP, f"default/{owner}").uid,
+            "blockOwnerDeletion": blocks,
+            "controller": index == 0,
+        }
+        for index, owner in enumerate(owners)
+    ]
+    metadata = {"ownerReferences": references, **metadata}
+    cluster.add(document("ConfigMap", name, namespace="default", metadata=metadata))
+    return cluster.get(MAP, f"default/{name}")
+
+
+def a_family() -> Cluster:
+    """Return a cluster of a grandparent `g`, a parent `p` and a child `c`."""
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "g")
+    owned(cluster, "p", "g")
+    owned(cluster, "c", "p")
+    return cluster
+
+
+def names(cluster: Cluster) -> list[str]:
+    return [obj.name for obj in cluster.all(MAP)]
+
+
+def test_background_deletion_removes_the_owner_first():
+    cluster = a_family()
+    cluster.invariants.append(lambda c: seen.append(names(c)))
+    seen: list[list[str]] = []
+    cluster.delete(MAP, "default/g", propagation="Background")
+    assert seen == [["c", "p"], ["c"], []]
+
+
+def test_a_circle_of_owners_does_not_block_their_deletion():
+    cluster = a_family()
+    child = cluster.get(MAP, "default/c")
+    circle = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": child.uid,
+         "blockOwnerDeletion": True}
+    ]  # fmt: skip
+    cluster.edit(MAP, "default/g", "metadata", ownerReferences=circle)
+    cluster.delete(MAP, "default/g", propagation="Foreground")
+    assert names(cluster) == []
+
+
+def test_foreground_deletion_removes_the_owner_last():
+    cluster = a_family()
+    cluster.invariants.append(lambda c: seen.append(names(c)))
+    seen: list[list[str]] = []
+    cluster.delete(MAP, "default/g", propagation="Foreground")
+    assert [after for before, after in zip([[], *seen], seen, strict=False) if before != after] == [
+        ["c", "g", "p"],
+        ["g", "p"],
+        ["g"],
+        [],
+    ]
+
+
+def test_an_owner_does_not_wait_for_a_non_blocking_dependent():
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "g")
+    owned(cluster, "p", "g", blocks=False, finalizers=["example.com/hold"])
+    cluster.delete(MAP, "default/g", propagation="Foreground")
+    assert names(cluster) == ["p"]
+    assert cluster.get(MAP, "default/p").metadata.deletion_timestamp is not None
+
+
+def test_an_owner_waits_for_a_dependent_with_a_finalizer():
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "g")
+    held = owned(cluster, "p", "g", finalizers=["example.com/hold"])
+    cluster.delete(MAP, "default/g", propagation="Foreground")
+    assert cluster.get(MAP, "default/g").metadata.finalizers == (FOREGROUND,)
+    cluster.edit(MAP, held.key, "metadata", finalizers=None)
+    assert names(cluster) == []
+
+
+def test_orphaned_dependents_lose_their_owner_reference():
+    cluster = a_family()
+    cluster.delete(MAP, "default/g", propagation="Orphan")
+    assert names(cluster) == ["c", "p"]
+    assert cluster.get(MAP, "default/p").metadata.owner_references == ()
+    assert cluster.get(MAP, "default/c").metadata.owner_references != ()
+
+
+@pytest.mark.parametrize(
+    ("namespace", "owner_goes", "stays"),
+    [
+        pytest.param("default", False, True, id="its owner exists"),
+        pytest.param("default", True, False, id="its owner was removed"),
+        pytest.param("other", False, False, id="its owner is in another namespace"),
+    ],
+)
+def test_a_dependent_with_shared_references_is_checked_against_its_own_owner(
+    namespace, owner_goes, stays
+):
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "g")
+    child = owned(cluster, "c", "g")
+    twin = with_metadata(child, name="d", namespace=namespace)
+    assert twin.metadata.owner_references is child.metadata.owner_references
+    if owner_goes:
+        cluster.delete(MAP, "default/g")
+    cluster.add(twin)
+    assert cluster.has(MAP, f"{namespace}/d") == stays
+
+
+def test_a_dependent_of_a_replaced_owner_is_deleted():
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "g")
+    twin = with_metadata(owned(cluster, "c", "g"), name="d")
+    cluster.store.put(with_metadata(cluster.get(MAP, "default/g"), uid="another"))
+    cluster.settle()
+    cluster.add(twin)
+    assert not cluster.has(MAP, "default/d")
+
+
+def test_one_existing_owner_keeps_an_object():
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "a")
+    owned(cluster, "b")
+    owned(cluster, "c", "a", "b")
+    cluster.delete(MAP, "default/a")
+    (left,) = cluster.get(MAP, "default/c").metadata.owner_references
+    assert left.name == "b"
+    cluster.delete(MAP, "default/b")
+    assert names(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "stays"),
+    [
+        pytest.param("apps/v1", "ReplicaSet", False, id="a kind that is served"),
+        pytest.param("example.com/v1", "Widget", True, id="an unknown kind"),
+    ],
+)
+def test_an_object_whose_owner_never_existed(api, kind, stays):
+    cluster = Cluster((GarbageCollector,))
+    owner = {"apiVersion": api, "kind": kind, "name": "o", "uid": "never"}
+    cluster.add(
+        document("ConfigMap", "x", namespace="default", metadata={"ownerReferences": [owner]})
+    )
+    assert names(cluster) == (["x"] if stays else [])
+
+
+def test_an_owner_of_the_same_name_with_another_uid_does_not_count():
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "a")
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "another"}
+    cluster.add(
+        document("ConfigMap", "x", namespace="default", metadata={"ownerReferences": [owner]})
+    )
+    assert names(cluster) == ["a"]
+
+
+def test_an_owner_may_be_added_after_its_dependents():
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "a")
+    parent = cluster.get(MAP, "default/a")
+    other = Cluster((GarbageCollector,))
+    child = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": parent.uid}
+    other.store.put(
+        document("ConfigMap", "x", namespace="default", metadata={"ownerReferences": [child]})
+    )
+    other.store.put(parent)
+    other.settle()
+    assert names(other) == ["a", "x"]
+
+
+@effort(60)
+@given(data=st.data())
+def test_no_dependent_without_owner_remains_after_any_deletions(data):
+    cluster = Cluster((GarbageCollector,))
+    for number in range(data.draw(st.integers(1, 8))):
+        present = names(cluster)
+        owners = (
+            data.draw(st.lists(st.sampled_from(present), unique=True, max_size=2))
+            if present
+            else []
+        )
+        owned(cluster, f"o{number}", *owners, blocks=data.draw(st.booleans()))
+        if data.draw(st.booleans()) and names(cluster):
+            key = f"default/{data.draw(st.sampled_from(names(cluster)))}"
+            policy = data.draw(st.sampled_from([None, "Background", "Foreground", "Orphan"]))
+            cluster.delete(MAP, key, propagation=policy)
+        if data.draw(st.booleans()):
+            cluster.replace_controllers()
+        uids = {obj.uid for obj in cluster.all(MAP)}
+        for obj in cluster.all(MAP):
+            references = obj.metadata.owner_references
+            assert {each.uid for each in references} <= uids, f"{obj.name} names a removed owner"
+            assert obj.metadata.deletion_timestamp is None, f"{obj.name} is not removed"
+
+
+@pytest.mark.parametrize("policy", ["Orphan", "Foreground"])
+def test_many_dependents_are_written_in_several_syncs(policy):
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "owner")
+    for number in range(230):
+        owned(cluster, f"child-{number:03}", "owner")
+    counts = []
+    sync = cluster.controllers.handle
+
+    def counted(event: Any, now_ns: int) -> Any:
+        actions = sync(event, now_ns)
+        counts.append(len(actions))
+        return actions
+
+    cluster.controllers.handle = counted  # type: ignore[method-assign]
+    cluster.delete(MAP, "default/owner", propagation=policy)
+    cluster.run(5)
+    left = names(cluster)
+    assert left == ([] if policy == "Foreground" else [f"child-{i:03}" for i in range(230)])
+    assert all(not cluster.get(MAP, f"default/{name}").metadata.owner_references for name in left)
+    # One more write waits for the next sync.
+    assert max(counts) == 101

@@ -1,0 +1,153 @@
+"""A namespace is removed after its content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podwright.cluster.api import DeleteObject
+from podwright.cluster.controllers.batch.job import JobController
+from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
+from podwright.cluster.controllers.core.namespace import NamespaceController
+from podwright.cluster.controllers.kinds import EVENT, NAMESPACE
+from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
+
+POD = ("", "Pod")
+
+
+def cluster_with(*objects: object) -> Cluster:
+    cluster = Cluster((JobController, GarbageCollector, NamespaceController))
+    cluster.add(document("Node", "n1"), document("Namespace", "shop"), *objects)  # type: ignore[arg-type]
+    return cluster
+
+
+def test_a_namespace_gets_the_defaults_of_the_api_server():
+    namespace = cluster_with().raw(NAMESPACE, "shop")
+    assert namespace["metadata"]["labels"] == {"kubernetes.io/metadata.name": "shop"}
+    assert namespace["spec"] == {"finalizers": ["kubernetes"]}
+    assert namespace["status"] == {"phase": "Active"}
+
+
+def test_a_namespace_is_removed_with_its_content_only():
+    template = {"spec": {"containers": [{"name": "c", "image": "app"}], "restartPolicy": "Never"}}
+    job = document("Job", "j", api="batch/v1", namespace="shop", spec={"template": template})
+    cluster = cluster_with(
+        a_pod("a", namespace="shop"),
+        a_pod("b", namespace="other"),
+        job,
+        document("ConfigMap", "m", namespace="shop"),
+    )
+    assert len(cluster.pods()) == 3
+    cluster.delete(NAMESPACE, "shop")
+    cluster.run(5)
+    assert not cluster.has(NAMESPACE, "shop")
+    assert [pod.key for pod in cluster.pods()] == ["other/b"]
+    assert cluster.all(("batch", "Job")) == [] == cluster.all(("", "ConfigMap"))
+
+
+def test_the_events_of_a_namespace_go_with_it_and_controllers_hold_only_their_names():
+    events = [
+        document("Event", f"e{number}", namespace=namespace, reason="Pulled", message="m" * 99)
+        for number in range(3)
+        for namespace in ("shop", "other")
+    ]
+    cluster = cluster_with(*events)
+    lister = cluster.controllers.lister
+    assert lister.count_in_namespace(EVENT, "shop") == 3
+    held = lister.get(EVENT, "shop/e1")
+    assert held is not None
+    assert (held.key, held.raw) == ("shop/e1", {})
+    cluster.delete(NAMESPACE, "shop")
+    cluster.run(5)
+    assert not cluster.has(NAMESPACE, "shop")
+    assert [event.key for event in cluster.all(EVENT)] == [f"other/e{n}" for n in range(3)]
+    assert list(lister.all(EVENT)) == [f"other/e{n}" for n in range(3)]
+
+
+def test_the_pods_of_a_namespace_go_first():
+    # No stage ends the pods.
+    cluster = Cluster((NamespaceController,), stages=())
+    cluster.add(
+        document("Node", "n1"),
+        document("Namespace", "shop"),
+        a_pod("a", namespace="shop"),
+        document("ConfigMap", "m", namespace="shop"),
+    )
+    cluster.delete(NAMESPACE, "shop")
+    cluster.run(40)
+    assert cluster.has(("", "ConfigMap"), "shop/m")
+    assert cluster.get(POD, "shop/a").metadata.deletion_timestamp
+    remaining = [each["message"] for each in cluster.status(NAMESPACE, "shop")["conditions"]]
+    assert "All content successfully removed" in remaining  # as upstream, before the pods are gone
+    cluster.delete(POD, "shop/a", grace_seconds=0)
+    assert not cluster.has(NAMESPACE, "shop")
+
+
+def test_a_namespace_waits_for_finalizers_and_reports_them():
+    held = document(
+        "ConfigMap", "m", namespace="shop", metadata={"finalizers": ["example.com/hold"]}
+    )
+    cluster = cluster_with(held)
+    cluster.run(5)
+    cluster.delete(NAMESPACE, "shop")
+    status = cluster.status(NAMESPACE, "shop")
+    assert status["phase"] == "Terminating"
+    said = {each["type"]: (each["status"], each["message"]) for each in status["conditions"]}
+    assert said["NamespaceContentRemaining"] == (
+        "True",
+        "Some resources are remaining: configmaps. has 1 resource instances",
+    )
+    assert said["NamespaceFinalizersRemaining"] == (
+        "True",
+        "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource"
+        " instances",
+    )
+    assert status["conditions"][0]["lastTransitionTime"] == at(5)
+    cluster.replace_controllers()
+    cluster.edit(("", "ConfigMap"), "shop/m", "metadata", finalizers=None)
+    assert not cluster.has(NAMESPACE, "shop")
+
+
+def test_objects_added_to_a_terminating_namespace_are_deleted():
+    held = document("ConfigMap", "m", namespace="shop", metadata={"finalizers": ["x/hold"]})
+    cluster = cluster_with(held)
+    cluster.delete(NAMESPACE, "shop")
+    cluster.store.create(a_pod("late", namespace="shop"), cluster.heap.now_ns)
+    cluster.settle()
+    assert cluster.pods() == []
+
+
+def test_much_content_is_deleted_in_several_syncs():
+    maps = [document("ConfigMap", f"m-{i:03}", namespace="shop") for i in range(250)]
+    cluster = cluster_with(*maps)
+    cluster.run(5)
+    counts = []
+    sync = cluster.controllers.handle
+
+    def counted(event: Any, now_ns: int) -> Any:
+        actions = sync(event, now_ns)
+        counts.append(sum(isinstance(each, DeleteObject) for each in actions))
+        return actions
+
+    cluster.controllers.handle = counted  # type: ignore[method-assign]
+    cluster.delete(NAMESPACE, "shop")
+    cluster.run(15)
+    assert not cluster.has(NAMESPACE, "shop")
+    assert [count for count in counts if count] == [100, 100, 50]
+
+
+def test_content_that_is_removed_late_is_not_counted_at_each_change():
+    held = {"finalizers": ["example.com/hold"]}
+    maps = [document("ConfigMap", f"m-{i:03}", namespace="shop", metadata=held) for i in range(150)]
+    cluster = cluster_with(*maps)
+    cluster.run(5)
+    cluster.delete(NAMESPACE, "shop")
+    cluster.run(6)
+    reported = cluster.status(NAMESPACE, "shop")
+    for number in range(20):
+        key = f"shop/m-{number:03}"
+        metadata = cluster.raw(("", "ConfigMap"), key)["metadata"]
+        cluster.edit(("", "ConfigMap"), key, "metadata", **{**metadata, "finalizers": None})
+    assert cluster.status(NAMESPACE, "shop") == reported
+    cluster.run(12)
+    message = str(cluster.status(NAMESPACE, "shop")["conditions"])
+    assert "configmaps. has 130 resource instances" in message

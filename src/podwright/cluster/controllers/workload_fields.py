@@ -1,0 +1,84 @@
+"""Access to the spec, status and annotations of workloads, whose status is not typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+def spec_of(obj: KubernetesObject) -> Document:
+    """Return the spec of an object as a document."""
+    spec: Document = obj.raw.get("spec") or {}
+    return spec
+
+
+def status_of(obj: KubernetesObject) -> Document:
+    """Return the status of an object as a document."""
+    status: Document = obj.raw.get("status") or {}
+    return status
+
+
+def is_only_status(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+    """Whether a change leaves the spec and the relevant metadata as they were."""
+    if old is None or new is None:
+        return False
+    was, now = old.metadata, new.metadata
+    return (
+        old.raw.get("spec") == new.raw.get("spec")
+        and was.generation == now.generation
+        and was.uid == now.uid
+        and was.deletion_timestamp == now.deletion_timestamp
+        and was.labels == now.labels
+        and was.annotations == now.annotations
+        and was.owner_references == now.owner_references
+    )
+
+
+def with_status(obj: T, status: Document) -> T:
+    """Return an object, of a kind whose status is not typed, with a new status."""
+    return msgspec.structs.replace(obj, raw=obj.raw | {"status": status})
+
+
+def with_annotations(obj: T, annotations: Mapping[str, str]) -> T:
+    """Return an object with its annotations replaced."""
+    metadata = dict(obj.raw.get("metadata") or {})
+    if annotations:
+        metadata["annotations"] = dict(annotations)
+    else:
+        metadata.pop("annotations", None)
+    return msgspec.structs.replace(
+        obj,
+        metadata=msgspec.structs.replace(obj.metadata, annotations=dict(annotations)),
+        raw=obj.raw | {"metadata": metadata},
+    )
+
+
+def without_zeros(counts: Mapping[str, Any], always: Iterable[str]) -> Document:
+    """Return counts as the API serializes them: zeros only for the required fields."""
+    kept = tuple(always)
+    return {name: value for name, value in counts.items() if value or name in kept}
+
+
+def put_status(
+    actions: list[ControllerAction], obj: KubernetesObject, status: Document, controller: str
+) -> None:
+    """Append the update of a status, if it changes."""
+    if status != status_of(obj):
+        actions.append(UpdateObject(with_status(obj, status), "status", controller))
+
+
+def requeue_at(controller: str, key: NamespacedName, due_ns: int) -> SyncAt:
+    """Return the action that requeues an object at a time."""
+    return SyncAt(due_ns, SyncDue(controller, key))

@@ -1,0 +1,1 @@
+"""Containers: their creation, programs, files, probes and statuses."""

@@ -1,0 +1,137 @@
+"""The statuses of a pod's containers, from the record of the pod.
+
+Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses; pkg/kubelet/prober/
+prober_manager.go, UpdatePodStatus
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+from podwright.apimachinery.objects import Document, timestamp_text
+from podwright.cluster.kubelets.kubelet.containers.images import read_image
+from podwright.cluster.kubelets.kubelet.pod_records import (
+    STATUS_FIELDS,
+    ContainerRecord,
+    Ended,
+    PodRecord,
+    container_id,
+    containers_of,
+)
+
+_SHARED_MAX: Final = 1_024
+_NO_STATE: Final[Document] = {}
+
+
+def container_statuses(pod: Document, record: PodRecord) -> dict[str, list[Document]]:
+    """Return the statuses of all containers, by the field of the pod's status."""
+    spec = pod.get("spec") or {}
+    waiting = "PodInitializing" if spec.get("initContainers") else "ContainerCreating"
+    found: dict[str, list[Document]] = {}
+    for kind, container in containers_of(spec):
+        known = record.containers.get(container["name"])
+        if known is not None:
+            status = _status(spec, container, known, record, waiting)
+            found.setdefault(STATUS_FIELDS[kind], []).append(status)
+    return found
+
+
+def _status(
+    spec: Document, container: Document, known: ContainerRecord, record: PodRecord, waiting: str
+) -> Document:
+    run, ended, last = known.running, known.ended, known.last
+    is_ready = run is not None and run.is_ready
+    if known.kind == "init":
+        is_ready = known.has_succeeded
+    state: Document
+    if run is not None:
+        state = _running(timestamp_text(run.started_ns))
+    elif known.waiting is not None:
+        reason, message = known.waiting
+        state = {"waiting": {"reason": reason} | ({"message": message} if message else {})}
+        last = ended or last
+    elif ended is not None:
+        state = {"terminated": terminated_state(ended)}
+    else:
+        state = {"waiting": {"reason": waiting}}
+    image = container.get("image") or ""
+    status: Document = {
+        "name": known.name,
+        "state": state,
+        "lastState": {"terminated": terminated_state(last)} if last is not None else _NO_STATE,
+        "ready": is_ready,
+        "restartCount": known.restart_count,
+        "image": image,
+        "imageID": "",
+    }
+    if run is not None or ended is not None:
+        found = read_image(run.spec.get("image") or "" if run is not None else image)
+        if found is not None:
+            status["image"], status["imageID"] = found.name, found.image_id
+        status["containerID"] = (
+            run.container_id
+            if run is not None
+            else ended.container_id
+            if ended is not None and ended.container_id
+            else container_id(record.uid, known.name, known.restart_count)
+        )
+    status["started"] = run is not None and run.is_started
+    if run is not None or ended is not None:
+        resources = record.allocated.get(known.name) or container.get("resources") or {}
+        if resources.get("requests"):
+            status["allocatedResources"] = resources["requests"]
+        if "claims" in resources:
+            resources = {name: part for name, part in resources.items() if name != "claims"}
+        status["resources"] = resources
+    mounts = container.get("volumeMounts")
+    if mounts:
+        status["volumeMounts"] = [_mount(mount) for mount in mounts]
+    if run is not None or ended is not None:
+        status["user"] = _user(spec, container)
+    return status
+
+
+def terminated_state(ended: Ended) -> Document:
+    """Return the state of a container that has ended."""
+    state: Document = {"exitCode": ended.exit_code, "reason": ended.reason}
+    if ended.message:
+        state["message"] = ended.message
+    state["startedAt"] = timestamp_text(ended.started_ns)
+    state["finishedAt"] = timestamp_text(ended.finished_ns)
+    if ended.container_id:
+        state["containerID"] = ended.container_id
+    return state
+
+
+def _mount(mount: Document) -> Document:
+    status: Document = {"name": mount["name"], "mountPath": mount["mountPath"]}
+    if mount.get("readOnly"):
+        is_recursive = mount.get("recursiveReadOnly") in ("Enabled", "IfPossible")
+        status["readOnly"] = True
+        status["recursiveReadOnly"] = "Enabled" if is_recursive else "Disabled"
+    return status
+
+
+def _user(spec: Document, container: Document) -> dict[str, Any]:
+    """Return the identity of the first process, as a runtime reports it; images use root."""
+    of_pod, own = spec.get("securityContext") or {}, container.get("securityContext") or {}
+    uid = own.get("runAsUser", of_pod.get("runAsUser", 0))
+    gid = own.get("runAsGroup", of_pod.get("runAsGroup", 0))
+    groups = {gid, *(of_pod.get("supplementalGroups") or ())}
+    if of_pod.get("fsGroup") is not None:
+        groups.add(of_pod["fsGroup"])
+    return _linux_user(uid, gid, tuple(sorted(groups)))
+
+
+# Documents are immutable by convention, so equal parts of many pods can be one.
+
+
+@lru_cache(maxsize=_SHARED_MAX)
+def _linux_user(uid: int, gid: int, groups: tuple[int, ...]) -> dict[str, Any]:
+    return {"linux": {"uid": uid, "gid": gid, "supplementalGroups": list(groups)}}
+
+
+@lru_cache(maxsize=_SHARED_MAX)
+def _running(started_at: str) -> Document:
+    return {"running": {"startedAt": started_at}}

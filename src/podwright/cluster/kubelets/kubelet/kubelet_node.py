@@ -1,0 +1,163 @@
+"""One node as its kubelet knows it: its address, its images, and what its pods use."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from ipaddress import ip_network
+from typing import Final
+
+from podwright.apimachinery.objects import NamespacedName, Node, Pod
+from podwright.cluster.api import RecordEvent
+from podwright.cluster.kubelets.addresses import Addresses
+from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehaviors
+from podwright.cluster.kubelets.kubelet.pod_admission import PodUse, Rejection, rejection_of, use_of
+from podwright.cluster.kubelets.kubelet.references import ObjectReader
+from podwright.cluster.kubelets.stages.stage import identity_of
+
+IMAGES_MAX: Final = 1024
+"""The number of images that a node keeps."""
+
+_SOURCE: Final = "kubelet"
+
+
+class KubeletNode:
+    """What the kubelet of one node keeps besides the records of its pods.
+
+    Parameters
+    ----------
+    name : str
+    addresses : Addresses
+        Of the cluster.
+    reader : ObjectReader, optional
+        Reads the objects that pods refer to, and the node; without it nothing is missing, and no
+        pod is rejected.
+
+    Attributes
+    ----------
+    files : dict
+        The files in hostPath volumes.
+    behaviors : ImageBehaviors
+        What is declared of images.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        addresses: Addresses,
+        reader: ObjectReader | None,
+        behaviors: ImageBehaviors,
+    ) -> None:
+        self.name = name
+        self.reader = reader
+        self.behaviors = behaviors
+        self.files: dict[str, str | None] = {}
+        self._addresses = addresses
+        self._images: OrderedDict[str, None] = OrderedDict()
+        self._uses: dict[NamespacedName, PodUse] = {}
+        self._pod_addresses: dict[NamespacedName, str] = {}
+        self._address_count = 0
+
+    # --------------------------------------------------------------------------- addresses
+
+    @property
+    def address(self) -> str:
+        """The address of the node."""
+        return self._addresses.of_node(self.name)
+
+    def new_pod_address(self, pod: Pod) -> str:
+        """Return an address for a pod: of the node's pod CIDR, if it has one."""
+        node = self.read()
+        cidr = (node.raw.get("spec") or {}).get("podCIDR") if node is not None else None
+        if not cidr:
+            return self._addresses.take_for_pod(pod.metadata.uid or identity_of(pod.raw))
+        network = ip_network(cidr, strict=False)
+        # The first addresses are those of the network and of its gateway.
+        count = max(network.num_addresses - 3, 1)
+        taken = set(self._pod_addresses.values())
+        address = ""
+        for _ in range(count):
+            address = str(network[min(2 + self._address_count % count, network.num_addresses - 1)])
+            self._address_count += 1
+            if address not in taken:
+                break
+        self._pod_addresses[pod.key] = address
+        return address
+
+    def keep_address(self, pod: Pod, address: str) -> None:
+        """Record the address that a pod has in its status, if it has one, for no other gets it."""
+        if address and not pod.spec.host_network:
+            self._pod_addresses[pod.key] = address
+            self._addresses.keep_pod(address)
+
+    # -------------------------------------------------------------------------------- images
+
+    def has_image(self, name: str) -> bool:
+        """Whether an image is on the node."""
+        if name in self._images:
+            self._images.move_to_end(name)
+            return True
+        return False
+
+    def add_image(self, name: str) -> None:
+        """Add an image that was pulled."""
+        self._images[name] = None
+        if len(self._images) > IMAGES_MAX:
+            self._images.popitem(last=False)
+
+    # ------------------------------------------------------------------------------ admission
+
+    def admit(self, pod: Pod) -> Rejection | None:
+        """Admit a pod, or return why it is rejected."""
+        use = use_of(pod)
+        node = self.read()
+        if node is not None:
+            others = (other for key, other in self._uses.items() if key != pod.key)
+            rejection = rejection_of(pod, use, node, others)
+            if rejection is not None:
+                return rejection
+        self._uses[pod.key] = use
+        return None
+
+    def readmit(self, pod: Pod) -> Rejection | None:
+        """Admit a pod with other resources, or return why they do not fit."""
+        before = self._uses.get(pod.key)
+        rejection = self.admit(pod)
+        if rejection is not None and before is not None:
+            self._uses[pod.key] = before
+        return rejection
+
+    def add_use(self, pod: Pod) -> None:
+        """Count a pod that was admitted before."""
+        self._uses[pod.key] = use_of(pod)
+
+    def release(self, key: NamespacedName) -> None:
+        """Release what a pod that has finished, or is gone, used."""
+        self._uses.pop(key, None)
+
+    def release_address(self, key: NamespacedName) -> None:
+        """Release the address of a pod that is gone."""
+        self._pod_addresses.pop(key, None)
+
+    def read(self) -> Node | None:
+        """Return the object of the node; None if it does not exist."""
+        found = self.reader.get(("", "Node"), self.name) if self.reader is not None else None
+        return found if isinstance(found, Node) else None
+
+    # --------------------------------------------------------------------------------- Events
+
+    def event_of(
+        self, pod: Pod, event_type: str, reason: str, note: str, field_path: str = ""
+    ) -> RecordEvent:
+        """Return an Event of the kubelet about a pod, or about one of its containers."""
+        return RecordEvent(
+            "",
+            "Pod",
+            pod.key,
+            pod.uid,
+            event_type,
+            reason,
+            note,
+            _SOURCE,
+            host=self.name,
+            field_path=field_path,
+        )

@@ -1,0 +1,569 @@
+"""One sync of a pod: what its containers did since the last one, and which of them start or stop.
+
+A sync reads the pod and its record, changes the record, and collects the Events of the kubelet and
+the times at which something else happens (`sync_context`). `pod_status` makes the status of the pod
+from the record. `sandbox` and `container_creation` decide what has to wait.
+
+The order is upstream's: the sandbox with the volumes and the devices; ephemeral containers; init
+containers one after another, where a sidecar only has to be started; app containers. A pod that is
+deleted, or whose deadline has passed, is stopped: app containers first, then sidecars, the last one
+first. While a post-start hook runs, its container is not reported as running, and no other starts.
+
+Upstream: pkg/kubelet/kubelet.go, SyncPod; pkg/kubelet/kuberuntime/kuberuntime_manager.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from podwright.apimachinery.objects import Document
+from podwright.cluster.kubelets.kubelet.containers.container_creation import can_create
+from podwright.cluster.kubelets.kubelet.containers.container_programs import (
+    CommandRun,
+    ContainerPrograms,
+    Execute,
+)
+from podwright.cluster.kubelets.kubelet.containers.hooks import start_hook
+from podwright.cluster.kubelets.kubelet.containers.probes import (
+    FIELDS,
+    ProbeType,
+    count_result,
+    execute_probe,
+    new_probe,
+)
+from podwright.cluster.kubelets.kubelet.containers.process import EXIT_AT_SIGTERM_NS
+from podwright.cluster.kubelets.kubelet.containers.restart_policies import (
+    count_restart,
+    restart_ns,
+    should_restart,
+)
+from podwright.cluster.kubelets.kubelet.pod_records import (
+    ContainerRecord,
+    Ended,
+    RunRecord,
+    container_id,
+    containers_of,
+)
+from podwright.cluster.kubelets.kubelet.pod_resize import RETRY_NS as RESIZE_RETRY_NS
+from podwright.cluster.kubelets.kubelet.pod_resize import resize
+from podwright.cluster.kubelets.kubelet.restored_runs import restore_runs
+from podwright.cluster.kubelets.kubelet.sandbox import start_sandbox
+from podwright.cluster.kubelets.kubelet.sync_context import SyncContext
+from podwright.cluster.kubelets.pod_annotations import STOP_DELAY
+from podwright.cluster.kubelets.stages.stage import read_delay
+
+SECOND_NS: Final = 1_000_000_000
+DEADLINE_EXCEEDED: Final = (
+    "DeadlineExceeded",
+    "Pod was active on the node longer than the specified deadline",
+)
+
+KILLED: Final = 137
+"""The exit code of a process that SIGKILL ended."""
+
+_GRACE_SECONDS: Final = 30
+_SHUTDOWN_NS: Final = 2 * SECOND_NS
+"""The least time between SIGTERM and SIGKILL, also after a hook that used up the grace period."""
+_ROUNDS_MAX: Final = 100
+
+
+class PodSync:
+    """A sync of one pod.
+
+    Parameters
+    ----------
+    context : SyncContext
+        The pod at one time; receives the Events, and the time of the next sync.
+    seed : int
+        Of the draws.
+    """
+
+    def __init__(self, context: SyncContext, *, seed: int) -> None:
+        self._context = context
+        self._pod = context.pod
+        self._document = context.document
+        self._metadata = context.metadata
+        self._spec = context.spec
+        self._record = context.record
+        self._node = context.node
+        self._now_ns = context.now_ns
+        self._programs = ContainerPrograms(context, seed=seed)
+        self._files = self._programs.files
+
+    def run(self, *, is_restored: bool = False) -> None:
+        """Advance the pod until nothing more happens at this time.
+
+        Parameters
+        ----------
+        is_restored : bool
+            Whether the record was just read from the status of the pod.
+        """
+        record = self._record
+        if is_restored:
+            restore_runs(self._context, self._programs)
+        if self._is_finished:
+            return
+        self._update_containers()
+        self._resize()
+        self._check_deadline()
+        for _ in range(_ROUNDS_MAX):
+            has_ended = self._advance()
+            if record.stop_ns is not None:
+                self._stop_pod()
+                if not record.running:
+                    record.is_finished = True
+                    break
+                has_started = False
+            else:
+                has_started = self._start_containers()
+                if record.is_finished:
+                    break
+            if not has_ended and not has_started and not self._is_overdue():
+                break
+        self._collect_due()
+
+    @property
+    def _is_finished(self) -> bool:
+        return self._record.is_finished
+
+    # ---------------------------------------------------------------------- the pod itself
+
+    def _update_containers(self) -> None:
+        """Add new ephemeral containers, and stop containers whose definition changed."""
+        for kind, container in containers_of(self._spec):
+            known = self._record.containers.get(container["name"])
+            if known is None:
+                known = ContainerRecord(container["name"], kind)
+                self._record.containers[known.name] = known
+            run = known.running
+            if (
+                run is not None
+                and not run.is_stopping
+                and run.spec.get("image") != container.get("image")
+            ):
+                known.must_restart = True
+                known.back_off_ns = 0
+                message = f"Container {known.name} definition changed, will be restarted"
+                self._stop(known, container, self._grace_ns(), message)
+
+    def _resize(self) -> None:
+        """Resize the pod as its spec says, if it fits the node."""
+        found = resize(self._pod, self._record, self._node)
+        if self._record.resize is not None:
+            self._context.sync_at(self._now_ns + RESIZE_RETRY_NS)
+        if found is None:
+            return
+        for event in found.events:
+            self._context.event(*event)
+        for kind, container in containers_of(self._spec):
+            known = self._record.containers[container["name"]]
+            if kind != "ephemeral" and known.name in found.restarts and known.running:
+                known.must_restart = True
+                known.back_off_ns = 0
+                message = f"Container {known.name} resize requires restart"
+                self._stop(known, container, self._grace_ns(), message)
+
+    def _check_deadline(self) -> None:
+        """Begin to stop a pod that is deleted or has run for too long."""
+        record, now_ns = self._record, self._now_ns
+        if "deletionTimestamp" in self._metadata:
+            grace_ns = int(self._metadata.get("deletionGracePeriodSeconds") or 0) * SECOND_NS
+            first_ns = now_ns if record.stop_ns is None else record.stop_ns
+            deadline_ns = first_ns + grace_ns
+            if record.stop_ns is None:
+                record.stop_ns = now_ns
+            elif record.stop_deadline_ns is not None and deadline_ns < record.stop_deadline_ns:
+                for known in record.running:
+                    run = known.running
+                    assert run is not None
+                    last_ns = max(deadline_ns, now_ns)
+                    if run.is_stopping and (run.ends_ns is None or run.ends_ns > last_ns):
+                        run.ends_ns, run.exit_code, run.reason = last_ns, KILLED, "Error"
+            record.stop_deadline_ns = deadline_ns
+            return
+        seconds = self._spec.get("activeDeadlineSeconds")
+        if seconds is None or record.stop_ns is not None:
+            return
+        deadline_ns = record.start_ns + int(seconds) * SECOND_NS
+        if now_ns < deadline_ns:
+            self._context.sync_at(deadline_ns)
+            return
+        record.stop, record.stop_ns = DEADLINE_EXCEEDED, now_ns
+        record.stop_deadline_ns = now_ns + self._grace_ns()
+        self._context.event("Normal", *DEADLINE_EXCEEDED)
+
+    def _stop_pod(self) -> None:
+        """Stop the app containers, then the sidecars in reverse order."""
+        deadline_ns = self._record.stop_deadline_ns
+        assert deadline_ns is not None, "a pod is stopped without a deadline"
+        specs = {container["name"]: container for _, container in containers_of(self._spec)}
+        sidecars = [each for each in self._record.running if each.kind == "sidecar"]
+        others = [each for each in self._record.running if each.kind != "sidecar"]
+        for known in others or sidecars[-1:]:
+            run = known.running
+            if run is not None and not run.is_stopping:
+                left_ns = max(deadline_ns - self._now_ns, 0)
+                self._stop(known, specs.get(known.name) or run.spec, left_ns)
+
+    def _grace_ns(self) -> int:
+        seconds = self._spec.get("terminationGracePeriodSeconds")
+        return max(int(_GRACE_SECONDS if seconds is None else seconds), 1) * SECOND_NS
+
+    # -------------------------------------------------------------------------- containers
+
+    def _advance(self) -> bool:
+        """Execute probes and end containers that are due; return whether one ended."""
+        has_ended = False
+        specs = {container["name"]: container for _, container in containers_of(self._spec)}
+        for known in self._record.containers.values():
+            if known.starting is not None:
+                self._advance_start(known, known.starting)
+        for known in self._record.running:
+            run = known.running
+            assert run is not None
+            container = specs.get(known.name) or run.spec
+            self._run_process(known, run)
+            if not run.is_stopping:
+                self._probe(known, run, container)
+            if run.ends_ns is not None and run.ends_ns <= self._now_ns:
+                self._end(known, run)
+                has_ended = True
+        return has_ended
+
+    def _run_process(self, known: ContainerRecord, run: RunRecord) -> None:
+        """Let the process of a container do what it does until now, and deliver SIGTERM."""
+        process = run.process
+        assert process is not None, "a container runs without a process"
+        self._programs.advance(known, run)
+        if run.term_ns is not None and run.term_ns <= self._now_ns:
+            run.term_ns = None
+            process.terminate()
+        if process.ends_ns is not None and (run.ends_ns is None or process.ends_ns < run.ends_ns):
+            run.ends_ns, run.exit_code, run.reason = process.ends_ns, process.exit_code, ""
+            run.message = self._programs.message(known, run)
+
+    def _executor(self, known: ContainerRecord, container: Document) -> Execute:
+        """Return what executes the commands of the probes and hooks of a container."""
+
+        def execute(command: Sequence[str]) -> CommandRun | None:
+            return self._programs.execute(known, container, command)
+
+        return execute
+
+    def _end(self, known: ContainerRecord, run: RunRecord) -> None:
+        assert run.ends_ns is not None
+        self._files.remove_own(known)
+        reason = run.reason or ("Error" if run.exit_code else "Completed")
+        known.ended = Ended(
+            run.exit_code, reason, run.message, run.started_ns, run.ends_ns, run.container_id
+        )
+        known.running = known.waiting = None
+
+    def _stop(
+        self,
+        known: ContainerRecord,
+        container: Document,
+        grace_ns: int,
+        message: str = "",
+    ) -> None:
+        """Begin to stop a container: its hook, SIGTERM, and SIGKILL after the grace period."""
+        run, now_ns = known.running or known.starting, self._now_ns
+        assert run is not None
+        run.is_stopping = True
+        self._context.container_event(
+            known, "Normal", "Killing", message or f"Stopping container {known.name}"
+        )
+        signal_ns, deadline_ns = now_ns, now_ns + grace_ns
+        if grace_ns:
+            execute = self._executor(known, container)
+            hook = start_hook("preStop", container, self._document, execute, now_ns)
+            if hook.error:
+                note = "PreStopHook failed"
+                self._context.container_event(known, "Warning", "FailedPreStopHook", note)
+            signal_ns = deadline_ns if hook.ends_ns is None else min(hook.ends_ns, deadline_ns)
+            deadline_ns = max(deadline_ns, signal_ns + _SHUTDOWN_NS)
+        annotations = self._metadata.get("annotations") or {}
+        least_ns = None
+        if STOP_DELAY in annotations and self._record.stop_ns is not None:
+            least_ns = read_delay(annotations[STOP_DELAY], now_ns)
+        assert run.process is not None, "a container runs without a process"
+        run.term_ns = signal_ns
+        if least_ns is None and signal_ns < deadline_ns and run.process.handles_sigterm:
+            least_ns = signal_ns + EXIT_AT_SIGTERM_NS - now_ns
+        ends_ns, exit_code = deadline_ns, KILLED
+        if least_ns is not None:
+            ends_ns, exit_code = min(now_ns + max(least_ns, 0), deadline_ns), 0
+        if run.ends_ns is None or ends_ns < run.ends_ns:
+            run.ends_ns, run.exit_code, run.message = ends_ns, exit_code, ""
+
+    # ------------------------------------------------------------------------------ probes
+
+    def _probe(self, known: ContainerRecord, run: RunRecord, container: Document) -> None:
+        if not run.is_started:
+            has_changed = self._execute("startup", known, run, container)
+            if run.startup is not None and not (has_changed and run.startup.is_success):
+                return
+            self._begin_probes(run, container, self._now_ns)
+        if run.readiness is not None and self._execute("readiness", known, run, container):
+            run.is_ready = run.readiness.is_success
+        if run.liveness is not None:
+            self._execute("liveness", known, run, container)
+
+    def _begin_startup(self, run: RunRecord, container: Document) -> None:
+        if "startupProbe" in container:
+            run.startup = new_probe("startup", container["startupProbe"], run.started_ns)
+        else:
+            self._begin_probes(run, container, run.started_ns)
+
+    def _begin_probes(self, run: RunRecord, container: Document, begin_ns: int) -> None:
+        """Begin the probes of a container that has started."""
+        run.is_started = True
+        run.is_ready = "readinessProbe" not in container
+        if not run.is_ready:
+            run.readiness = new_probe("readiness", container["readinessProbe"], begin_ns)
+        if "livenessProbe" in container:
+            run.liveness = new_probe("liveness", container["livenessProbe"], begin_ns)
+
+    def _execute(
+        self, probe_type: ProbeType, known: ContainerRecord, run: RunRecord, container: Document
+    ) -> bool:
+        """Execute a probe that is due, and return whether its result changed."""
+        state = getattr(run, probe_type)
+        probe = container.get(FIELDS[probe_type])
+        if probe is None or state is None:
+            return False
+        execute = self._executor(known, container)
+        if state.next_ns is None:
+            # An annotation may have changed the result.
+            if execute_probe(probe_type, container, self._document, execute).is_success:
+                return False
+        elif state.next_ns > self._now_ns:
+            return False
+        result = execute_probe(probe_type, container, self._document, execute)
+        if result.error:
+            title = probe_type.capitalize()
+            note = f"{title} probe errored and resulted in unknown state: {result.error}"
+            self._context.container_event(known, "Warning", "Unhealthy", note)
+            state.next_ns = self._now_ns + int(probe.get("periodSeconds") or 10) * SECOND_NS
+            return False
+        if not result.is_success:
+            note = f"{probe_type.capitalize()} probe failed: {result.output}"
+            self._context.container_event(known, "Warning", "Unhealthy", note)
+        has_changed = count_result(state, result, probe, self._now_ns)
+        is_failed = not result.is_success and state.failures >= int(
+            probe.get("failureThreshold") or 3
+        )
+        if is_failed and probe_type != "readiness":
+            grace = probe.get("terminationGracePeriodSeconds")
+            message = f"Container {known.name} failed {probe_type} probe"
+            if self._should_restart(known, container, KILLED):
+                message += ", will be restarted"
+            grace_ns = self._grace_ns() if grace is None else int(grace) * SECOND_NS
+            self._stop(known, container, grace_ns, message)
+        return has_changed
+
+    # ------------------------------------------------------------------------------- start
+
+    def _start_containers(self) -> bool:
+        """Start what can be started; return whether something has started."""
+        record = self._record
+        if not record.has_sandbox and not start_sandbox(self._context):
+            return False
+        is_blocked = has_started = False
+        is_starting = record.is_starting
+        for kind, container in containers_of(self._spec):
+            if is_starting:
+                return has_started
+            known = record.containers[container["name"]]
+            if kind == "ephemeral":
+                if known.running is None and known.ended is None:
+                    has_started |= self._start(known, container)
+            elif is_blocked and not record.is_initialized:
+                continue
+            elif kind == "init":
+                if record.is_initialized or known.has_succeeded:
+                    continue
+                is_blocked = True
+                has_started |= self._start_init(known, container)
+            elif kind == "sidecar":
+                has_started |= known.running is None and self._start(known, container)
+                is_blocked = known.running is None or not known.running.is_started
+            else:
+                has_started |= self._start_app(known, container)
+            is_starting = known.starting is not None
+        is_idle = not has_started and not is_starting and not record.is_finished
+        if is_idle and self._is_completed():
+            self._finish()
+        return has_started
+
+    def _start_init(self, known: ContainerRecord, container: Document) -> bool:
+        if known.running is not None:
+            return False
+        ended = known.ended
+        if ended is not None and not self._should_restart(known, container, ended.exit_code):
+            self._finish()
+            return False
+        return self._start(known, container)
+
+    def _start_app(self, known: ContainerRecord, container: Document) -> bool:
+        if known.running is not None:
+            return False
+        if known.ended is not None and not self._should_restart(
+            known, container, known.ended.exit_code
+        ):
+            known.waiting = None
+            return False
+        has_started = self._start(known, container)
+        self._record.is_initialized |= has_started
+        return has_started
+
+    def _is_completed(self) -> bool:
+        """Whether no app container runs, and none starts again."""
+        for kind, container in containers_of(self._spec):
+            known = self._record.containers[container["name"]]
+            if kind != "app":
+                continue
+            if known.running is not None or known.ended is None:
+                return False
+            if self._should_restart(known, container, known.ended.exit_code):
+                return False
+        return True
+
+    def _finish(self) -> None:
+        """End the pod: stop what still runs, such as sidecars."""
+        record = self._record
+        for known in record.containers.values():
+            if known.running is None:
+                known.waiting = None
+        if not record.running:
+            record.is_finished = True
+            return
+        record.stop_ns = self._now_ns
+        record.stop_deadline_ns = self._now_ns + self._grace_ns()
+        self._stop_pod()
+
+    def _should_restart(self, known: ContainerRecord, container: Document, exit_code: int) -> bool:
+        return known.must_restart or should_restart(known.kind, container, self._spec, exit_code)
+
+    def _start(self, known: ContainerRecord, container: Document) -> bool:
+        """Start a container; return False if it has to wait."""
+        now_ns = self._now_ns
+        if known.ended is not None:
+            due_ns = restart_ns(known)
+            if now_ns < due_ns:
+                self._wait_for_restart(known)
+                self._context.sync_at(due_ns)
+                return False
+        if now_ns < known.retry_ns:
+            self._context.sync_at(known.retry_ns)
+            return False
+        if not can_create(self._context, known, container):
+            return False
+        self._run_container(known, container)
+        return True
+
+    def _wait_for_restart(self, known: ContainerRecord) -> None:
+        pod = self._context.pod_text
+        seconds = known.back_off_ns // SECOND_NS
+        text = f"back-off {_go_seconds(seconds)} restarting failed container={known.name} pod={pod}"
+        if known.waiting == ("CrashLoopBackOff", text):
+            return
+        known.waiting = ("CrashLoopBackOff", text)
+        note = f"Back-off restarting failed container {known.name} in pod {pod}"
+        self._context.container_event(known, "Warning", "BackOff", note)
+
+    def _run_container(self, known: ContainerRecord, container: Document) -> None:
+        """Start a container and its post-start hook."""
+        record, now_ns = self._record, self._now_ns
+        restart_count = known.restart_count
+        if known.ended is not None:
+            restart_count += 1
+            count_restart(known, now_ns)
+        identity = container_id(record.uid, known.name, restart_count)
+        known.starting = run = RunRecord(now_ns, identity, None, 0, "", container)
+        run.process = self._programs.start(known, container, run)
+        self._run_process(known, run)
+        execute = self._executor(known, container)
+        run.post_start = start_hook("postStart", container, self._document, execute, now_ns)
+        known.must_restart = False
+        self._context.container_event(known, "Normal", "Created", "Container created")
+        self._context.container_event(known, "Normal", "Started", "Container started")
+        self._advance_start(known, run)
+
+    def _advance_start(self, known: ContainerRecord, run: RunRecord) -> None:
+        """Let a container run if its post-start hook has succeeded; stop it if the hook failed.
+
+        A pod that is stopped meanwhile interrupts the hook.
+        """
+        self._run_process(known, run)
+        hook = run.post_start
+        assert hook is not None, "a container starts without the state of its hook"
+        is_over = hook.ends_ns is not None and hook.ends_ns <= self._now_ns
+        is_interrupted = self._record.stop_ns is not None
+        if not run.is_stopping and ((is_over and hook.error) or (is_interrupted and not is_over)):
+            self._context.container_event(
+                known, "Warning", "FailedPostStartHook", "PostStartHook failed"
+            )
+            if not is_interrupted:
+                self._stop(known, run.spec, self._grace_ns(), "FailedPostStartHook")
+        if run.is_stopping and not is_interrupted:
+            assert run.ends_ns is not None, "a container that is stopped ends"
+            if run.ends_ns <= self._now_ns:
+                self._set_running(known, run)
+                self._end(known, run)
+                known.waiting = ("PostStartHookError", hook.error)
+        elif is_over or is_interrupted:
+            self._set_running(known, run)
+            if not run.is_stopping:
+                self._begin_startup(run, run.spec)
+
+    @staticmethod
+    def _set_running(known: ContainerRecord, run: RunRecord) -> None:
+        known.restart_count += known.ended is not None
+        known.last, known.ended = known.ended, None
+        known.running, known.starting, known.waiting = run, None, None
+
+    # ---------------------------------------------------------------------------- next sync
+
+    def _is_overdue(self) -> bool:
+        return any(
+            due_ns <= self._now_ns
+            for known in self._record.running
+            if (run := known.running) is not None
+            for due_ns in _due_times(run)
+        )
+
+    def _collect_due(self) -> None:
+        """Collect the times at which hooks and containers end, or are probed."""
+        for known in self._record.containers.values():
+            start = known.starting
+            if start is None or start.post_start is None:
+                continue
+            due_ns = start.ends_ns if start.is_stopping else start.post_start.ends_ns
+            if due_ns is not None:
+                self._context.sync_at(due_ns)
+            if start.process is not None and start.process.wake_ns is not None:
+                self._context.sync_at(start.process.wake_ns)
+        for known in self._record.running:
+            run = known.running
+            assert run is not None
+            for due_ns in _due_times(run):
+                self._context.sync_at(due_ns)
+            if run.is_stopping:
+                continue
+            for probe in (run.startup,) if not run.is_started else (run.readiness, run.liveness):
+                if probe is not None and probe.next_ns is not None:
+                    self._context.sync_at(probe.next_ns)
+
+
+def _due_times(run: RunRecord) -> list[int]:
+    """Return the times at which a container ends, continues or receives SIGTERM."""
+    wake_ns = run.process.wake_ns if run.process is not None else None
+    return [each for each in (run.ends_ns, wake_ns, run.term_ns) if each is not None]
+
+
+def _go_seconds(seconds: int) -> str:
+    """Return seconds as Go prints a duration."""
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"

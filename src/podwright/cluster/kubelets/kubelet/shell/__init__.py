@@ -1,0 +1,28 @@
+"""A subset of POSIX sh, interpreted without processes.
+
+`script.py` is the door: a `Script` is a command line, and its `steps` are a generator that yields
+the times that it sleeps and returns its exit status. `parser.py` says what the subset is,
+`commands.py` which commands it has; docs/explanation/kubelet.md lists both for users.
+
+The package knows nothing of pods: files, environment and time are given.
+"""
+
+from podwright.cluster.kubelets.kubelet.shell.environment import (
+    Dialect,
+    Facts,
+    FileAccessError,
+    FileTree,
+    absolute,
+)
+from podwright.cluster.kubelets.kubelet.shell.script import Script
+from podwright.cluster.kubelets.kubelet.shell.syntax import NotSimulatedError
+
+__all__ = [
+    "Dialect",
+    "Facts",
+    "FileAccessError",
+    "FileTree",
+    "NotSimulatedError",
+    "Script",
+    "absolute",
+]

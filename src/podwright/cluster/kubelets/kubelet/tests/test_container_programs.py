@@ -1,0 +1,223 @@
+"""What containers, probes and hooks do with the files and variables of their pods."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import InputError
+from podwright.cluster.kubelets import read_image_behaviors
+from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
+    NEVER,
+    KubeletDriver,
+    container,
+    pod_of,
+)
+
+MOUNT = [{"name": "v", "mountPath": "/mnt/v"}]
+CONFIG = {"name": "v", "configMap": {"name": "cfg"}}
+
+
+def ended(script, *, volume=None, mount=None, labels=None, **parts):
+    """Return the exit code of a container that runs a script."""
+    driver = KubeletDriver()
+    driver.cluster.add("ConfigMap", "cfg", data={"key": "hello", "b": "2"})
+    secret = {"token": base64.b64encode(b"s3cret").decode()}
+    driver.cluster.add("Secret", "sec", data=secret)
+    parts |= {"volumeMounts": mount or MOUNT} if volume else {}
+    spec: Any = NEVER | ({"volumes": [volume]} if volume else {}) | {"__labels": labels or {}}
+    driver.put(pod_of(container("main", script, **parts), **spec))
+    driver.run(20)
+    state = driver.state()
+    assert "terminated" in state, [note for note in driver.notes if "NotSimulated" in note]
+    return state["terminated"]["exitCode"]
+
+
+@pytest.mark.parametrize(
+    ("volume", "script"),
+    [
+        (CONFIG, '[ "$(ls /mnt/v)" = "b\nkey" ] && [ $(cat /mnt/v/key) = hello ]'),
+        (CONFIG, "[ ! -e /mnt/v/none ] && ! echo x > /mnt/v/key"),
+        (
+            {"name": "v", "configMap": {"name": "cfg", "items": [{"key": "b", "path": "d/two"}]}},
+            "cd /mnt/v/d && [ $(cat two) = 2 ] && [ -d ../d ] && [ ! -f ../key ]",
+        ),
+        ({"name": "v", "secret": {"secretName": "sec"}}, "[ $(cat /mnt/v/token) = s3cret ]"),
+        (
+            {
+                "name": "v",
+                "projected": {
+                    "sources": [
+                        {"configMap": {"name": "cfg"}},
+                        {"secret": {"name": "sec", "items": [{"key": "token", "path": "t"}]}},
+                        {"serviceAccountToken": {"path": "sa"}},
+                    ]
+                },
+            },
+            '[ -s /mnt/v/t ] && [ -f /mnt/v/sa ] && [ "$(ls /mnt/v)" = "b\nkey\nsa\nt" ]',
+        ),
+        (
+            {
+                "name": "v",
+                "downwardAPI": {
+                    "items": [
+                        {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}},
+                        {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}},
+                    ]
+                },
+            },
+            "[ $(cat /mnt/v/name) = web ] && [ $(cat /mnt/v/labels) = 'app=\"x\"' ]",
+        ),
+        ({"name": "v", "emptyDir": {}}, "cd /mnt/v; mkdir a; echo 1 > a/f; rm a/f; ls a; rmdir=1"),
+    ],
+)
+def test_volumes_have_the_files_that_the_api_defines(volume, script):
+    code = ended(script, volume=volume, labels={"app": "x"})
+    assert code == 0
+
+
+def test_a_sub_path_is_one_file():
+    mount = [{"name": "v", "mountPath": "/etc/app.conf", "subPath": "key"}]
+    assert ended("[ $(cat /etc/app.conf) = hello ]", volume=CONFIG, mount=mount) == 0
+
+
+@pytest.mark.parametrize("script", ["cat /etc/hosts", "[ $(cat /etc/hostname) = web ]", "ls /tmp"])
+def test_a_container_has_the_files_of_its_kubelet(script):
+    assert ended(script) == 0
+
+
+def test_a_read_only_file_system_refuses_writes():
+    assert ended("touch /var/tmp/x", securityContext={"readOnlyRootFilesystem": True}) == 1
+
+
+def test_variables_come_from_the_pod_and_from_objects():
+    env = [
+        {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "cfg", "key": "key"}}},
+        {"name": "B", "valueFrom": {"secretKeyRef": {"name": "sec", "key": "token"}}},
+        {"name": "C", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+        {
+            "name": "D",
+            "valueFrom": {"resourceFieldRef": {"resource": "limits.memory", "divisor": "1Mi"}},
+        },
+        {"name": "E", "value": "$(A)-$$(A)"},
+    ]
+    values = "hello s3cret 2 hello-\\$$(A) 2 web"
+    code = ended(
+        f'[ "$A $B $D $E $P_b $HOSTNAME" = "{values}" ] && [ $C ]',
+        env=env,
+        envFrom=[{"prefix": "P_", "configMapRef": {"name": "cfg"}}],
+        resources={"limits": {"memory": "2Mi"}},
+    )
+    assert code == 0
+
+
+def test_a_container_waits_for_a_file_of_another():
+    driver = KubeletDriver()
+    mounts = [{"name": "d", "mountPath": "/data"}]
+    waiter = container(
+        "waiter", "until [ -f /data/ok ]; do sleep 1; done; exit 7", volumeMounts=mounts
+    )
+    writer = container("writer", "sleep 3; touch /data/ok", volumeMounts=mounts)
+    driver.put(pod_of(waiter, writer, volumes=[{"name": "d", "emptyDir": {}}], **NEVER))
+    driver.run(2.5)
+    assert "running" in driver.state("waiter")
+    driver.run(4)
+    assert driver.state("waiter")["terminated"]["exitCode"] == 7
+    assert driver.status()["phase"] == "Failed"
+
+
+@pytest.mark.parametrize(
+    ("part", "what"),
+    [
+        ({"command": ["python", "app.py"]}, 'program "python"'),
+        ({"command": ["sh", "-c", "nope || exit 1"]}, 'command "nope"'),
+        ({"args": ["--port=80"]}, "the program of the image with these arguments"),
+        ({}, "the program of the image"),
+        (
+            {"command": ["sh", "-c", "sleep 1; cat /app/config"]},
+            'the file "/app/config", which is not in what the pod defines',
+        ),
+    ],
+)
+def test_what_is_not_simulated_runs_until_it_is_stopped_and_says_so_once(part, what):
+    driver = KubeletDriver()
+    for name in ("web", "again"):
+        driver.put(pod_of({"name": "main", "image": "my/app:1", **part}, name=name, **NEVER))
+    driver.run(5)
+    notes = [note for note in driver.notes if "NotSimulated" in note]
+    assert notes == [
+        f"Normal NotSimulated: Not simulated in image my/app:1: {what}; the container runs until "
+        "it is stopped. See podwright up --images."
+    ]
+    assert driver.status()["phase"] == driver.status("default/again")["phase"] == "Running"
+    driver.remove()
+    driver.run(6)
+    assert "default/web" not in driver.objects
+
+
+def test_probes_and_hooks_that_are_not_simulated_succeed():
+    probe = {"exec": {"command": ["curl", "localhost"]}}
+    driver = KubeletDriver()
+    driver.put(pod_of({"name": "main", "image": "nginx", "readinessProbe": probe}))
+    driver.run(1)
+    assert driver.container()["ready"]
+    assert any("the probe or hook succeeds" in note for note in driver.notes)
+
+
+def test_a_trap_ends_a_container_before_its_grace_period_is_over():
+    driver = KubeletDriver()
+    driver.put(pod_of(container("main", "trap 'exit 0' TERM; while :; do sleep 2; done")))
+    driver.run(5)
+    driver.remove()
+    driver.run(5.9)
+    assert "default/web" in driver.objects
+    driver.run(6)
+    assert driver.objects == {}
+
+
+DECLARED = """
+images:
+- {image: "*/job:*", run: {duration: 10s, exitCode: 3, message: done}}
+- {image: "*/tool:*", command: [tool, wait], run: {ignoresSigterm: true}}
+- {image: "*/tool:*", command: [tool], run: {duration: 1s}}
+- {image: "*/gone:*", pullError: not found}
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "at", "state"),
+    [
+        ({"image": "my/job:1"}, 9, "running"),
+        ({"image": "my/job@sha256:" + "0" * 64}, 10, "terminated"),
+        ({"image": "my/job:1", "command": ["sleep", "2"]}, 2, "terminated"),
+        ({"image": "my/tool", "command": ["tool"], "args": ["wait"]}, 9, "running"),
+        ({"image": "my/tool", "command": ["tool"]}, 1, "terminated"),
+        ({"image": "my/gone"}, 0, "waiting"),
+    ],
+)
+def test_files_of_images_declare_what_containers_do(part, at, state):
+    driver = KubeletDriver(images=read_image_behaviors(DECLARED, "images.yaml"))
+    driver.put(pod_of({"name": "main", **part}, **NEVER))
+    driver.run(at)
+    assert list(driver.state()) == [state]
+    assert not [note for note in driver.notes if "NotSimulated" in note]
+    if state == "terminated" and at == 10:
+        assert driver.state()["terminated"]["message"] == "done"
+        assert driver.state()["terminated"]["exitCode"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("images: [", "images.yaml: not YAML"),
+        ("images: [{image: 1}]", "images.yaml: images[0].image: Expected `str`, got `int`"),
+        ("images: [{imgae: x}]", "Object contains unknown field `imgae`"),
+        ("images: [{run: {duration: soon}}]", "images.yaml: images[0].run.duration: "),
+        ("images: [{run: {duration: -1s}}]", "must not be negative"),
+        ("kind: Pod", "images.yaml: "),
+    ],
+)
+def test_a_wrong_file_of_images_is_an_error_with_its_place(text, message):
+    with pytest.raises(InputError, match=None) as error:
+        read_image_behaviors(text, "images.yaml")
+    assert message in str(error.value)

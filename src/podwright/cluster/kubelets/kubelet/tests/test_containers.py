@@ -1,0 +1,181 @@
+"""When containers start, restart and end on simulated kubelets."""
+
+import pytest
+
+from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
+    NEVER,
+    container,
+    pod_of,
+    pod_with_status,
+    run_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "script", "phase", "reason"),
+    [
+        ("Never", "exit 0", "Succeeded", "PodCompleted"),
+        ("Never", "exit 3", "Failed", "PodFailed"),
+        ("OnFailure", "exit 0", "Succeeded", "PodCompleted"),
+    ],
+)
+def test_the_exit_code_decides_how_a_pod_ends(policy, script, phase, reason):
+    driver = run_of(pod_of(container("main", script), restartPolicy=policy))
+    assert driver.status()["phase"] == phase
+    assert driver.condition("Ready") == ("False", reason, "")
+    assert driver.condition("PodReadyToStartContainers") == ("False", "", "")
+    state = driver.state()["terminated"]
+    assert state["exitCode"] == int(script.split()[1])
+    assert state["reason"] == ("Completed" if phase == "Succeeded" else "Error")
+
+
+def test_a_failing_container_restarts_with_back_off():
+    driver = run_of(pod_of(container("main", "exit 1")))
+    assert driver.container()["restartCount"] == 1  # the first restart is immediate
+    assert driver.state()["waiting"] == {
+        "reason": "CrashLoopBackOff",
+        "message": "back-off 10s restarting failed container=main pod=web_default(uid-web)",
+    }
+    assert driver.container()["lastState"]["terminated"]["exitCode"] == 1
+    driver.run(9.9)
+    assert driver.container()["restartCount"] == 1
+    driver.run(10)
+    assert driver.container()["restartCount"] == 2
+    driver.run(29.9)
+    assert driver.container()["restartCount"] == 2
+    driver.run(30)
+    assert driver.container()["restartCount"] == 3
+    assert driver.status()["phase"] == "Running"
+
+
+def test_a_container_that_ran_for_long_restarts_immediately():
+    driver = run_of(pod_of(container("main", "sleep 700; exit 1")), 1401)
+    assert driver.container()["restartCount"] == 2
+    assert "running" in driver.state()
+
+
+def test_init_containers_run_in_order():
+    init = [container("first", "sleep 5"), container("second", "sleep 5")]
+    driver = run_of(pod_of(container(), initContainers=init), 4)
+    assert "running" in driver.state("first")
+    assert driver.state("second") == {"waiting": {"reason": "PodInitializing"}}
+    message = "containers with incomplete status: [first second]"
+    assert driver.condition("Initialized") == ("False", "ContainersNotInitialized", message)
+    assert driver.status()["phase"] == "Pending"
+    driver.run(5)
+    assert "running" in driver.state("second")
+    driver.run(10)
+    assert driver.condition("Initialized")[0] == "True"
+    assert driver.status()["phase"] == "Running"
+
+
+def test_a_failing_init_container_fails_a_pod_that_never_restarts():
+    init = [container("first", "exit 1"), container("second", "true")]
+    driver = run_of(pod_of(container(), initContainers=init, **NEVER))
+    assert driver.status()["phase"] == "Failed"
+    assert driver.state() == {"waiting": {"reason": "PodInitializing"}}
+    message = "containers with incomplete status: [first second]"
+    assert driver.condition("Initialized") == ("False", "ContainersNotInitialized", message)
+
+
+def test_a_failing_init_container_restarts_otherwise():
+    driver = run_of(pod_of(container(), initContainers=[container("first", "exit 1")]), 30)
+    assert driver.container("first")["restartCount"] == 3
+    assert driver.status()["phase"] == "Pending"
+
+
+@pytest.mark.parametrize(
+    ("image", "command", "is_job", "phase"),
+    [
+        pytest.param("busybox", None, False, "Succeeded", id="a shell without a command"),
+        pytest.param("perl:5", ["perl", "-e", "1"], True, "Succeeded", id="a job"),
+        pytest.param("pause:3", None, True, "Running", id="a server in a job"),
+        pytest.param("perl:5", ["perl", "-e", "1"], False, "Running", id="anything else"),
+    ],
+)
+def test_programs_that_are_not_understood(image, command, is_job, phase):
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
+    main = {"name": "main", "image": image} | ({"command": command} if command else {})
+    driver = run_of(pod_of(main, __ownerReferences=[owner] if is_job else [], **NEVER))
+    assert driver.status()["phase"] == phase
+
+
+def test_an_init_container_without_a_known_command_ends():
+    driver = run_of(pod_of(container(), initContainers=[{"name": "first", "image": "own/setup"}]))
+    assert driver.status()["phase"] == "Running"
+
+
+def test_sidecars_start_first_and_stop_last():
+    sidecar = container(
+        "proxy", restartPolicy="Always", startupProbe={"httpGet": {}, "initialDelaySeconds": 7}
+    )
+    driver = run_of(pod_of(container("main", "sleep 20"), initContainers=[sidecar], **NEVER), 6)
+    assert driver.state() == {"waiting": {"reason": "PodInitializing"}}
+    assert not driver.container("proxy")["started"]
+    driver.run(7)
+    assert "running" in driver.state()
+    assert driver.container("proxy")["ready"]
+    driver.run(27)
+    assert "terminated" in driver.state()
+    assert driver.status()["phase"] == "Running"
+    driver.run(28)
+    assert driver.status()["phase"] == "Succeeded"
+    assert driver.state("proxy")["terminated"]["exitCode"] == 0
+
+
+def test_an_ephemeral_container_starts_once():
+    driver = run_of(pod_of(container()))
+    raw = driver.objects["default/web"].raw
+    driver.put(
+        pod_with_status(
+            pod_of(
+                container(), ephemeralContainers=[container("debug", "sleep 5")], __generation=2
+            ),
+            raw["status"],
+        )
+    )
+    driver.run(0)
+    assert "running" in driver.state("debug")
+    driver.run(100)
+    assert "terminated" in driver.state("debug")
+    assert driver.container("debug")["restartCount"] == 0
+    assert driver.status()["phase"] == "Running"
+
+
+def test_another_image_restarts_a_running_container():
+    driver = run_of(pod_of(container()))
+    status = driver.objects["default/web"].raw["status"]
+    other = {"name": "main", "image": "httpd:2"}
+    driver.put(pod_with_status(pod_of(other, __generation=2), status))
+    driver.run(1)
+    assert driver.container()["restartCount"] == 1
+    assert driver.container()["image"] == "docker.io/library/httpd:2"
+    assert "Normal Killing: Container main definition changed, will be restarted" in driver.notes
+
+
+def test_a_rule_restarts_a_container_of_a_pod_that_never_restarts():
+    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
+    script = "if [ -r /data/done ]; then exit 0; else touch /data/done; exit 42; fi"
+    main = container(
+        "main",
+        script,
+        restartPolicy="Never",
+        restartPolicyRules=[rule],
+        volumeMounts=[{"name": "data", "mountPath": "/data"}],
+    )
+    driver = run_of(pod_of(main, volumes=[{"name": "data", "emptyDir": {}}], **NEVER), 10)
+    assert driver.status()["phase"] == "Succeeded"
+    assert driver.container()["restartCount"] == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "script", "message"),
+    [
+        ("File", "echo -n bye > /dev/termination-log", "bye"),
+        ("FallbackToLogsOnError", "echo -n DONE; /bin/true", None),
+        ("FallbackToLogsOnError", "echo -n DONE; /bin/false", "DONE"),
+    ],
+)
+def test_termination_messages(policy, script, message):
+    driver = run_of(pod_of(container("main", script, terminationMessagePolicy=policy), **NEVER))
+    assert driver.state()["terminated"].get("message") == message

@@ -1,0 +1,376 @@
+"""The life of pods on simulated kubelets."""
+
+import pytest
+
+from podwright.apimachinery.schema import decode
+from podwright.cluster.kubelets import ImageBehavior, default_stages, read_stages
+from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
+    NEVER,
+    KubeletDriver,
+    container,
+    pod_of,
+    pod_with_status,
+    run_of,
+)
+from podwright.cluster.kubelets.tests.lifecycle_driver import a_node
+from podwright.simulation.world import World
+from podwright.testing import make_node
+
+
+def test_a_pod_runs_with_everything_that_its_status_shows():
+    driver = run_of(pod_of(container(resources={"requests": {"cpu": "1"}}), __generation=3))
+    status = driver.status()
+    assert status["phase"] == "Running"
+    assert status["observedGeneration"] == 3
+    assert status["hostIPs"] == [{"ip": status["hostIP"]}]
+    assert status["podIPs"] == [{"ip": status["podIP"]}]
+    assert [entry["type"] for entry in status["conditions"]] == [
+        "PodReadyToStartContainers",
+        "Initialized",
+        "Ready",
+        "ContainersReady",
+        "PodScheduled",
+    ]
+    assert all(entry["observedGeneration"] == 3 for entry in status["conditions"])
+    (main,) = status["containerStatuses"]
+    assert main["image"] == "docker.io/library/nginx:1"
+    assert main["imageID"].startswith("docker.io/library/nginx@sha256:")
+    assert main["containerID"].startswith("containerd://")
+    assert main["ready"]
+    assert main["started"]
+    assert main["allocatedResources"] == {"cpu": "1"}
+    assert main["resources"] == {"requests": {"cpu": "1"}}
+    assert main["user"] == {"linux": {"uid": 0, "gid": 0, "supplementalGroups": [0]}}
+    assert [note.split(":")[0] for note in driver.notes] == [
+        "Normal Pulling",
+        "Normal Pulled",
+        "Normal Created",
+        "Normal Started",
+    ]
+
+
+def test_pods_share_the_equal_parts_of_their_statuses():
+    driver = run_of(pod_of(container()))
+    driver.put(pod_of(container(), name="other"))
+    driver.run(0)
+    first, second = driver.status(), driver.status("default/other")
+    assert first["conditions"] == second["conditions"]
+    for one, other in zip(first["conditions"], second["conditions"], strict=True):
+        assert one is other
+    assert first["hostIPs"] is second["hostIPs"]
+    (one,), (other,) = first["containerStatuses"], second["containerStatuses"]
+    for name in ("state", "lastState", "user"):
+        assert one[name] is other[name]
+    assert one["containerID"] != other["containerID"]
+
+
+def test_a_second_pod_finds_the_image_on_the_node():
+    driver = run_of(pod_of(container()))
+    driver.put(pod_of(container(), name="other"))
+    driver.run(0)
+    assert (
+        'Normal Pulled: Container image "nginx:1" already present on machine and can be accessed '
+        "by the pod"
+    ) in driver.notes
+
+
+@pytest.mark.parametrize(
+    ("image", "reason", "later"),
+    [
+        ("none", "ErrImagePull", "ImagePullBackOff"),
+        ("Not An Image", "InvalidImageName", "InvalidImageName"),
+    ],
+)
+def test_an_image_that_cannot_be_pulled_keeps_the_pod_pending(image, reason, later):
+    entry = ImageBehavior(image="*/none:*", pull_error="not found")
+    driver = KubeletDriver(images=[entry])
+    driver.put(pod_of({"name": "main", "image": image}))
+    driver.run(0)
+    assert driver.state()["waiting"]["reason"] == reason
+    driver.run(5)
+    assert driver.state()["waiting"]["reason"] == later
+    assert driver.status()["phase"] == "Pending"
+    assert f"Warning Failed: Error: {reason}" in driver.notes
+
+
+def test_another_image_ends_the_wait():
+    driver = KubeletDriver(images=[ImageBehavior(image="*:404", pull_error="not found")])
+    driver.put(pod_of({"name": "main", "image": "nginx:404"}))
+    driver.run(3)
+    assert driver.status()["phase"] == "Pending"
+    driver.put(pod_of(container(), __generation=2))
+    driver.run(13)
+    assert driver.status()["phase"] == "Running"
+
+
+def test_a_pod_waits_for_its_config_map_and_its_volumes():
+    driver = KubeletDriver()
+    source = {"configMapRef": {"name": "settings"}}
+    driver.put(pod_of(container(envFrom=[source])))
+    volume = {"name": "data", "secret": {"secretName": "key"}}
+    mounts = container(volumeMounts=[{"name": "data", "mountPath": "/data"}])
+    driver.put(pod_of(mounts, name="mounts", volumes=[volume]))
+    driver.run(1)
+    assert driver.state()["waiting"] == {
+        "reason": "CreateContainerConfigError",
+        "message": 'configmap "settings" not found',
+    }
+    assert driver.state("main", "default/mounts") == {"waiting": {"reason": "ContainerCreating"}}
+    assert driver.condition("PodReadyToStartContainers", "default/mounts")[0] == "False"
+    assert (
+        'Warning FailedMount: MountVolume.SetUp failed for volume "data" : secret "key" not found'
+    ) in driver.notes
+    driver.cluster.add("ConfigMap", "settings")
+    driver.cluster.add("Secret", "key")
+    driver.run(20)
+    assert driver.status()["phase"] == "Running"
+    assert driver.status("default/mounts")["phase"] == "Running"
+
+
+@pytest.mark.parametrize(
+    ("image", "user", "message"),
+    [
+        ("httpd", None, "container has runAsNonRoot and image will run as root"),
+        ("httpd", 0, "container's runAsUser breaks non-root policy"),
+        ("httpd", 1000, None),
+        ("example.com/own", None, None),
+    ],
+)
+def test_non_root(image, user, message):
+    context = {"runAsNonRoot": True} | ({} if user is None else {"runAsUser": user})
+    driver = run_of(pod_of({"name": "main", "image": image, "securityContext": context}))
+    waiting = driver.state().get("waiting") or {}
+    if message is None:
+        assert not waiting
+    else:
+        where = '(pod: "web_default(uid-web)", container: main)'
+        assert waiting == {
+            "reason": "CreateContainerConfigError",
+            "message": f"{message} {where}",
+        }
+
+
+def test_readiness_gates_are_set_by_others():
+    driver = run_of(pod_of(container(), readinessGates=[{"conditionType": "example.com/gate"}]))
+    message = 'corresponding condition of pod readiness gate "example.com/gate" does not exist.'
+    assert driver.condition("Ready") == ("False", "ReadinessGatesNotReady", message)
+    assert driver.condition("ContainersReady")[0] == "True"
+    pod = driver.objects["default/web"]
+    gate = {"type": "example.com/gate", "status": "True"}
+    status = pod.raw["status"] | {"conditions": [*pod.raw["status"]["conditions"], gate]}
+    driver.put(pod_with_status(pod, status))
+    driver.run(0)
+    assert driver.condition("Ready")[0] == "True"
+
+
+@pytest.mark.parametrize(
+    ("pod", "reason", "message"),
+    [
+        pytest.param(
+            pod_of(container(resources={"requests": {"cpu": "5"}})),
+            "OutOfcpu",
+            "Node didn't have enough resource: cpu, requested: 5000, used: 1000, capacity: 4000",
+            id="cpu",
+        ),
+        pytest.param(
+            pod_of(container(ports=[{"containerPort": 80, "hostPort": 8080}])),
+            "NodePorts",
+            "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod "
+            "ports",
+            id="host port",
+        ),
+        pytest.param(
+            pod_of(container(), nodeSelector={"disk": "ssd"}),
+            "NodeAffinity",
+            "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+            id="node selector",
+        ),
+        pytest.param(
+            pod_of(container(), os={"name": "windows"}),
+            "PodOSNotSupported",
+            "Failed to admit pod as the OS field doesn't match node OS",
+            id="operating system",
+        ),
+    ],
+)
+def test_a_kubelet_rejects_what_does_not_fit_its_node(pod, reason, message):
+    driver = KubeletDriver()
+    status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}
+    driver.cluster.add("Node", "n1", status=status)
+    first = container(
+        resources={"requests": {"cpu": "1"}}, ports=[{"containerPort": 80, "hostPort": 8080}]
+    )
+    driver.put(pod_of(first, name="first"))
+    driver.put(pod)
+    driver.run(0)
+    assert driver.status("default/first")["phase"] == "Running"
+    found = driver.status()
+    assert (found["phase"], found["reason"]) == ("Failed", reason)
+    assert found["message"] == f"Pod was rejected: {message}"
+    assert f"Warning {reason}: {message}" in driver.notes
+
+
+def test_what_a_finished_pod_used_is_free_again():
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "1", "pods": "10"}})
+    large = {"requests": {"cpu": "1"}}
+    driver.put(pod_of(container("main", "true", resources=large), name="first", **NEVER))
+    driver.run(0)
+    driver.put(pod_of(container(resources=large)))
+    driver.run(0)
+    assert driver.status()["phase"] == "Running"
+
+
+def test_addresses_come_from_the_pod_cidr_of_the_node():
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", spec={"podCIDR": "10.9.1.0/24"})
+    driver.put(pod_of(container()))
+    driver.put(pod_of(container(), name="other"))
+    driver.put(pod_of(container(), name="host", hostNetwork=True))
+    driver.run(0)
+    assert driver.status()["podIP"] == "10.9.1.2"
+    assert driver.status("default/other")["podIP"] == "10.9.1.3"
+    host = driver.status("default/host")
+    assert host["podIP"] == host["hostIP"]
+
+
+STOLEN = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: stolen}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchLabels: {example.com/stolen: "true"}
+    matchExpressions:
+    - {key: .status.phase, operator: In, values: [Pending]}
+  delay: {durationMilliseconds: 5000}
+  next:
+    statusTemplate: |
+      phase: Failed
+      reason: Stolen
+"""
+
+
+def test_stages_of_users_take_precedence():
+    driver = KubeletDriver(*read_stages(STOLEN, source="test"))
+    stolen = pod_with_status(
+        pod_of(container(), __labels={"example.com/stolen": "true"}), {"phase": "Pending"}
+    )
+    driver.put(stolen)
+    driver.put(pod_of(container(), name="other"))
+    driver.run(5)
+    assert driver.status() == {"phase": "Failed", "reason": "Stolen"}
+    assert driver.status("default/other")["phase"] == "Running"
+    driver.remove()
+    driver.run(5)
+    assert list(driver.objects) == ["default/other"]
+
+
+def test_built_in_stages_of_pods_are_replaced():
+    driver = KubeletDriver(*default_stages())
+    driver.put(pod_of(container("main", "exit 1"), **NEVER))
+    driver.run(0)
+    assert driver.status()["phase"] == "Failed"
+
+
+def test_nodes_renew_their_leases():
+    driver = KubeletDriver()
+    driver.cluster.add("Namespace", "kube-node-lease")
+    driver.put(a_node())
+    driver.run(0)
+    ((kind, key), lease) = next(iter(driver.created.items()))
+    assert (kind, key) == (("coordination.k8s.io", "Lease"), "kube-node-lease/n1")
+    assert lease.raw["spec"] == {
+        "holderIdentity": "n1",
+        "leaseDurationSeconds": 40,
+        "renewTime": "2026-01-01T00:00:00.000000Z",
+    }
+    driver.cluster.found[kind, key] = lease
+    driver.run(30)
+    first, second, *others = [at for at, _, name in driver.story if name == "kube-node-lease/n1"]
+    assert first == 0
+    assert 0 < second <= 10
+    assert others == pytest.approx([second + 10, second + 20])
+
+
+def test_nodes_that_are_created_together_renew_at_different_times():
+    driver = KubeletDriver()
+    driver.cluster.add("Namespace", "kube-node-lease")
+    for number in range(100):
+        name = f"node-{number}"
+        driver.put(a_node(name))
+        driver.cluster.add(
+            "Lease", name, group="coordination.k8s.io", metadata={"namespace": "kube-node-lease"}
+        )
+    driver.run(10)
+    times = [at for at, _, name in driver.story if name.startswith("kube-node-lease/") and at]
+    assert len(times) == 100
+    # The kubelets of each second of the interval are about a tenth of all.
+    assert all(len([at for at in times if second < at <= second + 1]) < 25 for second in range(10))
+
+
+def test_an_error_is_reported_and_becomes_an_event():
+    failures = []
+    driver = KubeletDriver(report_failure=lambda *failure: failures.append(failure))
+    annotations = {
+        "pod-complete.stage.kwok.x-k8s.io/delay": "1s",
+        "pod-complete.stage.kwok.x-k8s.io/exit-code": "many",
+    }
+    driver.put(pod_of(container(), __annotations=annotations))
+    driver.put(pod_of(container(), name="other"))
+    driver.run(0)
+    assert any(note.startswith("Warning StageFailed: kubelet: Pod") for note in driver.notes)
+    assert [(what, key) for what, key, _ in failures] == [("stages", "default/web")]
+    assert driver.status("default/other")["phase"] == "Running"
+
+
+def test_a_world_with_kubelets_ends():
+    world = World(has_kubelet=True)
+    world.add(
+        make_node("n1", cpu="4"),
+        decode(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "web"},
+                "spec": {
+                    "containers": [container("main", "sleep 10")],
+                    "initContainers": [container("first", "sleep 5")],
+                    "restartPolicy": "Never",
+                },
+            },
+            source="test",
+        ),
+    )
+    world.run()
+    assert world.pods[0].status.phase == "Succeeded"
+    assert world.now_ns - world.start_ns == 15_000_000_000
+
+
+def restarted(driver):
+    """Return a driver that knows the pods of another one by their statuses only."""
+    other = KubeletDriver()
+    other.heap.advance(driver.heap.now_ns)
+    for pod in list(driver.objects.values()):
+        other.put(pod)
+    return other
+
+
+def test_pods_go_on_after_a_restart():
+    driver = run_of(pod_of(container("main", "sleep 30; exit 4"), **NEVER), 10)
+    started = driver.container()
+    other = restarted(driver)
+    other.run(29)
+    assert other.container() == started
+    other.run(30)
+    assert other.status()["phase"] == "Failed"
+    assert other.state()["terminated"]["exitCode"] == 4
+
+
+def test_a_finished_pod_stays_finished_after_a_restart():
+    driver = run_of(pod_of(container("main", "exit 1"), **NEVER))
+    other = restarted(driver)
+    other.run(600)
+    assert other.status() == driver.status()
+    assert other.story == []

@@ -1,0 +1,62 @@
+"""Resizes of running pods on simulated kubelets."""
+
+from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
+    NEVER,
+    KubeletDriver,
+    container,
+    pod_of,
+    pod_with_status,
+    run_of,
+)
+
+
+def resized(driver, cpu, **parts):
+    """Return the pod with another request of cpu."""
+    status = driver.objects["default/web"].raw["status"]
+    resources = {"requests": {"cpu": cpu}}
+    return pod_with_status(pod_of(container(resources=resources, **parts), __generation=2), status)
+
+
+def test_a_resize_changes_what_is_allocated():
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "4", "pods": "10"}})
+    driver.put(pod_of(container(resources={"requests": {"cpu": "1"}})))
+    driver.run(0)
+    driver.put(resized(driver, "3"))
+    driver.run(0)
+    main = driver.container()
+    assert main["allocatedResources"] == main["resources"]["requests"] == {"cpu": "3"}
+    assert main["restartCount"] == 0
+    summary = '{"containers":[{"name":"main","resources":{"requests":{"cpu":"3"}}}],"generation":2}'
+    assert driver.notes[-2:] == [
+        f"Normal ResizeStarted: Pod resize started: {summary}",
+        f"Normal ResizeCompleted: Pod resize completed: {summary}",
+    ]
+
+
+def test_a_resize_that_does_not_fit_is_deferred():
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "4", "pods": "10"}})
+    large = {"requests": {"cpu": "2"}}
+    driver.put(pod_of(container("main", "sleep 25", resources=large), name="first", **NEVER))
+    driver.put(pod_of(container(resources={"requests": {"cpu": "1"}})))
+    driver.run(0)
+    driver.put(resized(driver, "3"))
+    driver.run(20)
+    message = "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"
+    assert driver.condition("PodResizePending") == ("True", "Deferred", message)
+    assert driver.container()["allocatedResources"] == {"cpu": "1"}
+    assert sum("ResizeDeferred" in note for note in driver.notes) == 1
+    driver.run(40)
+    assert driver.container()["allocatedResources"] == {"cpu": "3"}
+    names = [entry["type"] for entry in driver.status()["conditions"]]
+    assert "PodResizePending" not in names
+
+
+def test_a_resize_policy_restarts_the_container():
+    policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
+    driver = run_of(pod_of(container(resources={"requests": {"cpu": "1"}}, resizePolicy=policy)))
+    driver.put(resized(driver, "3", resizePolicy=policy))
+    driver.run(1)
+    assert driver.container()["restartCount"] == 1
+    assert "Normal Killing: Container main resize requires restart" in driver.notes

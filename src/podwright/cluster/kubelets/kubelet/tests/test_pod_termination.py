@@ -1,0 +1,64 @@
+"""How pods end on simulated kubelets: deadlines and graceful deletion."""
+
+import pytest
+
+from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
+    container,
+    pod_of,
+    run_of,
+)
+
+
+def test_the_deadline_of_a_pod():
+    driver = run_of(pod_of(container("main", "sleep 1d"), activeDeadlineSeconds=60), 59)
+    assert driver.status()["phase"] == "Running"
+    driver.run(89)
+    assert driver.status()["phase"] == "Running"  # the shell ignores SIGTERM
+    driver.run(90)
+    status = driver.status()
+    assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
+    assert status["message"] == "Pod was active on the node longer than the specified deadline"
+    assert driver.state()["terminated"]["exitCode"] == 137
+
+
+@pytest.mark.parametrize(
+    ("script", "grace_seconds", "seconds"),
+    [
+        pytest.param(None, 30, 1, id="a program that handles SIGTERM"),
+        pytest.param("sleep 1d", 30, 30, id="a shell is killed"),
+        pytest.param("sleep 1d", 5, 5, id="with another grace period"),
+        pytest.param("sleep 1d", 0, 0, id="at once"),
+        pytest.param("sleep 10", 30, 10, id="a program that ends before"),
+    ],
+)
+def test_graceful_deletion(script, grace_seconds, seconds):
+    driver = run_of(pod_of(container("main", script)))
+    driver.remove(grace_seconds=grace_seconds)
+    if seconds:
+        driver.run(seconds - 0.1)
+        assert "default/web" in driver.objects
+        assert "Normal Killing: Stopping container main" in driver.notes
+    driver.run(seconds)
+    assert driver.objects == {}
+    assert driver.story[-1] == (seconds, "kubelet", "default/web")
+
+
+def test_a_second_deletion_shortens_the_first():
+    driver = run_of(pod_of(container("main", "sleep 1d")))
+    driver.remove(grace_seconds=30)
+    driver.run(3)
+    driver.remove(grace_seconds=0)
+    driver.run(3)
+    assert driver.objects == {}
+
+
+def test_a_pod_with_a_finalizer_is_deleted_once():
+    driver = run_of(pod_of(container(), __finalizers=["example.com/keep"]))
+    pod = driver.objects["default/web"]
+    deletions = []
+    driver.delete = lambda obj: deletions.append(obj.key)
+    driver.remove()
+    driver.run(100)
+    assert deletions == ["default/web"]
+    assert driver.status()["phase"] == "Succeeded"
+    assert pod.metadata.finalizers

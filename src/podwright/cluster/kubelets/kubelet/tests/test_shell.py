@@ -1,0 +1,203 @@
+"""Scripts end and print as POSIX says, or are not simulated at all."""
+
+import pytest
+
+from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError, Script
+from podwright.cluster.kubelets.kubelet.tests.shell_runs import MemoryFiles, facts, refusal, result
+
+SECOND_NS = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "output"),
+    [
+        ("exit 3", 3, ""),
+        ("false; exit", 1, ""),
+        ("(exit 3) || true", 0, ""),
+        ("(exit 3); echo $?", 0, "3\n"),
+        ("x='a; exit 9'; echo $x; exit 4", 4, "a; exit 9\n"),
+        ("x='a  b'; echo $x \"$x\" '$x'", 0, "a b a  b $x\n"),
+        ("set -e; false; echo no", 1, ""),
+        ("set -e; x=$(false); echo no", 1, ""),
+        ("set -e; false || echo yes; ! true; echo end", 0, "yes\nend\n"),
+        ("set -e; f() { false; echo in; }; f || :; f; echo no", 1, "in\n"),
+        ("set -e; (false; echo in); echo no", 1, ""),
+        ("for i in 1 2; do echo $i; done", 0, "1\n2\n"),
+        ("for i in a b; do for j in 1 2; do continue 2; done; echo no; done; echo $i$j", 0, "b1\n"),
+        ("i=0; while [ $i -lt 3 ]; do i=$((i + 1)); [ $i = 2 ] && break; done; echo $i", 0, "2\n"),
+        ("case abc in b|c) echo 1;; a*) echo 2;; esac", 0, "2\n"),
+        ("if false; then echo 1; elif true; then echo 2; else echo 3; fi", 0, "2\n"),
+        ("x=a.tar.gz; echo ${x%.*} ${x%%.*} ${x#*.} ${x##*.} ${#x}", 0, "a.tar a tar.gz gz 8\n"),
+        ('echo ${y:-d} "${y:+no}"; y=1; echo ${y:+yes} ${z:=3} $z', 0, "d \nyes 3 3\n"),
+        (
+            "echo $((7 / -2)) $((7 % -2)) $((1 ? 2 : 3)) $((~5 & 0x0f)) $((!3 || 1 << 2))",
+            0,
+            "-3 1 2 10 1\n",
+        ),
+        ('x=`echo $(echo deep)`; echo "<$x>"', 0, "<deep>\n"),
+        ("cat <<EOF\na $((1 + 1)) `echo b`\nEOF", 0, "a 2 b\n"),
+        ("cat <<'EOF'\n$x\nEOF", 0, "$x\n"),
+        ("cat <<-EOF; echo after\n\ttab\n\tEOF", 0, "tab\nafter\n"),
+        ('while read a b; do echo "$b-$a"; done <<EOF\n1 2 3\n4\nEOF', 0, "2 3-1\n-4\n"),
+        ("echo a b | { read x y; echo $y; }; false | true; echo $?", 0, "b\n0\n"),
+        (
+            'set -- a \'b c\'; shift; for x; do echo $x; done; echo $# "$*" "$@"',
+            0,
+            "b c\n1 b c b c\n",
+        ),
+        ("f() { echo $1 $#; return 4; }; f a b; echo $?", 0, "a 2\n4\n"),
+        ("trap 'echo bye' EXIT; exit 3", 3, "bye\n"),
+        ("exec echo hi; echo no", 0, "hi\n"),
+        ("printf '%s=%03d\\n' a 1 b 2; printf 'x\\ty%%'", 0, "a=001\nb=002\nx\ty%"),
+        ("seq 3; seq 5 -2 1; expr 3 + 4; expr 1 - 1; echo $?", 0, "1\n2\n3\n5\n3\n1\n7\n0\n1\n"),
+        ("mkdir -p a/b; touch a/b/c a/x; ls a; rm a; echo $?; rm -r a; [ -e a ]", 1, "b\nx\n1\n"),
+        (
+            "echo 1 > f; echo 2 >> f; cp f g; mv g h; cat h; ls; for x in [gh]; do echo $x; done",
+            0,
+            "1\n2\nf\nh\nh\n",
+        ),
+        ("{ echo a; echo b >&2; } > f 2>/dev/null; cat f", 0, "a\n"),
+        ("cat missing; echo $?; cat < missing; echo $?", 0, "1\n2\n"),
+        ("[ a -eq 1 ]; echo $?; [ ! -f x ]; echo $?; [ -z '' ] && [ 3 -ge 3 ]", 0, "2\n0\n"),
+        (
+            "x=1; (x=2); echo $x; unset x; echo ${x-none}; hostname; pwd",
+            0,
+            "1\nnone\nweb-0\n/data\n",
+        ),
+        ("echo a &&\n\n echo b # c\n# d\nexit 4", 4, "a\nb\n"),
+        ("cd / && pwd; cd /none; echo $?; echo \\$x \"\\$y\" 'z'\\'", 0, "/\n2\n$x $y z'\n"),
+    ],
+)
+def test_a_script_has_the_status_and_the_output_of_sh(script, status, output):
+    assert result(script) == (status, output)
+
+
+@pytest.mark.parametrize(
+    ("script", "what"),
+    [
+        ("if false; then curl x; fi", 'command "curl"'),
+        ("$CMD x", "a command whose name is computed"),
+        ("sleep 5 &", "a command in the background"),
+        ("echo ~", "the expansion of ~"),
+        ("echo {a,b}", "the expansion of braces"),
+        ("echo 'a", "an unclosed quote"),
+        ("if true; then :", "the syntax at line 1 of the script: 'its end'"),
+        ("echo a\n; b", "the syntax at line 2 of the script: '; b'"),
+        ("eval ls", 'command "eval"'),
+        ("./run.sh", 'command "./run.sh"'),
+        ("echo -e x", '"echo -e x"'),
+        ("echo 'a\\nb'", '"echo a\\nb"'),
+        ("echo $HOME", "$HOME, which the image may set and the pod does not"),
+        ("echo $TOKEN", "the value of $TOKEN"),
+        ("set -u; echo $x", "$x, which is not set, after set -u"),
+        ("echo ${x:?no}", "the error of ${x:?...}"),
+        ("echo $((1 / 0))", "a division by zero"),
+        ("echo $((x = 1))", "the arithmetic $((x = 1))"),
+        ("[[ -f x ]]", "[[, which is not in POSIX; the image's shell is not known"),
+        ("ls -l", '"ls -l"'),
+        ("x=$(cat none 2>&1)", "the text of an error message"),
+        ("cat <<EOF", "a here-document without its end"),
+        ("trap 'curl x' TERM", 'command "curl"'),
+        ("IFS=,; x=a,b; echo $x", "field splitting at IFS other than blanks"),
+        ("echo a | sleep 1", "a pipe to a command that takes time"),
+        ("f() { f; }; f", "calls that are nested this deep"),
+        ("{ " * 60 + ":" + "; }" * 60, "a script that is nested this deep"),
+        ("printf %q x", "the printf format '%q'"),
+        ("case x in [[:alpha:]]) ;; esac", "a character class in a pattern"),
+        ("break", "break outside of a loop"),
+        ("test -x f", "whether a file is executable"),
+        ("exec 3>f", "the redirection of file descriptor 3"),
+    ],
+)
+def test_what_is_outside_of_the_subset_is_named(script, what):
+    files = MemoryFiles()
+    files.write("/data/f", "")
+    assert refusal(script, facts({"TOKEN": None, "CMD": "ls"}, files=files)) == what
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nginx", "-g", "daemon off;"],
+        ["sh", "run.sh"],
+        ["sh"],
+        ["sh", "-lc", "ls"],
+        ["cd", "/"],
+        ["/opt/bin/sleep", "1"],
+    ],
+)
+def test_other_command_lines_are_not_simulated(words):
+    with pytest.raises(NotSimulatedError):
+        Script(words, facts())
+
+
+def test_nothing_of_a_script_is_executed_before_all_of_it_is_checked():
+    files = MemoryFiles()
+    assert refusal("touch a; if false; then wget b; fi", facts(files=files)) == 'command "wget"'
+    assert files.files == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "durations", "status"),
+    [
+        (["sleep", "2m"], [120], 0),
+        (["/bin/false"], [], 1),
+        (["sleep", "infinity"], [None], None),
+        (["tail", "-f", "/dev/null"], [None], None),
+        (["sh", "-c", "sleep 5; sleep .5; exit 7"], [5, 0.5], 7),
+        (["sh", "-ec", "false; sleep 3600"], [], 1),
+        (["sh", "-e", "-c", "exit $#", "sh", "a", "b"], [], 2),
+        (["sh", "-c", "while true; do sleep 2; done"], [2, None], None),
+        (["sh", "-c", "while :; do :; done"], [None], None),
+        (["sh", "-c", "i=0; while :; do i=$((i + 1)); [ $i = 1002 ] && exit 5; done"], [1], 5),
+        (["cat", "none"], [], 1),
+    ],
+)
+def test_time_passes_where_a_script_sleeps(words, durations, status):
+    found = []
+    steps = Script(words, facts()).steps()
+    end = None
+    try:
+        while None not in found:
+            duration_ns = next(steps)
+            found.append(None if duration_ns is None else duration_ns / SECOND_NS)
+    except StopIteration as stop:
+        end = stop.value
+    assert (found, end) == (durations, status)
+
+
+def test_a_script_that_waits_for_a_file_continues_when_it_is_there():
+    files = MemoryFiles()
+    script = Script(
+        ["sh", "-c", "until [ -f ready ]; do sleep 1; done; exit 6"], facts(files=files)
+    )
+    steps = script.steps()
+    assert [next(steps) for _ in range(5)] == [SECOND_NS] * 5
+    files.write("/data/ready", "")
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert end.value.value == 6
+
+
+def test_a_trap_runs_after_the_command_that_runs_when_sigterm_comes():
+    script = Script(["sh", "-c", "trap 'exit 9' TERM; while :; do sleep 1; done"], facts())
+    steps = script.steps()
+    assert [next(steps) for _ in range(3)] == [SECOND_NS] * 3
+    script.terminate()
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert end.value.value == 9
+
+
+@pytest.mark.parametrize("dialect", ["bash", "busybox"])
+def test_extensions_are_those_of_the_images_shell(dialect):
+    given = facts(dialect=dialect)
+    assert result("[[ -r x ]] || [ a == a ] && echo $((RANDOM / 16384))", given) == (0, "1\n")
+    assert result("set -o pipefail; false | true", given)[0] == 1
+
+
+def test_a_step_that_fails_ends_with_the_status_of_the_images_shell():
+    assert result("ls none")[0] == 2
+    assert result("ls none", facts(dialect="busybox"))[0] == 1
+    assert result("echo > none/x")[0] == 2
+    assert result("echo > none/x", facts(dialect="bash"))[0] == 1

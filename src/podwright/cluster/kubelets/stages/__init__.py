@@ -1,0 +1,1 @@
+"""KWOK's Stages: read, matched, scheduled, played."""

@@ -1,0 +1,272 @@
+"""The stages for pods whose annotations define how long they run and how they end.
+
+They extend KWOK, whose stages complete only pods of Jobs and do not restart containers.
+
+| annotation | meaning |
+|---|---|
+| `pod-complete.stage.kwok.x-k8s.io/delay` | the containers exit after this Go duration |
+| `pod-complete.stage.kwok.x-k8s.io/jitter-delay` | the exit is drawn between the two durations |
+| `pod-complete.stage.kwok.x-k8s.io/exit-code` | the exit code of the containers; default 0 |
+| `pod-delete.stage.kwok.x-k8s.io/delay` | the least time that a deleted pod takes to stop |
+| `alibabacloud.com/deletion-time` | the second of the trace at which the pod has succeeded |
+
+The restart policy then applies: Never ends the pod, OnFailure ends it if the exit code is 0, and
+Always restarts the containers. The restart backoff is the kubelet's: the first restart is
+immediate, the next ones follow after 10 s, 20 s, and so on up to five minutes. A container that
+ran for ten minutes restarts immediately.
+
+Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, doBackOff;
+pkg/kubelet/status/generate.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from podwright.apimachinery.objects import Document, Pod, timestamp_ns
+from podwright.cluster.kubelets.pod_annotations import (
+    DELETION_TIME,
+    RUN_DELAY,
+    RUN_JITTER,
+    STOP_DELAY,
+    read_exit_code,
+)
+from podwright.cluster.kubelets.pod_fast_path import ended_pod
+from podwright.cluster.kubelets.pod_statuses import (
+    container_status,
+    exit_patch,
+    readiness_patch,
+    started_at,
+    terminated_state,
+)
+from podwright.cluster.kubelets.stages.fast_stages import fast_stages, status_step
+from podwright.cluster.kubelets.stages.stage import (
+    Bound,
+    Delay,
+    DeleteStep,
+    FinalizersStep,
+    Requirement,
+    Stage,
+    StageContext,
+)
+from podwright.cluster.kubelets.templates.jq import Query, query
+
+_KEPT_BESIDE_KUBELET = "pod-finish"
+_SECOND_NS = 1_000_000_000
+_BACKOFF_NS = 10 * _SECOND_NS
+_BACKOFF_MAX_NS = 300 * _SECOND_NS
+_BACKOFF_RESET_NS = 600 * _SECOND_NS
+
+
+def default_stages(*, trace_start_ns: int = 0) -> tuple[Stage, ...]:
+    """Return the stages that a world uses by default.
+
+    Parameters
+    ----------
+    trace_start_ns : int
+        The time of second 0 of `alibabacloud.com/deletion-time`.
+    """
+    return (*fast_stages(), *_annotation_stages(trace_start_ns))
+
+
+def stages_beside_kubelet(stages: Iterable[Stage] | None = None) -> tuple[Stage, ...]:
+    """Return the stages without the built-in ones that the simulated kubelet replaces.
+
+    Parameters
+    ----------
+    stages : iterable of Stage, optional
+        The built-in ones if left out.
+    """
+    given = default_stages() if stages is None else stages
+    replaced = {(stage.name, stage.source) for stage in default_stages() if stage.kind == "Pod"}
+    return tuple(
+        stage
+        for stage in given
+        if (stage.name, stage.source) not in replaced or stage.name == _KEPT_BESIDE_KUBELET
+    )
+
+
+def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
+    is_running = (
+        Requirement(query(".metadata.deletionTimestamp"), "DoesNotExist"),
+        Requirement(query(".status.phase"), "In", ("Running",)),
+    )
+    run_delay, deletion_time = _annotation(RUN_DELAY), _annotation(DELETION_TIME)
+    return (
+        Stage(
+            name="pod-exit",
+            kind="Pod",
+            requirements=(
+                *is_running,
+                Requirement(query(".status.containerStatuses.[].state.running"), "Exists"),
+                Requirement(run_delay, "Exists"),
+                Requirement(deletion_time, "DoesNotExist"),
+            ),
+            delay=Delay(Bound(0, run_delay), Bound(None, _annotation(RUN_JITTER))),
+            steps=(status_step(_exit_patch, fast_path=_exit_fast),),
+            source="annotation stages",
+        ),
+        Stage(
+            name="pod-restart",
+            kind="Pod",
+            requirements=(
+                *is_running,
+                Requirement(
+                    query(".status.containerStatuses.[].state.waiting.reason"),
+                    "In",
+                    ("CrashLoopBackOff",),
+                ),
+            ),
+            delay=Delay(Bound(0, query(".status.containerStatuses"), _backoff_left)),
+            steps=(status_step(_restart_patch),),
+            source="annotation stages",
+        ),
+        Stage(
+            name="pod-finish",
+            kind="Pod",
+            requirements=(*is_running, Requirement(deletion_time, "Exists")),
+            delay=Delay(Bound(0, deletion_time, partial(_delay_until_second, trace_start_ns))),
+            steps=(status_step(_finish_patch, fast_path=_finish_fast),),
+            source="annotation stages",
+        ),
+        Stage(
+            name="pod-stop",
+            kind="Pod",
+            requirements=(
+                Requirement(query(".metadata.deletionTimestamp"), "Exists"),
+                Requirement(_annotation(STOP_DELAY), "Exists"),
+            ),
+            # As in KWOK's general pod stages: at the latest when the grace period ends.
+            delay=Delay(
+                Bound(0, _annotation(STOP_DELAY)), Bound(None, query(".metadata.deletionTimestamp"))
+            ),
+            steps=(FinalizersStep(is_empty=True), DeleteStep()),
+            source="annotation stages",
+        ),
+    )
+
+
+def _delay_until_second(trace_start_ns: int, value: Any, now_ns: int) -> int:
+    if not (isinstance(value, str) and value.isascii() and value.isdigit()):
+        raise ValueError(f'{DELETION_TIME}: invalid number of seconds "{value}"')
+    return trace_start_ns + int(value) * _SECOND_NS - now_ns
+
+
+def _annotation(name: str) -> Query:
+    return query(f'.metadata.annotations["{name}"]')
+
+
+# --------------------------------------------------------------------- exits and restarts
+
+
+def backoff_ns(restart_count: int, ran_ns: int) -> int:
+    """Return the restart backoff of a container that has exited.
+
+    Parameters
+    ----------
+    restart_count : int
+        The number of earlier restarts.
+    ran_ns : int
+        The duration of the last run.
+
+    Notes
+    -----
+    The kubelet resets its backoff when a container ran for ten minutes. Here only that restart is
+    immediate, and the next one continues with the restart count.
+    """
+    if not restart_count or ran_ns >= _BACKOFF_RESET_NS:
+        return 0
+    # The limit applies from the sixth restart on; the shift is capped to keep the number small.
+    return min(_BACKOFF_NS << min(restart_count - 1, 5), _BACKOFF_MAX_NS)
+
+
+def _exit_patch(document: Document, context: StageContext) -> Any:
+    """Return the patch for a pod whose containers exit: its end, a restart, or a backoff."""
+    metadata, spec = document["metadata"], document.get("spec") or {}
+    exit_code = read_exit_code(metadata.get("annotations") or {})
+    policy = spec.get("restartPolicy") or "Always"
+    if policy == "Never" or (policy == "OnFailure" and not exit_code):
+        return exit_patch(_running_statuses(document), exit_code, context.now)
+    statuses = []
+    for status in _running_statuses(document):
+        terminated = terminated_state(exit_code, started_at(status, context.now), context.now)
+        wait_ns = _backoff_of(status.get("restartCount", 0), terminated["terminated"])
+        waiting = {
+            "reason": "CrashLoopBackOff",
+            "message": (
+                f"back-off {wait_ns // _SECOND_NS}s restarting failed container={status['name']} "
+                f"pod={metadata['name']}_{metadata.get('namespace', '')}({metadata.get('uid', '')})"
+            ),
+        }
+        changes = (
+            {"ready": False, "started": False, "state": {"waiting": waiting}}
+            if wait_ns
+            else _running_again(status, context)
+        )
+        statuses.append({**status, **changes, "lastState": terminated})
+    if all(status["ready"] for status in statuses):
+        return {"containerStatuses": statuses}
+    unready = " ".join(status["name"] for status in statuses if not status["ready"])
+    reason = "ContainersNotReady", f"containers with unready status: [{unready}]"
+    return {
+        "containerStatuses": statuses,
+        "conditions": readiness_patch("False", context.now, *reason),
+    }
+
+
+def _restart_patch(document: Document, context: StageContext) -> Any:
+    statuses = [
+        {**status, **_running_again(status, context)} if "waiting" in status["state"] else status
+        for status in document["status"]["containerStatuses"]
+    ]
+    return {"containerStatuses": statuses, "conditions": readiness_patch("True", context.now)}
+
+
+def _finish_patch(document: Document, context: StageContext) -> Any:
+    return exit_patch(_running_statuses(document), 0, context.now)
+
+
+def _exit_fast(pod: Pod, context: StageContext) -> Pod | None:
+    if pod.spec.restart_policy != "Never":
+        return None
+    return ended_pod(pod, read_exit_code(pod.metadata.annotations), context)
+
+
+def _finish_fast(pod: Pod, context: StageContext) -> Pod | None:
+    return ended_pod(pod, 0, context)
+
+
+def _running_statuses(document: Document) -> list[dict[str, Any]]:
+    """Return the container statuses; they are generated if the pod's status has none."""
+    statuses = (document.get("status") or {}).get("containerStatuses")
+    containers = (document.get("spec") or {}).get("containers") or ()
+    return statuses or [container_status(entry, is_ready=True) for entry in containers]
+
+
+def _running_again(status: dict[str, Any], context: StageContext) -> dict[str, Any]:
+    return {
+        "ready": True,
+        "started": True,
+        "restartCount": status.get("restartCount", 0) + 1,
+        "state": {"running": {"startedAt": context.now}},
+    }
+
+
+def _backoff_of(restart_count: int, terminated: dict[str, Any]) -> int:
+    finished_ns = timestamp_ns(terminated["finishedAt"]) or 0
+    started_ns = timestamp_ns(terminated["startedAt"]) or 0
+    return backoff_ns(restart_count, finished_ns - started_ns)
+
+
+def _backoff_left(statuses: Any, now_ns: int) -> int:
+    """Return the time until the last backoff ends; all waiting containers start together."""
+    left_ns = 0
+    for status in statuses:
+        terminated = (status.get("lastState") or {}).get("terminated")
+        if terminated and "waiting" in (status.get("state") or {}):
+            finished_ns = timestamp_ns(terminated["finishedAt"]) or now_ns
+            wait_ns = _backoff_of(status.get("restartCount", 0), terminated)
+            left_ns = max(left_ns, finished_ns + wait_ns - now_ns)
+    return left_ns

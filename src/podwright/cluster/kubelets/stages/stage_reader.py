@@ -1,0 +1,405 @@
+"""The reader of Stage documents: KWOK's YAML becomes stages, or a list of all errors.
+
+`stage_documents` has the structs of both forms of a document. Unknown fields are rejected.
+
+Upstream: KWOK's pkg/apis/v1alpha1/stage_types.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from podwright.apimachinery.cel import StageExpression, StageExpressionError, stage_expression
+from podwright.apimachinery.documents import (
+    decode,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    problem,
+    required,
+)
+from podwright.apimachinery.objects import (
+    Document,
+    FieldError,
+    InputError,
+    YamlError,
+    api_group,
+    quoted,
+    read_yaml,
+)
+from podwright.cluster.kubelets.patches import PatchType
+from podwright.cluster.kubelets.stages.stage import (
+    FUNCTION_NAMES,
+    ApplyStep,
+    Bound,
+    Delay,
+    DeleteStep,
+    EventStep,
+    FinalizersStep,
+    Operator,
+    PatchStep,
+    Rendering,
+    Requirement,
+    Stage,
+    Step,
+    Weight,
+    milliseconds,
+    read_delay,
+)
+from podwright.cluster.kubelets.stages.stage_documents import (
+    ApplyDocument,
+    DelayDocument,
+    EventDocument,
+    FinalizersDocument,
+    NextDocument,
+    PatchDocument,
+    SelectorDocument,
+    SelectorRequirement,
+    StageDocument,
+    StepDocument,
+    ValueFrom,
+)
+from podwright.cluster.kubelets.templates.cel_queries import (
+    TRUE,
+    CelQuery,
+    ValueQuery,
+    all_true,
+    duration_of,
+    integer_of,
+    read_nanoseconds,
+)
+from podwright.cluster.kubelets.templates.jq import Query, QueryError, query
+from podwright.cluster.kubelets.templates.template_parser import TemplateError
+from podwright.cluster.kubelets.templates.templates import Template
+
+T = TypeVar("T")
+
+API_VERSION = "kwok.x-k8s.io/v1alpha1"
+
+_OPERATORS: tuple[Operator, ...] = ("DoesNotExist", "Exists", "In", "NotIn")
+_APPLY_TYPES = ("apply", "merge", "strategic")
+_PATCH_TYPES: tuple[PatchType, ...] = ("json", "merge", "strategic")
+_STRATEGIC = {("", "Node"), ("", "Pod")}
+
+
+def read_stages(data: bytes | str, *, source: str) -> tuple[Stage, ...]:
+    """Read the stages of a file.
+
+    Parameters
+    ----------
+    data : bytes or str
+        YAML, with any number of Stage documents and nothing else.
+    source : str
+        The file's name, for errors.
+
+    Returns
+    -------
+    tuple of Stage
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        With all errors in all documents.
+    """
+    errors: list[FieldError] = []
+    stages: list[Stage] = []
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        for index, document in enumerate(read_yaml(text), start=1):
+            if document.value is None:
+                continue
+            place = f"{source}: document {index} (line {document.line})"
+            found: list[FieldError] = []
+            stage = _stage(document.value, place, found)
+            if stage is not None and any(_names(stage) == _names(other) for other in stages):
+                found.append(duplicate("metadata.name", stage.name))
+            errors += [msgspec.structs.replace(error, source=place) for error in found]
+            if stage is not None:
+                stages.append(stage)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            [FieldError(source=source, path="", message=f"not UTF-8: {error}")]
+        ) from None
+    except YamlError as error:
+        place = f"{source}: line {error.line}"
+        errors.append(FieldError(source=place, path="", message=str(error)))
+    if errors:
+        raise InputError(errors)
+    return tuple(stages)
+
+
+def read_stage(document: Document, *, source: str) -> Stage:
+    """Read one Stage document.
+
+    Raises
+    ------
+    InputError
+        With all errors in the document.
+    """
+    errors: list[FieldError] = []
+    stage = _stage(document, source, errors)
+    if errors:
+        raise InputError(msgspec.structs.replace(error, source=source) for error in errors)
+    assert stage is not None, "no stage and no error"
+    return stage
+
+
+def _names(stage: Stage) -> tuple[str, str, str]:
+    return stage.group, stage.kind, stage.name
+
+
+def _stage(value: Any, place: str, errors: list[FieldError]) -> Stage | None:
+    if not isinstance(value, dict):
+        errors.append(problem("", f"expected a Stage, got {quoted(value)}"))
+        return None
+    for path, expected in (("apiVersion", API_VERSION), ("kind", "Stage")):
+        if path in value and value[path] != expected:
+            errors.append(not_supported(path, str(value[path]), [expected]))
+    if errors:
+        return None
+    document = decode(value, StageDocument, "", errors)
+    if errors:
+        return None
+    return _Reader(errors).stage(document, place)
+
+
+class _Reader:
+    """Builds a stage from a decoded document, and collects the errors in its values."""
+
+    def __init__(self, errors: list[FieldError]) -> None:
+        self._errors = errors
+        self.warnings: list[str] = []
+
+    def stage(self, document: StageDocument, place: str) -> Stage | None:
+        spec, before = document.spec, len(self._errors)
+        name = document.metadata.get("name")
+        if not isinstance(name, str) or not name:
+            self._errors.append(required("metadata.name"))
+        if not spec.resource_ref.kind:
+            self._errors.append(required("spec.resourceRef.kind"))
+        group = api_group(spec.resource_ref.api_group)
+        is_strategic = (group, spec.resource_ref.kind) in _STRATEGIC
+        default_type: PatchType = "strategic" if is_strategic else "merge"
+        if spec.next is None and not spec.steps:
+            self._errors.append(required("spec.next", "a stage without next or steps does nothing"))
+        requirements = self._requirements(spec.selector)
+        weight_query = self._query_of(spec.weight_from, "spec.weightFrom", integer_of)
+        weight = Weight(spec.weight, weight_query)
+        if spec.weight < 0:
+            self._errors.append(invalid("spec.weight", spec.weight, "must not be negative"))
+        delay = self._delay(spec.delay)
+        steps = (*self._next(spec.next, default_type), *self._steps(spec.steps, default_type))
+        if len(self._errors) > before:
+            return None
+        return Stage(
+            name=str(name),
+            group=group,
+            kind=spec.resource_ref.kind,
+            requirements=requirements,
+            weight=weight,
+            delay=delay,
+            steps=steps,
+            is_immediate=spec.immediate_next_stage,
+            source=place,
+            warnings=tuple(f"{place}: {warning}" for warning in self.warnings),
+        )
+
+    # ------------------------------------------------------------------------- selector
+
+    def _requirements(self, selector: SelectorDocument | None) -> tuple[Requirement, ...] | None:
+        if selector is None:
+            return None
+        requirements = [
+            Requirement(query(f".metadata.{field}[{quoted_key(key)}]"), "In", (value,))
+            for field, values_by_key in (
+                ("labels", selector.match_labels),
+                ("annotations", selector.match_annotations),
+            )
+            for key, value in values_by_key.items()
+        ]
+        conditions: list[StageExpression] = []
+        for index, expression in enumerate(selector.match_expressions):
+            path = f"spec.selector.matchExpressions[{index}]"
+            if expression.cel is not None and expression.jq is None:
+                condition = self._expression(expression.cel.expression, path)
+                if condition is not None:
+                    conditions.append(condition)
+                continue
+            requirement = self._requirement(expression, path)
+            if requirement is not None:
+                requirements.append(requirement)
+        if conditions:
+            requirements.append(Requirement(all_true(conditions), "In", TRUE))
+        return tuple(requirements)
+
+    def _expression(self, text: str, path: str) -> StageExpression | None:
+        if not text:
+            self._errors.append(required(f"{path}.cel.expression"))
+            return None
+        return self._try_build(lambda: stage_expression(text), text, f"{path}.cel.expression")
+
+    def _requirement(self, expression: SelectorRequirement, path: str) -> Requirement | None:
+        key, operator, values = expression.key, expression.operator, expression.values
+        if expression.jq is not None:
+            path = f"{path}.jq"
+            key, operator = expression.jq.key, expression.jq.operator
+            values = expression.jq.values
+        found = self._query(key or "", f"{path}.key")
+        chosen = next((known for known in _OPERATORS if known == operator), None)
+        if chosen is None:
+            self._errors.append(not_supported(f"{path}.operator", operator or "", _OPERATORS))
+        elif chosen in {"In", "NotIn"} and not values:
+            self._errors.append(required(f"{path}.values", f"{chosen} requires values"))
+        elif chosen in {"Exists", "DoesNotExist"} and values:
+            self._errors.append(forbidden(f"{path}.values", f"{chosen} takes no values"))
+        if found is None or chosen is None:
+            return None
+        return Requirement(found, chosen, values)
+
+    def _query(self, text: str, path: str) -> Query | None:
+        if not text:
+            self._errors.append(required(path))
+            return None
+        return self._try_build(lambda: query(text), text, path)
+
+    def _try_build(self, make: Callable[[], T], value: Any, path: str) -> T | None:
+        try:
+            return make()
+        except (QueryError, StageExpressionError) as error:
+            self._errors.append(invalid(path, value, str(error)))
+        except TemplateError as error:
+            # The error names the line of the template; the whole template is not repeated.
+            self._errors.append(problem(path, str(error)))
+        return None
+
+    def _query_of(
+        self, source: ValueFrom | None, path: str, query_for: Callable[[StageExpression], CelQuery]
+    ) -> ValueQuery | None:
+        if source is None:
+            return None
+        if source.cel is not None:
+            expression = self._expression(source.cel.expression, path)
+            return None if expression is None else query_for(expression)
+        if source.jq is not None:
+            return self._query(source.jq.expression, f"{path}.jq.expression")
+        return self._query(source.expression_from or "", f"{path}.expressionFrom")
+
+    def _delay(self, delay: DelayDocument | None) -> Delay:
+        if delay is None:
+            return Delay()
+        bounds = []
+        for name, value, source in (
+            ("duration", delay.duration_milliseconds, delay.duration_from),
+            ("jitterDuration", delay.jitter_duration_milliseconds, delay.jitter_duration_from),
+        ):
+            path = f"spec.delay.{name}"
+            if value is not None and value < 0:
+                detail = "must not be negative"
+                self._errors.append(invalid(f"{path}Milliseconds", value, detail))
+            found = self._query_of(source, f"{path}From", duration_of)
+            if name == "jitterDuration" and isinstance(found, CelQuery):
+                self.warnings.append(f"{path}From.cel: KWOK ignores it here; use jq")
+                found = None
+            read = read_nanoseconds if isinstance(found, CelQuery) else read_delay
+            bounds.append(Bound(milliseconds(value), found, read))
+        duration, jitter = bounds
+        if duration.default_ns is None:
+            # In KWOK the default is 0 if the duration comes from the document only.
+            duration = Bound(0, duration.query, duration.read)
+        return Delay(duration, jitter)
+
+    # ---------------------------------------------------------------------------- steps
+
+    def _next(self, following: NextDocument | None, default_type: PatchType) -> list[Step]:
+        if following is None:
+            return []
+        path = "spec.next"
+        steps = self._common(following.event, following.finalizers, path)
+        if following.delete:
+            # A deletion overrides patches.
+            return [*steps, DeleteStep()]
+        if following.status_template:
+            patch = PatchDocument(
+                template=following.status_template,
+                subresource="status"
+                if following.status_subresource is None
+                else following.status_subresource,
+                root="status",
+                impersonation=following.status_patch_as,
+            )
+            steps += self._patch(patch, f"{path}.statusTemplate", path, default_type)
+        for index, patch in enumerate(following.patches):
+            at = f"{path}.patches[{index}]"
+            steps += self._patch(patch, f"{at}.template", at, default_type)
+        return steps
+
+    def _steps(self, given: tuple[StepDocument, ...], default_type: PatchType) -> list[Step]:
+        steps: list[Step] = []
+        for index, step in enumerate(given):
+            path = f"spec.steps[{index}]"
+            steps += self._common(step.event, step.finalizers, path)
+            if step.delete:
+                steps.append(DeleteStep())
+            elif step.patch is not None:
+                at = f"{path}.patch"
+                steps += self._patch(step.patch, f"{at}.template", at, default_type)
+            if step.apply is not None and not step.delete:
+                steps += self._apply(step.apply, f"{path}.apply")
+        return steps
+
+    def _apply(self, apply: ApplyDocument, path: str) -> list[Step]:
+        template = self._template(apply.template, f"{path}.template")
+        if (apply.type or "apply") not in _APPLY_TYPES:
+            self._errors.append(not_supported(f"{path}.type", apply.type or "", _APPLY_TYPES))
+        if apply.subresource not in {"", "status"}:
+            detail = 'only "status" and the object itself can be applied'
+            self._errors.append(invalid(f"{path}.subresource", apply.subresource, detail))
+        if template is None:
+            return []
+        user = "" if apply.impersonation is None else apply.impersonation.username
+        return [ApplyStep(Rendering(template), apply.subresource, user)]
+
+    def _common(
+        self, event: EventDocument | None, finalizers: FinalizersDocument | None, path: str
+    ) -> list[Step]:
+        steps: list[Step] = []
+        if event is not None:
+            at = f"{path}.event"
+            if "{{" in event.message:
+                self.warnings.append(f"{at}.message: not a template; it is recorded as it is")
+            if event.type not in {"Normal", "Warning"}:
+                self._errors.append(not_supported(f"{at}.type", event.type, ["Normal", "Warning"]))
+            steps.append(EventStep(event.type, event.reason, event.message))
+        if finalizers is not None:
+            add = tuple(item.value for item in finalizers.add)
+            remove = tuple(item.value for item in finalizers.remove)
+            steps.append(FinalizersStep(add, remove, finalizers.empty))
+        return steps
+
+    def _patch(
+        self, patch: PatchDocument, template_path: str, path: str, default_type: PatchType
+    ) -> list[Step]:
+        template = self._template(patch.template, template_path)
+        chosen = next((t for t in _PATCH_TYPES if t == (patch.type or default_type)), None)
+        if chosen is None:
+            self._errors.append(not_supported(f"{path}.type", patch.type or "", _PATCH_TYPES))
+        if patch.subresource not in {"", "status"}:
+            detail = 'only "status" and the object itself can be patched'
+            self._errors.append(invalid(f"{path}.subresource", patch.subresource, detail))
+        if template is None or chosen is None:
+            return []
+        user = "" if patch.impersonation is None else patch.impersonation.username
+        return [PatchStep(Rendering(template), patch.root, patch.subresource, chosen, user)]
+
+    def _template(self, text: str, path: str) -> Template | None:
+        return self._try_build(lambda: Template(text, FUNCTION_NAMES), text, path)
+
+
+def quoted_key(key: str) -> str:
+    """Return a key as jq writes it in brackets."""
+    return msgspec.json.encode(key).decode()

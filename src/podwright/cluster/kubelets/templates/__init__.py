@@ -1,0 +1,1 @@
+"""What Stage documents contain besides YAML: Go templates, jq, CEL."""

@@ -1,0 +1,119 @@
+"""The step `apply`, and the lists of addresses, as in KWOK 0.8."""
+
+from podwright.apimachinery.objects import ObjectPut, decode
+from podwright.cluster.api import ApplyObject, PatchObject
+from podwright.cluster.kubelets import Lifecycle, ScheduleStage, read_stages
+from podwright.testing import make_pod
+
+HEAD = """apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: s}
+spec:
+  resourceRef: {kind: KIND}
+  selector: {}
+"""
+
+
+def played(kind, steps, obj):
+    """Return the actions of a stage that is played on an object."""
+    lifecycle = Lifecycle(read_stages(HEAD.replace("KIND", kind) + steps, source="s"))
+    (scheduled,) = lifecycle.handle(ObjectPut(obj), 0)
+    assert isinstance(scheduled, ScheduleStage)
+    return lifecycle.handle(scheduled.event, 0)
+
+
+CLAIM = decode(
+    {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "c", "namespace": "shop", "uid": "u1"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+)
+
+
+def test_an_object_is_created_before_the_own_object_is_changed():
+    applied, updated = played(
+        "PersistentVolumeClaim",
+        """  steps:
+  - apply:
+      template: |
+        apiVersion: v1
+        kind: PersistentVolume
+        metadata: {name: pvc-{{ .metadata.uid }}}
+        spec:
+          accessModes: {{ YAML .spec.accessModes 2 }}
+          persistentVolumeReclaimPolicy: {{ default "Delete" .spec.reclaimPolicy | Quote }}
+  - patch: {root: spec, template: "volumeName: pvc-{{ .metadata.uid }}"}
+""",
+        CLAIM,
+    )
+    assert isinstance(applied, ApplyObject)
+    assert (applied.obj.kind, applied.obj.key) == ("PersistentVolume", "pvc-u1")
+    assert applied.scope == "main"
+    assert applied.obj.raw["spec"]["persistentVolumeReclaimPolicy"] == "Delete"
+    assert updated.obj.raw["spec"]["volumeName"] == "pvc-u1"
+
+
+def test_a_namespaced_object_is_in_the_namespace_of_the_document():
+    (applied,) = played(
+        "PersistentVolumeClaim",
+        """  steps:
+  - apply:
+      template: |
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: p}
+""",
+        CLAIM,
+    )
+    assert applied.obj.key == "shop/p"
+
+
+def test_a_subresource_is_a_patch_of_an_existing_object():
+    (patch,) = played(
+        "PersistentVolumeClaim",
+        """  steps:
+  - apply:
+      type: merge
+      subresource: status
+      impersonation: {username: someone}
+      template: |
+        apiVersion: v1
+        kind: PersistentVolume
+        metadata: {name: v}
+        status: {phase: Released}
+""",
+        CLAIM,
+    )
+    key = ("", "PersistentVolume")
+    assert patch == PatchObject(key, "v", {"status": {"phase": "Released"}}, "someone", "status")
+
+
+def test_addresses_are_lists():
+    (update,) = played(
+        "Pod",
+        """  next:
+    statusTemplate: |
+      {{ $hosts := NodeIPsWith .spec.nodeName }}
+      {{ with $hosts }}
+      hostIP: {{ index . 0 | Quote }}
+      hostIPs:
+      {{ range . }}
+      - ip: {{ . | Quote }}
+      {{ end }}
+      {{ end }}
+      {{ with PodIPsWith .spec.nodeName ( or .spec.hostNetwork false ) ( or .metadata.uid "" ) }}
+      podIPs:
+      {{ range . }}
+      - ip: {{ . | Quote }}
+      {{ end }}
+      {{ end }}
+""",
+        make_pod("web", node="n1"),
+    )
+    assert update.obj.raw["status"] == {
+        "hostIP": "10.0.0.1",
+        "hostIPs": [{"ip": "10.0.0.1"}],
+        "podIPs": [{"ip": "10.64.0.1"}],
+    }

@@ -1,0 +1,73 @@
+"""Paths into documents."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.cluster.kubelets.templates.jq import Query, QueryError
+
+DOCUMENT = {
+    "metadata": {"labels": {"a.b/c": "x"}, "finalizers": []},
+    "status": {
+        "count": 1,
+        "ok": True,
+        "conditions": [
+            {"type": "Ready", "status": "True"},
+            {"type": "Other", "status": "False", "reason": "r"},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        pytest.param(".", [DOCUMENT], id="the document"),
+        pytest.param(".status.count", [1], id="a plain path"),
+        pytest.param(' .metadata.labels["a.b/c"] ', ["x"], id="a name in brackets"),
+        pytest.param('.metadata.labels."a.b/c"', ["x"], id="a name in quotes"),
+        pytest.param(".status.gone.further", [None], id="beyond what is missing is null"),
+        pytest.param(".status.count.further", [], id="a field of a number is no value"),
+        pytest.param(".status.conditions[1].reason", ["r"], id="an entry"),
+        pytest.param(".status.conditions[7].reason", [None], id="an entry that is not there"),
+        pytest.param(".status.conditions.[].status", ["True", "False"], id="each, with a dot"),
+        pytest.param(".status.conditions[].reason", [None, "r"], id="each, without a dot"),
+        pytest.param(".status.gone.[].status", [], id="each of null is no value"),
+        pytest.param(".status.gone[]?", [], id="optional"),
+        pytest.param(
+            '.status.conditions.[] | select( .type == "Ready" ) | .status', ["True"], id="select"
+        ),
+        pytest.param(
+            '.status.conditions[] | select(.type == "Other" and .reason) | .type',
+            ["Other"],
+            id="select by two",
+        ),
+        pytest.param(
+            '.status.conditions[] | select(.type != "Ready" or .status == "True") | .type',
+            ["Ready", "Other"],
+            id="select by one of two",
+        ),
+        pytest.param(".status | select(.ok == 1) | .count", [], id="true is not 1"),
+        pytest.param(".metadata.finalizers", [[]], id="an empty list is a value"),
+    ],
+)
+def test_a_query_selects_values(text, values):
+    assert Query(text).values(DOCUMENT) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        pytest.param("status", 'a path, which begins with "."', id="no dot"),
+        pytest.param(".a.", "expected a name, got the end", id="a dot too many"),
+        pytest.param(".a | length", "a path, .* got 'length'", id="a function"),
+        pytest.param(".a // .b", 'beginning with "// .b"', id="an operator"),
+        pytest.param(".a[1:2]", 'beginning with ":2', id="a slice"),
+        pytest.param('.a[] | select(.b == "c"', 'expected "\\)", got the end', id="not closed"),
+        pytest.param(".a .b c", 'beginning with "c"', id="something behind it"),
+        pytest.param(".a[1.5]", "a quoted name, a number or nothing", id="half an entry"),
+    ],
+)
+def test_unsupported_jq_is_rejected(text, error):
+    with pytest.raises(QueryError, match=error):
+        Query(text)

@@ -1,0 +1,438 @@
+"""The lifecycle: the next stage of an object, its due time and its effect."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import InputError, Object, ObjectDeleted, ObjectPut
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api import DeleteObject, UpdateObject
+from podwright.cluster.api.node_faults import NodeDown, NodeUp
+from podwright.cluster.kubelets import (
+    FAST_STAGES,
+    Lifecycle,
+    LifecycleState,
+    ScheduleStage,
+    Stage,
+    StageDue,
+    StageError,
+    default_stages,
+    read_stages,
+)
+from podwright.cluster.kubelets.addresses import Addresses
+from podwright.cluster.kubelets.stages.annotation_stages import backoff_ns
+from podwright.cluster.kubelets.tests.lifecycle_driver import (
+    NOW,
+    SECOND,
+    LifecycleDriver,
+    a_node,
+    a_pod,
+    at,
+)
+from podwright.cluster.store.history import change_of
+
+RUN = "pod-complete.stage.kwok.x-k8s.io"
+JOB = [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u"}]
+
+
+def stages_of(*parts: str, kind: str = "Pod") -> tuple[Stage, ...]:
+    """Read stages from their `spec`, given without resourceRef."""
+    return read_stages(
+        "---\n".join(
+            f"apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {{name: s{index}}}\n"
+            f"spec: {{resourceRef: {{kind: {kind}}}, {part}}}\n"
+            for index, part in enumerate(parts)
+        ),
+        source="s.yaml",
+    )
+
+
+def restored(life: Lifecycle, *objects: Object) -> Lifecycle:
+    """Return a new machine restored from the state of another."""
+    again = Lifecycle()
+    text = msgspec.json.encode(life.state())
+    again.restore(msgspec.json.decode(text, type=LifecycleState), objects)
+    return again
+
+
+# ----------------------------------------------------------------------- built-in stages
+
+
+def test_a_node_becomes_ready_immediately():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_node(status={"allocatable": {"cpu": "4"}, "conditions": [{"type": "Mine"}]}))
+    driver.run()
+    status = driver.status("n1")
+    assert driver.story == [(0, "node-initialize", "n1")]
+    assert [c["type"] for c in status["conditions"]] == [
+        "Mine", "Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable",
+    ]  # fmt: skip
+    assert status["allocatable"] == {"cpu": "4"}
+    assert status["capacity"] == {"cpu": "1k", "memory": "1Ti", "pods": "1M"}
+    assert status["addresses"][0] == {"type": "InternalIP", "address": "10.0.0.1"}
+
+
+def test_a_pod_waits_until_it_is_bound():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(spec={"nodeName": None}))
+    driver.run(10)
+    assert driver.story == []
+    driver.heap.advance(NOW + 10 * SECOND)
+    driver.put(a_pod())
+    driver.run()
+    assert driver.story == [(10, "pod-ready", "default/web")]
+    assert driver.status()["startTime"] == at(10)
+
+
+def test_a_pod_of_a_job_succeeds_immediately():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(ownerReferences=JOB))
+    driver.run()
+    assert [stage for _, stage, _ in driver.story] == ["pod-ready", "pod-complete"]
+    assert driver.status()["phase"] == "Succeeded"
+
+
+@pytest.mark.parametrize(
+    ("policy", "exit_code", "story", "phase"),
+    [
+        pytest.param("Never", "0", [(60, "pod-exit")], "Succeeded", id="Never: done"),
+        pytest.param("Never", "3", [(60, "pod-exit")], "Failed", id="Never: failed"),
+        pytest.param("OnFailure", "0", [(60, "pod-exit")], "Succeeded", id="OnFailure: done"),
+        pytest.param(
+            "OnFailure", "1",
+            [(60, "pod-exit"), (120, "pod-exit"), (130, "pod-restart"), (190, "pod-exit")],
+            "Running", id="OnFailure: restarts, with increasing delay",
+        ),
+        pytest.param(
+            None, "0",
+            [(60, "pod-exit"), (120, "pod-exit"), (130, "pod-restart"), (190, "pod-exit")],
+            "Running", id="Always: restarts with any exit code",
+        ),
+    ],
+)  # fmt: skip
+def test_the_restart_policy_decides_the_result_of_an_exit(policy, exit_code, story, phase):
+    driver = LifecycleDriver(Lifecycle())
+    annotations = {f"{RUN}/delay": "1m", f"{RUN}/exit-code": exit_code}
+    driver.put(a_pod(spec={"restartPolicy": policy}, annotations=annotations))
+    driver.run(200)
+    assert [(time, stage) for time, stage, _ in driver.story[1:]] == story
+    assert driver.status()["phase"] == phase
+
+
+def test_a_container_in_backoff_has_the_waiting_reason():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(annotations={f"{RUN}/delay": "1m", f"{RUN}/exit-code": "2"}))
+    driver.run(125)
+    (container,) = driver.status()["containerStatuses"]
+    assert container["restartCount"] == 1
+    assert container["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+    assert container["state"]["waiting"]["message"].startswith("back-off 10s restarting failed")
+    assert container["lastState"]["terminated"]["exitCode"] == 2
+    ready = {c["type"]: c for c in driver.status()["conditions"]}["Ready"]
+    assert (ready["status"], ready["reason"]) == ("False", "ContainersNotReady")
+    driver.run(131)
+    ready = {c["type"]: c for c in driver.status()["conditions"]}["Ready"]
+    assert ready == {"type": "Ready", "status": "True", "lastTransitionTime": at(130)}
+
+
+@pytest.mark.parametrize(
+    ("restart_count", "ran_s", "wait_s"),
+    [
+        pytest.param(0, 1, 0, id="the first restart is immediate"),
+        pytest.param(1, 1, 10, id="then 10 s"),
+        pytest.param(5, 1, 160, id="doubled each time"),
+        pytest.param(6, 1, 300, id="up to five minutes"),
+        pytest.param(9_999, 1, 300, id="and no longer"),
+        pytest.param(9, 600, 0, id="immediate after ten minutes without a restart"),
+    ],
+)
+def test_backoff(restart_count, ran_s, wait_s):
+    assert backoff_ns(restart_count, ran_s * SECOND) == wait_s * SECOND
+
+
+def test_a_pod_of_the_trace_ends_at_its_second():
+    life = Lifecycle(default_stages(trace_start_ns=NOW - 100 * SECOND))
+    driver = LifecycleDriver(life)
+    driver.put(a_pod("on-time", annotations={"alibabacloud.com/deletion-time": "250"}))
+    driver.put(a_pod("too-late", annotations={"alibabacloud.com/deletion-time": "90"}))
+    driver.run()
+    assert (150, "pod-finish", "default/on-time") in driver.story
+    assert (0, "pod-finish", "default/too-late") in driver.story
+    assert driver.status("default/on-time")["phase"] == "Succeeded"
+
+
+def test_a_deleted_pod_is_removed_immediately_with_its_finalizers():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(deletionTimestamp=at(30), finalizers=["a/b"]))
+    (put, *_) = [event.event for event in driver.heap.entries()]
+    actions = driver.life.handle(put, NOW)
+    assert isinstance(actions[0], UpdateObject)
+    assert (actions[0].obj.metadata.finalizers, actions[0].scope) == ((), "main")
+    driver.execute(actions)
+    assert not driver.objects
+
+
+def test_a_stop_delay_is_limited_by_the_grace_period():
+    annotations = {"pod-delete.stage.kwok.x-k8s.io/delay": "5s"}
+    for seed in range(20):
+        driver = LifecycleDriver(Lifecycle(seed=seed))
+        driver.put(a_pod(deletionTimestamp=at(30), annotations=annotations))
+        driver.run()
+        ((time, stage, _),) = driver.story
+        assert stage == "pod-stop"
+        assert 5 <= time < 30
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(deletionTimestamp=at(3), annotations=annotations))
+    driver.run()
+    assert driver.story == [(3, "pod-stop", "default/web")]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "error"),
+    [
+        pytest.param(
+            {"alibabacloud.com/deletion-time": "soon"}, "invalid number of seconds", id="t"
+        ),
+        pytest.param(
+            {f"{RUN}/delay": "1s", f"{RUN}/exit-code": "x"}, "invalid exit code", id="code"
+        ),
+    ],
+)
+def test_an_invalid_annotation_is_reported(annotations, error):
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(annotations=annotations))
+    with pytest.raises(StageError, match=f"^annotation stages: .*: Pod default/web: .*{error}"):
+        driver.run()
+
+
+def test_fast_stages_equal_their_templates():
+    pods = [
+        a_pod(),
+        a_pod(spec={"hostNetwork": True, "readinessGates": [{"conditionType": "x/y"}]}),
+        a_pod(spec={"initContainers": [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}]}),
+        a_pod(spec={"containers": []}, ownerReferences=JOB),
+        a_pod(ownerReferences=JOB, status={"conditions": [{"type": "PodScheduled"}]}),
+        a_node(),
+        a_node(status={"nodeInfo": {"kubeletVersion": "v1"}, "allocatable": {"cpu": 3}}),
+        a_node(status={"addresses": [{"type": "InternalIP", "address": "1.2.3.4"}]}),
+    ]
+    for obj in pods:
+        players = [
+            LifecycleDriver(Lifecycle()),
+            LifecycleDriver(Lifecycle(read_stages(FAST_STAGES, source="f"))),
+        ]
+        for driver in players:
+            driver.put(obj)
+            driver.run()
+        fast, plain = players
+        assert fast.story
+        assert fast.story == plain.story
+        assert fast.objects == plain.objects
+
+
+def test_a_delay_may_be_the_time_at_which_it_ends():
+    driver = LifecycleDriver(Lifecycle())
+    annotations = {f"{RUN}/delay": at(60)}
+    driver.put(a_pod("early", spec={"restartPolicy": "Never"}, annotations=annotations))
+    driver.run(20)
+    driver.heap.advance(NOW + 20 * SECOND)
+    driver.put(a_pod("late", spec={"restartPolicy": "Never"}, annotations=annotations))
+    driver.run()
+    assert [entry for entry in driver.story if entry[1] == "pod-exit"] == [
+        (60, "pod-exit", "default/early"),
+        (60, "pod-exit", "default/late"),
+    ]
+
+
+def test_a_pod_keeps_an_address_assigned_before_it_was_in_the_status():
+    addresses = Addresses()
+    given = addresses.of_pod("a")
+    assert addresses.of_pod("a") == given
+    assert addresses.take_for_pod("a") == given
+    assert addresses.state().pods == {}
+    assert len({given, addresses.take_for_pod("b"), addresses.of_pod("c")}) == 3
+
+
+# ---------------------------------------------------------------------------- the machine
+
+WAIT = (
+    "selector: {matchExpressions: [{key: .status.phase, operator: DoesNotExist}]}, "
+    "delay: {durationMilliseconds: 60000, durationFrom: {expressionFrom: .metadata.labels.d}}, "
+    "next: {statusTemplate: 'phase: Running'}"
+)
+
+
+def test_an_irrelevant_change_does_not_reschedule_the_stage():
+    driver = LifecycleDriver(Lifecycle(stages_of(WAIT)))
+    driver.put(a_pod())
+    driver.run(40)
+    driver.heap.advance(NOW + 40 * SECOND)
+    driver.put(a_pod(labels={"x": "y"}))
+    assert driver.life.next_stage_of(a_pod()) == ("s0", NOW + 60 * SECOND)
+    driver.put(a_pod(labels={"d": "5s"}))
+    assert driver.life.next_stage_of(a_pod()) == ("s0", NOW + 45 * SECOND)
+    driver.run()
+    assert driver.story == [(45, "s0", "default/web")]
+
+
+def test_a_scheduled_stage_is_canceled_when_it_no_longer_applies():
+    driver = LifecycleDriver(Lifecycle(stages_of(WAIT)))
+    driver.put(a_pod())
+    driver.put(a_pod(status={"phase": "Pending"}))
+    assert driver.life.next_stage_of(a_pod()) is None
+    driver.put(a_pod())
+    driver.delete(a_pod())
+    driver.run()
+    assert driver.story == []
+
+
+def test_a_removed_object_is_not_removed_again_by_changes_during_its_deletion():
+    life = Lifecycle()
+    (plan,) = life.handle(ObjectPut(a_pod(deletionTimestamp=at(30))), NOW)
+    assert isinstance(plan, ScheduleStage)
+    (removal,) = life.handle(plan.event, NOW)
+    assert isinstance(removal, DeleteObject)
+    ending = a_pod(deletionTimestamp=at(0), deletionGracePeriodSeconds=0)
+    assert life.next_stage_of(ending) is None
+    for each in (life, restored(life, ending)):
+        assert each.handle(ObjectPut(ending), NOW) == []
+        assert each.handle(plan.event, NOW) == []
+        each.validate()
+    (again,) = life.handle(ObjectPut(a_pod(uid="another", deletionTimestamp=at(30))), NOW)
+    assert isinstance(again, ScheduleStage)
+
+
+def test_a_pod_removed_on_a_down_node_is_not_due_when_the_node_is_up():
+    life = Lifecycle()
+    pod = a_pod(deletionTimestamp=at(30))
+    (plan,) = life.handle(ObjectPut(pod), NOW)
+    assert isinstance(plan, ScheduleStage)
+    life.handle(plan.event, NOW)
+    life.handle(NodeDown("n1"), NOW)
+    assert restored(life, pod).handle(NodeUp("n1"), NOW) == []
+
+
+def test_a_new_object_of_the_same_name_has_a_new_state():
+    driver = LifecycleDriver(Lifecycle(stages_of(WAIT)))
+    driver.put(a_pod())
+    driver.run(40)
+    driver.heap.advance(NOW + 40 * SECOND)
+    driver.put(a_pod(uid="another"))
+    driver.run()
+    assert driver.story == [(100, "s0", "default/web")]
+
+
+def test_changes_of_a_store_are_handled_like_events():
+    by_event, by_change = Lifecycle(), Lifecycle()
+    pod, another = a_pod(), a_pod(uid="another")
+    kind = ("", "Pod")
+    for version, (old, new) in enumerate([(None, pod), (pod, another), (another, None)], start=2):
+        event = ObjectDeleted(another) if new is None else ObjectPut(new)
+        change = change_of(version, kind, pod.key, old, new)
+        assert by_change.handle_change(change, NOW) == by_event.handle(event, NOW)
+        assert by_change.state() == by_event.state()
+    assert by_change.state().lives == ()
+    assert by_change.state().plan_count == 2, "another pod of that name is scheduled again"
+
+
+def test_kinds_without_stages_are_ignored():
+    life = Lifecycle(stages_of(WAIT))
+    assert life.kinds == [("", "Pod")]
+    assert life.handle(ObjectPut(a_node()), NOW) == []
+    assert life.handle(ObjectDeleted(a_node()), NOW) == []
+    assert life.handle(StageDue("", "Node", "n1", 0), NOW) == []
+
+
+def test_a_stage_with_everything():
+    stage = (
+        "selector: {}, next: {"
+        "event: {type: Normal, reason: Hi, message: 'I am {{ .metadata.name }}'},"
+        " finalizers: {add: [{value: a/b}]}, statusTemplate: 'phase: {{ Now | Quote }}',"
+        " patches: [{root: metadata, type: json,"
+        " template: '[{op: add, path: /labels, value: {a: b}}]'}]}"
+    )
+    life = Lifecycle(stages_of(stage, kind="Custom"))
+    document = {"apiVersion": "v1", "kind": "Custom", "metadata": {"name": "c", "uid": "1"}}
+    driver = LifecycleDriver(life)
+    (plan,) = life.handle(ObjectPut(decode(document, source="t")), NOW)
+    assert isinstance(plan, ScheduleStage)
+    event, put = life.handle(plan.event, NOW)
+    assert isinstance(put, UpdateObject)
+    driver.execute([event])
+    assert driver.notes == ["Normal Hi: I am {{ .metadata.name }}"]
+    assert put.scope == "whole"
+    assert put.obj.raw == document | {
+        "metadata": {"name": "c", "uid": "1", "finalizers": ["a/b"], "labels": {"a": "b"}},
+        "status": {"phase": at(0)},
+    }
+
+
+def test_an_immediate_stage_continues_although_nothing_changed():
+    beat = (
+        "selector: {}, delay: {durationMilliseconds: 20000, jitterDurationMilliseconds: 25000}, "
+        "immediateNextStage: true, next: {statusTemplate: 'beat: {{ Now | Quote }}'}"
+    )
+    driver = LifecycleDriver(Lifecycle(stages_of(beat, kind="Node")))
+    driver.put(a_node())
+    driver.run(100)
+    times = [time for time, _, _ in driver.story]
+    gaps = [later - earlier for earlier, later in zip([0, *times], times, strict=False)]
+    assert len(times) in {4, 5}
+    assert all(20 <= gap < 25 for gap in gaps)
+    assert len(set(gaps)) == len(gaps)
+
+
+def test_an_endless_loop_of_stages_is_an_error():
+    endless = "selector: {}, next: {statusTemplate: 'n: {{ add1 .status.n }}'}"
+    driver = LifecycleDriver(Lifecycle(stages_of(endless)))
+    driver.put(a_pod())
+    with pytest.raises(
+        StageError, match="Pod default/web: more than 100 stages at one time, the la"
+    ):
+        driver.run()
+
+
+@pytest.mark.parametrize(
+    ("template", "error", "message"),
+    [
+        pytest.param("a: {{ index .spec.containers 9 }}", StageError, "line 1: index: 9", id="run"),
+        pytest.param("conditions: [{a: 1}]", StageError, 'no "type" to find it by', id="patch"),
+        pytest.param("a: [", StageError, "is not YAML", id="text"),
+        pytest.param(
+            "phase: Runing", InputError, 'status.phase: Unsupported value: "Runing"', id="object"
+        ),
+    ],
+)
+def test_the_error_of_a_stage_names_the_stage_and_the_object(template, error, message):
+    stages = stages_of(f'selector: {{}}, next: {{statusTemplate: "{template}"}}')
+    driver = LifecycleDriver(Lifecycle(stages))
+    driver.put(a_pod())
+    with pytest.raises(error, match=message) as raised:
+        driver.run()
+    place = "s.yaml: document 1 (line 1): Stage s0: Pod default/web: "
+    assert str(raised.value).startswith(place)
+
+
+def test_a_restored_machine_continues_like_the_original():
+    def begun() -> LifecycleDriver:
+        driver = LifecycleDriver(Lifecycle(seed=3))
+        annotations = {f"{RUN}/delay": "1m", f"{RUN}/jitter-delay": "5m"}
+        for name in "abc":
+            driver.put(a_pod(name, spec={"restartPolicy": "Never"}, annotations=annotations))
+        driver.put(a_node())
+        driver.run(90)
+        return driver
+
+    whole, parts = begun(), begun()
+    text = msgspec.json.encode(parts.life.state())
+    parts.life = Lifecycle(seed=3)
+    state = msgspec.json.decode(text, type=LifecycleState)
+    parts.life.restore(state, parts.objects.values())
+    assert msgspec.json.encode(parts.life.state()) == text
+    whole.put(a_pod("late"))
+    parts.put(a_pod("late"))
+    whole.run()
+    parts.run()
+    assert whole.story == parts.story
+    assert whole.objects == parts.objects

@@ -1,0 +1,56 @@
+"""Sprig's functions in templates; expected values are those of Sprig's documentation."""
+
+import pytest
+
+from podwright.cluster.kubelets.templates.template_parser import TemplateError
+from podwright.cluster.kubelets.templates.templates import Template
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{{ list "web" .n | join "-" }}', "web-3"),
+        ('{{ "a,b" | splitList "," | last }}{{ (split "." "x.y")._1 }}', "by"),
+        ('{{ trim "  a " }}{{ trimSuffix "-" "b-" }}{{ "abcdef" | trunc 3 }}', "ababc"),
+        ('{{ "abc" | trunc -2 }}{{ "a b" | replace " " "_" }}{{ nospace "a b" }}', "bca_bab"),
+        ('{{ title "hello world" }}{{ repeat 2 "x" }}{{ substr 1 3 "abcd" }}', "Hello Worldxxbc"),
+        ('{{ cat "a" .n }}|{{ indent 2 "a" }}|{{ nindent 1 "b" }}', "a 3|  a|\n b"),
+        ('{{ regexReplaceAll "a(x*)b" "-axxb-" "${1}W" }}', "-xxW-"),
+        ('{{ regexMatch "^n[0-9]+$" "n12" }} {{ regexFind "[0-9]" "a7" }}', "true 7"),
+        ('{{ coalesce 0 "" .n }}{{ empty "" }}{{ ternary "y" "n" true }}', "3truey"),
+        ("{{ mul 2 .n }} {{ div -7 2 }} {{ mod 7 4 }} {{ max 1 5 2 }} {{ min 4 3 }}", "6 -3 3 5 3"),
+        ("{{ round 123.5555 3 }} {{ ceil 1.2 }} {{ floor 1.8 }}", "123.556 2 1"),
+        ("{{ range until 3 }}{{ . }}{{ end }}{{ untilStep 3 6 2 }}", "012[3 5]"),
+        ("{{ has 4 (list 1 4) }} {{ without (list 1 2) 2 }} {{ uniq (list 1 1) }}", "true [1] [1]"),
+        (
+            '{{ sortAlpha (list "b" "a") }} {{ first (list 7 8) }} {{ rest (list 7 8) }}',
+            "[a b] 7 [8]",
+        ),
+        ('{{ keys .map }} {{ get .map "x" }} {{ hasKey .map "z" }}', "[x y] 1 false"),
+        (
+            '{{ pick .map "x" }} {{ omit .map "x" }} {{ dig "a" "b" "no" .map }}',
+            "map[x:1] map[y:2] no",
+        ),
+        ('{{ merge (dict "a" 1) (dict "a" 2 "b" 3) | toJson }}', '{"a":1,"b":3}'),
+        ('{{ (fromJson "{\\"a\\": 5}").a }} {{ kindOf .map }} {{ toJson "<" }}', '5 map "\\u003c"'),
+        ('{{ b64enc "a" }} {{ b64dec "YQ==" }} {{ sha256sum "" | trunc 8 }}', "YQ== a e3b0c442"),
+        ('{{ atoi "12" }} {{ int64 "x" }} {{ float64 "1.5" }}', "12 0 1.5"),
+    ],
+)
+def test_functions_return_what_sprig_returns(text, expected):
+    document = {"n": 3, "map": {"x": 1, "y": 2}}
+    assert Template(text).render(document) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('{{ fail "no replicas" }}', "no replicas"),
+        ("{{ div 1 0 }}", "divide by zero"),
+        ("{{ now }}", 'function "now" not defined'),
+        ("{{ randAlpha 5 }}", 'function "randAlpha" not defined'),
+    ],
+)
+def test_errors_and_functions_that_are_not_repeatable(text, error):
+    with pytest.raises(TemplateError, match=error):
+        Template(text).render({})

@@ -1,0 +1,227 @@
+"""Stage documents: their fields, and the errors in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import InputError
+from podwright.cluster.kubelets import read_stage, read_stages
+from podwright.cluster.kubelets.stages.stage import DeleteStep, EventStep, FinalizersStep, PatchStep
+
+WHOLE = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: whole}
+spec:
+  resourceRef: {apiGroup: apps/v1, kind: Deployment}
+  selector:
+    matchLabels: {a.b/c: x}
+    matchAnnotations: {note: "1"}
+    matchExpressions:
+    - {key: .status.phase, operator: In, values: [Pending]}
+    - jq: {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+  weight: 2
+  weightFrom: {expressionFrom: .metadata.annotations.weight}
+  delay:
+    durationMilliseconds: 1000
+    durationFrom: {jq: {expression: .metadata.annotations.delay}}
+    jitterDurationMilliseconds: 5000
+    jitterDurationFrom: {expressionFrom: .metadata.annotations.jitter}
+  next:
+    event: {type: Normal, reason: Started, message: "started {{ .metadata.name }}"}
+    finalizers: {add: [{value: a/b}], remove: [{value: c/d}]}
+    statusTemplate: "phase: {{ .metadata.name }}"
+    statusPatchAs: {username: someone}
+    patches:
+    - {subresource: status, root: status, type: json, template: "[]"}
+  immediateNextStage: true
+"""
+
+STEPS = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: steps}
+spec:
+  resourceRef: {kind: Pod}
+  selector: {}
+  steps:
+  - event: {type: Warning, reason: Killing, message: bye}
+  - patch: {root: spec, template: "a: 1", impersonation: {username: me}}
+  - delete: true
+"""
+
+
+def test_every_field_is_read():
+    (stage,) = read_stages(WHOLE, source="whole.yaml")
+    assert (stage.name, stage.group, stage.kind) == ("whole", "apps", "Deployment")
+    document: dict[str, Any] = {
+        "metadata": {
+            "name": "web",
+            "labels": {"a.b/c": "x"},
+            "annotations": {"note": "1", "weight": "7", "delay": "2s"},
+        },
+        "status": {"phase": "Pending"},
+    }
+    assert stage.applies_to(document)
+    for path, value in (("labels", {}), ("annotations", {}), ("deletionTimestamp", "now")):
+        assert not stage.applies_to(document | {"metadata": document["metadata"] | {path: value}})
+    assert stage.weight.of(document) == 7
+    sources = stage.delay.sources(document)
+    assert stage.delay.bounds(sources, 0) == (2_000_000_000, 5_000_000_000)
+    assert stage.is_immediate
+    event, finalizers, status, patch = stage.steps
+    assert isinstance(event, EventStep)
+    assert event.message == "started {{ .metadata.name }}"
+    assert stage.warnings == (
+        "whole.yaml: document 1 (line 2): spec.next.event.message: not a template;"
+        " it is recorded as it is",
+    )
+    assert finalizers == FinalizersStep(("a/b",), ("c/d",))
+    assert isinstance(status, PatchStep)
+    assert isinstance(patch, PatchStep)
+    assert (status.root, status.subresource, status.type) == ("status", "status", "merge")
+    assert (status.as_user, patch.type) == ("someone", "json")
+
+
+def test_the_new_form_is_read():
+    (stage,) = read_stages(STEPS.encode(), source="steps.yaml")
+    event, patch, delete = stage.steps
+    assert isinstance(event, EventStep)
+    assert isinstance(patch, PatchStep)
+    assert (patch.root, patch.type, patch.as_user) == ("spec", "strategic", "me")
+    assert isinstance(delete, DeleteStep)
+    assert stage.applies_to({})
+
+
+def test_a_deletion_overrides_a_status():
+    text = STEPS.replace("  steps:", "  next: {delete: true, statusTemplate: 'a: 1'}\n  steps:")
+    (stage,) = read_stages(text, source="x")
+    assert isinstance(stage.steps[0], DeleteStep)
+    assert not isinstance(stage.steps[1], PatchStep)
+
+
+def test_without_a_selector_a_stage_applies_to_nothing():
+    (stage,) = read_stages(STEPS.replace("  selector: {}\n", ""), source="x")
+    assert not stage.applies_to({"metadata": {"name": "web"}})
+
+
+def test_several_documents_keep_their_order():
+    stages = read_stages(f"---\n---{STEPS}---{WHOLE}", source="x")
+    assert [stage.name for stage in stages] == ["steps", "whole"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        pytest.param("kind: Stage", "kind: Stagee", 'kind: Unsupported value: "Stagee"', id="kind"),
+        pytest.param("v1alpha1", "v2", "apiVersion: Unsupported value", id="version"),
+        pytest.param("{name: whole}", "{}", "metadata.name: Required value", id="no name"),
+        pytest.param(
+            "  weight: 2",
+            "  wieght: 2",
+            'spec.wieght: unknown field "wieght"; did you mean "weight"',
+            id="field",
+        ),
+        pytest.param("weight: 2", "weight: a", "spec.weight: Invalid value", id="type"),
+        pytest.param("weight: 2", "weight: -2", "must not be negative", id="negative weight"),
+        pytest.param(
+            "kind: Deployment", "kind: ''", "spec.resourceRef.kind: Required", id="no kind"
+        ),
+        pytest.param(
+            "operator: In,",
+            "operator: Inn,",
+            'matchExpressions[0].operator: Unsupported value: "Inn"',
+            id="operator",
+        ),
+        pytest.param(
+            ", values: [Pending]", "", "matchExpressions[0].values: Required", id="no values"
+        ),
+        pytest.param(
+            "DoesNotExist}",
+            "DoesNotExist, values: [a]}",
+            "matchExpressions[1].jq.values: Forbidden",
+            id="values too many",
+        ),
+        pytest.param(
+            "key: .status.phase",
+            "key: .status | keys",
+            "matchExpressions[0].key: Invalid value",
+            id="unsupported jq",
+        ),
+        pytest.param(
+            "expressionFrom: .metadata.annotations.weight",
+            "cel: {expression: '1 +'}",
+            "spec.weightFrom.cel.expression: Invalid value",
+            id="CEL",
+        ),
+        pytest.param(
+            "durationMilliseconds: 1000",
+            "durationMilliseconds: -1",
+            "spec.delay.durationMilliseconds: Invalid value: -1",
+            id="negative delay",
+        ),
+        pytest.param("type: Normal", "type: Bad", "spec.next.event.type: Unsupported", id="event"),
+        pytest.param(
+            '"phase: {{ .metadata.name }}"',
+            '"{{ Nwo }}"',
+            'spec.next.statusTemplate: line 1: function "Nwo" not defined; did you mean "Now"?',
+            id="template",
+        ),
+        pytest.param("type: json", "type: jsn", "patches[0].type: Unsupported value", id="patch"),
+        pytest.param(
+            "{subresource: status",
+            "{subresource: scale",
+            'patches[0].subresource: Invalid value: "scale"',
+            id="subresource",
+        ),
+    ],
+)
+def test_errors_have_their_field_path(old, new, error):
+    assert old in WHOLE
+    with pytest.raises(InputError) as raised:
+        read_stages(WHOLE.replace(old, new), source="file.yaml")
+    assert error in str(raised.value)
+    assert str(raised.value).startswith("file.yaml: document 1 (line 2): ")
+
+
+def test_all_errors_are_reported_together():
+    bad = WHOLE.replace("{name: whole}", "{}").replace("operator: In,", "operator: I,")
+    text = f"{bad}---{STEPS}---{STEPS.replace('- delete: true', '- apply: {type: json}')}---\n- 1\n"
+    with pytest.raises(InputError) as raised:
+        read_stages(text, source="f")
+    assert [(error.source, error.path) for error in raised.value.errors] == [
+        ("f: document 1 (line 2)", "metadata.name"),
+        ("f: document 1 (line 2)", "spec.selector.matchExpressions[0].operator"),
+        ("f: document 3 (line 40)", "spec.steps[2].apply.type"),
+        ("f: document 4 (line 51)", ""),
+    ]
+
+
+def test_duplicate_names_are_rejected():
+    with pytest.raises(InputError, match=r'metadata\.name: Duplicate value: "steps"'):
+        read_stages(f"{STEPS}---{STEPS}", source="f")
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        pytest.param(b"\xff\xfe", "not UTF-8", id="bytes"),
+        pytest.param("a: [", "not YAML", id="text"),
+    ],
+)
+def test_invalid_yaml_is_reported(data, error):
+    with pytest.raises(InputError, match=error):
+        read_stages(data, source="f")
+
+
+def test_a_stage_without_steps_is_rejected():
+    document = {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "Stage",
+        "metadata": {"name": "idle"},
+        "spec": {"resourceRef": {"kind": "Pod"}},
+    }
+    with pytest.raises(InputError, match=r"here: spec.next: Required value: a stage without next"):
+        read_stage(document, source="here")

@@ -1,0 +1,168 @@
+"""Go templates: their results and errors."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.cluster.kubelets.templates.template_parser import TemplateError
+from podwright.cluster.kubelets.templates.templates import Template
+
+DATA = {
+    "name": "web",
+    "count": 3,
+    "none": None,
+    "flag": False,
+    "list": ["a", "b", "c"],
+    "map": {"y": 2, "x": 1},
+    "deep": {"er": {"est": "here"}},
+    "pods": [{"name": "p1"}, {"name": "p2", "policy": "Always"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        pytest.param("a {{ .name }} b", "a web b", id="a field"),
+        pytest.param("{{ .deep.er.est }}", "here", id="a field of a field"),
+        pytest.param("{{ .gone.further }}", "<no value>", id="missing is nil"),
+        pytest.param("{{ .name -}}  \n b {{- .count }}", "webb3", id="space is trimmed"),
+        pytest.param("x{{- /* no */ -}} y{{/* no */}}", "xy", id="comments"),
+        pytest.param("{{ $x := .name }}{{ $x }}", "web", id="a variable"),
+        pytest.param(
+            "{{ $x := 0 }}{{ range .list }}{{ $x = . }}{{ end }}{{ $x }}", "c", id="is changed"
+        ),
+        pytest.param("{{ if .flag }}a{{ else }}b{{ end }}", "b", id="else"),
+        pytest.param(
+            '{{ if eq .name "x" }}a{{ else if eq .count 3 }}b{{ end }}', "b", id="else if"
+        ),
+        pytest.param("{{ with .gone }}a{{ else }}b{{ end }}", "b", id="with nothing"),
+        pytest.param("{{ with .deep }}{{ .er.est }}{{ $.name }}{{ end }}", "hereweb", id="with"),
+        pytest.param("{{ with $d := .deep.er }}{{ $d.est }}{{ end }}", "here", id="with a name"),
+        pytest.param("{{ range .list }}{{ . }},{{ end }}", "a,b,c,", id="range"),
+        pytest.param("{{ range $i, $v := .list }}{{ $i }}{{ $v }}{{ end }}", "0a1b2c", id="both"),
+        pytest.param("{{ range $v := .list }}{{ $v }}{{ end }}", "abc", id="one variable"),
+        pytest.param("{{ range $k, $v := .map }}{{ $k }}{{ $v }}{{ end }}", "x1y2", id="sorted"),
+        pytest.param("{{ range .gone }}a{{ else }}none{{ end }}", "none", id="range over nothing"),
+        pytest.param("{{ range .count }}{{ . }}{{ end }}", "012", id="range over a number"),
+        pytest.param(
+            '{{ range .list }}{{ if eq . "b" }}{{ break }}{{ end }}{{ . }}{{ end }}',
+            "a",
+            id="break",
+        ),
+        pytest.param(
+            '{{ range .list }}{{ if eq . "b" }}{{ continue }}{{ end }}{{ . }}{{ end }}',
+            "ac",
+            id="continue",
+        ),
+        pytest.param("{{ .name | Quote }}", '"web"', id="a pipeline"),
+        pytest.param("{{ or .gone .none .name }}", "web", id="or"),
+        pytest.param('{{ and .name "" .count }}', "", id="and"),
+        pytest.param("{{ or .name (index .list 99) }}", "web", id="or stops at a true value"),
+        pytest.param("{{ (index .pods 1).policy }}", "Always", id="a field of a pipeline"),
+        pytest.param('{{ index .map "x" }}{{ index .map "z" }}', "1<no value>", id="index"),
+        pytest.param('{{ $m := or .gone dict }}{{ or (index $m "k") "d" }}', "d", id="dict"),
+        pytest.param(
+            '{{ printf "%03d|%-3d|%+d|%5.2f|%.2s|%x" 7 7 7 1.5 "abc" 255 }}',
+            "007|7  |+7| 1.50|ab|ff",
+            id="printf with widths",
+        ),
+        pytest.param(
+            "{{ divf 7 2 }} {{ mulf 1.1 3 }} {{ addf 0.1 0.2 }}", "3.5 3.3 0.3", id="decimals"
+        ),
+        pytest.param(
+            "{{ subf 1 0.9 }} {{ maxf 1 2.5 }} {{ minf 1 2.5 }}", "0.1 2.5 1", id="extremes"
+        ),
+        pytest.param(
+            '{{ printf "%v-%s-%d %q%%" .count .name 7 "a" }}', '3-web-7 "a"%', id="printf"
+        ),
+        pytest.param("{{ add1 .count }}{{ add 1 2 3 }}{{ sub 5 1 }}", "464", id="numbers"),
+        pytest.param(
+            "{{ not .name }} {{ ne .count 3 }} {{ lt 1 2 }}", "false false true", id="not"
+        ),
+        pytest.param(
+            "{{ .gone | Quote }} {{ .count | Quote }}", '"null" "3"', id="Quote as KWOK's"
+        ),
+        pytest.param("{{ .list }}{{ .map }}", "[a b c]map[x:1 y:2]", id="printed as by Go"),
+        pytest.param('{{ eq .count "3" }}', "false", id="different types are unequal"),
+        pytest.param('{{ `a"b` }}', 'a"b', id="raw text"),
+        pytest.param(
+            '{{ define "t" }}<{{ .a }}>{{ end }}{{ template "t" dict "a" .name }}',
+            "<web>",
+            id="call",
+        ),
+        pytest.param('{{ block "t" .deep }}{{ .er.est }}{{ end }}', "here", id="block"),
+    ],
+)
+def test_a_template_renders_text(text, made):
+    assert Template(text).render(DATA) == made
+
+
+def test_a_template_renders_a_value():
+    template = Template(
+        "names:\n{{ range .pods }}- {{ .name | Quote }}\n{{ end }}map:{{ YAML .map 1 }}"
+    )
+    assert template.value(DATA) == {"names": ["p1", "p2"], "map": {"x": 1, "y": 2}}
+    assert Template(" {{ $x := 1 }} ").value(DATA) is None
+
+
+def test_yaml_within_a_template_preserves_any_value():
+    nested = {"a": [{"b": "yes", "c": ["1e3", None]}, {}], "d": 'x: "y" #', "e": []}
+    assert Template("v:\n{{ YAML .v 1 }}").value({"v": nested}) == {"v": nested}
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        pytest.param("a\n{{ .b", 'line 2: unclosed action: "}}"', id="not closed"),
+        pytest.param("\n\n{{ zzz }}", 'line 3: function "zzz" not defined$', id="no function"),
+        pytest.param("{{ YAMLL 1 }}", 'did you mean "YAML"', id="nearly a function"),
+        pytest.param("{{ $x }}", r'undefined variable "\$x"', id="no variable"),
+        pytest.param(
+            "{{ if 1 }}{{ $x := 1 }}{{ end }}{{ $x }}",
+            r"undefined variable",
+            id="after its block",
+        ),
+        pytest.param("{{ $x = 1 }}", "undefined variable", id="assigned before its declaration"),
+        pytest.param("{{ if .a }}b", "line 1: {{ end }} is missing", id="no end"),
+        pytest.param("{{ end }}", "unexpected {{ end }}", id="end of nothing"),
+        pytest.param("{{ break }}", "outside of range", id="break of nothing"),
+        pytest.param('{{ template "t" }}', 'template "t" not defined', id="no template"),
+        pytest.param("{{ .a ! .b }}", 'unexpected "! .b }}" in an action', id="no Go"),
+        pytest.param("{{ (.a }}", '"\\)" is missing', id="no parenthesis"),
+        pytest.param("{{ | Quote }}", "a value is missing", id="nothing in the pipe"),
+        pytest.param("{{ if .a }}{{ else }}{{ else }}{{ end }}", "a second {{ else }}", id="else"),
+    ],
+)
+def test_syntax_errors_have_their_line(text, error):
+    with pytest.raises(TemplateError, match=error):
+        Template(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        pytest.param(
+            "\n{{ index .list 9 }}", "line 2: index: 9 is no place in a list of 3", id="far"
+        ),
+        pytest.param("{{ index .gone 0 }}", "nothing to look up in <no value>", id="index of nil"),
+        pytest.param("{{ .name.first }}", 'no field "first" in web', id="a field of text"),
+        pytest.param("{{ .name .count }}", "only a function can be given values", id="no call"),
+        pytest.param("{{ range .name }}{{ end }}", "range over web", id="range over text"),
+        pytest.param('{{ printf "%o" 1 }}', "%o is not supported", id="a verb"),
+        pytest.param('{{ printf "%v" }}', "more verbs than values", id="too few values"),
+        pytest.param('{{ lt 1 "a" }}', "lt: '<' not supported", id="no order"),
+        pytest.param(
+            '{{ define "t" }}{{ template "t" }}{{ end }}{{ template "t" }}',
+            "nested too deeply",
+            id="endless",
+        ),
+    ],
+)
+def test_runtime_errors_have_their_line(text, error):
+    with pytest.raises(TemplateError, match=error):
+        Template(text).render(DATA)
+
+
+def test_rendered_text_that_is_not_yaml_is_reported():
+    with pytest.raises(TemplateError, match="is not YAML"):
+        Template("a: [{{ .name }}").value(DATA)

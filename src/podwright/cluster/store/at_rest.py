@@ -1,0 +1,202 @@
+"""Objects at rest: JSON in the file, or compressed in memory, that is decoded when it is read.
+
+As structs and documents, a small object takes several times the memory of its JSON. So objects of
+the kinds that no component holds anyway are kept encoded as soon as the last changes do not show
+them any more, and so are older changes of a store in a file. The objects that were read last stay
+decoded.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Final, Protocol, cast
+
+from podwright.apimachinery.objects import TYPES, KubernetesObject, NamespacedName, decode_json
+from podwright.apimachinery.schema import decode
+from podwright.cluster.store.kinds import GroupKind, group_kind
+
+DECODED_MAX: Final = 1_024
+"""How many of the objects at rest that were read last stay decoded."""
+
+_DICTIONARY_TEXTS: Final = 16
+_DICTIONARY_BYTES: Final = 16_384
+_WINDOW_BITS: Final = -14
+_MEMORY_LEVEL: Final = 5
+"""A window of 16 KiB; the state of a larger one takes longer to copy than an Event to compress."""
+
+_HELD_KINDS: Final = frozenset(map(group_kind, TYPES))
+"""The kinds of the scheduler and the controllers, which hold their objects themselves."""
+
+
+def rests(kind: GroupKind) -> bool:
+    """Whether objects of a kind are kept encoded."""
+    return kind not in _HELD_KINDS
+
+
+class Texts(Protocol):
+    """The JSON of versions of objects."""
+
+    def read(self, version: int) -> bytes:
+        """Return the JSON of a version.
+
+        Raises
+        ------
+        UnusableStore
+            The file cannot be read, or was altered.
+        """
+
+    def keep(self, version: int, kind: GroupKind, text: Callable[[], bytes]) -> None:
+        """Keep the JSON of a version, unless it is in the file anyway."""
+
+    def forget(self, version: int) -> None:
+        """Release the JSON of a version that is not read any more."""
+
+
+class CompressedTexts:
+    """The JSON of objects at rest in memory.
+
+    Objects of a kind have much in common: the first ones are the dictionary for the others.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[int, tuple[_Codec, bytes]] = {}
+        self._codecs: dict[GroupKind, _Codec] = {}
+
+    def read(self, version: int) -> bytes:
+        """Return the JSON of a version."""
+        codec, data = self._texts[version]
+        return codec.decompressed(data)
+
+    def keep(self, version: int, kind: GroupKind, text: Callable[[], bytes]) -> None:
+        """Keep the JSON of a version."""
+        codec = self._codecs.get(kind)
+        if codec is None or codec.is_full:
+            codec = self._codecs[kind] = _Codec(b"" if codec is None else codec.next_dictionary)
+        self._texts[version] = codec, codec.compressed(text())
+
+    def forget(self, version: int) -> None:
+        """Release the JSON of a version."""
+        self._texts.pop(version, None)
+
+
+class _Codec:
+    """Compresses texts that resemble each other.
+
+    Parameters
+    ----------
+    dictionary : bytes
+        Texts of the same kind; the first codec of a kind has none, and collects them.
+    """
+
+    def __init__(self, dictionary: bytes) -> None:
+        self._dictionary = dictionary
+        self._compressor = zlib.compressobj(
+            1, zlib.DEFLATED, _WINDOW_BITS, _MEMORY_LEVEL, zdict=dictionary
+        )
+        self.next_dictionary = b""
+        self._count = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the texts so far suffice as a dictionary for the next ones."""
+        return not self._dictionary and self._count >= _DICTIONARY_TEXTS
+
+    def compressed(self, text: bytes) -> bytes:
+        """Return a text compressed."""
+        if not self._dictionary:
+            self._count += 1
+            self.next_dictionary = (self.next_dictionary + text)[-_DICTIONARY_BYTES:]
+        compressor = self._compressor.copy()
+        return compressor.compress(text) + compressor.flush()
+
+    def decompressed(self, data: bytes) -> bytes:
+        """Return the text of `compressed`."""
+        return zlib.decompressobj(_WINDOW_BITS, zdict=self._dictionary).decompress(data)
+
+
+class ObjectsAtRest:
+    """Versions of objects, read from their JSON.
+
+    Parameters
+    ----------
+    texts : Texts
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+        self._decoded: OrderedDict[int, KubernetesObject] = OrderedDict()
+
+    def read(self, version: int) -> KubernetesObject:
+        """Return the object that a version wrote."""
+        found = self._decoded.get(version)
+        if found is not None:
+            self._decoded.move_to_end(version)
+            return found
+        found = decode(decode_json(self.texts.read(version)))
+        self._decoded[version] = found
+        if len(self._decoded) > DECODED_MAX:
+            self._decoded.popitem(last=False)
+        return found
+
+    def forget(self, version: int) -> None:
+        """Release a version that is not current any more."""
+        self._decoded.pop(version, None)
+        self.texts.forget(version)
+
+
+class RestingObjects(dict[NamespacedName, KubernetesObject]):
+    """The objects of a kind by key, of which some are at rest.
+
+    An object at rest has its version in the place of the object.
+
+    Parameters
+    ----------
+    at_rest : ObjectsAtRest
+    """
+
+    def __init__(self, at_rest: ObjectsAtRest) -> None:
+        super().__init__()
+        self._at_rest = at_rest
+
+    def __getitem__(self, key: NamespacedName) -> KubernetesObject:
+        return self._awake(super().__getitem__(key))
+
+    def get(self, key: NamespacedName, default: Any = None) -> Any:
+        """Return an object; None if there is none."""
+        found = super().get(key)
+        return default if found is None else self._awake(found)
+
+    def items(self) -> Any:
+        """Yield keys and objects; those at rest are decoded one by one."""
+        return ((key, self._awake(found)) for key, found in super().items())
+
+    def values(self) -> Any:
+        """Yield the objects."""
+        return map(self._awake, super().values())
+
+    def _awake(self, found: KubernetesObject | int) -> KubernetesObject:
+        return self._at_rest.read(found) if type(found) is int else cast("KubernetesObject", found)
+
+    def is_resting(self, key: NamespacedName) -> bool:
+        """Whether an object is at rest."""
+        found: Any = super().get(key)
+        return type(found) is int
+
+    def holds(self, key: NamespacedName, obj: KubernetesObject) -> bool:
+        """Whether an object is the current one, and not at rest."""
+        return super().get(key) is obj
+
+    def rest(self, key: NamespacedName, version: int) -> None:
+        """Replace an object by its version."""
+        self[key] = cast("Any", version)
+
+    def restore(self, versions: dict[NamespacedName, int]) -> None:
+        """Add objects that are at rest."""
+        self.update(cast("Any", versions))
+
+    def version_of(self, key: NamespacedName) -> int:
+        """Return the version of an object without decoding it."""
+        found: Any = super().__getitem__(key)
+        return found if type(found) is int else int(found.metadata.resource_version)

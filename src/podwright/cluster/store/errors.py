@@ -1,0 +1,138 @@
+"""The errors of a store.
+
+The API server turns them into Status responses; their attributes have the values it needs.
+"""
+
+from __future__ import annotations
+
+from podwright.apimachinery.objects import NamespacedName, PodwrightError
+from podwright.cluster.store.kinds import GroupKind
+
+
+class StoreError(PodwrightError):
+    """The base class of all errors of a store."""
+
+
+class ObjectError(StoreError):
+    """An error that concerns one object.
+
+    Attributes
+    ----------
+    kind : GroupKind
+        Group and kind.
+    key : NamespacedName
+        The object's key.
+    """
+
+    def __init__(self, kind: GroupKind, key: NamespacedName, message: str) -> None:
+        super().__init__(f"{kind[1]} {key}: {message}")
+        self.kind = kind
+        self.key = key
+
+
+class NotFound(ObjectError):  # noqa: N818 - named as the API names it
+    """The object does not exist."""
+
+    def __init__(self, kind: GroupKind, key: NamespacedName) -> None:
+        super().__init__(kind, key, "not found")
+
+
+class AlreadyExists(ObjectError):  # noqa: N818 - named as the API names it
+    """The object already exists.
+
+    Attributes
+    ----------
+    is_terminating : bool
+        Whether the existing object is being deleted.
+    """
+
+    def __init__(self, kind: GroupKind, key: NamespacedName, *, is_terminating: bool) -> None:
+        what = "already exists, and is being deleted" if is_terminating else "already exists"
+        super().__init__(kind, key, what)
+        self.is_terminating = is_terminating
+
+
+class Conflict(ObjectError):  # noqa: N818 - named as the API names it
+    """The object does not meet the preconditions of the writer.
+
+    Attributes
+    ----------
+    field : str
+        `uid` or `resourceVersion` for a failed precondition; empty for a state that does not
+        allow the change.
+    expected, found : str
+        The value in the precondition and the value of the object.
+    detail : str
+        The message without the object.
+    """
+
+    def __init__(
+        self,
+        kind: GroupKind,
+        key: NamespacedName,
+        detail: str = "",
+        *,
+        field: str = "",
+        expected: str = "",
+        found: str = "",
+    ) -> None:
+        detail = detail or f"{field} is {found}, not {expected} as expected"
+        super().__init__(kind, key, detail)
+        self.field = field
+        self.expected = expected
+        self.found = found
+        self.detail = detail
+
+
+class Expired(StoreError):  # noqa: N818 - named as the API names it
+    """A version whose history was discarded (the API's 410).
+
+    Attributes
+    ----------
+    requested, oldest, current : int
+        The requested version, the oldest available one, and the newest.
+    continue_token : str
+        For a list in pages: continues it with the current state, which is not consistent.
+    """
+
+    def __init__(
+        self, requested: int, *, oldest: int, current: int, continue_token: str = ""
+    ) -> None:
+        super().__init__(
+            f"too old resource version: {requested} "
+            f"(history goes back to {oldest}, the newest is {current}); list again"
+        )
+        self.requested = requested
+        self.oldest = oldest
+        self.current = current
+        self.continue_token = continue_token
+
+
+class FutureVersion(StoreError):  # noqa: N818 - named for what it is
+    """A version that the store has not reached.
+
+    Attributes
+    ----------
+    requested, current : int
+        The requested version and the newest.
+    """
+
+    def __init__(self, requested: int, *, current: int) -> None:
+        super().__init__(f"too large resource version: {requested}, current: {current}")
+        self.requested = requested
+        self.current = current
+
+
+class InvalidVersion(StoreError, ValueError):  # noqa: N818 - named for what it is
+    """A `resourceVersion` that is not a number."""
+
+
+class InvalidContinue(StoreError, ValueError):  # noqa: N818 - named for what it is
+    """A continue token that no list of this store has returned."""
+
+
+class UnusableStore(StoreError):  # noqa: N818 - named for what it is
+    """A file that cannot be opened as a store, or that can no longer be written.
+
+    The message names the file, the problem and the remedy; the file stays unchanged.
+    """

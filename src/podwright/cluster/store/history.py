@@ -1,0 +1,352 @@
+"""The history: the recent changes, from which watches and lists of older versions are served.
+
+Versions have no gaps: each change has the next version. So a version is a position, and the
+window is two numbers: `oldest`, the oldest version that can be watched from, and `current`. Watches
+read up to the horizon `durable`, which is `current` except while writes are committed together.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import KubernetesObject, NamespacedName
+from podwright.cluster.store.at_rest import ObjectsAtRest
+from podwright.cluster.store.errors import Expired, InvalidVersion
+from podwright.cluster.store.kinds import GroupKind
+from podwright.cluster.store.versions import at_version
+
+EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+
+
+class WatchEvent(msgspec.Struct, frozen=True, gc=False):
+    """One event of a watch.
+
+    Attributes
+    ----------
+    type : str
+        ADDED, MODIFIED, DELETED or BOOKMARK.
+    resource_version : int
+        The version of the change; for a bookmark the version that the watch has reached.
+    object : KubernetesObject or None
+        The object after the change; for DELETED its last state with the version of the change.
+        A bookmark has none.
+    old : KubernetesObject or None
+        The object before the change; None for ADDED.
+    ends_initial : bool
+        Whether this bookmark ends the initial events.
+    """
+
+    type: EventType
+    resource_version: int
+    object: KubernetesObject | None = None
+    old: KubernetesObject | None = None
+    ends_initial: bool = False
+
+
+class Change(msgspec.Struct, gc=False):
+    """One version: an object was created, updated or deleted.
+
+    A change is created for every write, so it has only the parts that its event needs. An older
+    change may be at rest: then its objects are read from their JSON whenever they are used.
+
+    Attributes
+    ----------
+    version : int
+        The `resourceVersion`.
+    kind : GroupKind
+        Group and kind.
+    key : NamespacedName
+        The object's key.
+    """
+
+    version: int
+    kind: GroupKind
+    key: NamespacedName
+    _old: KubernetesObject | None
+    _new: KubernetesObject | None
+    _object: KubernetesObject | None
+    _at_rest: ObjectsAtRest | None = None
+    _previous: int = 0
+    _is_removal: bool = False
+
+    @classmethod
+    def resting(
+        cls,
+        version: int,
+        kind: GroupKind,
+        key: NamespacedName,
+        at_rest: ObjectsAtRest,
+        *,
+        previous: int,
+        is_removal: bool,
+    ) -> Change:
+        """Return a change whose objects are at rest.
+
+        Parameters
+        ----------
+        at_rest : ObjectsAtRest
+            Has the objects of both versions.
+        previous : int
+            The version that it replaces; 0 for a new object.
+        is_removal : bool
+        """
+        return cls(version, kind, key, None, None, None, at_rest, previous, is_removal)
+
+    @property
+    def old(self) -> KubernetesObject | None:
+        """The object before; None if it did not exist."""
+        if self._at_rest is None:
+            return self._old
+        return self._at_rest.read(self._previous) if self._previous else None
+
+    @property
+    def new(self) -> KubernetesObject | None:
+        """The object after the change; None if it was deleted."""
+        if self._at_rest is None:
+            return self._new
+        return None if self._is_removal else self._at_rest.read(self.version)
+
+    @property
+    def object(self) -> KubernetesObject:
+        """The object after the change; for a deletion its last state with the change's version."""
+        if self._object is not None:
+            return self._object
+        new = self.new
+        if new is not None:
+            return new
+        old = self.old
+        assert old is not None, f"version {self.version} has neither a state before nor after"
+        return at_version(old, self.version)
+
+    @property
+    def previous(self) -> int:
+        """The version that the change replaces; 0 for a new object."""
+        if self._at_rest is not None:
+            return self._previous
+        return 0 if self._old is None else int(self._old.metadata.resource_version)
+
+    @property
+    def is_removal(self) -> bool:
+        """Whether the object was deleted."""
+        return self._is_removal if self._at_rest is not None else self._new is None
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the objects are at rest."""
+        return self._at_rest is not None
+
+    def rest(self, at_rest: ObjectsAtRest) -> None:
+        """Release the objects, which are at rest now."""
+        self._previous, self._is_removal = self.previous, self.is_removal
+        self._at_rest = at_rest
+        self._old = self._new = self._object = None
+
+    @property
+    def event(self) -> WatchEvent:
+        """The event of a watch without selectors."""
+        old = self.old
+        if self.is_removal:
+            return WatchEvent("DELETED", self.version, self.object, old)
+        return WatchEvent("ADDED" if old is None else "MODIFIED", self.version, self.object, old)
+
+
+def change_of(
+    version: int,
+    kind: GroupKind,
+    key: NamespacedName,
+    old: KubernetesObject | None,
+    new: KubernetesObject | None,
+) -> Change:
+    """Return the change from one state of an object to the next; None if it does not exist."""
+    if new is not None:
+        return Change(version, kind, key, old, new, new)
+    assert old is not None, f"{kind[1]} {key}: neither before nor after version {version}"
+    return Change(version, kind, key, old, None, at_version(old, version))
+
+
+_version_of = attrgetter("version")
+
+
+class History:
+    """The window of recent changes.
+
+    Changes are grouped by kind only when the changes of a kind are requested.
+
+    Parameters
+    ----------
+    oldest : int
+        The version of the state that the first change builds on.
+
+    Attributes
+    ----------
+    oldest, current : int
+        The window.
+    durable : int
+        The version up to which changes are in the journal; the writer of the journal sets it.
+    size_bytes : int
+        The sum of the sizes of all changes.
+    """
+
+    def __init__(self, oldest: int) -> None:
+        self.oldest = oldest
+        self.current = oldest
+        self.durable = oldest
+        self._changes: list[Change] = []
+        self._sizes = array("q")
+        self.size_bytes = 0
+        self._of_kind: dict[GroupKind, list[Change]] = {}
+        self._sorted_until = oldest
+        self._resting_until = oldest
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def append(self, change: Change, size_bytes: int = 0) -> None:
+        """Add the next change."""
+        version = change.version
+        assert version == self.current + 1, f"{version} after {self.current}"
+        self.current = version
+        self._changes.append(change)
+        self._sizes.append(size_bytes)
+        self.size_bytes += size_bytes
+
+    def version_within(self, max_bytes: int) -> int:
+        """Return the oldest version after which the changes have at most this size."""
+        size_bytes, version = self.size_bytes, self.oldest
+        for each in self._sizes:
+            if size_bytes <= max_bytes:
+                break
+            size_bytes -= each
+            version += 1
+        return version
+
+    def has_after(self, version: int, kind: GroupKind | None, horizon: int) -> bool:
+        """Whether there are changes after a version up to a horizon, of one kind or of all."""
+        if version >= horizon:
+            return False
+        if kind is None:
+            return True
+        log = self._log_of(kind)
+        start = bisect_right(log, version, key=_version_of)
+        return start < len(log) and log[start].version <= horizon
+
+    def last_of(self, kind: GroupKind | None) -> int:
+        """Return the version of the last change of a kind, or the oldest version if it is older.
+
+        Since then, no object of the kind has changed.
+        """
+        if kind is None:
+            return self.current
+        log = self._log_of(kind)
+        return log[-1].version if log else self.oldest
+
+    def after(
+        self, version: int, kind: GroupKind | None, horizon: int, limit: int | None = None
+    ) -> Sequence[Change]:
+        """Return the changes after a version up to a horizon in order, of one kind or of all.
+
+        Raises
+        ------
+        Expired
+            Changes after the version were discarded.
+        """
+        return self._between(version, min(horizon, self.current), kind, limit)
+
+    def since(
+        self, version: int, kind: GroupKind | None, limit: int | None = None
+    ) -> Sequence[Change]:
+        """Return the changes after a version in order, of one kind or of all kinds (None).
+
+        Raises
+        ------
+        Expired
+            Changes after the version were discarded.
+        """
+        return self._between(version, self.current, kind, limit)
+
+    def _between(
+        self, version: int, until: int, kind: GroupKind | None, limit: int | None
+    ) -> Sequence[Change]:
+        if version < self.oldest:
+            raise Expired(version, oldest=self.oldest, current=self.current)
+        if version >= until:
+            return ()
+        log: Sequence[Change]
+        if kind is None:
+            # Versions have no gaps: the change of version v is at index v - oldest - 1.
+            log, start, end = self._changes, version - self.oldest, until - self.oldest
+        else:
+            log = self._log_of(kind)
+            if not log or log[-1].version <= version:
+                return ()
+            start = bisect_right(log, version, key=_version_of)
+            end = len(log)
+            if log[-1].version > until:
+                end = bisect_right(log, until, start, key=_version_of)
+        return log[start : end if limit is None else min(end, start + limit)]
+
+    def _log_of(self, kind: GroupKind) -> Sequence[Change]:
+        logs = self._of_kind
+        for change in self._changes[self._sorted_until - self.oldest :]:
+            log = logs.get(change.kind)
+            if log is None:
+                log = logs[change.kind] = []
+            log.append(change)
+        self._sorted_until = self.current
+        return logs.get(kind, ())
+
+    def until(self, version: int) -> Sequence[Change]:
+        """Return the changes up to a version."""
+        return self._changes[: max(version - self.oldest, 0)]
+
+    def to_rest(self, kept_count: int, limit: int) -> Sequence[Change]:
+        """Return the next changes that may rest; the caller lets them.
+
+        Parameters
+        ----------
+        kept_count : int
+            How many of the last durable changes do not rest.
+        limit : int
+            The most changes to return.
+        """
+        begin = max(self._resting_until, self.oldest)
+        end = min(self.durable - kept_count, begin + limit)
+        if end <= begin:
+            return ()
+        self._resting_until = end
+        return self._changes[begin - self.oldest : end - self.oldest]
+
+    def discard_before(self, version: int) -> None:
+        """Make a version the oldest."""
+        if version <= self.oldest:
+            return
+        assert version <= self.current, f"{version} is after the current version {self.current}"
+        count = version - self.oldest
+        self.size_bytes -= sum(self._sizes[:count])
+        del self._changes[:count], self._sizes[:count]
+        self.oldest = version
+        self.durable = max(self.durable, version)
+        # Otherwise discarded changes that were not grouped yet would give the slice in `_log_of`
+        # a negative start.
+        self._sorted_until = max(self._sorted_until, version)
+        for log in self._of_kind.values():
+            del log[: bisect_right(log, version, key=_version_of)]
+
+
+def version_number(text: str) -> int:
+    """Return a `resourceVersion` as a number.
+
+    Raises
+    ------
+    InvalidVersion
+        The text is not a number.
+    """
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidVersion(f"invalid resource version: {text!r}; a number is expected")
+    return int(text)

@@ -1,0 +1,226 @@
+"""The objects of one kind and their indexes.
+
+An index maps a value to the keys of the objects that have it: each label, the fields of
+`fields.indexed_fields`, the uids of owners. `candidates` uses the index that leaves the fewest
+objects to examine. Names are kept per namespace, in order.
+
+An index is built when a query first needs it, and is then updated with every change. Without
+lists, as in most simulations, writes update no index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Requirement
+from podwright.cluster.store.at_rest import ObjectsAtRest, RestingObjects, rests
+from podwright.cluster.store.fields import Getter, fields_of, indexed_fields
+from podwright.cluster.store.history import Change
+from podwright.cluster.store.indexes import Index, Keys, Names, Values
+from podwright.cluster.store.kinds import GroupKind
+from podwright.cluster.store.query import Query
+from podwright.cluster.store.stored import SavedVersions
+
+
+def _value_of(getter: Getter) -> Values:
+    return lambda obj: (getter(obj),)
+
+
+_LABELS: Final = "labels"
+_LABEL_NAMES: Final = "label names"
+_OWNERS: Final = "owners"
+_VALUES: Final[dict[str, Values]] = {
+    _LABELS: lambda obj: obj.metadata.labels.items(),
+    _LABEL_NAMES: lambda obj: obj.metadata.labels.keys(),
+    _OWNERS: lambda obj: [owner.uid for owner in obj.metadata.owner_references],
+}
+"""The indexes of every kind; in addition, each kind has its indexed fields."""
+
+
+class KindTable:
+    """The objects of one kind.
+
+    Parameters
+    ----------
+    kind : GroupKind
+        The kind; it determines the indexed fields, and whether objects may rest.
+    at_rest : ObjectsAtRest
+    """
+
+    def __init__(self, kind: GroupKind, at_rest: ObjectsAtRest) -> None:
+        self._at_rest = at_rest
+        self._resting = RestingObjects(at_rest) if rests(kind) else None
+        self.objects: dict[NamespacedName, KubernetesObject] = (
+            {} if self._resting is None else self._resting
+        )
+        self.examined_count = 0
+        self._fields = indexed_fields(kind)
+        self._values = _VALUES | {name: _value_of(fields_of(kind)[name]) for name in self._fields}
+        self._indexes: dict[str, Index] = {}
+        self._names: Names | None = None
+        self._followers: list[
+            Callable[[NamespacedName, KubernetesObject | None, KubernetesObject | None], None]
+        ] = []
+        if self._resting is not None:
+            # Later, all objects would have to be decoded.
+            for name in self._fields:
+                self._index(name)
+
+    def put(
+        self, key: NamespacedName, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> None:
+        """Set an object, or remove it with None."""
+        if self._resting is not None and self._resting.is_resting(key):
+            self._at_rest.forget(self._resting.version_of(key))
+        if new is None:
+            assert old is not None, f"{key} does not exist"
+            del self.objects[key]
+        else:
+            self.objects[key] = new
+        for follow in self._followers:
+            follow(key, old, new)
+        if self._names is not None:
+            if new is None:
+                self._names.remove(key)
+            elif old is None:
+                self._names.add(key)
+
+    def rest(self, change: Change, text: Callable[[], bytes]) -> bool:
+        """Let an object rest if a change has its current state; return whether it does.
+
+        Parameters
+        ----------
+        change : Change
+            Its version is durable.
+        text : callable
+            Returns the object as JSON.
+        """
+        resting, new = self._resting, change.new
+        if resting is None or new is None or not resting.holds(change.key, new):
+            return False
+        self._at_rest.texts.keep(change.version, change.kind, text)
+        resting.rest(change.key, change.version)
+        return True
+
+    def restore_resting(self, versions: SavedVersions) -> None:
+        """Add objects that rest already."""
+        assert self._resting is not None, "objects of the kind do not rest"
+        self._resting.restore({key: version for key, (version, _) in versions.items()})
+        for number, name in enumerate(self._fields):
+            add = self._index(name).add
+            for key, (_, values) in versions.items():
+                add(values[number], key)
+
+    def versions(self) -> Iterator[tuple[NamespacedName, int]]:
+        """Yield the keys and versions of all objects, which need not be decoded."""
+        for key in self.objects:
+            yield key, self.version_of(key)
+
+    def states(self) -> Iterator[tuple[NamespacedName, int, KubernetesObject | None]]:
+        """Yield the keys, the versions and the objects, None for those at rest."""
+        for key in self.objects:
+            is_resting = self._resting is not None and self._resting.is_resting(key)
+            yield key, self.version_of(key), None if is_resting else self.objects[key]
+
+    def version_of(self, key: NamespacedName) -> int:
+        """Return the version of an object, which need not be decoded."""
+        if self._resting is not None:
+            return self._resting.version_of(key)
+        return int(self.objects[key].metadata.resource_version)
+
+    def _index(self, name: str) -> Index:
+        index = self._indexes.get(name)
+        if index is None:
+            index = self._indexes[name] = Index(self._values[name], self.objects)
+            self._followers.append(index.move)
+        return index
+
+    def order_keys(self) -> None:
+        """Keep the keys in order from now on, instead of sorting them for the first query."""
+        self._by_namespace()
+
+    def _by_namespace(self) -> Names:
+        if self._names is None:
+            self._names = Names(self.objects)
+        return self._names
+
+    # ------------------------------------------------------------------------ queries
+
+    def count(self, namespace: str | None = None) -> int:
+        """Return the number of objects, in all namespaces or in one."""
+        return len(self.objects) if namespace is None else self._by_namespace().count(namespace)
+
+    def candidates(self, query: Query) -> Collection[NamespacedName] | None:
+        """Return a superset of the keys of matching objects, or None if no index applies."""
+        by_name = self._by_name(query)
+        if by_name is not None:
+            return by_name
+        choices: list[list[Keys]] = []
+        if query.labels.is_nothing:
+            return ()
+        for requirement in query.labels.requirements:
+            found = self._by_label(requirement)
+            if found is not None:
+                choices.append(found)
+        choices += [
+            [self._index(field.field)[field.value]]
+            for field in query.fields.requirements
+            if field.field in self._fields and not field.is_negated
+        ]
+        if query.owner_uid is not None:
+            choices.append([self._index(_OWNERS)[query.owner_uid]])
+        if not choices:
+            return None
+        best = min(choices, key=_size)
+        if query.namespace is not None and _size(best) >= self.count(query.namespace):
+            return None
+        return best[0] if len(best) == 1 else set().union(*best)
+
+    def _by_name(self, query: Query) -> Collection[NamespacedName] | None:
+        namespace = query.namespace
+        name: str | None = None
+        for field in query.fields.requirements:
+            if field.is_negated:
+                continue
+            if field.field == "metadata.name":
+                name = field.value
+            elif field.field == "metadata.namespace":
+                namespace = field.value
+        if name is None:
+            return None
+        places = self._by_namespace().namespaces if namespace is None else (namespace,)
+        keys = (f"{place}/{name}" if place else name for place in places)
+        return [key for key in keys if key in self.objects]
+
+    def _by_label(self, requirement: Requirement) -> list[Keys] | None:
+        label = requirement.key
+        match requirement.operator:
+            case "In":
+                index = self._index(_LABELS)
+                return [index[label, value] for value in requirement.values]
+            case "Exists" | "Gt" | "Lt":
+                return [self._index(_LABEL_NAMES)[label]]
+            case "NotIn" | "DoesNotExist":
+                return None
+
+    def after(self, key: NamespacedName | None, namespace: str | None) -> Iterator[NamespacedName]:
+        """Yield the keys after a key, of a namespace or of all, in order."""
+        return self._by_namespace().after(key, namespace)
+
+    def count_after(self, key: NamespacedName, namespace: str | None) -> int:
+        """Return how many keys come after a key, in a namespace or in all."""
+        return self._by_namespace().count_after(key, namespace)
+
+    def validate(self) -> None:
+        """Check the existing indexes against the objects."""
+        for key, obj in self.objects.items():
+            assert obj.key == key, f"{obj.key} is kept as {key}"
+        for index in self._indexes.values():
+            index.validate(self.objects)
+        if self._names is not None:
+            self._names.validate(self.objects)
+
+
+def _size(parts: list[Keys]) -> int:
+    return sum(map(len, parts))

@@ -1,0 +1,159 @@
+"""Objects at rest: what they cost, and that reads and watches show them as they were."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from contextlib import closing
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import parse_field_selector
+from podwright.cluster.store import ObjectStore, objects_store, open_store
+from podwright.cluster.store.fields import indexed_values
+from podwright.cluster.store.tests.documents import EVENT, a_config_map, a_pod, document, names
+
+EVENTS = 2_000
+POD = ("", "Pod")
+
+
+def an_event(number: int, **parts: Any) -> Any:
+    pod = f"web-{number // 5}"
+    return document(
+        "Event",
+        f"{pod}.{number:016x}",
+        metadata={"namespace": "default", "uid": f"ab422e55-a329-47dc-815c-{number:012x}"},
+        involvedObject={"kind": "Pod", "name": pod, "uid": f"uid-{number // 5}"},
+        reason="Pulled",
+        message=f'Container image "nginx" already present on machine {number % 7}',
+        source={"component": "kubelet", "host": f"node-{number % 7}"},
+        firstTimestamp="2026-11-22T22:06:24Z",
+        lastTimestamp="2026-11-22T22:06:24Z",
+        type="Normal",
+        **parts,
+    )
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request, tmp_path, monkeypatch):
+    monkeypatch.setattr(objects_store, "AWAKE_MAX", 10)
+    if request.param == "memory":
+        yield ObjectStore(window=100, window_bytes=1 << 30)
+        return
+    path = tmp_path / "store.db"
+    with closing(open_store(path, window=100, window_bytes=1 << 30)) as opened:
+        yield opened
+
+
+def test_an_event_at_rest_costs_at_most_twice_its_json(store):
+    store.order_keys()
+    for number in range(500):  # the window and what is kept decoded are full
+        store.put(an_event(number))
+    gc.collect()
+    tracemalloc.start()
+    try:
+        size_bytes = 0
+        for number in range(500, EVENTS):
+            size_bytes += len(msgspec.json.encode(store.put(an_event(number)).object.raw))
+        gc.collect()
+        used_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert used_bytes < 2 * size_bytes
+
+
+@pytest.mark.parametrize(
+    ("involved", "uid", "name"),
+    [
+        pytest.param({"uid": "u-1", "name": "web"}, "u-1", "web", id="both"),
+        pytest.param({"name": "web"}, "", "web", id="one is absent"),
+        pytest.param({"uid": None, "name": "web"}, "", "web", id="one is null"),
+        pytest.param(None, "", "", id="no object"),
+        pytest.param({"uid": 7, "name": True}, "7", "true", id="other types, as in a list"),
+    ],
+)
+def test_the_indexed_values_of_json_are_those_of_the_object(involved, uid, name):
+    text = msgspec.json.encode(an_event(0).raw | {"involvedObject": involved})
+    assert indexed_values(EVENT, text) == (uid, name)
+
+
+def test_objects_at_rest_are_read_as_they_were_written(store):
+    written = {}
+    for number in range(300):
+        written[number] = store.put(an_event(number)).object
+    assert store.list(EVENT).objects == tuple(sorted(written.values(), key=lambda event: event.key))
+    assert store.get(EVENT, written[0].key) == written[0]
+    assert store.version_of(EVENT, written[0].key) == 2
+    selector = parse_field_selector("involvedObject.uid=uid-3")
+    before = store.examined_count
+    assert names(store.list(EVENT, fields=selector)) == [written[n].name for n in range(15, 20)]
+    assert store.examined_count - before == 5
+    store.put(an_event(0, count=2))
+    store.drop(EVENT, written[1].key)
+    current = store.get(EVENT, written[0].key)
+    assert current is not None
+    assert current.raw["count"] == 2
+    assert store.get(EVENT, written[1].key) is None
+    assert (
+        len(store.list(EVENT, fields=parse_field_selector("involvedObject.uid=uid-0")).objects) == 4
+    )
+    store.validate()
+
+
+def test_a_watch_and_a_page_show_older_states_of_objects_at_rest(store):
+    for number in range(50):
+        store.put(an_event(number))
+        store.put(a_pod(f"p{number % 10}", metadata={"namespace": "default"}, n=number))
+    since = store.resource_version
+    page = store.list(EVENT, limit=10)
+    expected = []
+    for number in range(30):
+        kept, dropped = an_event(number, count=9), an_event(number + 20)
+        for change in (
+            lambda kept=kept: store.put(kept),
+            lambda dropped=dropped: store.drop(EVENT, dropped.key),
+        ):
+            stored = change()
+            kind = "DELETED" if stored.outcome == "deleted" else "MODIFIED"
+            kind = "ADDED" if stored.outcome == "created" else kind
+            expected.append((kind, stored.object))
+    found = store.watch(EVENT, since=since).poll()
+    assert [(event.type, event.object) for event in found] == expected
+    again = store.list(EVENT, at=since)
+    assert [obj.name for obj in again.objects] == [an_event(number).name for number in range(50)]
+    assert all("count" not in obj.raw for obj in again.objects)
+    rest = store.list(EVENT, limit=100, continue_token=page.continue_token)
+    assert rest.objects == again.objects[10:]
+
+
+def test_a_reopened_store_reads_only_what_components_hold(tmp_path):
+    path = tmp_path / "store.db"
+    with closing(open_store(path, window=50)) as store:
+        for number in range(100):
+            store.put(an_event(number))
+            store.put(a_config_map(metadata={"namespace": "default"}, n=number))
+            store.put(a_pod(metadata={"namespace": "default"}, n=number))
+        before = {kind: store.list(kind).objects for kind in store.kinds()}
+    with closing(open_store(path, window=50)) as again:
+        table: Any = again._tables[EVENT].objects
+        assert all(table.is_resting(key) for key in table)
+        assert {kind: again.list(kind).objects for kind in again.kinds()} == before
+        selector = parse_field_selector("involvedObject.name=web-3")
+        assert len(again.list(EVENT, fields=selector).objects) == 5
+        again.validate()
+
+
+def test_free_pages_of_a_file_are_given_back(tmp_path):
+    path = tmp_path / "store.db"
+    with closing(open_store(path, window=20)) as store:
+        for number in range(3_000):
+            store.put(
+                a_config_map(f"c{number}", metadata={"namespace": "default"}, data="x" * 9_000)
+            )
+        for number in range(3_000):
+            store.drop(("", "ConfigMap"), f"default/c{number}")
+    assert path.stat().st_size < 3_000 * 9_000 * 0.8
+    with closing(open_store(path)) as again:
+        assert again.count(("", "ConfigMap")) == 0

@@ -1,0 +1,74 @@
+"""The JSON of objects that is made of earlier parts."""
+
+import itertools
+
+import msgspec
+import pytest
+
+from podwright.cluster.store.encodings import Encodings, TextForm
+
+_OWNERS = [{"manager": "100%b", "fieldsV1": {"f:spec": {}}}]
+
+
+@pytest.mark.parametrize("before", [{}, {"containers": [{"name": "a"}], "priority": 0}])
+@pytest.mark.parametrize("status", [{}, {"status": {"phase": "100 %"}}, {"status": None}])
+@pytest.mark.parametrize(
+    "owners",
+    [
+        pytest.param({}, id="no owners"),
+        pytest.param({"managedFields": _OWNERS}, id="owners at the end"),
+        pytest.param({"managedFields": _OWNERS, "uid": "u"}, id="owners before another field"),
+    ],
+)
+@pytest.mark.parametrize("is_spec_first", [False, True])
+def test_an_extended_section_gives_the_same_text(before, status, owners, is_spec_first):
+    encodings = Encodings()
+    status = dict(status)
+    for number in range(4):
+        metadata = {"metadata": {"name": f'a"{number}\n%b', **owners}}
+        spec = {"spec": {**before, "nodeName": f'node-"{number}\n%b'}}
+        sections = spec | metadata if is_spec_first else metadata | spec
+        document = {"kind": "Pod", **sections, **status}
+        encodings.keep_extended(document, "spec", before, "nodeName")
+        text = msgspec.json.encode(document)
+        assert encodings.of(document) == encodings.peek(document) == text
+        assert encodings.size_of(document) == len(text)
+
+
+def test_documents_with_the_same_sections_keep_only_their_values():
+    encodings = Encodings()
+    before, status = {"text": "x" * 10_000}, {"phase": "Pending"}
+    documents = [
+        {
+            "metadata": {"name": f"a{number}", "managedFields": _OWNERS},
+            "spec": {**before, "nodeName": "n"},
+            "status": status,
+        }
+        for number in range(10)
+    ]
+    for document in documents:
+        encodings.keep_extended(document, "spec", before, "nodeName")
+    sizes = [len(text) for _, _, text in encodings._kept.values()]
+    assert sizes[0] > 10_000
+    assert max(sizes[1:]) < 60
+
+
+def test_other_sections_are_not_taken_for_those_that_are_forgotten():
+    encodings = Encodings()
+    for number, _ in itertools.product(range(1_100), range(3)):
+        before = {"number": number}
+        owners = [{"time": number}]
+        document = {
+            "metadata": {"name": "a", "managedFields": owners},
+            "spec": {**before, "nodeName": "a"},
+        }
+        encodings.keep_extended(document, "spec", before, "nodeName")
+        assert encodings.of(document) == msgspec.json.encode(document)
+
+
+@pytest.mark.parametrize("values", [[b""], [b"a%b", b"%"], [b"", b"", b"xyz"]])
+def test_a_form_knows_the_size_of_its_texts(values):
+    form = TextForm([b"50 %", *[b"%b"] * len(values)])
+    text = form.filled(values)
+    assert text == b"50 %" + b"".join(value + b"%b" for value in values)
+    assert form.size_with(b"\n".join(values)) == len(text)

@@ -1,0 +1,51 @@
+"""Pages of large kinds: what a page examines does not grow with the kind, writes or not."""
+
+from __future__ import annotations
+
+from podwright.apimachinery.objects import Pod, parse_label_selector
+from podwright.cluster.store.tests.documents import NOW, a_pod, names
+
+
+def examined(store, **options):
+    before = store.examined_count
+    page = store.list(Pod, **options)
+    return page, store.examined_count - before
+
+
+def test_a_page_examines_its_objects_and_one_more(store):
+    for number in range(3_000):
+        store.create(a_pod(f"p{number:05}", metadata={"namespace": f"n{number % 2}"}), NOW)
+    token, seen = "", []
+    for number in range(6):
+        page, count = examined(store, limit=500, continue_token=token)
+        assert count <= 501
+        assert page.remaining_count == (2_500 - number * 500 or None)
+        token = page.continue_token
+        seen += names(page)
+        # Writes between the pages: before and after what was read, and a removal in each half.
+        store.create(a_pod(f"a{number}", metadata={"namespace": "n0"}), NOW)
+        store.create(a_pod(f"z{number}", metadata={"namespace": "n1"}), NOW)
+        store.delete(Pod, f"n0/p{number * 10:05}", NOW, grace_seconds=0)
+        store.delete(Pod, f"n1/p{2_999 - number * 10:05}", NOW, grace_seconds=0)
+    assert not token
+    assert seen == [f"p{number:05}" for number in range(0, 3_000, 2)] + [
+        f"p{number:05}" for number in range(1, 3_000, 2)
+    ]
+
+
+def test_a_page_of_many_candidates_is_read_in_the_order_of_all_keys(store):
+    for number in range(1_000):
+        store.create(a_pod(f"p{number:05}", metadata={"labels": {"odd": str(number % 2)}}), NOW)
+    selector = parse_label_selector("odd=1")
+    page, count = examined(store, limit=10, labels=selector)
+    assert names(page) == [f"p{number:05}" for number in range(1, 20, 2)]
+    assert count < 30
+
+
+def test_a_page_of_few_candidates_examines_only_these(store):
+    for number in range(1_000):
+        store.create(a_pod(f"p{number:05}", metadata={"labels": {"rare": str(number % 100)}}), NOW)
+    selector = parse_label_selector("rare=7")
+    page, count = examined(store, limit=5, labels=selector)
+    assert names(page) == ["p00007", "p00107", "p00207", "p00307", "p00407"]
+    assert count == 6

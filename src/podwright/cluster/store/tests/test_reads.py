@@ -1,0 +1,350 @@
+"""Lists and watches, tested on stores in memory and in a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.apimachinery.objects import (
+    Node,
+    Pod,
+    SelectorError,
+    parse_field_selector,
+    parse_label_selector,
+    with_fields,
+)
+from podwright.cluster.api.tests.writable import WritableStore
+from podwright.cluster.store import (
+    Expired,
+    FutureVersion,
+    InvalidContinue,
+)
+from podwright.cluster.store.tests.documents import (
+    CONFIG_MAP,
+    NOW,
+    a_config_map,
+    a_pod,
+    document,
+    names,
+    seen,
+)
+
+# ----------------------------------------------------------------------------- listing
+
+
+@pytest.fixture
+def crowd(store: WritableStore) -> WritableStore:
+    """A thousand pods in ten namespaces, of fifty apps, on a hundred nodes."""
+    for number in range(1_000):
+        store.create(
+            a_pod(
+                f"p{number:04}",
+                metadata={
+                    "namespace": f"ns{number % 10}",
+                    "labels": {"app": f"a{number % 50}", "half": str(number % 2)},
+                    "ownerReferences": [
+                        {
+                            "apiVersion": "apps/v1",
+                            "kind": "ReplicaSet",
+                            "name": "r",
+                            "uid": f"u{number % 20}",
+                        }
+                    ],
+                },
+                spec={"nodeName": f"n{number % 100}"},
+                status={"phase": "Running" if number % 4 else "Pending"},
+            ),
+            NOW,
+        )
+    return store
+
+
+@pytest.mark.parametrize(
+    ("query", "count", "examined"),
+    [
+        pytest.param({"labels": "app=a3"}, 20, 20, id="a label"),
+        pytest.param({"labels": "app=a3,half=1"}, 20, 20, id="the rarer of two labels"),
+        pytest.param({"labels": "app in (a3,a4)"}, 40, 40, id="one of two values"),
+        pytest.param({"labels": "app"}, 1_000, 1_000, id="a label of all"),
+        pytest.param({"labels": "missing"}, 0, 0, id="a label of none"),
+        pytest.param({"labels": "app!=a3"}, 980, 1_000, id="not a value: all are examined"),
+        pytest.param({"fields": "spec.nodeName=n7"}, 10, 10, id="a node"),
+        pytest.param({"fields": "spec.nodeName="}, 0, 0, id="no node"),
+        pytest.param({"fields": "spec.nodeName=n7,status.phase=Running"}, 10, 10, id="both"),
+        pytest.param({"fields": "status.phase!=Running"}, 250, 1_000, id="a phase, negated"),
+        pytest.param({"fields": "metadata.name=p0003"}, 1, 1, id="a name, everywhere"),
+        pytest.param(
+            {"fields": "metadata.name=p0003", "namespace": "ns4"}, 0, 0, id="a name elsewhere"
+        ),
+        pytest.param({"owner_uid": "u3"}, 50, 50, id="an owner"),
+        pytest.param({"namespace": "ns3"}, 100, 100, id="a namespace"),
+        pytest.param({"namespace": "ns3", "labels": "app=a3"}, 20, 20, id="within a namespace"),
+        pytest.param({"namespace": "nowhere"}, 0, 0, id="no such namespace"),
+        pytest.param({"limit": 5}, 5, 6, id="a page examines one more"),
+    ],
+)
+def test_a_list_examines_only_the_candidates_of_the_best_index(crowd, query, count, examined):
+    before = crowd.examined_count
+    parsers = {"labels": parse_label_selector, "fields": parse_field_selector}
+    parsed = {name: parsers.get(name, lambda v: v)(value) for name, value in query.items()}
+    page = crowd.list(Pod, **parsed)
+    assert len(page.objects) == count
+    assert crowd.examined_count - before == examined
+    assert [obj.key for obj in page.objects] == sorted(obj.key for obj in page.objects)
+
+
+def test_an_index_is_built_by_the_first_list_that_uses_it_and_kept(crowd):
+    table = crowd._tables["", "Pod"]
+    assert not table._indexes
+    app = parse_label_selector("app=a3")
+    assert len(crowd.list(Pod, labels=app).objects) == 20
+    assert list(table._indexes) == ["labels"]
+    first, *others = crowd.list(Pod, labels=app).objects
+    crowd.drop(Pod, first.key)
+    crowd.update(with_fields(others[0], "metadata", labels={"app": "a4"}))
+    crowd.create(a_pod("new", metadata={"labels": {"app": "a3"}}), NOW)
+    before = crowd.examined_count
+    assert len(crowd.list(Pod, labels=app).objects) == 19 == crowd.examined_count - before
+    crowd.validate()
+
+
+def test_keys_are_sorted_as_text(store):
+    for namespace, name in [("a", "x"), ("a-b", "x"), ("a", "b"), ("b", "a")]:
+        store.create(a_pod(name, metadata={"namespace": namespace}), NOW)
+    assert [obj.key for obj in store.list(Pod).objects] == ["a-b/x", "a/b", "a/x", "b/a"]
+
+
+def test_pages_show_the_state_of_the_first(crowd):
+    first = crowd.list(Pod, namespace="ns1", limit=40)
+    assert first.remaining_count == 60
+    before = names(crowd.list(Pod, namespace="ns1"))
+    crowd.delete(Pod, "ns1/p0991", NOW, grace_seconds=0)
+    crowd.create(a_pod("p0992x", metadata={"namespace": "ns1"}), NOW)
+    crowd.update(a_pod("p0981", metadata={"namespace": "ns1"}, spec={"nodeName": "moved"}))
+    found, page = names(first), first
+    while page.continue_token:
+        page = crowd.list(Pod, namespace="ns1", limit=40, continue_token=page.continue_token)
+        assert page.resource_version == first.resource_version
+        found += names(page)
+        if names(page)[-1] == "p0991":
+            assert page.objects[-2].spec.node_name == "n81"
+    assert found == before
+    assert page.remaining_count is None
+
+
+def test_pages_with_a_selector_do_not_count_what_follows(crowd):
+    page = crowd.list(Pod, labels=parse_label_selector("half=1"), limit=10)
+    assert page.continue_token
+    assert page.remaining_count is None
+    rest = crowd.list(
+        Pod, labels=parse_label_selector("half=1"), continue_token=page.continue_token
+    )
+    assert len(page.objects) + len(rest.objects) == 500
+
+
+def test_a_page_of_a_discarded_version_is_expired_and_can_continue_with_the_current_state(crowd):
+    first = crowd.list(Pod, namespace="ns1", limit=40)
+    crowd.create(a_pod("p0992x", metadata={"namespace": "ns1"}), NOW)
+    crowd.compact(crowd.resource_version)
+    with pytest.raises(Expired) as refused:
+        crowd.list(Pod, namespace="ns1", limit=40, continue_token=first.continue_token)
+    token = refused.value.continue_token
+    rest = crowd.list(Pod, namespace="ns1", continue_token=token)
+    assert len(rest.objects) == 61
+    assert rest.resource_version == crowd.resource_version
+
+
+@pytest.mark.parametrize(
+    "token", ["x", "%%%", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0", "ä"]
+)
+def test_an_invalid_token_is_rejected(store, token):
+    with pytest.raises(InvalidContinue, match="continue key is not valid"):
+        store.list(Pod, continue_token=token)
+
+
+def test_any_state_of_the_window_can_be_listed(store):
+    store.create(a_config_map("a", data={"x": "1"}), NOW)
+    store.create(a_config_map("b"), NOW)
+    then = store.resource_version
+    store.update(a_config_map("a", data={"x": "2"}))
+    store.delete(CONFIG_MAP, "default/b", NOW)
+    store.create(a_config_map("c"), NOW)
+    assert names(store.list(CONFIG_MAP)) == ["a", "c"]
+    page = store.list(CONFIG_MAP, at=then)
+    assert names(page) == ["a", "b"]
+    assert page.objects[0].raw["data"] == {"x": "1"}
+    with pytest.raises(FutureVersion, match="too large resource version: 99, current: 6"):
+        store.list(CONFIG_MAP, at=99)
+    store.compact(then + 1)
+    with pytest.raises(Expired, match="too old resource version: 3"):
+        store.list(CONFIG_MAP, at=then)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "words"),
+    [
+        (Pod, "spec.foo", "field label not supported: spec.foo"),
+        (CONFIG_MAP, "data.a", '"data.a" is not a known field selector'),
+    ],
+)
+def test_an_unsupported_field_is_rejected(store, kind, field, words):
+    selector = parse_field_selector(f"{field}=x")
+    with pytest.raises(SelectorError, match=words):
+        store.list(kind, fields=selector)
+    with pytest.raises(SelectorError, match=words):
+        store.watch(kind, fields=selector)
+
+
+@pytest.mark.parametrize(
+    ("obj", "selector"),
+    [
+        (lambda: document("Node", "n"), "spec.unschedulable=false"),
+        (lambda: document("Node", "n", spec={"unschedulable": True}), "spec.unschedulable=true"),
+        (a_pod, "spec.hostNetwork=false,status.podIP=,status.podIPs="),
+        (lambda: a_pod(status={"podIPs": [{"ip": "1.2.3.4"}]}), "status.podIP=1.2.3.4"),
+        (lambda: document("Job", "j", "batch/v1", status={"succeeded": 3}), "status.successful=3"),
+        (lambda: document("ReplicationController", "r"), "status.replicas=0"),
+        (
+            lambda: document("Event", "e", involvedObject={"kind": "Pod", "uid": "u"}),
+            "involvedObject.uid=u,involvedObject.kind=Pod,reason=",
+        ),
+        (lambda: document("Event", "e", source={"component": "kubelet"}), "source=kubelet"),
+    ],
+)
+def test_fields_have_the_values_of_upstream(store, obj, selector):
+    made = store.create(obj(), NOW).object
+    kind = ("batch" if made.kind == "Job" else "", made.kind)
+    assert len(store.list(kind, fields=parse_field_selector(selector)).objects) == 1
+
+
+# ---------------------------------------------------------------------------- watching
+
+
+def test_a_watch_without_a_version_begins_with_the_current_objects(store):
+    store.create(a_pod("a"), NOW)
+    store.create(a_pod("b"), NOW)
+    cursor = store.watch(Pod)
+    first = cursor.poll(limit=2)
+    assert [event.type for event in first] == ["ADDED", "ADDED"]
+    store.create(a_pod("c"), NOW)
+    (end,) = cursor.poll()
+    assert (end.type, end.ends_initial, end.resource_version) == ("BOOKMARK", True, 3)
+    assert seen(cursor) == [("ADDED", "c", 4)]
+    assert not cursor.poll()
+
+
+def test_objects_that_start_or_stop_matching_are_added_or_deleted(store):
+    cursor = store.watch(Pod, fields=parse_field_selector("spec.nodeName="), since=1)
+    by_label = store.watch(Pod, labels=parse_label_selector("app=x"), since=1)
+    store.create(a_pod(), NOW)
+    store.bind("default/web", "n1", NOW)
+    assert seen(cursor) == [("ADDED", "web", 2), ("DELETED", "web", 3)]
+    store.update(a_pod(spec={"nodeName": "n1"}, metadata={"labels": {"app": "x"}}))
+    store.update(a_pod(spec={"nodeName": "n1"}, metadata={"labels": {"app": "x", "b": ""}}))
+    store.delete(Pod, "default/web", NOW, grace_seconds=0)
+    assert seen(by_label) == [
+        ("ADDED", "web", 4),
+        ("MODIFIED", "web", 5),
+        ("MODIFIED", "web", 6),
+        ("DELETED", "web", 7),
+    ]
+    assert not cursor.poll()
+
+
+def test_an_object_that_stops_matching_has_its_last_matching_state_and_the_new_version(store):
+    store.create(a_pod(), NOW)
+    cursor = store.watch(Pod, fields=parse_field_selector("spec.nodeName="), since=2)
+    store.bind("default/web", "n1", NOW)
+    (event,) = cursor.poll()
+    assert event.object.spec.node_name == ""
+    assert event.object.raw["metadata"]["resourceVersion"] == "3"
+
+
+def test_a_watch_sees_its_kind_its_namespace_and_its_owner(store):
+    watched = {
+        "pods": store.watch(Pod, since=1),
+        "there": store.watch(Pod, since=1, namespace="there"),
+        "owned": store.watch(Pod, since=1, owner_uid="u"),
+        "all": store.watch(since=1),
+    }
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u"}
+    store.create(a_config_map(), NOW)
+    store.create(a_pod("a", metadata={"namespace": "there"}), NOW)
+    store.create(a_pod("b", metadata={"ownerReferences": [owner]}), NOW)
+    shown = {name: [line[1] for line in seen(cursor)] for name, cursor in watched.items()}
+    assert shown == {
+        "pods": ["a", "b"],
+        "there": ["a"],
+        "owned": ["b"],
+        "all": ["settings", "a", "b"],
+    }
+
+
+def test_modified_events_have_the_previous_object(store):
+    old = store.create(a_config_map(data={"a": "1"}), NOW).object
+    cursor = store.watch(CONFIG_MAP, since=2)
+    store.update(a_config_map(data={"a": "2"}))
+    assert cursor.poll()[0].old is old
+
+
+def test_a_watch_without_events_does_not_expire_while_it_is_polled(make):
+    store = make(window=10)
+    quiet, late = store.watch(Node, since=1), store.watch(Pod, since=1)
+    for number in range(50):
+        store.create(a_pod(f"p{number}"), NOW)
+        assert not quiet.poll()
+    assert quiet.bookmark().resource_version == store.resource_version == 51
+    assert late.is_behind
+    with pytest.raises(Expired, match=r"too old resource version: 1 .*list again"):
+        late.poll()
+    with pytest.raises(Expired):
+        store.watch(Pod, since=1)
+    assert store.oldest_version >= 51 - 13
+
+
+def test_a_watch_from_a_future_version_has_no_events_until_then(store):
+    cursor = store.watch(Pod, since=3)
+    store.create(a_pod("a"), NOW)
+    store.create(a_pod("b"), NOW)
+    assert not cursor.poll()
+    store.create(a_pod("c"), NOW)
+    assert seen(cursor) == [("ADDED", "c", 4)]
+
+
+def test_a_watch_from_the_oldest_version_is_served(store):
+    for number in range(5):
+        store.create(a_pod(f"p{number}"), NOW)
+    store.compact(4)
+    assert store.oldest_version == 4
+    assert [line[2] for line in seen(store.watch(Pod, since=4))] == [5, 6]
+    with pytest.raises(Expired):
+        store.watch(Pod, since=3)
+
+
+def test_polls_can_be_limited(store):
+    cursor = store.watch(Pod, since=1)
+    for number in range(5):
+        store.create(a_pod(f"p{number}"), NOW)
+    shown = []
+    while cursor.is_behind:
+        events = cursor.poll(limit=2)
+        assert len(events) <= 2
+        shown += [event.resource_version for event in events]
+    assert shown == [2, 3, 4, 5, 6]
+
+
+def test_a_follower_receives_the_changes_of_a_watch_of_all_kinds(store: WritableStore) -> None:
+    store.create(a_pod("before"), NOW)
+    changes = store.follow()
+    cursor = store.watch(since=store.resource_version)
+    assert changes == []
+    pod = store.create(a_pod("web"), NOW).object
+    store.create(a_config_map("settings"), NOW)
+    store.update(pod)  # as it is: no change
+    store.bind(pod.key, "n1", NOW)
+    store.delete(Pod, pod.key, NOW)
+    store.delete(Pod, pod.key, NOW, grace_seconds=0)  # marked, and gone
+    assert [change.version for change in changes] == [3, 4, 5, 6, 7, 8]
+    assert [change.event for change in changes] == cursor.poll()
+    changes.clear()
+    store.drop(Pod, "default/before")
+    assert [(change.key, change.new) for change in changes] == [("default/before", None)]

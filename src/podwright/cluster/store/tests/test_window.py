@@ -1,0 +1,151 @@
+"""The window of changes by number, age and size, before and after a restart."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from podwright.apimachinery.objects import Pod
+from podwright.cluster.api.tests.writable import open_writable
+from podwright.cluster.store import Expired
+from podwright.cluster.store.tests.documents import (
+    CONFIG_MAP,
+    NOW,
+    SECOND,
+    a_config_map,
+    a_pod,
+    names,
+)
+from podwright.cluster.store.write_times import Mark, WriteTimes
+
+
+def write(store, second, name):
+    store.advance(NOW + second * SECOND)
+    store.create(a_config_map(name), NOW)
+
+
+def test_changes_are_kept_for_their_time_and_then_discarded(make):
+    store = make(window_ns=10 * SECOND, window=1_000)
+    for second in range(31):
+        write(store, second, f"c{second}")
+    # The changes of the seconds 20 to 30 are there, and that of 19 may not be.
+    assert store.oldest_version == 1 + 20
+    assert len(store.watch(since=21).poll()) == 11
+    with pytest.raises(Expired):
+        store.watch(since=20)
+
+
+def test_all_changes_of_a_second_are_kept(make):
+    store = make(window_ns=SECOND, window=1_000)
+    for second in (0, 5):
+        for number in range(20):
+            write(store, second, f"c{second}-{number}")
+    assert store.oldest_version == 21
+    assert len(store.watch(since=21).poll()) == 20
+
+
+def test_a_store_without_times_keeps_a_number_of_changes(make):
+    store = make(window_ns=1, window=20)
+    for number in range(40):
+        store.create(a_config_map(f"c{number}"), NOW)
+    assert 20 <= store.resource_version - store.oldest_version <= 25
+
+
+def test_the_size_of_the_window_is_bounded(make):
+    store = make(window_bytes=100_000)
+    for number in range(50):
+        store.create(a_config_map(f"c{number}", data={"text": "x" * 10_000}), NOW)
+    assert store.history_bytes <= 100_000
+    assert 8 <= store.resource_version - store.oldest_version <= 10
+    assert len(store.list(CONFIG_MAP).objects) == 50
+
+
+def test_a_commit_discards_a_bounded_number_of_changes(make):
+    store = make(window=100_000, window_ns=10 * SECOND)
+    with store.batch():
+        store.advance(NOW)
+        for number in range(2_500):
+            store.create(a_config_map(f"c{number}"), NOW)
+    steps = []
+    for second in range(20, 24):
+        before = store.oldest_version
+        write(store, second, f"later{second}")
+        steps.append(store.oldest_version - before)
+    assert steps == [1_000, 1_000, 500, 0]
+
+
+def test_times_survive_a_restart(tmp_path):
+    path = tmp_path / "store.db"
+    options = {"window_ns": 10 * SECOND, "window": 1_000}
+    with closing(open_writable(path, **options)) as store:
+        for second in range(15):
+            write(store, second, f"c{second}")
+        oldest = store.oldest_version
+    with closing(open_writable(path, **options)) as store:
+        assert store.oldest_version == oldest == 5
+        assert store.time_of(10) == NOW + 8 * SECOND
+        write(store, 20, "c20")
+        assert store.oldest_version == 11
+
+
+def test_a_page_survives_a_restart_and_later_writes(tmp_path):
+    path = tmp_path / "store.db"
+    with closing(open_writable(path)) as store:
+        for number in range(5):
+            store.create(a_pod(f"p{number}"), NOW)
+        page = store.list(Pod, limit=2)
+        store.delete(Pod, "default/p3", NOW, grace_seconds=0)
+    with closing(open_writable(path)) as store:
+        store.create(a_pod("p35"), NOW)
+        rest = store.list(Pod, limit=10, continue_token=page.continue_token)
+        assert names(rest) == ["p2", "p3", "p4"]
+        assert rest.resource_version == page.resource_version == 6
+        assert store.resource_version == 9
+
+
+def test_a_file_of_format_1_gets_times(tmp_path):
+    path = tmp_path / "store.db"
+    with closing(open_writable(path)) as store:
+        store.create(a_pod("old"), NOW)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DROP TABLE times")
+        connection.execute("PRAGMA user_version = 1")
+    with closing(open_writable(path)) as store:
+        assert store.time_of(2) is None
+        write(store, 1, "new")
+    with closing(open_writable(path)) as store:
+        assert store.time_of(3) == NOW + SECOND
+
+
+def test_marks_are_at_least_a_second_apart_and_never_go_back():
+    times = WriteTimes(kept_ns=10 * SECOND)
+    assert times.time_of(1) is None
+    assert times.note(1, 5 * SECOND) == Mark(1, 5 * SECOND)
+    assert times.note(2, 5 * SECOND + 1) is None
+    assert times.note(3, 4 * SECOND) is None
+    assert times.note(4, 6 * SECOND) == Mark(4, 6 * SECOND)
+    assert [times.time_of(version) for version in range(1, 6)] == [
+        None, 5 * SECOND, 5 * SECOND, 5 * SECOND, 6 * SECOND
+    ]  # fmt: skip
+    assert times.last_written_before(6 * SECOND) == 4
+    assert times.last_written_before(6 * SECOND - 1) == 0
+
+
+def test_old_marks_are_discarded_but_for_the_one_that_is_in_force():
+    times = WriteTimes(kept_ns=10 * SECOND)
+    for second in (0, 3, 20, 25):
+        times.note(second + 1, second * SECOND)
+    assert times.trim() == 3 * SECOND
+    assert times.time_of(4) is None
+    assert times.time_of(5) == 3 * SECOND
+
+
+def test_the_json_of_versions_outside_the_window_is_released(make):
+    store = make(window_bytes=100_000)
+    for number in range(50):
+        store.put(a_config_map("c", data={"text": "x" * 10_000 + str(number)}))
+    assert len(store.encodings._kept) <= 11
+    (last,) = store.list(CONFIG_MAP).objects
+    assert id(last.raw) in store.encodings._kept

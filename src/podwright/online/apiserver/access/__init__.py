@@ -1,0 +1,1 @@
+"""Certificates, users and the kubeconfig of a cluster."""

@@ -1,0 +1,133 @@
+"""The Starlette application of `/podwright/v1`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+
+from podwright._version import __version__
+from podwright.cluster.api.endpoints import ApiError
+from podwright.online.apiserver.access.authorized_paths import AuthorizedPaths
+from podwright.online.apiserver.control.breakpoints import breakpoint_endpoints
+from podwright.online.apiserver.control.clock import clock_endpoints
+from podwright.online.apiserver.control.controlled_cluster import ControlledCluster
+from podwright.online.apiserver.control.endpoints import JSON, Endpoint, routes_of
+from podwright.online.apiserver.control.latency import latency_endpoints
+from podwright.online.apiserver.control.nodes import node_endpoints
+from podwright.online.apiserver.control.openapi import openapi_document
+from podwright.online.apiserver.control.problems import Problem, problem_response
+from podwright.online.apiserver.control.recorded_runs import recorded_run_endpoints
+from podwright.online.apiserver.control.runs import run_endpoints
+from podwright.online.apiserver.control.scheduling.configuration import configuration_endpoints
+from podwright.online.apiserver.control.scheduling.explanation import explanation_endpoints
+from podwright.online.apiserver.control.scheduling.metrics import metrics_endpoints
+from podwright.online.apiserver.control.scheduling.plugin_calls import plugin_call_endpoints
+from podwright.online.apiserver.control.scheduling.plugins import plugins_endpoints
+from podwright.online.apiserver.control.scheduling.queue import queue_endpoints
+from podwright.online.apiserver.control.scheduling.saved_cases import saved_case_endpoints
+from podwright.online.apiserver.control.scheduling.shadow import shadow_endpoints
+from podwright.online.apiserver.control.scheduling.what_if import what_if_endpoints
+from podwright.online.apiserver.control.snapshot import snapshot_endpoints
+from podwright.online.apiserver.control.state import state_endpoints
+from podwright.online.apiserver.control.sync import sync_endpoints
+from podwright.online.apiserver.control.tables import table_endpoints
+from podwright.online.apiserver.control.timeline import timeline_endpoints
+from podwright.online.apiserver.control.writes import write_endpoints
+from podwright.online.apiserver.wire.defects import logged_defect
+
+
+def control_application(cluster: ControlledCluster) -> Starlette:
+    """Return the application that controls a cluster."""
+    endpoints = endpoints_of(cluster)
+    reading = {(each.method, each.url) for each in endpoints if each.changes_nothing}
+
+    def path_of(method: str, path: str) -> tuple[str, str]:
+        return "GET" if (method, path) in reading else method, path
+
+    return Starlette(
+        routes=routes_of(endpoints),
+        middleware=[
+            Middleware(AuthorizedPaths, turns=cluster.turns, path_of=path_of, reply=_rejection)
+        ],
+        exception_handlers={
+            Problem: _problem,
+            HTTPException: _http_exception,
+            Exception: _defect,
+        },
+    )
+
+
+def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
+    """Return all endpoints of a cluster; routes and documents are made from this table."""
+    turns = cluster.turns
+    table = [
+        *clock_endpoints(turns),
+        *latency_endpoints(cluster.latency),
+        *configuration_endpoints(cluster),
+        *plugins_endpoints(cluster),
+        *snapshot_endpoints(cluster),
+        *queue_endpoints(turns),
+        *node_endpoints(turns),
+        *metrics_endpoints(turns),
+        *plugin_call_endpoints(turns),
+        *breakpoint_endpoints(turns),
+        *saved_case_endpoints(turns),
+        *what_if_endpoints(cluster),
+        *explanation_endpoints(turns),
+        *timeline_endpoints(turns),
+        *state_endpoints(turns),
+        *table_endpoints(turns),
+        *shadow_endpoints(cluster),
+        *sync_endpoints(),
+        *write_endpoints(turns, cluster.latency),
+        *run_endpoints(cluster.runs),
+        *recorded_run_endpoints(turns, cluster.runs),
+    ]
+
+    async def show_document(_: Request) -> Response:
+        return Response(body, media_type=JSON)
+
+    table.append(
+        Endpoint(
+            method="GET",
+            path="/openapi.json",
+            summary="Show the OpenAPI document of this API",
+            handler=show_document,
+        )
+    )
+    body = msgspec.json.encode(openapi_document(table, __version__)) + b"\n"
+    return table
+
+
+def _rejection(error: ApiError) -> Response:
+    return problem_response(Problem(error.code, str(error)))
+
+
+async def _problem(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem), "registered for this class"
+    return problem_response(error)
+
+
+async def _http_exception(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException), "registered for this class"
+    detail = error.detail
+    if error.status_code == 404:
+        detail = f"there is no {request.url.path}"
+    elif error.status_code == 405:
+        allowed = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
+        detail = f"{request.method} is not possible here; use {allowed}"
+        return problem_response(Problem(405, detail), {"Allow": allowed})
+    return problem_response(Problem(error.status_code, detail), dict(error.headers or {}))
+
+
+async def _defect(request: Request, error: Exception) -> Response:
+    if isinstance(error, asyncio.CancelledError):
+        raise error
+    failure = logged_defect(error, f"{request.method} {request.url.path}")
+    return problem_response(Problem(500, str(failure)))

@@ -1,0 +1,162 @@
+"""The clock of the cluster over HTTP: show, pause, resume, step, speed, run to a time.
+
+A step is answered when everything that is due until its end has been processed.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from podwright.apimachinery.objects import (
+    InputError,
+    parse_duration,
+    read_time,
+    timestamp_text_nano,
+)
+from podwright.online.apiserver.cluster_clock import SPEED_MAX, SPEED_MIN
+from podwright.online.apiserver.control.endpoints import Endpoint, Handler, Method, json_response
+from podwright.online.apiserver.control.problems import Problem, read_body
+from podwright.online.apiserver.turn_loop import TurnLoop
+
+STEP_MAX_NS: Final = 10 * 366 * 24 * 3_600 * 1_000_000_000
+"""Ten years; a longer step is a mistake."""
+
+
+class ClockState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The state of the clock.
+
+    Attributes
+    ----------
+    time : str
+        The time of the cluster.
+    speed : float
+        How many seconds of the cluster a real second is, while it is not paused.
+    is_paused : bool
+    is_caught_up : bool
+        Whether everything that is due by now has been processed.
+    stopped_at : int, optional
+        The number of the breakpoint at which the cluster has stopped; null while it runs.
+    """
+
+    time: str
+    speed: float
+    is_paused: bool
+    is_caught_up: bool
+    stopped_at: int | None
+
+
+class ClockStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far to step the clock."""
+
+    duration: str
+
+
+class ClockSpeed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The speed of the clock."""
+
+    speed: Annotated[float, msgspec.Meta(ge=SPEED_MIN, le=SPEED_MAX)]
+
+
+class ClockTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The time to run to."""
+
+    time: str
+
+
+class _Clock:
+    """The endpoints."""
+
+    def __init__(self, turns: TurnLoop) -> None:
+        self._turns = turns
+        self._clock = turns.clock
+
+    def _state(self) -> Response:
+        clock, hit = self._clock, self._turns.cluster.breakpoints.hit
+        found = ClockState(
+            time=timestamp_text_nano(clock.now_ns()),
+            speed=clock.speed,
+            is_paused=clock.is_paused,
+            is_caught_up=self._turns.is_caught_up and hit is None,
+            stopped_at=None if hit is None else hit.breakpoint,
+        )
+        return json_response(found)
+
+    async def show(self, _: Request) -> Response:
+        return self._state()
+
+    async def pause(self, _: Request) -> Response:
+        self._clock.pause()
+        await self._turns.reach(self._clock.now_ns())
+        return self._state()
+
+    async def resume(self, _: Request) -> Response:
+        self._clock.resume()
+        self._turns.go_on()
+        return self._state()
+
+    async def set_speed(self, request: Request) -> Response:
+        speed = (await read_body(request, ClockSpeed)).speed
+        self._clock.set_speed(speed)
+        self._turns.wake()
+        return self._state()
+
+    async def step(self, request: Request) -> Response:
+        body = await read_body(request, ClockStep)
+        try:
+            duration_ns = parse_duration(body.duration)
+        except ValueError as error:
+            raise Problem(422, str(error), field="duration") from error
+        if not 0 < duration_ns <= STEP_MAX_NS:
+            raise Problem(422, "must be positive, and at most ten years", field="duration")
+        return await self._advance(self._clock.now_ns() + duration_ns, field="duration")
+
+    async def run_to(self, request: Request) -> Response:
+        body = await read_body(request, ClockTarget)
+        now_ns = self._clock.now_ns()
+        try:
+            time_ns = read_time(body.time, "time", start_ns=None)
+        except InputError as error:
+            raise Problem(422, error.errors[0].message, field="time") from error
+        if time_ns < now_ns:
+            now = timestamp_text_nano(now_ns)
+            raise Problem(422, f"has passed: it is {now} in the cluster", field="time")
+        if time_ns - now_ns > STEP_MAX_NS:
+            raise Problem(422, "is more than ten years ahead", field="time")
+        return await self._advance(time_ns, field="time")
+
+    async def _advance(self, time_ns: int, *, field: str) -> Response:
+        try:
+            self._clock.run_to(max(time_ns, self._clock.now_ns()))
+        except ValueError as error:
+            raise Problem(422, str(error), field=field) from error
+        self._turns.go_on()
+        await self._turns.reach(time_ns)
+        return self._state()
+
+
+def clock_endpoints(turns: TurnLoop) -> list[Endpoint]:
+    """Return the endpoints of the clock."""
+    clock = _Clock(turns)
+    rows: tuple[tuple[Method, str, Handler, type[msgspec.Struct] | None, str], ...] = (
+        ("GET", "", clock.show, None, "Show the clock"),
+        ("POST", "/pause", clock.pause, None, "Pause the clock"),
+        ("POST", "/resume", clock.resume, None, "Let the clock go on"),
+        ("POST", "/step", clock.step, ClockStep, "Step the clock by a duration"),
+        ("POST", "/speed", clock.set_speed, ClockSpeed, "Set the speed of the clock"),
+        ("POST", "/run-to", clock.run_to, ClockTarget, "Run to a time"),
+    )
+    return [
+        Endpoint(
+            method=method,
+            path=f"/clock{path}",
+            summary=summary,
+            handler=handler,
+            body=body,
+            reply=ClockState,
+        )
+        for method, path, handler, body, summary in rows
+    ]

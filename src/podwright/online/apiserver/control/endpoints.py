@@ -1,0 +1,171 @@
+"""Endpoints as data: routes and the OpenAPI document are both made from one table.
+
+Query parameters are a struct without unknown fields: a misspelled parameter is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final, Literal, TypeAlias, get_type_hints
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from podwright.apimachinery.objects import Document
+from podwright.online.apiserver.control.problems import Problem
+
+Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+JSON: Final = "application/json"
+PREFIX: Final = "/podwright/v1"
+BODY_MAX: Final = 1 << 20
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation of the API.
+
+    Parameters
+    ----------
+    method : str
+    path : str
+        Below `/podwright/v1`, unless it is at the root; parts in braces are parameters.
+    summary : str
+        What it does, in one line.
+    handler : callable
+        Answers the request.
+    reply : type or tuple of types, optional
+        The type of the reply, or its possible types, if it is JSON.
+    media_type : str
+        Of the reply.
+    other_media_types : tuple of str
+        The types of replies of another form, such as lines of progress.
+    body : type, optional
+        The type of the request's body; None for no body.
+    body_max : int
+        The longest body, in bytes.
+    query : type, optional
+        The struct of the query parameters; None for no parameters.
+    changes_nothing : bool
+        Whether a request with a body only reads, and is authorized as a GET of its path.
+    is_at_root : bool
+        Whether its path is not below `/podwright/v1`.
+    problems : dict of int to str
+        The statuses of the problems that are particular to this endpoint, and what they mean.
+    """
+
+    method: Method
+    path: str
+    summary: str
+    handler: Handler
+    reply: Any = None
+    media_type: str = JSON
+    other_media_types: tuple[str, ...] = ()
+    body: Any = None
+    body_max: int = BODY_MAX
+    query: type[msgspec.Struct] | None = None
+    changes_nothing: bool = False
+    is_at_root: bool = False
+    problems: dict[int, str] = {}
+
+    @property
+    def url(self) -> str:
+        """The whole path."""
+        return self.path if self.is_at_root else f"{PREFIX}{self.path}"
+
+    @property
+    def authorized_method(self) -> str:
+        """The method whose verb a user needs for the path."""
+        return "GET" if self.changes_nothing else self.method
+
+    @property
+    def statuses(self) -> dict[int, str]:
+        """The statuses of all problems with which it answers."""
+        found = {
+            400: "the query has unknown or repeated parameters",
+            401: "the user is not authenticated",
+            403: "the user may not access the path, or the Host or the page is not allowed",
+            404: "the path has another form",
+            405: "the method is another one",
+            413: "the body is too long, or its length is not given",
+            500: "the server failed; its log has the reason",
+            503: "the server is stopping",
+        }
+        if self.method != "GET":
+            found[415] = "the request has an Origin, and no Content-Type but that of an HTML form"
+        if self.body is not None:
+            found[400] = "the body is not JSON, or the query has unknown or repeated parameters"
+            found[415] = "the content type of the body is not JSON"
+            found[422] = "a field of the body is not valid"
+        if self.query is not None:
+            found[422] = "a parameter or field is not valid"
+        return dict(sorted((found | self.problems).items()))
+
+
+def routes_of(endpoints: Iterable[Endpoint]) -> list[Route]:
+    """Return a route for each path; it checks the query parameters and the length first."""
+    by_path: dict[str, dict[str, Handler]] = {}
+    for each in endpoints:
+        methods = by_path.setdefault(each.url, {})
+        methods[each.method] = _checked(each)
+        if each.method == "GET":
+            methods["HEAD"] = methods["GET"]
+    return [
+        Route(path, _by_method(methods), methods=sorted(methods))
+        for path, methods in by_path.items()
+    ]
+
+
+def _by_method(methods: dict[str, Handler]) -> Handler:
+    async def serve(request: Request) -> Response:
+        return await methods[request.method](request)
+
+    return serve
+
+
+def read_query(request: Request, cls: type[Any] | None) -> Any:
+    """Return the query parameters of a request as a struct; None if there can be none.
+
+    Raises
+    ------
+    Problem
+        A parameter is unknown, repeated, or has a wrong value.
+    """
+    given = request.query_params.multi_items()
+    known = {} if cls is None else {f.encode_name: f.name for f in msgspec.structs.fields(cls)}
+    values: dict[str, str] = {}
+    for name, value in given:
+        if name not in known:
+            choices = f"; there are {', '.join(sorted(known))}" if known else "; there are none"
+            raise Problem(400, f"there is no parameter {name!r}{choices}", field=name)
+        if name in values:
+            raise Problem(400, "is given more than once", field=name)
+        values[name] = value
+    if cls is None:
+        return None
+    types = get_type_hints(cls, include_extras=True)
+    found = {}
+    for name, value in values.items():
+        try:
+            found[known[name]] = msgspec.convert(value, types[known[name]], strict=False)
+        except msgspec.ValidationError as error:
+            raise Problem(422, str(error), field=name) from error
+    return cls(**found)
+
+
+def json_response(reply: msgspec.Struct | Document) -> Response:
+    """Return a struct or a document as a response in JSON."""
+    return Response(msgspec.json.encode(reply) + b"\n", media_type=JSON)
+
+
+def _checked(endpoint: Endpoint) -> Handler:
+    async def serve(request: Request) -> Response:
+        headers, longest = request.headers, endpoint.body_max
+        if "transfer-encoding" in headers or int(headers.get("content-length", "0")) > longest:
+            raise Problem(413, f"the body must have a Content-Length of at most {longest}")
+        request.state.query = read_query(request, endpoint.query)
+        return await endpoint.handler(request)
+
+    return serve

@@ -1,0 +1,1 @@
+"""The endpoints of the scheduler: configuration, queue, explanations, plugins."""

@@ -1,0 +1,289 @@
+"""The configurations of the schedulers: show, check, compare, replace.
+
+A configuration that is sent is not trusted as one on the command line is; see
+`podwright.online.apiserver.scheduling.received_configuration`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from podwright.apimachinery.objects import Document, InputError
+from podwright.online.apiserver.control.controlled_cluster import ControlledCluster
+from podwright.online.apiserver.control.endpoints import JSON, Endpoint, json_response
+from podwright.online.apiserver.control.problems import (
+    FieldProblem,
+    Problem,
+    field_problems,
+    input_problem,
+    read_body,
+    read_json_object,
+)
+from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
+    UNKNOWN,
+    SchedulerParameter,
+    chosen_scheduler,
+)
+from podwright.online.apiserver.readers import Readers
+from podwright.online.apiserver.scheduling.present_scheduler import present_objects
+from podwright.online.apiserver.scheduling.received_configuration import check_options, warnings_of
+from podwright.online.apiserver.scheduling.running_scheduler import ExternalScheduler
+from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
+from podwright.scheduler.config import effective_document, parse_document
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.recording import (
+    MOST_REASONS,
+    DiffDocument,
+    Scenario,
+    diff_scenarios,
+    typed_diff,
+)
+
+_EXTERNAL = "podwright does not schedule the pods, so there is no configuration"
+
+
+class SchedulerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A scheduler of the cluster.
+
+    Attributes
+    ----------
+    scheduler_names : list of str
+        The schedulerNames of the pods that it schedules; each is a name of the scheduler in
+        the parameter `schedulerName`.
+    source : str
+        Where its configuration comes from; "" for the defaults.
+    """
+
+    scheduler_names: list[str]
+    source: str
+
+
+class SchedulerList(msgspec.Struct, frozen=True):
+    """The schedulers of the cluster.
+
+    Attributes
+    ----------
+    schedulers : list of SchedulerEntry
+        The first one is meant where no other is named; none if podwright does not schedule the
+        pods.
+    """
+
+    schedulers: list[SchedulerEntry]
+
+
+class ConfigurationState(msgspec.Struct, frozen=True, kw_only=True):
+    """The configuration of the scheduler.
+
+    Attributes
+    ----------
+    written : dict
+        The KubeSchedulerConfiguration as it was written.
+    effective : dict
+        The same with all defaults.
+    warnings : list of str
+        Settings that have no effect.
+    """
+
+    written: dict[str, Any]
+    effective: dict[str, Any]
+    warnings: list[str]
+
+
+class ConfigurationCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Whether a configuration can replace the present one.
+
+    Attributes
+    ----------
+    is_valid : bool
+    errors : list of FieldProblem
+    warnings : list of str
+        Settings that have no effect.
+    effective : dict, optional
+        The configuration with all defaults, if it is valid.
+    """
+
+    is_valid: bool
+    errors: list[FieldProblem]
+    warnings: list[str]
+    effective: dict[str, Any] | None
+
+
+class OtherConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to compare.
+
+    Attributes
+    ----------
+    configuration : dict
+        A KubeSchedulerConfiguration.
+    reschedule : bool
+        Whether pods that have a node are scheduled again, from an empty cluster.
+    """
+
+    configuration: dict[str, Any]
+    reschedule: bool = False
+
+
+class _Configuration:
+    """The endpoints."""
+
+    def __init__(self, cluster: ControlledCluster) -> None:
+        self._turns = cluster.turns
+        self._scheduler = cluster.scheduler
+        self._readers = Readers(cluster.turns)
+
+    async def list(self, _: Request) -> Response:
+        cluster = self._turns.cluster
+        found = [
+            SchedulerEntry(scheduler_names=list(each.names), source=_source(each))
+            for each in cluster.schedulers
+            if cluster.has_scheduler
+        ]
+        return json_response(SchedulerList(found))
+
+    async def show(self, request: Request) -> Response:
+        return self._state(self._served(request))
+
+    def _state(self, served: ServedScheduler) -> Response:
+        options = served.options
+        found = ConfigurationState(
+            written=self._scheduler.configuration(served),
+            effective=effective_document(check_options(options)),
+            warnings=list(warnings_of(options)),
+        )
+        return json_response(found)
+
+    async def check(self, request: Request) -> Response:
+        body = await read_json_object(request)
+        served = self._served(request)
+        try:
+            options, effective = self._scheduler.read(body, served)
+        except InputError as error:
+            errors = field_problems(error)
+            found = ConfigurationCheck(is_valid=False, errors=errors, warnings=[], effective=None)
+            return json_response(found)
+        found = ConfigurationCheck(
+            is_valid=True,
+            errors=[],
+            warnings=list(warnings_of(options)),
+            effective=effective_document(effective),
+        )
+        return json_response(found)
+
+    async def replace(self, request: Request) -> Response:
+        body = await read_json_object(request)
+        served = self._served(request)
+        document = parse_document(body)  # with duplicate keys, which are errors
+        assert isinstance(document, dict), "read_json_object"
+        try:
+            await self._scheduler.replace(document, served)
+        except InputError as error:
+            raise input_problem(error) from error
+        # The schedulerName of the request may be one that only the configuration before has.
+        return self._state(served)
+
+    async def compare(self, request: Request) -> Response:
+        given = await read_body(request, OtherConfiguration)
+        served = self._served(request)
+        try:
+            options, _ = self._scheduler.read(given.configuration, served)
+        except InputError as error:
+            raise input_problem(error, prefix="configuration.") from error
+        content = await self._readers.call(
+            lambda _: self._differences(served, options, is_rescheduled=given.reschedule)
+        )
+        return Response(content, media_type=JSON)
+
+    def _differences(
+        self, served: ServedScheduler, options: SchedulerOptions, *, is_rescheduled: bool
+    ) -> bytes:
+        """Schedule the present pods by both configurations."""
+        scheduler = self._scheduler
+        objects = present_objects(served)
+        before, after = (
+            Scenario(
+                objects,
+                each,
+                reschedule=is_rescheduled,
+                expands_workloads=False,
+                call_extender=scheduler.new_caller(each),
+            )
+            for each in (served.options, options)
+        )
+        return (
+            msgspec.json.encode(
+                typed_diff(diff_scenarios(before, after, most_reasons=MOST_REASONS))
+            )
+            + b"\n"
+        )
+
+    def _served(self, request: Request) -> ServedScheduler:
+        """Return the scheduler of a request."""
+        try:
+            self._scheduler.require_own()
+        except ExternalScheduler as error:
+            raise Problem(409, str(error)) from error
+        return chosen_scheduler(self._turns.cluster, request.state.query)
+
+
+def _source(served: ServedScheduler) -> str:
+    return "" if served.options.configuration is None else served.options.source
+
+
+def configuration_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
+    """Return the endpoints of the configuration."""
+    endpoints = _Configuration(cluster)
+    problems = {404: UNKNOWN, 409: _EXTERNAL}
+    return [
+        Endpoint(
+            method="GET",
+            path="/schedulers",
+            summary="List the schedulers of the cluster with their schedulerNames",
+            handler=endpoints.list,
+            reply=SchedulerList,
+        ),
+        Endpoint(
+            method="GET",
+            path="/configuration",
+            summary="Show the configuration of the scheduler, as written and with all defaults",
+            handler=endpoints.show,
+            reply=ConfigurationState,
+            query=SchedulerParameter,
+            problems=problems,
+        ),
+        Endpoint(
+            method="PUT",
+            path="/configuration",
+            summary="Replace the configuration of the scheduler; an invalid one changes nothing",
+            handler=endpoints.replace,
+            body=Document,
+            reply=ConfigurationState,
+            query=SchedulerParameter,
+            problems=problems,
+        ),
+        Endpoint(
+            method="POST",
+            path="/configuration/check",
+            summary="Check a configuration, with all its errors",
+            handler=endpoints.check,
+            body=Document,
+            changes_nothing=True,
+            reply=ConfigurationCheck,
+            query=SchedulerParameter,
+            problems=problems,
+        ),
+        Endpoint(
+            method="POST",
+            path="/configuration/diff",
+            summary="Compare where another configuration places the present pods",
+            handler=endpoints.compare,
+            body=OtherConfiguration,
+            changes_nothing=True,
+            reply=DiffDocument,
+            query=SchedulerParameter,
+            problems=problems,
+        ),
+    ]

@@ -1,0 +1,231 @@
+"""Explanation of a pod, now and in past attempts: the document of `podwright explain -o json`.
+
+A copy of the process replays the decision log, or schedules the pod in the cluster as it is, so the
+cluster goes on meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from podwright.apimachinery.objects import InputError, NamespacedName, read_time
+from podwright.cluster.store import POD
+from podwright.online.apiserver.cluster import Cluster
+from podwright.online.apiserver.control.endpoints import JSON, Endpoint, json_response
+from podwright.online.apiserver.control.problems import Problem
+from podwright.online.apiserver.control.scheduling.recorded_attempts import (
+    recorded_attempts,
+    responsible_scheduler,
+)
+from podwright.online.apiserver.readers import Readers
+from podwright.online.apiserver.scheduling.present_scheduler import present_scheduler
+from podwright.online.apiserver.turn_loop import TurnLoop
+from podwright.scheduler.assembly import UnknownPod
+from podwright.scheduler.framework import Explanation
+from podwright.simulation.recording import (
+    Attempt,
+    ExplanationDocument,
+    ExplanationMatrix,
+    ExplanationView,
+    LogError,
+    UnknownCycle,
+    attempts_of,
+    explanation_matrix,
+    explanation_of_pod,
+    find_cycle,
+    recorded_view,
+    typed_explanation,
+    view_of_pod,
+    without_nodes,
+)
+
+View: TypeAlias = Literal["summary", "full", "matrix"]
+
+
+class ExplanationParameters(msgspec.Struct, frozen=True):
+    """The parameters of an explanation.
+
+    Attributes
+    ----------
+    attempt : int or "now", optional
+        Which attempt since the configuration of the scheduler was last changed; the first is 1.
+        The last one if left out. `now`: what would be decided if the pod were scheduled next; a
+        pod on a node is evaluated as if it were not placed yet.
+    at : str, optional
+        Instead: the last attempt that had ended at this time, in RFC 3339 or since the start.
+    view : str
+        `summary`, `full` with the results of each plugin for each node, or `matrix`: these
+        results as columns (`ExplanationMatrix`).
+    """
+
+    attempt: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] | Literal["now"] | None = None
+    at: str | None = None
+    view: View = "summary"
+
+    def at_ns(self, start_ns: int) -> int | None:
+        """Return `at`, in nanoseconds since 1970.
+
+        Raises
+        ------
+        Problem
+            It is no time, or `attempt` is given too.
+        """
+        if self.attempt is not None and self.at is not None:
+            raise Problem(422, "attempt and at: one of them is expected, not both", field="at")
+        if self.at is None:
+            return None
+        try:
+            return read_time(self.at, "at", start_ns=start_ns)
+        except InputError as error:
+            raise Problem(422, error.errors[0].message, field="at") from error
+
+
+class Attempts(msgspec.Struct, frozen=True, kw_only=True):
+    """The scheduling attempts of a pod.
+
+    Attributes
+    ----------
+    pod : str
+        Its `namespace/name`.
+    attempts : list of Attempt
+        Those since the configuration of the scheduler was last changed, in their order.
+    """
+
+    pod: str
+    attempts: list[Attempt]
+
+
+def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
+    """Return the endpoints that explain scheduling."""
+    readers = Readers(turns)
+    cluster = turns.cluster
+
+    async def show(request: Request) -> Response:
+        parameters: ExplanationParameters = request.state.query
+        key = pod_of(request)
+        at_ns = parameters.at_ns(cluster.world.start_ns)
+        if parameters.attempt == "now" and cluster.store.get(POD, key) is None:
+            raise Problem(404, f"there is no pod {key}")
+        now_ns = turns.clock.now_ns()
+        try:
+            body = await readers.call(lambda _: _explained(cluster, key, parameters, at_ns, now_ns))
+        except UnknownPod as error:
+            raise Problem(409, str(error)) from error
+        except UnknownCycle as error:
+            raise Problem(404, str(error)) from error
+        except LogError as error:
+            raise Problem(409, str(error)) from error
+        return Response(body, media_type=JSON)
+
+    async def show_attempts(request: Request) -> Response:
+        key = pod_of(request)
+        try:
+            found = await readers.call(lambda _: _attempts(cluster, key))
+        except LogError as error:
+            raise Problem(409, str(error)) from error
+        if not found and cluster.store.get(POD, key) is None:
+            raise Problem(404, f"there is no pod {key}, and none in the log of the scheduler")
+        return json_response(Attempts(pod=key, attempts=found))
+
+    return [
+        Endpoint(
+            method="GET",
+            path="/pods/{namespace}/{name}/explanation",
+            summary="Explain a pod now or in a scheduling attempt, with verified remedies",
+            handler=show,
+            query=ExplanationParameters,
+            reply=(ExplanationDocument, ExplanationMatrix),
+            problems={
+                404: "there is no such pod, or it has no such scheduling attempt",
+                409: "the decision log cannot be replayed, for example because of a plugin, or a "
+                "pod to explain now has finished",
+            },
+        ),
+        Endpoint(
+            method="GET",
+            path="/pods/{namespace}/{name}/attempts",
+            summary="List the scheduling attempts of a pod with their outcomes",
+            handler=show_attempts,
+            reply=Attempts,
+            problems={404: "there is no such pod", 409: "the decision log cannot be read"},
+        ),
+    ]
+
+
+def pod_of(request: Request) -> NamespacedName:
+    """Return the pod that the path of a request names."""
+    return f"{request.path_params['namespace']}/{request.path_params['name']}"
+
+
+def _explained(
+    cluster: Cluster,
+    pod: NamespacedName,
+    parameters: ExplanationParameters,
+    at_ns: int | None,
+    now_ns: int,
+) -> bytes:
+    is_matrix = parameters.view == "matrix"
+    if parameters.attempt == "now":
+        found = _present(cluster, pod, is_matrix=is_matrix)
+    else:
+        found = _recorded(
+            cluster, pod, parameters.attempt or -1, at_ns, now_ns, is_matrix=is_matrix
+        )
+    return encoded_explanation(found, parameters.view)
+
+
+def encoded_explanation(found: ExplanationView | Explanation, view: View) -> bytes:
+    """Return the document of an explanation, or the matrix of its results."""
+    if isinstance(found, Explanation):
+        return msgspec.json.encode(explanation_matrix(found)) + b"\n"
+    return _encoded(typed_explanation(found), view)
+
+
+def _encoded(document: ExplanationDocument, view: View) -> bytes:
+    shown = without_nodes(document) if view == "summary" else document
+    return msgspec.json.encode(shown) + b"\n"
+
+
+def _attempts(cluster: Cluster, pod: NamespacedName) -> list[Attempt]:
+    try:
+        _, log = recorded_attempts(cluster, pod)
+    except UnknownCycle:  # no scheduler is responsible for it
+        return []
+    return attempts_of(log, pod)
+
+
+def _present(
+    cluster: Cluster, pod: NamespacedName, *, is_matrix: bool
+) -> ExplanationView | Explanation:
+    """Explain a pod as it is; for a matrix, no remedies are searched."""
+    scheduler = responsible_scheduler(cluster, pod) or cluster.schedulers[0]
+    setup = scheduler.world.log.setup
+    present = present_scheduler(cluster, scheduler)
+    if not is_matrix:
+        return view_of_pod(
+            present, pod, present=cluster.store.get, seed=setup.seed, tie_rule=setup.tie_rule
+        )
+    return explanation_of_pod(present, pod)
+
+
+def _recorded(
+    cluster: Cluster,
+    pod: NamespacedName,
+    attempt: int,
+    at_ns: int | None,
+    now_ns: int,
+    *,
+    is_matrix: bool,
+) -> ExplanationView | Explanation:
+    """Explain a recorded attempt; for a matrix, no remedies are searched."""
+    scheduler, log = recorded_attempts(cluster, pod, at_ns)
+    plugins = scheduler.plugins_of(log)
+    past = find_cycle(log, pod, attempt, at_ns=at_ns, plugins=plugins)
+    if is_matrix:
+        return past.explain()
+    end_ns = now_ns if log is scheduler.world.log else log.time_of(len(log) - 1)
+    return recorded_view(past, log, start_ns=log.start_ns, end_ns=end_ns)

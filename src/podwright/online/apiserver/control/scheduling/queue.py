@@ -1,0 +1,279 @@
+"""The scheduling queue: which pods wait where, why, until when, and manual moves."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, TypeAlias
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from podwright.apimachinery.objects import NamespacedName, Pod, timestamp_text_nano
+from podwright.cluster.store import POD
+from podwright.online.apiserver.cluster import Cluster
+from podwright.online.apiserver.control.endpoints import Endpoint, json_response
+from podwright.online.apiserver.control.problems import Problem
+from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
+    EXTERNAL,
+    UNKNOWN,
+    SchedulerParameter,
+    own_scheduler,
+)
+from podwright.online.apiserver.turn_loop import TurnLoop
+from podwright.scheduler.queueing import PodQueue, QueuedPod, QueueName
+from podwright.simulation.world import World
+
+Place: TypeAlias = Literal[
+    "active", "backoff", "errorBackoff", "unschedulable", "gated", "inFlight"
+]
+
+_PLACES: Final[dict[Place, QueueName]] = {
+    "active": QueueName.ACTIVE,
+    "backoff": QueueName.BACKOFF,
+    "errorBackoff": QueueName.ERROR_BACKOFF,
+    "unschedulable": QueueName.UNSCHEDULABLE,
+    "gated": QueueName.GATED,
+    "inFlight": QueueName.IN_FLIGHT,
+}
+
+_NAMES: Final[dict[QueueName, Place]] = {place: name for name, place in _PLACES.items()}
+
+
+class QueueParameters(SchedulerParameter, frozen=True):
+    """The parameters of a scheduler's queue.
+
+    Attributes
+    ----------
+    place : str, optional
+        The subqueue to show; all if left out.
+    limit : int
+        The most pods of each subqueue.
+    """
+
+    place: Place | None = None
+    limit: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 100
+
+
+class MovingEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that may move a pod, if a hint of one of the plugins says so.
+
+    Attributes
+    ----------
+    event : str
+        Its label, as in the metric `scheduler_queue_incoming_pods_total`; `*` is every event.
+    plugins : list of str
+        The plugins that rejected or gate the pod and registered the event.
+    """
+
+    event: str
+    plugins: list[str]
+
+
+class WaitingPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A pod in the queue.
+
+    Attributes
+    ----------
+    pod : str
+        Its `namespace/name`.
+    priority : int
+    attempts : int
+        How often it was attempted.
+    since : str
+        When it was last added to the queue.
+    backoff_end : str, optional
+        When its backoff ends, if it is in backoff.
+    rejected_by : list of str
+        The plugins that rejected it, whose hints decide when it is requeued.
+    gated_by : str
+        The plugin that gates it; "" for none.
+    reasons : list of str
+        Why it is gated.
+    message : str
+        Why it was not scheduled, from its condition PodScheduled; "" if it was not tried.
+    moved_by : list of MovingEvent
+        The events that may move it, if it is unschedulable or gated.
+    """
+
+    pod: str
+    priority: int
+    attempts: int
+    since: str
+    backoff_end: str | None
+    rejected_by: list[str]
+    gated_by: str
+    reasons: list[str]
+    message: str
+    moved_by: list[MovingEvent]
+
+
+class QueueMove(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The result of a manual move of a pod.
+
+    Attributes
+    ----------
+    pod : str
+        Its `namespace/name`.
+    time : str
+        The time of the cluster.
+    place_before : str
+        The subqueue that it was in.
+    place : str, optional
+        The subqueue that it is in after everything that was due; None if it left the queue.
+    node : str
+        The node that it was bound to; "" for none.
+    waiting : WaitingPod, optional
+        Why it waits, if it is in the queue.
+    """
+
+    pod: str
+    time: str
+    place_before: Place
+    place: Place | None
+    node: str
+    waiting: WaitingPod | None
+
+
+class QueueState(msgspec.Struct, frozen=True, kw_only=True):
+    """The scheduling queue.
+
+    Attributes
+    ----------
+    time : str
+        The time of the cluster.
+    counts : dict of str to int
+        The number of pods in each subqueue.
+    pods : dict of str to list of WaitingPod
+        The first pods of each subqueue, in the order in which they leave it.
+    """
+
+    time: str
+    counts: dict[str, int]
+    pods: dict[str, list[WaitingPod]]
+
+
+def queue_endpoints(turns: TurnLoop) -> list[Endpoint]:
+    """Return the endpoints of the scheduling queue."""
+
+    async def show(request: Request) -> Response:
+        parameters: QueueParameters = request.state.query
+        scheduler = own_scheduler(turns.cluster, parameters)
+        return json_response(
+            await turns.call(
+                lambda now_ns: _state(scheduler.world.machine.queue, parameters, now_ns)
+            )
+        )
+
+    async def move(request: Request) -> Response:
+        pod = f"{request.path_params['namespace']}/{request.path_params['name']}"
+        # A pod that was created just now is in the queue after that.
+        await turns.reach(turns.clock.now_ns())
+        before = await turns.call(lambda _: _activated(turns.cluster, pod))
+        await turns.reach(turns.clock.now_ns())
+        return json_response(
+            await turns.call(lambda now_ns: _moved(turns.cluster, pod, before, now_ns))
+        )
+
+    return [
+        Endpoint(
+            method="GET",
+            path="/queue",
+            summary="Show which pods wait in the scheduling queue, and why",
+            handler=show,
+            query=QueueParameters,
+            reply=QueueState,
+            problems={404: UNKNOWN, 409: EXTERNAL},
+        ),
+        Endpoint(
+            method="POST",
+            path="/queue/{namespace}/{name}/move",
+            summary="Move a pod to the active queue, whatever rejected it",
+            handler=move,
+            reply=QueueMove,
+            problems={
+                404: "there is no such pod",
+                409: "the pod is not in the scheduling queue",
+            },
+        ),
+    ]
+
+
+def _activated(cluster: Cluster, pod: NamespacedName) -> QueueName:
+    """Let the scheduler move a pod, and return its place before."""
+    if cluster.store.get(POD, pod) is None:
+        raise Problem(404, f"there is no pod {pod}")
+    own_scheduler(cluster, SchedulerParameter())
+    world = _world_of(cluster, pod)
+    queued = _find(world.machine.queue, pod)
+    if queued is None:
+        raise Problem(
+            409,
+            f"pod {pod} is not in the scheduling queue: it has a node, has finished, or uses"
+            " another scheduler",
+        )
+    world.activate(pod)
+    return queued.place
+
+
+def _moved(
+    cluster: Cluster, pod: NamespacedName, place_before: QueueName, now_ns: int
+) -> QueueMove:
+    queue = _world_of(cluster, pod).machine.queue
+    queued = _find(queue, pod)
+    found = cluster.store.get(POD, pod)
+    return QueueMove(
+        pod=pod,
+        time=timestamp_text_nano(now_ns),
+        place_before=_NAMES[place_before],
+        place=None if queued is None else _NAMES[queued.place],
+        node=found.spec.node_name if isinstance(found, Pod) else "",
+        waiting=None if queued is None else _waiting(queue, queued),
+    )
+
+
+def _world_of(cluster: Cluster, pod: NamespacedName) -> World:
+    """Return the world of the scheduler that has a pod in its queue; the first one if none has."""
+    worlds = [each.world for each in cluster.schedulers]
+    return next((each for each in worlds if _find(each.machine.queue, pod)), worlds[0])
+
+
+def _find(queue: PodQueue, pod: NamespacedName) -> QueuedPod | None:
+    waiting = queue.get(pod)
+    return waiting or next((each for each in queue.in_flight() if each.key == pod), None)
+
+
+def _state(queue: PodQueue, parameters: QueueParameters, now_ns: int) -> QueueState:
+    counts: dict[str, int] = {}
+    shown: dict[str, list[WaitingPod]] = {}
+    for name, place in _PLACES.items():
+        counts[name] = queue.count_in(place)
+        if parameters.place in (None, name):
+            first = queue.first_in(place, parameters.limit)
+            shown[name] = [_waiting(queue, each) for each in first]
+    return QueueState(time=timestamp_text_nano(now_ns), counts=counts, pods=shown)
+
+
+def _waiting(queue: PodQueue, queued: QueuedPod) -> WaitingPod:
+    end_ns = -1
+    if queued.place in (QueueName.BACKOFF, QueueName.ERROR_BACKOFF):
+        end_ns = queue.backoff_end_ns(queued)
+    return WaitingPod(
+        pod=queued.key,
+        priority=queued.priority,
+        attempts=queued.attempts,
+        since=timestamp_text_nano(queued.timestamp_ns),
+        backoff_end=None if end_ns < 0 else timestamp_text_nano(end_ns),
+        rejected_by=sorted(queued.rejectors),
+        gated_by=queued.gating_plugin,
+        reasons=list(queued.gating_reasons),
+        message=_message(queued.pod),
+        moved_by=[
+            MovingEvent(event=label, plugins=list(plugins))
+            for label, plugins in queue.moving_events(queued).items()
+        ],
+    )
+
+
+def _message(pod: Pod) -> str:
+    found = (each.message for each in pod.status.conditions if each.type == "PodScheduled")
+    return next(found, None) or ""

@@ -1,0 +1,285 @@
+"""What if: the present pods scheduled with another configuration, or with changed objects.
+
+A copy of the process schedules both sides; the cluster does not change.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from podwright.apimachinery.objects import InputError, PodwrightError
+from podwright.online.apiserver.control.controlled_cluster import ControlledCluster
+from podwright.online.apiserver.control.endpoints import JSON, Endpoint
+from podwright.online.apiserver.control.problems import Problem, input_problem, read_body
+from podwright.online.apiserver.control.scheduling.recorded_attempts import responsible_scheduler
+from podwright.online.apiserver.readers import Readers, Report, begun, report_parts
+from podwright.online.apiserver.records.object_changes import (
+    NodeTaint,
+    ObjectName,
+    ObjectPatch,
+    changed_objects,
+)
+from podwright.online.apiserver.scheduling.present_scheduler import present_objects
+from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
+from podwright.online.apiserver.scheduling.weights import with_weights
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.recording import (
+    MOST_REASONS,
+    DiffDocument,
+    ExplanationMatrix,
+    PlacementDocument,
+    Scenario,
+    counted,
+    decision_count,
+    diff_scenarios,
+    explanation_matrix,
+    typed_diff,
+    typed_placement,
+)
+
+NDJSON: Final = "application/x-ndjson"
+PROGRESS_SECONDS: Final = 0.25
+"""The time between two reports of progress."""
+
+
+class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What to change, and which pods to schedule.
+
+    Attributes
+    ----------
+    configuration : dict, optional
+        A KubeSchedulerConfiguration; the present one if left out.
+    weights : dict of str to int
+        New weights of score plugins in all profiles that enable them.
+    objects : list of dict
+        Manifests of new objects, or of objects that replace those of the same names.
+    patches : list of ObjectPatch
+        Strategic merge patches of objects.
+    removed : list of ObjectName
+        Objects that are taken away. Pods on a removed node are scheduled again.
+    without_taints : list of NodeTaint
+    pod : str
+        The `namespace/name` of the only pod to schedule, with a node or without one; all pending
+        pods if left out. Pods that are changed are always scheduled again, on both sides.
+    reschedule : bool
+        Whether pods that have a node are scheduled again, from an empty cluster.
+    matrix : bool
+        Whether the reply has the results of all plugins for `pod`, before and after.
+    scheduler_name : str
+        A schedulerName of the scheduler whose decisions are compared; that of `pod`, or of the
+        first scheduler, if left out.
+    progress : bool
+        Whether the reply is a stream of lines of JSON. A line is a `Progress`; the last one is the
+        reply, or has `detail`: why there is none. A comparison ends when its client leaves.
+    """
+
+    configuration: dict[str, Any] | None = None
+    weights: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
+    objects: list[dict[str, Any]] = []
+    patches: list[ObjectPatch] = []
+    removed: list[ObjectName] = []
+    without_taints: list[NodeTaint] = []
+    pod: str = ""
+    reschedule: bool = False
+    matrix: bool = False
+    scheduler_name: str = ""
+    progress: bool = False
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a comparison is.
+
+    Attributes
+    ----------
+    done, total : int
+        How many decisions were made, and of how many at most.
+    """
+
+    done: int
+    total: int
+
+
+class SidesOfPlacement(msgspec.Struct, frozen=True, kw_only=True):
+    """A placement on each side; null if the side does not have the pod."""
+
+    before: PlacementDocument | None
+    after: PlacementDocument | None
+
+
+class SidesOfMatrix(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of all plugins on each side; null if the pod was not scheduled there."""
+
+    before: ExplanationMatrix | None
+    after: ExplanationMatrix | None
+
+
+class WhatIfReply(DiffDocument, frozen=True, kw_only=True):
+    """The differences that a change makes.
+
+    Attributes
+    ----------
+    pod : SidesOfPlacement
+        The placements of the only pod; left out if all are scheduled.
+    matrix : SidesOfMatrix
+        Only if requested.
+    """
+
+    pod: SidesOfPlacement | UnsetType = UNSET
+    matrix: SidesOfMatrix | UnsetType = UNSET
+
+
+class _WhatIf:
+    """The endpoint."""
+
+    def __init__(self, cluster: ControlledCluster) -> None:
+        self._turns = cluster.turns
+        self._scheduler = cluster.scheduler
+        self._readers = Readers(cluster.turns)
+
+    async def compare(self, request: Request) -> Response:
+        given = await read_body(request, WhatIf)
+        if given.pod and given.reschedule:
+            raise Problem(422, "pod and reschedule: one of them is expected, not both", field="pod")
+        if given.matrix and not given.pod:
+            raise Problem(422, "needs pod", field="matrix")
+        served = self._served(given)
+        options = self._options(given, served)
+        try:
+            if given.progress:
+                lines = self._readers.reports(
+                    lambda report: self._report(given, served, options, report)
+                )
+                return StreamingResponse(await begun(lines), media_type=NDJSON)
+            content = await self._readers.call(lambda _: self._differences(given, served, options))
+        except InputError as error:
+            raise input_problem(error) from error
+        except RecursionError as error:
+            raise Problem(400, "the body is nested too deeply") from error
+        return Response(content, media_type=JSON)
+
+    def _served(self, given: WhatIf) -> ServedScheduler:
+        """Return the scheduler whose decisions are compared."""
+        cluster = self._turns.cluster
+        if not given.scheduler_name:
+            of_pod = responsible_scheduler(cluster, given.pod) if given.pod else None
+            return of_pod or cluster.schedulers[0]
+        found = cluster.scheduler_of(given.scheduler_name)
+        if found is None:
+            names = ", ".join(cluster.scheduler_names)
+            message = f"no scheduler of this cluster has it; there are {names}"
+            raise Problem(422, message, field="schedulerName")
+        return found
+
+    def _options(self, given: WhatIf, served: ServedScheduler) -> SchedulerOptions:
+        """Return the options of the scheduler after the change."""
+        options = served.options
+        try:
+            if given.configuration is not None:
+                read, _ = self._scheduler.read(given.configuration, served)
+                options = msgspec.structs.replace(
+                    options, configuration=read.configuration, source=read.source
+                )
+        except InputError as error:
+            raise input_problem(error, prefix="configuration.") from error
+        try:
+            return with_weights(options, given.weights)
+        except InputError as error:
+            raise input_problem(error, prefix="weights.") from error
+
+    def _report(
+        self,
+        given: WhatIf,
+        served: ServedScheduler,
+        options: SchedulerOptions,
+        report: Report,
+    ) -> None:
+        """Report the lines of the reply with progress."""
+        has_begun, shown = False, 0.0
+
+        def advance(total: int, done: int) -> None:
+            nonlocal has_begun, shown
+            now = time.monotonic()
+            if now - shown >= PROGRESS_SECONDS:
+                report(msgspec.json.encode(Progress(done=done, total=total)) + b"\n")
+                has_begun, shown = True, now
+
+        try:
+            content = self._differences(given, served, options, advance)
+        except PodwrightError as error:
+            if not has_begun:
+                raise  # the status of the reply says what it is
+            content = msgspec.json.encode({"detail": str(error)}) + b"\n"
+        report_parts(content, report)
+
+    def _differences(
+        self,
+        given: WhatIf,
+        served: ServedScheduler,
+        options: SchedulerOptions,
+        advance: Callable[[int, int], None] | None = None,
+    ) -> bytes:
+        scheduler = self._scheduler
+        objects = changed_objects(
+            present_objects(served),
+            put=given.objects,
+            patches=given.patches,
+            removed=given.removed,
+            without_taints=given.without_taints,
+            rescheduled=given.pod,
+        )
+        sides = [
+            Scenario(
+                each,
+                of_side,
+                reschedule=given.reschedule,
+                expands_workloads=False,
+                only=(given.pod,) if given.pod else None,
+                call_extender=scheduler.new_caller(of_side),
+            )
+            for each, of_side in zip(objects, (served.options, options), strict=True)
+        ]
+        total = decision_count(*sides, most_reasons=MOST_REASONS)
+        watch = None if advance is None else counted(partial(advance, total))
+        diff = diff_scenarios(*sides, most_reasons=MOST_REASONS, watch=watch)
+        document = WhatIfReply(**msgspec.structs.asdict(typed_diff(diff)))
+        if given.pod:
+            before, after = diff.placements.get(given.pod, (None, None))
+            placements = SidesOfPlacement(
+                before=typed_placement(before), after=typed_placement(after)
+            )
+            document = msgspec.structs.replace(document, pod=placements)
+            if given.matrix:
+                before_side, after_side = (_matrix(side, given.pod) for side in sides)
+                matrix = SidesOfMatrix(before=before_side, after=after_side)
+                document = msgspec.structs.replace(document, matrix=matrix)
+        return msgspec.json.encode(document) + b"\n"
+
+
+def _matrix(side: Scenario, pod: str) -> ExplanationMatrix | None:
+    scheduler = side.scheduler()
+    return explanation_matrix(scheduler.explain(pod)) if pod in scheduler.pending else None
+
+
+def what_if_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
+    """Return the endpoint of what-if."""
+    endpoint = _WhatIf(cluster)
+    return [
+        Endpoint(
+            method="POST",
+            path="/what-if",
+            summary="Compare where pods are placed after a change, which is not made",
+            handler=endpoint.compare,
+            body=WhatIf,
+            changes_nothing=True,
+            reply=WhatIfReply,
+            other_media_types=(NDJSON,),
+        )
+    ]

@@ -1,0 +1,41 @@
+"""Nodes for a cluster that has none: `podwright up --nodes N`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.apimachinery.objects import Document, Object
+from podwright.apimachinery.schema import decode
+
+ZONES: Final = ("zone-a", "zone-b", "zone-c")
+RESOURCES: Final = {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+
+
+def generated_nodes(count: int) -> list[Object]:
+    """Return nodes of one shape, in three zones in turn."""
+    return [decode(_node(number)) for number in range(count)]
+
+
+def _node(number: int) -> Document:
+    name = f"node-{number}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                "topology.kubernetes.io/region": "region-1",
+                "topology.kubernetes.io/zone": ZONES[number % len(ZONES)],
+            },
+        },
+        "spec": {},
+        "status": {
+            "capacity": dict(RESOURCES),
+            "allocatable": dict(RESOURCES),
+            # The API server writes the port in each node, also where no kubelet has set it.
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
+        },
+    }

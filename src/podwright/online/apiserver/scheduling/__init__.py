@@ -1,0 +1,1 @@
+"""The schedulers of a served cluster, and what is observed of them."""

@@ -1,0 +1,109 @@
+"""The results of scheduling as annotations of pods, as kube-scheduler-simulator stores them.
+
+After a pod is bound or an attempt for it fails, the results of the attempt and of all before are
+merged into its annotations, through the API and after the turn (`followed_results`).
+
+Upstream: simulator/scheduler/storereflector/storereflector.go (kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import NamespacedName, Pod, PodwrightError
+from podwright.cluster.api.endpoints import HttpRequest
+from podwright.cluster.store import POD, Change, ObjectStore
+from podwright.online.apiserver.cluster_client import ClusterClient, RequestFailed
+from podwright.online.apiserver.scheduling.followed_results import FollowedResults
+from podwright.online.apiserver.turn_loop import TurnLoop
+
+_GONE: Final = frozenset({404, 409})
+"""The pod was deleted, or another one has its name."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class ResultAnnotations:
+    """Annotates pods with the results of their attempts.
+
+    Parameters
+    ----------
+    headers : mapping of str to str
+        Those of the user who annotates the pods.
+    """
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = headers
+        self._decided: dict[NamespacedName, str] = {}
+        self._wake = asyncio.Event()
+
+    # ---------------------------------------------------------------- following the cluster
+
+    def begin(self, store: ObjectStore, now_ns: int) -> None:
+        """Follow the changes of pods from now on."""
+        self._changes = store.follow(POD)
+
+    def append(self, now_ns: int) -> None:
+        """Note the pods that were bound, or could not be scheduled."""
+        for change in self._changes:
+            if _is_decided(change):
+                self._decided[change.key] = change.object.metadata.uid
+        self._changes.clear()
+        if self._decided:
+            self._wake.set()
+
+    async def keep_up(self, turns: TurnLoop) -> None:
+        """Annotate the pods until cancelled."""
+        client = ClusterClient(turns, self._headers)
+        results = FollowedResults(turns)
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            decided, self._decided = self._decided, {}
+            for pod, uid in decided.items():
+                try:
+                    found = await results.annotations(pod)
+                except PodwrightError as error:
+                    _LOG.error("pod %s is not annotated: %s", pod, error)
+                    continue
+                if found:
+                    await _annotate(client, pod, uid, found)
+
+
+async def _annotate(
+    client: ClusterClient, pod: NamespacedName, uid: str, annotations: Mapping[str, str]
+) -> None:
+    namespace, _, name = pod.partition("/")
+    patch = {"metadata": {"uid": uid, "annotations": annotations}}
+    request = HttpRequest(
+        "PATCH",
+        f"/api/v1/namespaces/{namespace}/pods/{name}",
+        "fieldManager=podwright-results",
+        {"content-type": "application/merge-patch+json"},
+        msgspec.json.encode(patch),
+    )
+    try:
+        await client.body_of(request)
+    except RequestFailed as error:
+        if error.status not in _GONE:
+            _LOG.error("pod %s is not annotated: %s", pod, error)
+
+
+def _is_decided(change: Change) -> bool:
+    """Whether a change binds a pod, or writes that it cannot be scheduled."""
+    new, old = change.new, change.old
+    if not isinstance(new, Pod) or not isinstance(old, Pod):
+        return False
+    is_bound = bool(new.spec.node_name) and not old.spec.node_name
+    return is_bound or (not new.spec.node_name and _scheduled(new) != _scheduled(old))
+
+
+def _scheduled(pod: Pod) -> list[tuple[str, str]]:
+    return [
+        (one.status, one.message) for one in pod.status.conditions if one.type == "PodScheduled"
+    ]

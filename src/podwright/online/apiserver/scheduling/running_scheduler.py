@@ -1,0 +1,253 @@
+"""The schedulers of a served cluster: their configurations, changes of them, and the way back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from typing import Final, TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import Document, FieldError, PodwrightError
+from podwright.online.apiserver.records.initial_state import InitialState, with_plugins
+from podwright.online.apiserver.scheduling.received_configuration import (
+    called_extenders,
+    check_options,
+    host_of,
+    read_received,
+)
+from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler, repeated_names
+from podwright.online.apiserver.turn_loop import TurnLoop
+from podwright.scheduler.config import (
+    EffectiveConfiguration,
+    KubeSchedulerConfiguration,
+    PartialConfiguration,
+    to_document,
+)
+from podwright.scheduler.framework import CallExtender, Plugin
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.files import DEFAULT_CONFIGURATION
+
+NewCaller: TypeAlias = Callable[[KubeSchedulerConfiguration, str], CallExtender | None]
+"""Makes the function that calls the extenders of a configuration, which has a source."""
+
+_TAKEN: Final = ("profiles", "extenders")
+
+
+class ExternalScheduler(PodwrightError):  # noqa: N818 - named for what it is
+    """Another scheduler schedules the pods, so it has no configuration here."""
+
+
+class SchedulerChoice(msgspec.Struct, frozen=True):
+    """The options of a scheduler, and its configuration as it was written."""
+
+    options: SchedulerOptions
+    document: Document
+
+
+class RunningScheduler:
+    """The schedulers of a cluster, of which one is meant unless another is named.
+
+    Methods that receive a `served` scheduler concern the first one of the cluster without it.
+
+    Parameters
+    ----------
+    turns : TurnLoop
+        Of the cluster.
+    new_caller : callable, optional
+        Makes the function that calls the extenders of a configuration. Without it, no extender is
+        called.
+    allowed_hosts : collection of str
+        The hosts of extenders, each with a port or without, that a later configuration may name
+        besides those of the configuration at the start.
+
+    Attributes
+    ----------
+    turns : TurnLoop
+    """
+
+    def __init__(
+        self,
+        turns: TurnLoop,
+        new_caller: NewCaller | None = None,
+        *,
+        allowed_hosts: Collection[str] = (),
+    ) -> None:
+        self.turns = turns
+        self._new_caller = new_caller
+        schedulers = turns.cluster.schedulers
+        self._initial = InitialState(turns.cluster)
+        written = [each.options.configuration for each in schedulers]
+        self._documents: dict[ServedScheduler, Document] = {
+            each: dict(DEFAULT_CONFIGURATION if its is None else to_document(its))
+            for each, its in zip(schedulers, written, strict=True)
+        }
+        self._initial_documents = dict(self._documents)
+        self._allowed = set(allowed_hosts)
+        for each in written:
+            self._allowed.update(host_of(extender) for _, extender in called_extenders(each))
+
+    @property
+    def first(self) -> ServedScheduler:
+        """The first scheduler of the cluster."""
+        return self.turns.cluster.schedulers[0]
+
+    def configuration(self, served: ServedScheduler | None = None) -> Document:
+        """Return the KubeSchedulerConfiguration of a scheduler as it was written.
+
+        Raises
+        ------
+        ExternalScheduler
+        """
+        self.require_own()
+        return self._documents[served or self.first]
+
+    def read(
+        self,
+        document: Document | bytes,
+        served: ServedScheduler | None = None,
+        *,
+        source: str = "configuration",
+    ) -> tuple[SchedulerOptions, EffectiveConfiguration]:
+        """Return the present options with another configuration, and that with all defaults.
+
+        Parameters
+        ----------
+        document : Document or bytes
+            The decoded document, or its JSON.
+        served : ServedScheduler, optional
+        source : str
+            The source of the configuration, for errors.
+
+        Raises
+        ------
+        InputError
+            The configuration is not valid, has a schedulerName of another scheduler, or names
+            files or extenders that are not allowed; with all errors.
+        """
+        errors: Collection[FieldError] = ()
+        try:
+            given = read_received(document, allowed_hosts=self._allowed, source=source)
+        except PartialConfiguration as error:
+            given, errors = error.configuration, error.errors
+        served = served or self.first
+        options = _options_with(served.options, given, source)
+        others = [each.options for each in self.turns.cluster.schedulers if each is not served]
+        return options, check_options(options, (*errors, *repeated_names(options, others)))
+
+    def new_caller(self, options: SchedulerOptions) -> CallExtender | None:
+        """Return a function that calls the extenders of options; None if there are none."""
+        if self._new_caller is None:
+            return None
+        return self._new_caller(
+            options.configuration or KubeSchedulerConfiguration(), options.source
+        )
+
+    async def apply(self, document: Document, *, source: str = "configuration") -> None:
+        """Continue with the profiles and extenders of another configuration; see `changed`."""
+        await self.continue_with(self.changed(document, source=source))
+
+    @property
+    def present(self) -> SchedulerChoice:
+        """The present choice, to come back to it."""
+        return SchedulerChoice(self.first.options, self._documents[self.first])
+
+    def changed(self, document: Document, *, source: str = "configuration") -> SchedulerChoice:
+        """Return a choice with the profiles and extenders of another configuration.
+
+        All other fields keep their values, as in kube-scheduler-simulator.
+
+        Raises
+        ------
+        ExternalScheduler
+        InputError
+            As for `read`.
+        """
+        self.require_own()
+        given = read_received(document, allowed_hosts=self._allowed, source=source)
+        first = self.first
+        present = first.options.configuration or KubeSchedulerConfiguration()
+        changed = msgspec.structs.replace(
+            present, profiles=given.profiles, extenders=given.extenders
+        )
+        options = _options_with(first.options, changed, source)
+        check_options(options)
+        taken = {key: document[key] for key in _TAKEN if key in document}
+        rest = {k: v for k, v in self._documents[first].items() if k not in _TAKEN}
+        return SchedulerChoice(options, rest | taken)
+
+    async def continue_with(self, choice: SchedulerChoice) -> None:
+        """Continue with other options of the first scheduler, which were checked."""
+        await self._continue_with(self.first, choice.options, choice.document)
+
+    async def replace(
+        self,
+        document: Document,
+        served: ServedScheduler | None = None,
+        *,
+        source: str = "configuration",
+    ) -> None:
+        """Continue with another configuration of a scheduler.
+
+        Raises
+        ------
+        ExternalScheduler
+        InputError
+            As for `read`. The present configuration stays.
+        """
+        self.require_own()
+        served = served or self.first
+        options, _ = self.read(document, served, source=source)
+        await self._continue_with(served, options, dict(document))
+
+    async def change_plugins(self, plugins: Collection[type[Plugin]]) -> None:
+        """Continue with other classes of plugin files, in all schedulers of the cluster.
+
+        The plugins of installed packages stay. A reset keeps the new plugins.
+
+        Raises
+        ------
+        ExternalScheduler
+        InputError
+            The configuration is not valid with them. The present plugins stay.
+        """
+        self.require_own()
+        schedulers = self.turns.cluster.schedulers
+        changed = {each: with_plugins(each.options, plugins) for each in schedulers}
+        for options in changed.values():
+            check_options(options)
+        for each, options in changed.items():
+            await self._continue_with(each, options, self._documents[each])
+        self._initial.change_plugins(plugins)
+
+    async def reset(self) -> int:
+        """Restore the objects and configurations of the start; return the number of objects."""
+        cluster = self.turns.cluster
+        await self.turns.call(lambda _: self._initial.restore(cluster))
+        self._documents = dict(self._initial_documents)
+        return len(self._initial)
+
+    def require_own(self) -> None:
+        """Check that podwright schedules the pods.
+
+        Raises
+        ------
+        ExternalScheduler
+        """
+        if not self.turns.cluster.has_scheduler:
+            raise ExternalScheduler("an external scheduler is used, so it has no configuration")
+
+    async def _continue_with(
+        self, served: ServedScheduler, options: SchedulerOptions, document: Document
+    ) -> None:
+        # Certificates are read and connections are prepared outside the loop.
+        caller = await asyncio.to_thread(self.new_caller, options)
+        cluster = self.turns.cluster
+        await self.turns.call(lambda _: cluster.change_scheduler(options, caller, served=served))
+        self._documents[served] = document
+
+
+def _options_with(
+    present: SchedulerOptions, configuration: KubeSchedulerConfiguration, source: str
+) -> SchedulerOptions:
+    return msgspec.structs.replace(present, configuration=configuration, source=source)

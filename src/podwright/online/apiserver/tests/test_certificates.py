@@ -1,0 +1,145 @@
+"""The certificates of a cluster: made once, kept, renewed, and refused if they are wrong."""
+
+import datetime as dt
+import stat
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from podwright.online.apiserver.access import certificates
+from podwright.online.apiserver.access.certificates import (
+    Authority,
+    CertificateError,
+    check_pair,
+    kept_certificates,
+    names_of,
+)
+
+NAMES = ("localhost", "127.0.0.1", "::1")
+
+
+def read(path):
+    return x509.load_pem_x509_certificate(path.read_bytes())
+
+
+def test_keys_are_readable_by_their_owner_only(tmp_path):
+    files = kept_certificates(tmp_path / "state" / "certificates", NAMES)
+    for key in (files.authority_key, files.server_key, files.admin_key):
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert stat.S_IMODE(files.server.parent.stat().st_mode) == 0o700
+
+
+def test_the_authority_has_signed_the_others(tmp_path):
+    files = kept_certificates(tmp_path, NAMES)
+    authority = Authority.read(files.authority, files.authority_key)
+    assert authority.has_signed(read(files.server))
+    assert authority.has_signed(read(files.admin))
+    assert not Authority.new().has_signed(read(files.server))
+    assert names_of(files.server) == set(NAMES)
+    subject = read(files.admin).subject
+    assert subject.rfc4514_string() == "CN=admin,O=system:masters"
+
+
+def test_certificates_are_kept(tmp_path):
+    first = kept_certificates(tmp_path, NAMES)
+    content = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert kept_certificates(tmp_path, NAMES[:1]) == first
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == content
+
+
+def test_another_name_makes_another_server_certificate_of_the_same_authority(tmp_path):
+    files = kept_certificates(tmp_path, NAMES)
+    authority, server = files.authority.read_bytes(), files.server.read_bytes()
+    kept_certificates(tmp_path, (*NAMES, "cluster.example", "192.0.2.1"))
+    assert files.authority.read_bytes() == authority
+    assert files.server.read_bytes() != server
+    assert names_of(files.server) == {*NAMES, "cluster.example", "192.0.2.1"}
+
+
+def test_certificates_that_expire_soon_are_renewed(tmp_path, monkeypatch):
+    files = kept_certificates(tmp_path, NAMES)
+    authority, admin = files.authority.read_bytes(), files.admin.read_bytes()
+    later = dt.datetime.now(dt.UTC) + dt.timedelta(days=340)
+    monkeypatch.setattr(certificates, "_now", lambda: later)
+    kept_certificates(tmp_path, NAMES)
+    assert files.authority.read_bytes() == authority
+    assert files.admin.read_bytes() != admin
+    assert read(files.server).not_valid_after_utc > later + dt.timedelta(days=300)
+
+
+def test_an_expired_authority_is_an_error(tmp_path, monkeypatch):
+    kept_certificates(tmp_path, NAMES)
+    later = dt.datetime.now(dt.UTC) + dt.timedelta(days=3700)
+    monkeypatch.setattr(certificates, "_now", lambda: later)
+    with pytest.raises(CertificateError, match=r"ca\.crt: the authority has expired; remove"):
+        kept_certificates(tmp_path, NAMES)
+
+
+def test_a_changed_authority_signs_the_others_again(tmp_path):
+    files = kept_certificates(tmp_path, NAMES)
+    other = Authority.new()
+    other.write(files.authority, files.authority_key)
+    kept_certificates(tmp_path, NAMES)
+    assert other.has_signed(read(files.server))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        pytest.param("ca.crt", b"", r"ca\.crt: not a certificate in PEM", id="no authority"),
+        pytest.param("ca.key", b"x", r"ca\.key: not a private key in PEM", id="no key"),
+    ],
+)
+def test_a_damaged_authority_is_not_replaced(tmp_path, name, content, message):
+    kept_certificates(tmp_path, NAMES)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CertificateError, match=message):
+        kept_certificates(tmp_path, NAMES)
+    assert (tmp_path / name).read_bytes() == content
+
+
+def test_a_missing_half_of_the_authority_is_an_error(tmp_path):
+    kept_certificates(tmp_path, NAMES)
+    (tmp_path / "ca.key").unlink()
+    with pytest.raises(CertificateError, match=r"ca\.key: cannot be read: No such file"):
+        kept_certificates(tmp_path, NAMES)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(CertificateError, match="certificates cannot be kept here"):
+        kept_certificates(tmp_path / "file" / "certificates", NAMES)
+
+
+def test_a_key_of_another_certificate_is_an_error(tmp_path):
+    first = kept_certificates(tmp_path / "first", NAMES)
+    check_pair(first.server, first.server_key)
+    with pytest.raises(CertificateError, match="not the key of the certificate"):
+        check_pair(first.server, first.admin_key)
+
+
+def test_an_encrypted_key_is_an_error(tmp_path):
+    files = kept_certificates(tmp_path, NAMES)
+    key = ec.generate_private_key(ec.SECP256R1())
+    files.server_key.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"password"),
+        )
+    )
+    with pytest.raises(CertificateError, match="the key is encrypted"):
+        check_pair(files.server, files.server_key)
+
+
+@pytest.mark.parametrize(
+    ("days", "message"), [(400, "the certificate expired"), (-2, "is not valid before")]
+)
+def test_a_certificate_that_is_not_valid_now_is_an_error(tmp_path, monkeypatch, days, message):
+    files = kept_certificates(tmp_path, NAMES)
+    then = dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
+    monkeypatch.setattr(certificates, "_now", lambda: then)
+    with pytest.raises(CertificateError, match=message):
+        check_pair(files.server, files.server_key)

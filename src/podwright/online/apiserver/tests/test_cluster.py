@@ -1,0 +1,194 @@
+"""A cluster without a socket: the world and the API over one store."""
+
+import json
+
+import pytest
+
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api.endpoints import HISTORY, HttpReply
+from podwright.cluster.kubelets import default_stages
+from podwright.cluster.store import ObjectStore
+from podwright.online.apiserver import ClusterClock
+from podwright.online.apiserver.cluster import RejectedService
+from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.scheduler.machine import ObjectPut
+from podwright.simulation.world import Apply
+
+PODS = "/api/v1/namespaces/default/pods"
+SECOND_NS = 1_000_000_000
+
+
+def read(cluster, path):
+    reply = cluster.handle(request("GET", path), START_NS)
+    return json.loads(reply.body)
+
+
+def settle(cluster, now_ns):
+    while not cluster.catch_up(now_ns, lambda: False):
+        pass
+
+
+def test_a_slice_ends_when_the_caller_says_so():
+    cluster = cluster_of()
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    steps = []
+
+    def is_over():
+        steps.append(cluster.world.now_ns)
+        return True
+
+    assert not cluster.catch_up(START_NS, is_over)
+    assert len(steps) == 1
+
+
+def test_the_time_of_the_world_follows_once_nothing_is_due():
+    cluster = cluster_of(0)
+    settle(cluster, START_NS + 5 * SECOND_NS)
+    assert cluster.world.now_ns == START_NS + 5 * SECOND_NS
+
+
+def test_there_is_something_to_do_after_a_write():
+    cluster = cluster_of()
+    settle(cluster, START_NS)
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    assert cluster.next_due_ns == START_NS
+
+
+def test_without_a_scheduler_pods_stay_pending():
+    cluster = cluster_of(has_scheduler=False)
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    settle(cluster, START_NS + 60 * SECOND_NS)
+    assert "nodeName" not in read(cluster, f"{PODS}/web")["spec"]
+
+
+def test_without_a_lifecycle_pods_do_not_run():
+    cluster = cluster_of(has_lifecycle=False)
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    settle(cluster, START_NS + 60 * SECOND_NS)
+    found = read(cluster, f"{PODS}/web")
+    assert found["spec"]["nodeName"]
+    assert found["status"]["phase"] == "Pending"
+
+
+def test_the_decision_log_has_no_renewals_of_leases():
+    cluster = cluster_of()
+    settle(cluster, START_NS)
+    lease = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+    first = [each["spec"]["renewTime"] for each in read(cluster, lease)["items"]]
+    settle(cluster, START_NS + 60 * SECOND_NS)
+    last = [each["spec"]["renewTime"] for each in read(cluster, lease)["items"]]
+    assert first
+    assert all(new > old for old, new in zip(first, last, strict=True))
+    entries = list(cluster.world.log.entries())
+    put = {each.event.obj.kind for each in entries if isinstance(each.event, ObjectPut)}
+    assert "Node" in put
+    assert "Lease" not in put
+
+
+def test_without_controllers_a_deployment_has_no_pods():
+    cluster = cluster_of(has_controllers=False)
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("web")["spec"]}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
+    reply = cluster.handle(
+        request("POST", "/apis/apps/v1/namespaces/default/deployments", deployment), START_NS
+    )
+    assert isinstance(reply, HttpReply)
+    assert reply.status == 201
+    settle(cluster, START_NS + 60 * SECOND_NS)
+    assert read(cluster, PODS)["items"] == []
+
+
+def test_a_cluster_continues_on_an_existing_store():
+    store = ObjectStore(**HISTORY)
+    first = cluster_of(store=store)
+    first.handle(request("POST", PODS, pod("web")), START_NS)
+    settle(first, START_NS + 10 * SECOND_NS)
+    before = read(first, f"{PODS}/web")
+    second = cluster_of(0, store=store)
+    settle(second, START_NS + 20 * SECOND_NS)
+    assert read(second, f"{PODS}/web")["spec"] == before["spec"]
+    # The scheduler counts the pods that were bound before.
+    big = pod(
+        "big", containers=[{"name": "c", "image": "i", "resources": {"requests": {"cpu": 8}}}]
+    )
+    for name in ("big-1", "big-2", "big-3"):
+        named = big | {"metadata": {"name": name}}
+        second.handle(request("POST", PODS, named), START_NS + 20 * SECOND_NS)
+    settle(second, START_NS + 30 * SECOND_NS)
+    nodes = [read(second, f"{PODS}/big-{i}")["spec"].get("nodeName") for i in (1, 2, 3)]
+    assert len({node for node in nodes if node}) == 2
+    assert nodes.count(None) == 1
+
+
+def test_kubelets_run_pods_also_with_the_built_in_stages_given():
+    cluster = cluster_of(stages=default_stages())
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    settle(cluster, START_NS)
+    status = read(cluster, f"{PODS}/web")["status"]
+    assert status["observedGeneration"] == 1
+    assert status["containerStatuses"][0]["containerID"]
+
+
+def test_a_service_of_a_file_has_an_address_and_a_node_port():
+    cluster = cluster_of()
+    service = decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web", "namespace": "team"},
+            "spec": {"type": "NodePort", "selector": {"app": "web"}, "ports": [{"port": 80}]},
+        }
+    )
+    cluster.do(Apply(service))
+    path = "/api/v1/namespaces/team/services/web"
+    found = read(cluster, path)
+    assert found["spec"]["clusterIP"].startswith("10.0.0.")
+    assert found["spec"]["ports"][0]["nodePort"] >= 30_000
+    # The same again changes nothing.
+    cluster.do(Apply(service))
+    assert read(cluster, path) == found
+
+
+def test_a_service_whose_address_is_not_in_the_network_is_rejected():
+    cluster = cluster_of()
+    service = decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"clusterIP": "192.168.1.1", "ports": [{"port": 80}]},
+        }
+    )
+    with pytest.raises(RejectedService, match=r"192\.168\.1\.1"):
+        cluster.do(Apply(service))
+
+
+def test_a_request_after_an_idle_time_is_processed_at_its_time(serve):
+    clock = ClusterClock(start_ns=START_NS)
+    clock.pause()
+    served = serve(cluster_of(has_controllers=False, has_lifecycle=False), clock)
+    served.eventually("/podwright/v1/clock", lambda found: found["isCaughtUp"])
+    clock.step(5_000_000_000)
+    assert served.send("POST", PODS, pod("web"))[0] == 201
+    served.eventually(f"{PODS}/web", lambda found: found["spec"].get("nodeName"))
+    log = served.cluster.schedulers[0].logs[-1]
+    (cycle,) = log.cycles_of("default/web")
+    assert START_NS + 5_000_000_000 <= log.time_of(cycle) < START_NS + 6_000_000_000
+
+
+def test_nothing_is_kept_of_objects_that_were_deleted():
+    cluster = cluster_of(0)
+    maps = "/api/v1/namespaces/default/configmaps"
+    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
+    for method, path, body in (("POST", maps, document), ("DELETE", f"{maps}/settings", None)):
+        reply = cluster.handle(request(method, path, body), START_NS)
+        assert isinstance(reply, HttpReply)
+        assert reply.status < 300
+    while not cluster.catch_up(START_NS, lambda: False):
+        pass
+    assert not cluster.world.report_observers.state().disruptions.deleted_uids

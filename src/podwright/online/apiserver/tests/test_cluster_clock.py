@@ -1,0 +1,120 @@
+"""The clock of a cluster."""
+
+import pytest
+
+from podwright.online.apiserver import ClusterClock
+from podwright.online.apiserver.cluster_clock import END_NS
+
+
+class RealTime:
+    def __init__(self):
+        self.ns = 1_000
+
+    def __call__(self):
+        return self.ns
+
+
+@pytest.fixture
+def real():
+    return RealTime()
+
+
+def test_real_time_passes_by_default(real):
+    clock = ClusterClock(read_ns=real)
+    real.ns += 5
+    assert clock.now_ns() == 1_005
+
+
+def test_a_paused_clock_advances_by_steps_only(real):
+    clock = ClusterClock(start_ns=0, read_ns=real)
+    real.ns += 5
+    clock.pause()
+    real.ns += 100
+    assert clock.now_ns() == 5
+    clock.step(10)
+    assert clock.now_ns() == 15
+    clock.run_to(40)
+    assert clock.now_ns() == 40
+
+
+def test_a_resumed_clock_continues_from_where_it_was(real):
+    clock = ClusterClock(start_ns=0, read_ns=real)
+    clock.pause()
+    real.ns += 100
+    clock.resume()
+    assert clock.now_ns() == 0
+    real.ns += 3
+    assert clock.now_ns() == 3
+    assert not clock.is_paused
+
+
+def test_a_clock_that_was_paused_can_be_set_to_the_real_time(real):
+    clock = ClusterClock(read_ns=real)
+    clock.pause()
+    real.ns += 100
+    assert clock.now_ns() == 1_000
+    clock.resume()
+    clock.set_to_real_time()
+    assert clock.now_ns() == 1_100
+    real.ns += 5
+    assert clock.now_ns() == 1_105
+    clock.step(50)
+    clock.set_to_real_time()
+    assert clock.now_ns() == 1_155
+
+
+def test_a_step_of_a_running_clock_is_added(real):
+    clock = ClusterClock(start_ns=0, read_ns=real)
+    clock.step(1_000)
+    real.ns += 1
+    assert clock.now_ns() == 1_001
+
+
+def test_another_speed_counts_from_now_on(real):
+    clock = ClusterClock(start_ns=0, read_ns=real)
+    real.ns += 10
+    clock.set_speed(3.0)
+    real.ns += 10
+    assert clock.now_ns() == 40
+    assert clock.speed == 3.0
+
+
+def test_a_real_clock_that_is_set_back_does_not_set_back_the_cluster(real):
+    clock = ClusterClock(start_ns=0, read_ns=real)
+    real.ns += 10
+    assert clock.now_ns() == 10
+    real.ns -= 7
+    assert clock.now_ns() == 10
+
+
+def test_the_real_time_until_a_time_of_the_cluster(real):
+    clock = ClusterClock(start_ns=0, speed=2.0, read_ns=real)
+    assert clock.real_seconds_until(4_000_000_000) == 2.0
+    assert clock.real_seconds_until(0) == 0.0
+    clock.pause()
+    assert clock.real_seconds_until(4_000_000_000) is None
+    assert clock.real_seconds_until(0) == 0.0
+
+
+@pytest.mark.parametrize("speed", [0, -1.0, 1e-7, 2e6, 1e307, float("inf"), float("nan")])
+def test_a_speed_is_a_positive_number_within_limits(speed):
+    with pytest.raises(ValueError, match="a speed is a number from 1e-06 to 1e"):
+        ClusterClock(speed=speed)
+
+
+def test_the_time_ends(real):
+    clock = ClusterClock(start_ns=END_NS - 10, read_ns=real)
+    with pytest.raises(ValueError, match="2200"):
+        clock.step(11)
+    clock.step(5)
+    assert clock.now_ns() == END_NS - 5
+    real.ns += 100
+    assert clock.now_ns() == END_NS
+
+
+def test_time_does_not_go_back(real):
+    clock = ClusterClock(start_ns=50, read_ns=real)
+    with pytest.raises(ValueError, match="back in time"):
+        clock.step(-1)
+    with pytest.raises(ValueError, match="back in time"):
+        clock.run_to(49)

@@ -1,0 +1,103 @@
+"""Who may use podwright's own API: each endpoint of the table, for users with few rights."""
+
+import contextlib
+import re
+
+import pytest
+
+from podwright.cluster.api.endpoints import ServerOptions, User, static_tokens
+from podwright.online.apiserver import ApiLatency, ClusterClock, RunningScheduler, TurnLoop
+from podwright.online.apiserver.cluster import new_cluster
+from podwright.online.apiserver.control import ControlledCluster, endpoints_of
+from podwright.online.apiserver.tests.conftest import JSON, START_NS
+from podwright.scheduler.machine import SchedulerOptions
+
+COMPARING = {
+    f"/podwright/v1/{path}" for path in ("what-if", "configuration/check", "configuration/diff")
+}
+"""Requests with a body that change nothing."""
+
+RBAC = "rbac.authorization.k8s.io"
+USERS = {
+    "admin": User("admin", groups=("system:masters", "system:authenticated")),
+    "reader": User("reader", groups=("system:authenticated",)),
+    "stranger": User("stranger", groups=("system:authenticated",)),
+}
+
+
+def cluster():
+    return new_cluster(
+        SchedulerOptions(),
+        now_ns=START_NS,
+        server_options=ServerOptions(tokens=(static_tokens(USERS),)),
+    )
+
+
+def table():
+    turns = TurnLoop(cluster(), ClusterClock(start_ns=START_NS))
+    return endpoints_of(ControlledCluster(turns, ApiLatency(), RunningScheduler(turns)))
+
+
+@pytest.fixture
+def served(serve):
+    """Return a server whose user `reader` may get all paths of podwright's API."""
+    clock = ClusterClock(start_ns=START_NS)
+    clock.pause()
+    found = serve(cluster(), clock)
+    head = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": "reader"}}
+    rule = {"nonResourceURLs": ["/podwright/*", "/metrics", "/metrics/*"], "verbs": ["get"]}
+    role = {**head, "kind": "ClusterRole", "rules": [rule]}
+    binding = {
+        **head,
+        "kind": "ClusterRoleBinding",
+        "subjects": [{"kind": "User", "name": "reader", "apiGroup": RBAC}],
+        "roleRef": {"kind": "ClusterRole", "name": "reader", "apiGroup": RBAC},
+    }
+    admin = {"Authorization": "Bearer admin"}
+    for resource, document in (("clusterroles", role), ("clusterrolebindings", binding)):
+        status, reply = found.send("POST", f"/apis/{RBAC}/v1/{resource}", document, admin)
+        assert status == 201, reply
+    return found
+
+
+def status_of(served, endpoint, user):
+    """Return the status of a request, whose body is read no further than needed."""
+    headers = dict(JSON)
+    if user:
+        headers["Authorization"] = f"Bearer {user}"
+    with contextlib.closing(served.connection()) as connection:
+        path = re.sub(r"{\w+}", "x", endpoint.url)
+        body = None if endpoint.body is None else "{}"
+        connection.request(endpoint.method, path, body, headers)
+        return connection.getresponse().status
+
+
+def test_who_may_only_read_changes_nothing(served):
+    changing = [each for each in table() if each.authorized_method != "GET"]
+    assert len(changing) >= 10
+    found = {
+        f"{each.method} {each.url}": (
+            status_of(served, each, "reader"),
+            status_of(served, each, "stranger"),
+            status_of(served, each, ""),
+        )
+        for each in changing
+    }
+    assert set(found.values()) == {(403, 403, 403)}, found
+
+
+def test_who_has_no_rights_reads_nothing(served):
+    reading = [each for each in table() if each.authorized_method == "GET"]
+    assert {each.url for each in reading} >= COMPARING
+    found = {
+        f"{each.method} {each.url}": (
+            status_of(served, each, "reader") == 403,
+            status_of(served, each, "stranger"),
+        )
+        for each in reading
+    }
+    assert set(found.values()) == {(False, 403)}, found
+
+
+def test_a_token_that_is_not_known_is_rejected(served):
+    assert {status_of(served, each, "unknown") for each in table()} == {401}

@@ -1,0 +1,160 @@
+"""The runs of a folder, over podwright's own API."""
+
+import contextlib
+import io
+import tarfile
+
+import pytest
+
+import podwright as pw
+from podwright.online.apiserver import RunCollection
+from podwright.online.apiserver.tests.conftest import cluster_of
+from podwright.simulation.recording import RunFolder
+
+V1 = "/podwright/v1"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with one run, a folder that is none, and a link to a run elsewhere."""
+    runs = tmp_path / "runs"
+    for path in (runs / "first", tmp_path / "elsewhere"):
+        pw.simulate([pw.testing.make_node("n"), pw.testing.make_pod("p")], output=str(path))
+    (runs / "notes").mkdir()
+    (runs / "link").symlink_to(tmp_path / "elsewhere")
+    (runs / "first" / "link").symlink_to(tmp_path / "elsewhere" / "manifest.json")
+    return runs
+
+
+def get(served, path, method="GET"):
+    with contextlib.closing(served.connection()) as connection:
+        connection.request(method, path)
+        response = connection.getresponse()
+        return response.status, response.getheader("content-type"), response.read()
+
+
+def test_runs_are_listed_opened_downloaded_and_deleted(serve, folder, tmp_path):
+    served = serve(cluster_of(), runs=RunCollection(folder))
+    status, found = served.send("GET", f"{V1}/runs")
+    assert status == 200
+    (run,) = found["runs"]
+    assert (run["id"], run["status"], run["problem"]) == ("first", "finished", "")
+
+    status, found = served.send("GET", f"{V1}/runs/first")
+    assert (status, found["manifest"]["status"]) == (200, "finished")
+    assert found["summary"]
+    sizes = {each["name"]: each["sizeBytes"] for each in found["files"]}
+    assert sizes["manifest.json"] == (folder / "first/manifest.json").stat().st_size
+    assert "link" not in sizes
+
+    status, media_type, data = get(served, f"{V1}/runs/first/download")
+    assert (status, media_type) == (200, "application/x-tar")
+    with tarfile.open(fileobj=io.BytesIO(data)) as packed:
+        assert {each.name for each in packed} == {f"first/{name}" for name in sizes}
+        packed.extractall(tmp_path / "unpacked", filter="data")
+    copy = RunFolder.open(tmp_path / "unpacked/first")
+    assert copy.manifest == RunFolder.open(folder / "first").manifest
+
+    status, found = served.send("DELETE", f"{V1}/runs/first")
+    assert (status, found) == (200, {"runs": []})
+    assert not (folder / "first").exists()
+    assert (folder / "notes").is_dir()
+    assert (tmp_path / "elsewhere/manifest.json").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["none", "notes", "link", "..", ".", "%2e%2e", "..%2Felsewhere", "first%2F..%2Ffirst"]
+)
+@pytest.mark.parametrize(("method", "rest"), [("GET", ""), ("GET", "/download"), ("DELETE", "")])
+def test_no_name_leads_out_of_the_folder(serve, folder, tmp_path, name, method, rest):
+    served = serve(cluster_of(0), runs=RunCollection(folder))
+    assert get(served, f"{V1}/runs/{name}{rest}", method)[0] in {404, 405}
+    assert (tmp_path / "elsewhere/manifest.json").exists()
+    assert (folder / "first/manifest.json").exists()
+
+
+def test_a_run_that_is_written_is_neither_downloaded_nor_deleted(serve, folder):
+    served = serve(cluster_of(0), runs=RunCollection(folder))
+    writer = RunFolder.open(folder / "first")
+    writer.lock()
+    try:
+        for method, rest in (("GET", "/download"), ("DELETE", "")):
+            status, found = served.send(method, f"{V1}/runs/first{rest}")
+            assert (status, found["status"]) == (409, 409)
+            assert "is locked" in found["detail"]
+    finally:
+        writer.release()
+    assert served.send("DELETE", f"{V1}/runs/first")[0] == 200
+
+
+@pytest.mark.parametrize("manifest", [b"{}", b'{"format": 1, "podwright": "\xff"}', b"[" * 100_000])
+def test_a_run_that_cannot_be_read_is_listed_with_the_reason(serve, folder, manifest):
+    (folder / "first/manifest.json").write_bytes(manifest)
+    served = serve(cluster_of(0), runs=RunCollection(folder))
+    (run,) = served.send("GET", f"{V1}/runs")[1]["runs"]
+    assert run["problem"]
+    assert served.send("GET", f"{V1}/runs/first")[0] == 409
+
+
+def test_without_a_folder_there_are_no_runs(serve):
+    status, found = serve(cluster_of(0)).send("GET", f"{V1}/runs")
+    assert status == 409
+    assert "--runs" in found["detail"]
+
+
+def test_what_a_run_has_recorded_is_read_as_that_of_a_cluster(serve, folder):
+    served = serve(cluster_of(), runs=RunCollection(folder))
+    run = f"{V1}/runs/first"
+
+    status, media_type, timeline = get(served, f"{run}/timeline")
+    assert (status, media_type) == (200, "application/vnd.podwright.timeline")
+    assert b"default/p" in timeline
+
+    status, found = served.send("GET", f"{run}/nodes")
+    assert (status, list(found["labels"])) == (200, ["n"])
+
+    pod = f"{run}/pods/default/p"
+    status, found = served.send("GET", f"{pod}/attempts")
+    assert (status, found["attempts"][0]["node"]) == (200, "n")
+
+    status, found = served.send("GET", f"{pod}/explanation?attempt=1")
+    assert (status, found["pod"]) == (200, "default/p")
+    assert found["run"]["attempt"] == 1
+    status, found = served.send("GET", f"{pod}/explanation?view=matrix")
+    assert (status, found["nodes"]) == (200, ["n"])
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "reason"),
+    [
+        ("none/timeline", 404, "there is no run 'none'"),
+        ("first/pods/default/x/attempts", 404, "no scheduling attempt"),
+        ("first/pods/default/x/explanation", 404, "default/x"),
+        ("first/pods/default/p/explanation?attempt=2", 404, "default/p"),
+        ("first/pods/default/p/explanation?attempt=now", 422, "has no present"),
+        ("first/pods/default/p/explanation?at=soon", 422, "soon"),
+    ],
+)
+def test_what_a_run_has_not_recorded_is_an_error(serve, folder, path, status, reason):
+    served = serve(cluster_of(0), runs=RunCollection(folder))
+    found, problem = served.send("GET", f"{V1}/runs/{path}")
+    assert found == status
+    assert reason in problem["detail"]
+
+
+class Odd(pw.Plugin):
+    """A plugin that the server does not have."""
+
+    name = "Odd"
+
+    def score(self, cycle, node):
+        return len(node.pods)
+
+
+def test_a_run_of_unknown_plugins_is_an_error_that_says_what_to_do(serve, folder):
+    objects = [pw.testing.make_node("n"), pw.testing.make_pod("p")]
+    pw.simulate(objects, plugins=[Odd], output=str(folder / "odd"))
+    served = serve(cluster_of(0), runs=RunCollection(folder))
+    status, found = served.send("GET", f"{V1}/runs/odd/timeline")
+    assert status == 409
+    assert "Odd; start it with --plugin FILE" in found["detail"]

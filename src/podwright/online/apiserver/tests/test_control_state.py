@@ -1,0 +1,219 @@
+"""The stream of the state of nodes and queue."""
+
+import asyncio
+import contextlib
+import json
+
+import pytest
+
+from podwright.online.apiserver.tests.conftest import cluster_of, pod
+from podwright.scheduler.machine import SchedulerOptions
+
+V1 = "/podwright/v1"
+PODS = "/api/v1/namespaces/default/pods"
+
+
+class Stream:
+    """A client of the stream, with the state that it has."""
+
+    def __init__(self, served, last_id="", query=""):
+        self.connection = served.connection()
+        headers = {"Last-Event-ID": last_id} if last_id else {}
+        self.connection.request("GET", f"{V1}/state{query}", headers=headers)
+        self.response = self.connection.getresponse()
+        self.status = self.response.status
+        self.id = ""
+        self.fields, self.nodes, self.cells, self.pods = [], [], {}, {}
+
+    def take(self):
+        """Apply the next event, and return its kind and data; None at the end."""
+        lines = {}
+        while line := self.response.readline().decode().rstrip("\n"):
+            name, _, text = line.partition(": ")
+            lines[name] = text
+        if not lines:
+            return None
+        self.id = lines["id"]
+        data = json.loads(lines["data"])
+        self.pods = data["pods"]
+        if lines["event"] == "snapshot":
+            self.fields, self.nodes = data["fields"], data["nodes"]
+            self.cells = {
+                (node, field): value
+                for field, column in zip(self.fields, data["columns"], strict=True)
+                for node, value in zip(self.nodes, column, strict=True)
+            }
+        else:
+            self.fields += data["fields"]
+            self.nodes += data["nodes"]
+            cells = zip(data["slotIndex"], data["fieldIndex"], data["values"], strict=True)
+            for slot, field, value in cells:
+                self.cells[self.nodes[slot], self.fields[field]] = value
+        return lines["event"], data
+
+    def take_until(self, condition):
+        """Apply events until a condition of the state holds; return their kinds."""
+        kinds: list[str] = []
+        while not condition(self):
+            event = self.take()
+            assert event is not None, f"the stream ended: {kinds}"
+            kinds.append(event[0])
+        return kinds
+
+
+@pytest.fixture
+def follow():
+    with contextlib.ExitStack() as stack:
+
+        def begin(*args, **keywords):
+            stream = Stream(*args, **keywords)
+            stack.callback(stream.connection.close)
+            return stream
+
+        yield begin
+
+
+def requesting(name, cpu):
+    resources = {"resources": {"requests": {"cpu": cpu}}}
+    return pod(name, containers=[{"name": "main", "image": "app", **resources}])
+
+
+def test_a_stream_begins_with_the_state_and_continues_with_changes(serve, follow):
+    served = serve(cluster_of(3))
+    stream = follow(served)
+    assert stream.response.getheader("content-type") == "text/event-stream"
+    kind, data = stream.take()
+    assert kind == "snapshot"
+    assert len(data["nodes"]) == 3
+    assert all(stream.cells[node, "present"] == 1 for node in stream.nodes)
+    served.send("POST", PODS, requesting("a", "3"))
+    kinds = stream.take_until(lambda has: has.pods["placed"] == 1)
+    assert set(kinds) == {"changes"}
+    assert sorted(stream.cells[node, "requested/cpu"] for node in stream.nodes) == [0, 0, 3000]
+    served.send("POST", PODS, requesting("large", "9000"))
+    stream.take_until(lambda has: has.pods["unschedulable"] == 1)
+
+
+def test_nodes_come_go_and_are_cordoned(serve, follow):
+    served = serve(cluster_of(1))
+    stream = follow(served)
+    (name,) = stream.take()[1]["nodes"]
+    path = f"/api/v1/nodes/{name}"
+    node = served.send("GET", path)[1]
+    node["spec"]["unschedulable"] = True
+    assert served.send("PUT", path, node)[0] == 200
+    stream.take_until(lambda has: has.cells[name, "unschedulable"] == 1)
+    status = {"capacity": {"cpu": "8"}, "allocatable": {"cpu": "8", "example.com/gpu": "2"}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "new"}, "status": status}
+    assert served.send("POST", "/api/v1/nodes", node)[0] == 201
+    stream.take_until(lambda has: has.cells.get(("new", "allocatable/example.com/gpu")) == 2)
+    assert stream.nodes == [name, "new"]
+    served.send("DELETE", path)
+    stream.take_until(lambda has: has.cells[name, "present"] == 0)
+    assert stream.cells[name, "allocatable/cpu"] == 0
+
+
+def test_a_client_continues_after_the_last_event_that_it_received(serve, follow):
+    served = serve(cluster_of(2))
+    other, first = follow(served), follow(served)
+    other.take()
+    first.take()
+    first.connection.close()
+    served.send("POST", PODS, requesting("a", "3"))
+    other.take_until(lambda has: has.pods["placed"] == 1)
+    again = follow(served, last_id=first.id)
+    again.fields, again.nodes, again.cells = first.fields, first.nodes, first.cells
+    assert again.take()[0] == "changes"
+    assert again.cells == other.cells
+
+
+@pytest.mark.parametrize("last_id", ["deadbeef-1", "nonsense", "-"])
+def test_what_is_no_state_of_this_server_is_answered_with_all_of_it(serve, follow, last_id):
+    stream = follow(serve(cluster_of(2)), last_id=last_id)
+    assert stream.take()[0] == "snapshot"
+
+
+def test_after_a_change_of_the_scheduler_the_state_is_sent_whole(serve, follow):
+    served = serve(cluster_of(2))
+    stream = follow(served)
+    stream.take()
+
+    async def change():
+        await served.turns.call(lambda _: served.cluster.change_scheduler(SchedulerOptions()))
+
+    asyncio.run_coroutine_threadsafe(change(), served.loop).result(20)
+    served.send("POST", PODS, requesting("a", "3"))
+    kinds = stream.take_until(lambda has: has.pods["placed"] == 1)
+    assert "snapshot" in kinds
+
+
+def test_a_stream_that_does_not_follow_ends_after_the_state(serve, follow):
+    stream = follow(serve(cluster_of(2)), query="?follow=false")
+    assert stream.take()[0] == "snapshot"
+    assert stream.take() is None
+
+
+def test_a_request_for_the_headers_of_the_stream_ends(serve):
+    with contextlib.closing(serve(cluster_of(2)).connection()) as connection:
+        for _ in range(2):
+            connection.request("HEAD", f"{V1}/state")
+            response = connection.getresponse()
+            assert (response.status, response.read()) == (200, b"")
+            assert response.getheader("content-type") == "text/event-stream"
+
+
+def bound(served, name, node):
+    target = {"apiVersion": "v1", "kind": "Node", "name": node}
+    body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
+    status, found = served.send("POST", f"{PODS}/{name}/binding", body)
+    assert status == 201, found
+
+
+def test_nodes_are_streamed_while_another_scheduler_schedules_the_pods(serve, follow):
+    served = serve(cluster_of(300, has_scheduler=False))
+    served.send("POST", PODS, requesting("before", "2"))
+    first = served.send("GET", "/api/v1/nodes?limit=1")[1]["items"][0]["metadata"]["name"]
+    bound(served, "before", first)
+    served.send("POST", PODS, requesting("after", "3"))
+    stream = follow(served)
+    kind, data = stream.take()
+    assert (kind, len(data["nodes"])) == ("snapshot", 300)
+    assert data["pods"] == {"pending": 1, "placed": 1}
+    assert stream.cells[first, "requested/cpu"] == 2_000
+    bound(served, "after", first)
+    stream.take_until(lambda has: has.pods == {"pending": 0, "placed": 2})
+    assert stream.cells[first, "requested/cpu"] == 5_000
+    served.send("DELETE", f"{PODS}/before?gracePeriodSeconds=0")
+    stream.take_until(lambda has: has.cells[first, "requested/cpu"] == 3_000)
+    served.send("DELETE", f"/api/v1/nodes/{first}")
+    stream.take_until(lambda has: has.cells[first, "present"] == 0)
+
+
+def test_what_only_an_own_scheduler_has_is_not_there_with_another_one(serve):
+    served = serve(cluster_of(1, has_scheduler=False))
+    served.send("POST", PODS, pod("web"))
+    for path in ("queue", "timeline", "decisions", "utilization", "pending"):
+        status, problem = served.send("GET", f"{V1}/{path}")
+        assert (status, "does not schedule" in problem["detail"]) == (409, True)
+    status, problem = served.send("POST", f"{V1}/queue/default/web/move")
+    assert (status, "does not schedule" in problem["detail"]) == (409, True)
+
+
+def test_streams_end_with_the_server(serve, follow):
+    served = serve(cluster_of(2))
+    stream = follow(served)
+    stream.take()
+    served.loop.call_soon_threadsafe(served.turns.stop)
+    assert stream.take() is None
+
+
+def test_the_updates_end_with_the_last_client(serve, follow):
+    served = serve(cluster_of(2))
+    stream = follow(served)
+    stream.take()
+    assert served.turns._listeners
+    stream.connection.close()
+    stream.response.close()
+    served.send("POST", PODS, requesting("a", "3"))
+    while served.turns._listeners:
+        assert served.send("GET", f"{V1}/queue")[0] == 200

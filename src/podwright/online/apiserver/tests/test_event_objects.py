@@ -1,0 +1,248 @@
+"""Kubernetes Events as objects."""
+
+import json
+
+import pytest
+
+from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects.event_series import SERIES_NS
+from podwright.cluster.api.endpoints import HttpReply, ServerOptions
+from podwright.cluster.api.endpoints.decoding.seen_texts import LEARNED_AT
+from podwright.cluster.api.endpoints.writes.prepared_creates import TEMPLATES_MAX
+from podwright.online.apiserver.cluster import new_cluster
+from podwright.online.apiserver.event_correlation import BURST, COMBINED, REFILL_NS, SIMILAR_NS
+from podwright.online.apiserver.event_objects import EventObjects
+from podwright.online.apiserver.tests.conftest import ADMIN, START_NS, cluster_of, pod, request
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.world.observers import KubernetesEvent
+
+EVENTS = "/api/v1/namespaces/default/events"
+
+
+def recorded(cluster):
+    return json.loads(cluster.handle(request("GET", EVENTS), START_NS).body)["items"]
+
+
+def event(note="Pulled", *, type="Normal", reason="Reason", **fields):  # noqa: A002 - as the field
+    return KubernetesEvent("Pod", "default/web", type, reason, note, "source", **fields)
+
+
+def write(cluster, events, *records):
+    for each, at_ns in records:
+        events.event_recorded(each, at_ns)
+    events.write(cluster.server, cluster.store, lambda: False)
+
+
+def create(cluster, path, document):
+    reply = cluster.handle(request("POST", path, document), START_NS)
+    assert isinstance(reply, HttpReply)
+    assert reply.status == 201
+
+
+def test_an_equal_event_increases_the_count():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, (event(), START_NS), (event(), START_NS + 5_000_000_000))
+    (found,) = recorded(cluster)
+    assert found["count"] == 2
+    assert found["firstTimestamp"] == "2027-01-15T08:00:00Z"
+    assert found["lastTimestamp"] == "2027-01-15T08:00:05Z"
+
+
+def failed(note="no node", *, version="7", at_ns=START_NS):
+    """An Event of the scheduler about a version of a pod."""
+    fields = {"action": "Scheduling", "uid": "u", "resource_version": version}
+    return event(note, type="Warning", **fields), at_ns
+
+
+def test_the_scheduler_s_events_about_a_version_of_a_pod_are_a_series():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, failed(), failed("one node", at_ns=START_NS + 1))
+    (found,) = recorded(cluster)
+    assert found["series"]["count"] == 2
+    assert (found["action"], found["message"]) == ("Scheduling", "no node")
+    # Further ones are only counted; another version is another Event.
+    write(cluster, events, failed(at_ns=START_NS + 2), failed(version="8", at_ns=START_NS + 3))
+    found, other = sorted(recorded(cluster), key=lambda each: each["eventTime"])
+    assert found["series"]["count"] == 2
+    assert found["involvedObject"]["resourceVersion"] == "7"
+    assert other["involvedObject"]["resourceVersion"] == "8"
+    # The count is written when the series has ended.
+    write(cluster, events, failed(version="9", at_ns=START_NS + 2 * SERIES_NS))
+    counts = [each.get("series", {}).get("count") for each in recorded(cluster)]
+    assert sorted(counts, key=str) == [3, None, None]
+
+
+def test_a_preempted_pod_s_event_does_not_name_the_preemptor_as_related():
+    cluster, events = cluster_of(0), EventObjects()
+    preempted = event(action="Preempting", related="default/other")
+    write(cluster, events, (preempted, START_NS))
+    (found,) = recorded(cluster)
+    assert "related" not in found
+
+
+def test_another_note_is_another_object():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, (event("a"), START_NS), (event("b"), START_NS))
+    assert sorted(found["message"] for found in recorded(cluster)) == ["a", "b"]
+
+
+def test_an_event_of_the_scheduler_after_a_long_time_is_another_object():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, failed(), failed(at_ns=START_NS + 2 * SERIES_NS))
+    assert len(recorded(cluster)) == 2
+
+
+def test_an_event_of_a_controller_counts_after_a_long_time_too():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, (event(), START_NS), (event(), START_NS + SERIES_NS))
+    assert [found["count"] for found in recorded(cluster)] == [2]
+
+
+def test_a_deleted_event_is_written_again():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, (event(), START_NS))
+    (found,) = recorded(cluster)
+    cluster.handle(request("DELETE", f"{EVENTS}/{found['metadata']['name']}"), START_NS)
+    write(cluster, events, (event(), START_NS + 1))
+    (found,) = recorded(cluster)
+    assert found["count"] == 1
+
+
+def test_many_similar_events_are_combined():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, *((event(f"{number}"), START_NS) for number in range(12)))
+    found = {each["message"]: each["count"] for each in recorded(cluster)}
+    assert found == {str(number): 1 for number in range(9)} | {f"{COMBINED}11": 3}
+    later = START_NS + SIMILAR_NS
+    write(cluster, events, (event("12"), later), (event("13"), later + SIMILAR_NS + 1))
+    messages = {each["message"] for each in recorded(cluster)}
+    assert messages == {*map(str, range(9)), f"{COMBINED}12", "13"}
+
+
+def test_similar_events_of_other_hosts_and_of_the_scheduler_are_not_combined():
+    cluster, events = cluster_of(0), EventObjects()
+    some = [event(f"{number}", host=f"node-{number % 2}") for number in range(18)]
+    scheduled = [failed(version=str(number)) for number in range(BURST + 1)]
+    write(cluster, events, *((each, START_NS) for each in some), *scheduled)
+    assert len(recorded(cluster)) == len(some) + len(scheduled)
+
+
+def test_a_component_writes_25_events_about_an_object_and_then_one_in_five_minutes():
+    cluster, events = cluster_of(0), EventObjects()
+    for number in range(BURST + 5):
+        write(cluster, events, (event(reason=f"R{number}"), START_NS))
+    assert len(recorded(cluster)) == BURST
+    write(cluster, events, (event(reason="Other", type="Warning"), START_NS))
+    assert len(recorded(cluster)) == BURST + 1
+    for _ in range(2):
+        write(cluster, events, (event(reason="R0"), START_NS + REFILL_NS))
+    (found,) = (each for each in recorded(cluster) if each["reason"] == "R0")
+    assert found["count"] == 2
+
+
+def test_an_event_that_is_rejected_is_counted():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, (KubernetesEvent("Pod", "gone/web", "Normal", "R", "n", "s"), START_NS))
+    assert events.dropped == 1
+
+
+def test_an_event_refers_to_its_object():
+    cluster, events = cluster_of(0), EventObjects()
+    reply = cluster.handle(request("POST", "/api/v1/namespaces/default/pods", pod("web")), START_NS)
+    assert isinstance(reply, HttpReply)
+    created = json.loads(reply.body)
+    uid = created["metadata"]["uid"]
+    write(cluster, events, (event(uid=uid), START_NS))
+    (found,) = recorded(cluster)
+    assert found["involvedObject"] == {
+        "kind": "Pod",
+        "namespace": "default",
+        "name": "web",
+        "uid": uid,
+        "apiVersion": "v1",
+        "resourceVersion": created["metadata"]["resourceVersion"],
+    }
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"action": "Binding"}, id="scheduler"),
+        pytest.param({"action": "Binding", "resource_version": "7"}, id="version"),
+        pytest.param({"host": "node-0"}, id="kubelet"),
+        pytest.param({}, id="controller"),
+        pytest.param({"field_path": "spec.containers{main}"}, id="container"),
+    ],
+)
+def test_events_of_a_template_are_those_of_requests(fields):
+    notes = [
+        "plain",
+        "as plain",
+        'in "quotes"',
+        "back\\slash",
+        r"\"",
+        "päth",
+        "",
+        "a\nb",
+        "x" * 1_024,
+    ]
+    found = []
+    for templates_max in (0, TEMPLATES_MAX):
+        options = ServerOptions(anonymous=ADMIN, templates_max=templates_max, learned_at=2)
+        cluster = new_cluster(SchedulerOptions(), now_ns=START_NS, server_options=options)
+        events = EventObjects()
+        for number, note in enumerate(["a", "b", "c", *notes]):
+            name = f"web-{number}"
+            create(cluster, "/api/v1/namespaces/default/pods", pod(name))
+            stored = cluster.store.get(Pod, f"default/{name}")
+            assert stored is not None
+            each = KubernetesEvent(
+                "Pod",
+                f"default/{name}",
+                "Normal",
+                "Reason",
+                note,
+                "source",
+                uid=stored.metadata.uid if number % 4 else "",
+                **fields,
+            )
+            write(cluster, events, (each, START_NS + number * 1_234_567_891))
+        assert events.dropped == 0
+        found.append(recorded(cluster))
+        for kept in cluster.store.list(("", "Event")).objects:
+            assert json.loads(cluster.store.encodings.of(kept.raw)) == kept.raw
+    assert found[0] == found[1]
+    assert len(found[0]) == 3 + len(notes)
+
+
+@pytest.mark.parametrize("host", ["", "node-1"])
+def test_quotes_in_a_message_are_of_the_template(host):
+    cluster, events = cluster_of(0), EventObjects()
+
+    def about(note):
+        return KubernetesEvent("Pod", "default/web", "Normal", "Pull", note, "source", host=host)
+
+    for number in range(2 * LEARNED_AT):
+        write(cluster, events, (about(f"note {number}"), START_NS + number * 10**12))
+    (known,) = events._templates.values()
+    write(cluster, events, (about('Pulling image "app:1"'), START_NS + 10**14))
+    assert [*events._templates.values()] == [known], "no request was made"
+    assert events.dropped == 0
+
+
+def test_events_of_a_template_are_rejected_in_a_terminating_namespace():
+    cluster, events = cluster_of(0), EventObjects()
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}
+    create(cluster, "/api/v1/namespaces", namespace)
+
+    def about(version):
+        fields = {"action": "Binding", "resource_version": version}
+        return KubernetesEvent("Pod", "other/web", "Normal", "R", "note", "s", **fields)
+
+    for number in range(2 * LEARNED_AT):
+        write(cluster, events, (about(str(number)), START_NS + number))
+    assert cluster.server._prepared.executed_count > 0
+    assert events.dropped == 0
+    cluster.handle(request("DELETE", "/api/v1/namespaces/other"), START_NS)
+    write(cluster, events, (about("late"), START_NS + 10))
+    assert events.dropped == 1

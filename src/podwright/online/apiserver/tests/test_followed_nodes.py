@@ -1,0 +1,62 @@
+"""Nodes and their pods, followed in parts by a watch."""
+
+from podwright.cluster.store import ObjectStore
+from podwright.online.apiserver.scheduling.followed_nodes import PART_CHANGES, FollowedNodes
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.testing import make_node, make_pod
+
+
+def followed(store):
+    found = FollowedNodes(store, SchedulerOptions())
+    taken(found)
+    return found
+
+
+def taken(followed):
+    """Take all changes; return the number of parts."""
+    parts = 0
+    while followed.take(0):
+        parts += 1
+    return parts
+
+
+def names(followed):
+    nodes = followed.machine.cluster.nodes
+    return {nodes.names[slot] for slot in range(nodes.n_slots) if nodes.alive[slot]}
+
+
+def test_a_large_cluster_is_read_in_parts():
+    store = ObjectStore()
+    for number in range(3 * PART_CHANGES):
+        store.put(make_node(f"n{number}"))
+    found = FollowedNodes(store, SchedulerOptions())
+    assert found.take(0)
+    assert 0 < len(names(found)) <= PART_CHANGES
+    assert taken(found) >= 2
+    assert len(names(found)) == 3 * PART_CHANGES
+
+
+def test_pods_count_as_pending_until_they_have_a_node_or_are_gone():
+    store = ObjectStore()
+    store.put(make_node("n1"))
+    for name in ("a", "b", "c"):
+        store.put(make_pod(name))
+    found = followed(store)
+    assert found.count_pods() == {"pending": 3, "placed": 0}
+    store.put(make_pod("a", node="n1"))
+    store.drop(("", "Pod"), "default/b")
+    taken(found)
+    assert found.count_pods() == {"pending": 1, "placed": 1}
+
+
+def test_it_begins_anew_when_the_history_was_discarded():
+    store = ObjectStore()
+    store.put(make_node("n1"))
+    found = followed(store)
+    before = found.machine
+    store.put(make_node("n2"))
+    store.drop(("", "Node"), "n1")
+    store.compact(store.resource_version)
+    taken(found)
+    assert found.machine is not before
+    assert names(found) == {"n2"}

@@ -1,0 +1,90 @@
+"""Reader processes make positions of the decision log, and explanations begin at them."""
+
+import asyncio
+import contextlib
+
+import pytest
+
+from podwright.online.apiserver.readers import ReaderFailed, Readers
+from podwright.online.apiserver.records import log_positions
+from podwright.online.apiserver.records.log_positions import keep_positions, make_position
+from podwright.online.apiserver.scheduling import served_scheduler
+from podwright.online.apiserver.tests.conftest import pod_created, with_turns
+from podwright.simulation.recording import DecisionLog, explain_cycle
+from podwright.simulation.recording.log.replay import Replay
+
+
+def test_a_reader_makes_a_position_while_the_server_goes_on():
+    async def use(turns):
+        (scheduler,) = turns.cluster.schedulers
+        log = scheduler.world.log
+        await pod_created(turns, "before")
+        # Not while a binding that plugins take part in is open.
+        while not log.positions:
+            await make_position(turns, scheduler)
+        await pod_created(turns, "after")
+        for name in ("before", "after"):
+            bound = turns.cluster.world.machine.pod(f"default/{name}")
+            assert explain_cycle(log, f"default/{name}").decision.node == bound.spec.node_name
+        after = log.cycles_of("default/after")[0]
+        (position,) = log.positions
+        assert log.cycles_of("default/before")[0] < position <= after
+        assert Replay(log, until=after).index == position == log.last_start
+
+    with_turns(use)
+
+
+def test_positions_are_made_when_enough_has_happened_for_the_size_of_the_cluster(monkeypatch):
+    async def use(turns):
+        (scheduler,) = turns.cluster.schedulers
+        await pod_created(turns, "web")
+        while not scheduler.world.machine.can_snapshot:
+            await turns.call(lambda _: None)
+        count = len(scheduler.world.log)
+        monkeypatch.setattr(served_scheduler, "POSITION_EVENTS", count + 1)
+        assert not scheduler.is_position_due
+        monkeypatch.setattr(served_scheduler, "POSITION_EVENTS", 1)
+        with monkeypatch.context() as patched:
+            patched.setattr(served_scheduler, "POSITION_OBJECTS_MAX", 2)
+            assert not scheduler.is_position_due
+        assert scheduler.is_position_due
+        # Two nodes and a pod.
+        monkeypatch.setattr(served_scheduler, "EVENTS_PER_OBJECT", count)
+        assert not scheduler.is_position_due
+
+    with_turns(use)
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["at once", "after a reader that crashed"])
+def test_positions_are_made_in_the_background(monkeypatch, fails):
+    monkeypatch.setattr(served_scheduler, "POSITION_EVENTS", 1)
+    monkeypatch.setattr(served_scheduler, "EVENTS_PER_OBJECT", 0)
+    monkeypatch.setattr(log_positions, "INTERVAL_SECONDS", 0.01)
+    call, failures = Readers.call, [ReaderFailed("it was killed")] if fails else []
+
+    async def call_or_fail(readers, function, **options):
+        if failures:
+            raise failures.pop()
+        return await call(readers, function, **options)
+
+    monkeypatch.setattr(Readers, "call", call_or_fail)
+    is_kept = asyncio.Event()
+    keep = DecisionLog.keep_position
+
+    def keep_and_tell(log, position):
+        keep(log, position)
+        is_kept.set()
+
+    monkeypatch.setattr(DecisionLog, "keep_position", keep_and_tell)
+
+    async def use(turns):
+        await pod_created(turns, "web")
+        keeping = asyncio.create_task(keep_positions(turns))
+        await is_kept.wait()
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
+        assert turns.cluster.world.log.positions
+        assert not failures
+
+    with_turns(use)

@@ -1,0 +1,225 @@
+"""Readers: copies of the process that read while the server goes on."""
+
+import asyncio
+import os
+import threading
+import time
+from contextlib import closing
+
+import pytest
+import uvloop
+
+from podwright.cluster.store import UnusableStore, objects_store, open_store
+from podwright.online.apiserver.readers import (
+    _RESULT,
+    READERS_MAX,
+    ReaderFailed,
+    Readers,
+    _result,
+    _send,
+    begun,
+)
+from podwright.online.apiserver.tests.conftest import pod_created, request, with_turns
+from podwright.simulation.recording import explain_cycle
+from podwright.simulation.recording.explanations.explain import UnknownCycle
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def with_readers(use, *, nodes=2, store=None):
+    return with_turns(lambda turns: use(turns, Readers(turns)), nodes=nodes, store=store)
+
+
+def test_a_decision_of_the_past_is_explained_in_another_process():
+    async def use(turns, readers):
+        await pod_created(turns, "web")
+        log = turns.cluster.world.log
+        await pod_created(turns, "other")
+
+        def explained(_):
+            return os.getpid(), explain_cycle(log, "default/web").decision.node
+
+        return await readers.call(explained)
+
+    process, node = with_readers(use)
+    assert process != os.getpid()
+    assert node in ("node-0", "node-1")
+
+
+def test_the_server_goes_on_and_the_reader_sees_the_past(tmp_path):
+    release = tmp_path / "release"
+
+    async def use(turns, readers):
+        await pod_created(turns, "before")
+
+        def count(report):
+            report("begun")
+            while not release.is_file():
+                time.sleep(0.001)
+            return turns.cluster.store.count(("", "Pod"))
+
+        begun = asyncio.Event()
+        reading = asyncio.create_task(readers.call(count, progressed=lambda _: begun.set()))
+        await begun.wait()
+        await pod_created(turns, "after")
+        assert not reading.done()
+        release.touch()
+        return await reading
+
+    assert with_readers(use) == 1
+
+
+def test_a_reader_leaves_the_file_of_the_store_to_the_server(tmp_path, monkeypatch):
+    monkeypatch.setattr(objects_store, "AWAKE_MAX", 0)
+    path, kind, key = tmp_path / "cluster.db", ("", "ConfigMap"), "default/settings"
+
+    async def use(turns, readers):
+        await pod_created(turns, "web")
+        settings = {"metadata": {"name": "settings"}, "data": {"color": "blue"}}
+        path = "/api/v1/namespaces/default/configmaps"
+        assert (await turns.execute(request("POST", path, settings))).status == 201
+        await pod_created(turns, "other")
+        store = turns.cluster.store
+        # Components hold pods; a ConfigMap is read from the file when it is used.
+        assert await readers.call(lambda _: store.get(("", "Pod"), "default/web").name) == "web"
+        with pytest.raises(UnusableStore, match="only by the process that opened it"):
+            await readers.call(lambda _: store.get(kind, key))
+        with pytest.raises(UnusableStore, match="another process"):
+            await readers.call(lambda _: store.drop(("", "Pod"), "default/web"))
+        return store.require(kind, key).raw["data"]
+
+    with closing(open_store(path)) as store:
+        assert with_readers(use, store=store) == {"color": "blue"}
+    with closing(open_store(path)) as store:
+        assert store.require(kind, key).raw["data"] == {"color": "blue"}
+
+
+def test_progress_is_reported_in_order():
+    async def use(_, readers):
+        reports: list[int] = []
+
+        def counting(report):
+            for number in range(100):
+                report(number)
+            return "x" * 10_000_000
+
+        result = await readers.call(counting, progressed=reports.append)
+        return reports, len(result)
+
+    assert with_readers(use) == (list(range(100)), 10_000_000)
+
+
+def test_what_a_reader_raises_is_raised_here():
+    async def use(turns, readers):
+        def missing(_):
+            return explain_cycle(turns.cluster.world.log, "default/missing")
+
+        with pytest.raises(UnknownCycle, match="missing"):
+            await readers.call(missing)
+        with pytest.raises(ReaderFailed, match="cannot send"):
+            await readers.call(lambda _: threading.Lock())
+
+    with_readers(use)
+
+
+def test_a_reader_that_crashes_fails_its_request_only():
+    async def use(turns, readers):
+        with pytest.raises(ReaderFailed, match="without a result"):
+            await readers.call(lambda _: os._exit(7))
+        await pod_created(turns, "web")
+        return await readers.call(lambda _: 42)
+
+    assert with_readers(use) == 42
+
+
+def test_a_cancelled_request_ends_its_reader():
+    async def use(_, readers):
+        found = asyncio.get_running_loop().create_future()
+
+        def hanging(report):
+            report(os.getpid())
+            threading.Event().wait(60)
+
+        reading = asyncio.create_task(readers.call(hanging, progressed=found.set_result))
+        process = await found
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+        return await readers.call(lambda _: "free")
+
+    assert with_readers(use) == "free"
+
+
+def test_a_reader_whose_reports_are_not_wanted_any_more_ends():
+    async def use(_, readers):
+        def hanging(report):
+            report(os.getpid())
+            threading.Event().wait(60)
+
+        reports = readers.reports(hanging)
+        process = await anext(reports)
+        await reports.aclose()
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+    with_readers(use)
+
+
+def test_long_content_arrives_in_parts():
+    content = os.urandom(3_000_000)
+
+    async def use(_, readers):
+        return [part async for part in await begun(readers.parts(lambda: content))]
+
+    parts = with_readers(use)
+    assert b"".join(parts) == content
+    assert max(map(len, parts)) <= 1 << 18
+
+
+def test_empty_content_has_no_parts():
+    async def use(_, readers):
+        return b"".join([part async for part in await begun(readers.parts(lambda: b""))])
+
+    assert with_readers(use) == b""
+
+
+def test_what_a_reader_raises_is_raised_before_the_first_part():
+    async def use(turns, readers):
+        def missing():
+            return explain_cycle(turns.cluster.world.log, "default/missing")
+
+        with pytest.raises(UnknownCycle, match="missing"):
+            await begun(readers.parts(missing))
+        with pytest.raises(ReaderFailed, match="without a result"):
+            await begun(readers.parts(lambda: os._exit(7)))
+
+    with_readers(use)
+
+
+def test_a_client_that_leaves_within_a_long_reply_ends_the_reader():
+    async def use(_, readers):
+        for _ in range(2 * READERS_MAX):
+            parts = readers.parts(lambda: bytes(50_000_000))
+            assert len(await anext(parts)) == 1 << 18
+            await parts.aclose()
+        return await readers.call(lambda _: "free")
+
+    assert with_readers(use) == "free"
+
+
+def test_the_descriptor_of_a_pipe_is_closed_once():
+    # A connection of a client may get its number before the event loop runs again.
+    async def read():
+        reading, writing = os.pipe()
+        _send(writing, _RESULT, "result")
+        os.close(writing)
+        assert await _result(reading, None) == "result"
+        opened = os.open(os.devnull, os.O_RDONLY)
+        assert opened == reading
+        for _ in range(5):
+            await asyncio.sleep(0)
+        os.close(opened)
+
+    uvloop.run(read())

@@ -1,0 +1,155 @@
+"""A served cluster: requests, watches, limits and the end."""
+
+import contextlib
+import json
+import socket
+import threading
+
+import pytest
+from tests.waiting import SECONDS_MAX
+
+from podwright.cluster.api.endpoints.decoding.seen_texts import LEARNED_AT
+from podwright.online.apiserver import ClusterClock, ServingError, bound_socket
+from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def test_a_created_pod_is_scheduled_and_runs(serve):
+    served = serve(cluster_of())
+    status, created = served.send("POST", PODS, pod("web"))
+    assert status == 201, created
+    running = served.eventually(f"{PODS}/web", lambda found: found["status"]["phase"] == "Running")
+    assert running["spec"]["nodeName"] in ("node-0", "node-1")
+
+
+def test_bodies_of_different_length_are_of_one_template(serve):
+    cluster = cluster_of(0, has_scheduler=False)
+    served = serve(cluster)
+    for number in range(LEARNED_AT):
+        assert served.send("POST", PODS, pod(f"web-{number}"))[0] == 201
+    before = cluster.server._prepared.executed_count
+    assert served.send("POST", PODS, pod("a-longer-name"))[0] == 201
+    assert cluster.server._prepared.executed_count > before
+
+
+def test_the_scheduler_records_events_as_objects(serve):
+    served = serve(cluster_of())
+    served.send("POST", PODS, pod("web"))
+
+    def about_pods(found):
+        return [each for each in found["items"] if each["involvedObject"]["kind"] == "Pod"]
+
+    found = served.eventually("/api/v1/namespaces/default/events", about_pods)
+    (event, *_) = about_pods(found)
+    assert event["reason"] == "Scheduled"
+    assert event["involvedObject"]["name"] == "web"
+
+
+def test_a_watch_sends_changes_as_they_happen(serve):
+    served = serve(cluster_of(0))
+    connection = served.connection()
+    with contextlib.closing(connection):
+        connection.request("GET", f"{PODS}?watch=true&timeoutSeconds=60")
+        response = connection.getresponse()
+        assert response.status == 200
+        served.send("POST", PODS, pod("web"))
+        event = json.loads(response.readline())
+        assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "web")
+        served.send("DELETE", f"{PODS}/web?gracePeriodSeconds=0")
+        types = [json.loads(response.readline())["type"]]
+        while types[-1] != "DELETED":
+            types.append(json.loads(response.readline())["type"])
+        assert set(types) <= {"MODIFIED", "DELETED"}
+
+
+def test_a_watch_ends_after_its_timeout(serve):
+    served = serve(cluster_of(0), ClusterClock(start_ns=START_NS, speed=1000))
+    connection = served.connection()
+    with contextlib.closing(connection):
+        connection.request("GET", f"{PODS}?watch=true&timeoutSeconds=10")
+        assert connection.getresponse().read() == b""
+
+
+def test_a_watch_whose_client_leaves_is_removed(serve):
+    served = serve(cluster_of(0))
+    connection = served.connection()
+    connection.request("GET", f"{PODS}?watch=true")
+    connection.getresponse()
+    connection.sock.shutdown(socket.SHUT_RDWR)
+    connection.close()
+    # No client receives the next change.
+    status, _ = served.send("POST", PODS, pod("web"))
+    assert status == 201
+
+
+def test_many_clients_write_at_once(serve):
+    served = serve(cluster_of())
+    statuses: list[int] = []
+
+    def write(client):
+        statuses.extend(served.send("POST", PODS, pod(f"{client}-{i}"))[0] for i in range(10))
+
+    threads = [threading.Thread(target=write, args=(client,)) for client in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [201] * 80
+    _, found = served.send("GET", PODS)
+    assert len(found["items"]) == 80
+
+
+def test_a_body_that_is_too_long_is_rejected(serve):
+    served = serve(cluster_of(0))
+    large = pod("web") | {"metadata": {"name": "web", "annotations": {"a": "x" * (4 << 20)}}}
+    status, found = served.send("POST", PODS, large)
+    assert (status, found["reason"]) == (413, "RequestEntityTooLarge")
+
+
+def test_another_host_is_not_served(serve):
+    served = serve(cluster_of(0))
+    status, found = served.send("GET", PODS, headers={"host": "rebound.example"})
+    assert (status, found["reason"]) == (403, "Forbidden")
+
+
+def test_a_wrong_token_is_rejected(serve):
+    served = serve(cluster_of(0))
+    status, found = served.send("GET", PODS, headers={"authorization": "Bearer wrong"})
+    assert (status, found["reason"]) == (401, "Unauthorized")
+
+
+def test_objects_of_a_paused_cluster_have_its_time(serve):
+    clock = ClusterClock(start_ns=START_NS)
+    clock.pause()
+    served = serve(cluster_of(), clock)
+    served.send("POST", PODS, pod("web", terminationGracePeriodSeconds=0))
+    _, found = served.send("GET", f"{PODS}/web")
+    assert found["metadata"]["creationTimestamp"] == "2027-01-15T08:00:00Z"
+
+
+def test_a_port_in_use_is_an_error():
+    taken = bound_socket("127.0.0.1", 0)
+    with contextlib.closing(taken), pytest.raises(ServingError, match="--port"):
+        bound_socket("127.0.0.1", taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "reason"),
+    [
+        (b"FOO /api/v1/pods HTTP/1.1\r\nhost: localhost\r\n\r\n", 405, "MethodNotAllowed"),
+        (b"GET /api/v1/pods HTTP/9.9\r\n\r\n", 400, "BadRequest"),
+        (b"\x16\x03\x01\x02\x00", 400, "BadRequest"),
+        (b"GET / HTTP/1.1\r\nbad header\r\n\r\n", 400, "BadRequest"),
+    ],
+)
+def test_what_is_not_http_is_answered_with_a_status(serve, sent, status, reason):
+    served = serve(cluster_of(0))
+    with socket.create_connection(("127.0.0.1", served.port), timeout=SECONDS_MAX) as connection:
+        connection.sendall(sent)
+        answer = b""
+        while part := connection.recv(65_536):
+            answer += part
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert json.loads(body)["reason"] == reason

@@ -1,0 +1,142 @@
+"""Turns: what happens to requests when a turn fails."""
+
+import asyncio
+
+import pytest
+
+from podwright.cluster.store import ObjectStore, UnusableStore
+from podwright.online.apiserver import ClusterClock, TurnLoop
+from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+
+PODS = "/api/v1/namespaces/default/pods"
+PATIENCE_SECONDS = 60
+
+
+class FullDisk:
+    """A journal that cannot write any more once `is_full` is set."""
+
+    is_full = False
+
+    def append(self, *_: object) -> None:
+        if self.is_full:
+            raise UnusableStore("no space left")
+
+    def discard(self, *_: object) -> None:
+        """Keep nothing."""
+
+    def read(self, version):
+        """Read nothing: no object rests so soon."""
+        raise AssertionError(version)
+
+    def keep(self, version, kind, text):
+        """Keep nothing."""
+
+    def forget(self, version):
+        """Release nothing."""
+
+    def leave(self) -> None:
+        """Leave nothing."""
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+async def caught_up(turns):
+    """Return when the world has handled everything, without a call that ends its pause."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not turns.is_caught_up:  # noqa: ASYNC110 - the turn loop has no event for it
+            await asyncio.sleep(0)
+
+
+def test_a_request_whose_write_is_not_durable_is_not_answered():
+    journal = FullDisk()
+    cluster = cluster_of(store=ObjectStore(journal=journal))
+    clock = ClusterClock(start_ns=START_NS)
+
+    async def main():
+        turns = TurnLoop(cluster, clock)
+        running = asyncio.create_task(turns.run())
+        assert (await turns.execute(request("POST", PODS, pod("first")))).status == 201
+        journal.is_full = True
+        with pytest.raises(asyncio.CancelledError):
+            await turns.execute(request("POST", PODS, pod("second")))
+        with pytest.raises(UnusableStore, match="no space left"):
+            await running
+        assert turns.is_stopping
+
+    asyncio.run(main())
+
+
+def test_a_function_is_called_in_a_turn_and_its_error_is_raised():
+    cluster = cluster_of()
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        running = asyncio.create_task(turns.run())
+        assert await turns.call(lambda now_ns: now_ns >= START_NS)
+        with pytest.raises(ZeroDivisionError):
+            await turns.call(lambda _: 1 // 0)
+        assert (await turns.execute(request("GET", PODS))).status == 200
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
+def test_the_world_waits_only_while_several_clients_send_requests_at_once():
+    cluster = cluster_of()
+
+    async def main():
+        hour_ns = 3_600 * 10**9
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS), world_pause_ns=hour_ns)
+        running = asyncio.create_task(turns.run())
+        handled = [len(cluster.world.log)]
+        for name in ("first", "second"):
+            assert (await turns.execute(request("POST", PODS, pod(name)))).status == 201
+            await caught_up(turns)
+            handled.append(len(cluster.world.log))
+        assert handled == sorted(set(handled)), "the scheduler handles each of them"
+        await turns.reach(START_NS)
+        handled.append(len(cluster.world.log))
+        together = [turns.execute(request("POST", PODS, pod(name))) for name in ("third", "fourth")]
+        assert {reply.status for reply in await asyncio.gather(*together)} == {201}
+        assert (await turns.execute(request("POST", PODS, pod("fifth")))).status == 201
+        assert len(cluster.world.log) == handled[-1]
+        # A call ends the pause, and sees the consequences of the requests before it.
+        assert await turns.call(lambda _: len(cluster.world.log)) > handled[-1]
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
+def test_the_pause_of_the_world_ends_without_a_request():
+    cluster = cluster_of()
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS), world_pause_ns=10**6)
+        running = asyncio.create_task(turns.run())
+        together = [turns.execute(request("POST", PODS, pod(name))) for name in ("a", "b")]
+        await asyncio.gather(*together)
+        await caught_up(turns)
+        assert len(cluster.world.log) > 0
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
+def test_a_request_after_the_last_turn_is_cancelled():
+    async def main():
+        turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+        turns.stop()
+        await turns.run()
+        for late in (
+            turns.execute(request("GET", PODS)),
+            turns.call(lambda now_ns: now_ns),
+            turns.reach(START_NS),
+        ):
+            with pytest.raises(asyncio.CancelledError):
+                await late
+
+    asyncio.run(main())

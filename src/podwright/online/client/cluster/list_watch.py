@@ -1,0 +1,357 @@
+"""The state of a list and its watch, without I/O: what to request next, and what changed.
+
+Theory of operation
+-------------------
+A `ListWatch` keeps an index of the objects of one collection: their uids and versions. Its driver
+calls `next_request` and executes what it returns, then passes the outcome: `page`, `event`, `ended`
+or `failed`. `page` and `event` return changes.
+
+::
+
+    streaming --- initial events end ---> watching      (WatchList)
+        | rejected as invalid                |  ^
+        v                                    |  |  the watch ends: again from the last version
+     paging ------- last page -----------> watching
+
+In each state 410 (the version is gone) begins a new list, with WatchList where the server has it.
+
+While a list is read, whether as pages or as the initial events of a watch, nothing is returned
+until it is complete. The changes then are the differences to the index: objects that are absent
+were deleted while nothing was watched, and an object with another uid is a new object of the same
+name.
+
+Failures are followed by a wait that doubles, with jitter; 429 and 503 with Retry-After wait as long
+as the server demands. `failed` never gives up; whether to go on is the driver's decision.
+
+Upstream: staging/src/k8s.io/client-go/tools/cache/reflector.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from http import HTTPStatus
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from podwright.online.client.cluster.backoff import Backoff
+
+PAGE_SIZE: Final = 500
+
+_END_OF_INITIAL_EVENTS: Final = "k8s.io/initial-events-end"
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """Wait before the next request."""
+
+    wait_ns: int
+
+
+class GetPage(msgspec.Struct, frozen=True):
+    """Request a page of the list.
+
+    Attributes
+    ----------
+    token : str
+        Where it continues; "" for the first page.
+    limit : int
+        The most objects of the page; 0 for all.
+    """
+
+    token: str
+    limit: int
+
+
+class OpenWatch(msgspec.Struct, frozen=True):
+    """Open a watch.
+
+    Attributes
+    ----------
+    version : str
+        The version after which its events begin; "" for the present objects first.
+    """
+
+    version: str
+
+
+Request: TypeAlias = Pause | GetPage | OpenWatch
+
+
+class Meta(msgspec.Struct, frozen=True, rename="camel"):
+    """What is read of an object's metadata."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or the name of an object without a namespace."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class _Object(msgspec.Struct, frozen=True):
+    metadata: Meta
+
+
+class _ListMeta(msgspec.Struct, frozen=True, rename={"token": "continue"}):
+    resourceVersion: str = ""  # noqa: N815 - the field of the API
+    token: str = ""
+    remainingItemCount: int | None = None  # noqa: N815 - the field of the API
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A page of a list as the server sends it."""
+
+    metadata: _ListMeta
+    items: list[msgspec.Raw] | None = None
+
+
+class WatchEvent(msgspec.Struct, frozen=True):
+    """An event of a watch as the server sends it."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class _Status(msgspec.Struct, frozen=True):
+    code: int = 0
+    message: str = ""
+
+
+class ChangedObject(msgspec.Struct, frozen=True):
+    """A change of one object.
+
+    Attributes
+    ----------
+    event : str
+        Add, Update or Delete.
+    meta : Meta
+        Of the object; of a deleted object that was last seen.
+    body : bytes
+        The object as JSON; empty if it was deleted while nothing was watched.
+    is_initial : bool
+        Whether the object was there at the first list.
+    """
+
+    event: Literal["Add", "Update", "Delete"]
+    meta: Meta
+    body: bytes = b""
+    is_initial: bool = False
+
+
+class WatchFailed(Exception):  # noqa: N818 - named for what it is
+    """An ERROR event of a watch; the driver passes its status to `ListWatch.failed`."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _Phase(Enum):
+    STREAMING = "streaming"
+    PAGING = "paging"
+    WATCHING = "watching"
+
+
+class ListWatch:
+    """The index of one collection, and the next request.
+
+    Parameters
+    ----------
+    seed : int
+        Of the jitter.
+    streams : bool
+        Whether to list by a watch with initial events first (WatchList).
+    page_size : int
+
+    Attributes
+    ----------
+    is_synced : bool
+        Whether the first list is complete.
+    version : str
+        The last version that was seen; "" before.
+    lists, watches : int
+        How many lists were complete, and how many watches were opened.
+    remaining : int
+        How many objects of the list follow, as the server estimates.
+    """
+
+    def __init__(self, *, seed: int, streams: bool = True, page_size: int = PAGE_SIZE) -> None:
+        self.is_synced = False
+        self.version = ""
+        self.lists = 0
+        self.watches = 0
+        self.remaining = 0
+        self._page_size = page_size
+        self._streams = streams
+        self._phase = self._first_phase
+        self._token = ""
+        self._limit = page_size
+        self._index: dict[str, Meta] = {}
+        self._listed: dict[str, tuple[Meta, bytes]] = {}
+        self._backoff = Backoff(seed)
+        self._pause_ns = 0
+        self._events_of_watch = 0
+
+    @property
+    def listed(self) -> int:
+        """How many objects of a list that is not complete are there."""
+        return len(self._listed)
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether the last list is complete: changes follow it."""
+        return self._phase is _Phase.WATCHING
+
+    @property
+    def _first_phase(self) -> _Phase:
+        return _Phase.STREAMING if self._streams else _Phase.PAGING
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def next_request(self) -> Request:
+        """Return what to do next; the wait after a failure is returned once."""
+        if self._pause_ns:
+            pause, self._pause_ns = Pause(self._pause_ns), 0
+            return pause
+        match self._phase:
+            case _Phase.PAGING:
+                return GetPage(self._token, self._limit)
+            case _Phase.STREAMING:
+                self._listed.clear()
+                return OpenWatch("")
+            case _Phase.WATCHING:
+                return OpenWatch(self.version)
+
+    def opened(self) -> None:
+        """Take note that a watch was opened."""
+        self.watches += 1
+        self._events_of_watch = 0
+
+    def page(self, page: Page) -> Sequence[ChangedObject]:
+        """Take a page of the list; the last one returns the changes."""
+        self._backoff.reset()
+        for raw in page.items or ():
+            body = bytes(raw)
+            meta = msgspec.json.decode(body, type=_Object).metadata
+            self._listed[meta.key] = (meta, body)
+        self._token = page.metadata.token
+        self.remaining = page.metadata.remainingItemCount or 0
+        return () if self._token else self._complete(page.metadata.resourceVersion)
+
+    def event(self, event: WatchEvent) -> Sequence[ChangedObject]:
+        """Take an event of the watch.
+
+        Raises
+        ------
+        WatchFailed
+            The event is an error.
+        """
+        self._events_of_watch += 1
+        if event.type == "ERROR":
+            status = msgspec.json.decode(event.object, type=_Status)
+            raise WatchFailed(status.code, status.message)
+        body = bytes(event.object)
+        meta = msgspec.json.decode(body, type=_Object).metadata
+        if event.type == "BOOKMARK":
+            self._backoff.reset()
+            if self._phase is _Phase.STREAMING:
+                is_end = (meta.annotations or {}).get(_END_OF_INITIAL_EVENTS) == "true"
+                return self._complete(meta.resource_version) if is_end else ()
+            self.version = meta.resource_version
+            return ()
+        if self._phase is _Phase.STREAMING:
+            if event.type == "DELETED":
+                self._listed.pop(meta.key, None)
+            else:
+                self._listed[meta.key] = (meta, body)
+            return ()
+        self._backoff.reset()
+        self.version = meta.resource_version
+        return self._change(event.type, meta, body)
+
+    def ended(self) -> None:
+        """Take note that the watch has ended; one without an event is followed by a wait."""
+        if not self._events_of_watch:
+            self._pause_ns = self._backoff.next_ns()
+
+    def failed(self, status: int, *, retry_after_seconds: float = 0.0) -> None:
+        """Take note of a failed request, or of an ERROR event.
+
+        Parameters
+        ----------
+        status : int
+            0 if there was no reply.
+        retry_after_seconds : float
+            What the server demands.
+        """
+        if status == HTTPStatus.GONE:
+            self._relist()
+        elif self.falls_back(status):
+            self._streams, self._phase = False, _Phase.PAGING
+            return
+        wait_ns = self._backoff.next_ns()
+        self._pause_ns = max(wait_ns, int(retry_after_seconds * 1e9))
+
+    def falls_back(self, status: int) -> bool:
+        """Whether pages are read after a failure with a status, instead of a streamed list."""
+        return self._phase is _Phase.STREAMING and status in _NOT_STREAMED
+
+    def _relist(self) -> None:
+        if self._phase is _Phase.PAGING and self._token:
+            # The pages took too long: the whole list at once, as client-go falls back.
+            self._limit = 0
+        self._token = ""
+        self._listed.clear()
+        if self._phase is _Phase.WATCHING:
+            self._phase = self._first_phase
+
+    def _change(self, kind: str, meta: Meta, body: bytes) -> Sequence[ChangedObject]:
+        known = self._index.get(meta.key)
+        if kind == "DELETED":
+            if known is None:
+                return ()
+            del self._index[meta.key]
+            return (ChangedObject("Delete", meta, body),)
+        self._index[meta.key] = _kept(meta)
+        if known is None:
+            return (ChangedObject("Add", meta, body),)
+        if known.uid != meta.uid:
+            return (ChangedObject("Delete", known), ChangedObject("Add", meta, body))
+        return (ChangedObject("Update", meta, body),)
+
+    def _complete(self, version: str) -> Sequence[ChangedObject]:
+        """Compare the list with the index."""
+        changes: list[ChangedObject] = []
+        is_initial = not self.is_synced
+        for key, known in self._index.items():
+            now = self._listed.get(key)
+            if now is None or now[0].uid != known.uid:
+                changes.append(ChangedObject("Delete", known))
+        for key, (meta, body) in self._listed.items():
+            before = self._index.get(key)
+            if before is None or before.uid != meta.uid:
+                changes.append(ChangedObject("Add", meta, body, is_initial))
+            elif before.resource_version != meta.resource_version:
+                changes.append(ChangedObject("Update", meta, body))
+        self._index = {key: _kept(meta) for key, (meta, _) in self._listed.items()}
+        self._listed = {}
+        self._token, self._limit, self.remaining = "", self._page_size, 0
+        self.version, self.is_synced, self._phase = version, True, _Phase.WATCHING
+        self.lists += 1
+        return changes
+
+
+_NOT_STREAMED: Final = frozenset(
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_ACCEPTABLE}
+)
+"""What a server replies that has no WatchList."""
+
+
+def _kept(meta: Meta) -> Meta:
+    return msgspec.structs.replace(meta, annotations=None) if meta.annotations else meta

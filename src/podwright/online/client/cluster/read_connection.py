@@ -1,0 +1,252 @@
+"""A connection to a cluster that only reads: GET is the only verb that it has.
+
+`write_connection` adds the verbs that write; an import contract keeps it from what reads a source.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from kubernetes_asyncio.client.rest import RESTClientObject
+
+from podwright.online.client.cluster.access import Access, ClusterAddress, load_access
+from podwright.online.client.cluster.errors import (
+    RejectedRequest,
+    UnreachableCluster,
+    connection_failure,
+    rejection,
+)
+from podwright.online.client.cluster.rate_limit import TokenBucket
+
+PER_SECOND: Final = 50.0
+BURST: Final = 100
+
+_CONNECT_SECONDS: Final = 15.0
+_REPLY_SECONDS: Final = 120.0
+_BUFFER_BYTES: Final = 2**21
+"""Of a reply that is read. One watch event may be as large as the largest object in etcd."""
+_RELOAD_NS: Final = 60 * 1_000_000_000
+"""How often token files are read again, as client-go does."""
+
+Query = Mapping[str, str]
+OnReply = Callable[[str, str, int, float], None]
+
+
+class ReadConnection:
+    """Sends GET requests to one cluster.
+
+    Use it with `async with`. Credentials are loaded at its begin, once a minute if they are in a
+    file or from a plugin, and after each reply with status 401.
+
+    Parameters
+    ----------
+    address : ClusterAddress
+    per_second, burst : float, int
+        How many requests start per second, and at once; a watch is one request.
+    on_reply : callable, optional
+        Called with the verb, the address of the server, the status, and the seconds until the
+        reply begins, of each request.
+    """
+
+    def __init__(
+        self,
+        address: ClusterAddress,
+        *,
+        per_second: float = PER_SECOND,
+        burst: int = BURST,
+        on_reply: OnReply | None = None,
+    ) -> None:
+        self._address = address
+        self._on_reply = on_reply
+        self._limit = TokenBucket(per_second, burst)
+        self._access: Access | None = None
+        self._opened: aiohttp.ClientSession | None = None
+        self._loaded_ns = 0
+        self._proxy = ""
+        self._reloading = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        await self._reload()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def access(self) -> Access:
+        """The address and the credentials in use."""
+        assert self._access is not None, "the connection is not open"
+        return self._access
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._opened is not None:
+            await self._opened.close()
+            self._opened = None
+
+    @property
+    def _session(self) -> aiohttp.ClientSession:
+        assert self._opened is not None, "the connection is not open"
+        return self._opened
+
+    async def get(self, path: str, query: Query | None = None) -> bytes:
+        """Return the body of the reply to one request.
+
+        Raises
+        ------
+        RejectedRequest
+        UnreachableCluster
+        """
+        async with self._reply(path, query or {}, seconds=_REPLY_SECONDS) as response:
+            with connection_failures(self.access.server):
+                found: bytes = await response.read()
+            return found
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, query: Query, *, silence_seconds: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a watch; yields an iterator of its bytes, as they arrive.
+
+        Parameters
+        ----------
+        path : str
+        query : mapping of str to str
+        silence_seconds : float
+            After how long without a byte the connection counts as cut.
+
+        Raises
+        ------
+        RejectedRequest
+        UnreachableCluster
+            Also from the iterator.
+        """
+        async with self._reply(path, query, seconds=silence_seconds) as response:
+
+            async def chunks() -> AsyncIterator[bytes]:
+                with connection_failures(self.access.server):
+                    async for chunk in response.content.iter_any():
+                        yield chunk
+
+            yield chunks()
+
+    @asynccontextmanager
+    async def _reply(
+        self, path: str, query: Query, *, seconds: float
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        response = await self._get(path, query, seconds)
+        if response.status == HTTPStatus.UNAUTHORIZED:
+            # The token may have been renewed since it was loaded.
+            response.release()
+            await self._reload()
+            response = await self._get(path, query, seconds)
+        try:
+            if response.status >= HTTPStatus.BAD_REQUEST:
+                with connection_failures(self.access.server):
+                    body = await response.read()
+                raise self._rejection(response, body)
+            yield response
+        finally:
+            response.close()
+
+    async def _get(self, path: str, query: Query, seconds: float) -> aiohttp.ClientResponse:
+        await self._prepare()
+        began = time.monotonic()
+        with connection_failures(self.access.server):
+            response = await self._session.get(
+                f"{self.access.server}{path}",
+                params=query,
+                allow_redirects=False,
+                **self._request_options(seconds),
+            )
+        self._replied("GET", response.status, began)
+        return response
+
+    def _replied(self, verb: str, status: int, began: float) -> None:
+        if self._on_reply is not None:
+            self._on_reply(verb, self.access.server, status, time.monotonic() - began)
+
+    async def _prepare(self) -> None:
+        """Wait for the rate limit, and renew credentials that may have changed."""
+        wait_ns = self._limit.reserve(time.monotonic_ns())
+        if wait_ns:
+            await asyncio.sleep(wait_ns / 1e9)
+        if self.access.authorization and time.monotonic_ns() - self._loaded_ns > _RELOAD_NS:
+            await self._reload()
+
+    def _request_options(self, seconds: float) -> dict[str, Any]:
+        access = self.access
+        headers = {"Accept": "application/json", "User-Agent": "podwright"}
+        if access.authorization:
+            headers["Authorization"] = access.authorization
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=_CONNECT_SECONDS, sock_read=seconds
+        )
+        options: dict[str, Any] = {"headers": headers, "timeout": timeout}
+        if self._proxy:
+            options["proxy"] = self._proxy
+        if access.configuration.tls_server_name:
+            options["server_hostname"] = access.configuration.tls_server_name
+        return options
+
+    def _rejection(self, response: aiohttp.ClientResponse, body: bytes) -> RejectedRequest:
+        return rejection(
+            body,
+            status=response.status,
+            retry_after=response.headers.get("Retry-After", ""),
+            what=self.access.name,
+            token=self.access.authorization.removeprefix("Bearer "),
+        )
+
+    async def _reload(self) -> None:
+        """Load the credentials; open new connections if TLS depends on what changed."""
+        async with self._reloading:
+            before = self._access
+            self._access = await load_access(self._address)
+            self._loaded_ns = time.monotonic_ns()
+            self._proxy = self._access.configuration.proxy or _environment_proxy(self._access)
+            if before is not None and before.tls == self._access.tls:
+                return
+            old, self._opened = self._opened, _session(self._access)
+            if old is not None:
+                await old.close()
+
+
+def _session(access: Access) -> aiohttp.ClientSession:
+    """Return a session with the certificates of a cluster.
+
+    The session of kubernetes_asyncio looks into the environment and into ~/.netrc in a thread for
+    each request, which takes longer than the request; kubectl does not read ~/.netrc.
+    """
+    with connection_failures(access.server):
+        made: aiohttp.ClientSession = RESTClientObject(access.configuration).pool_manager
+        connector = made.connector
+        made.detach()
+        return aiohttp.ClientSession(connector=connector, read_bufsize=_BUFFER_BYTES)
+
+
+def _environment_proxy(access: Access) -> str:
+    """Return the proxy of the environment variables for a server; "" without one."""
+    parts = urlsplit(access.server)
+    if proxy_bypass(parts.hostname or ""):
+        return ""
+    return getproxies().get(parts.scheme, "")
+
+
+@contextlib.contextmanager
+def connection_failures(server: str) -> Iterator[None]:
+    """Turn the errors of a connection into an `UnreachableCluster`."""
+    try:
+        yield
+    except (OSError, aiohttp.ClientError, TimeoutError) as error:
+        failure: UnreachableCluster = connection_failure(error, server)
+        raise failure from error

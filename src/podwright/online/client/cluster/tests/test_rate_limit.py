@@ -1,0 +1,15 @@
+from podwright.online.client.cluster.rate_limit import TokenBucket
+
+SECOND = 1_000_000_000
+
+
+def test_a_burst_starts_at_once_and_the_rest_at_the_rate():
+    bucket = TokenBucket(10, 3)
+    assert [bucket.reserve(0) for _ in range(5)] == [0, 0, 0, SECOND // 10, 2 * SECOND // 10]
+
+
+def test_an_idle_bucket_is_full_but_no_fuller():
+    bucket = TokenBucket(10, 3)
+    for _ in range(3):
+        bucket.reserve(0)
+    assert [bucket.reserve(60 * SECOND) for _ in range(4)] == [0, 0, 0, SECOND // 10]

@@ -1,0 +1,262 @@
+"""Connections to a small HTTP server, and what they say when something is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import stat
+from contextlib import asynccontextmanager
+
+import pytest
+import yaml
+from aiohttp import web
+
+from podwright.online.client.cluster import (
+    ClusterAddress,
+    ConnectionSettingsError,
+    ReadConnection,
+    RejectedRequest,
+    UnreachableCluster,
+    load_access,
+    server_version,
+)
+
+ABSENT = "http://127.0.0.1:9"
+
+
+@asynccontextmanager
+async def served(handler):
+    """Serve all paths on a free port; yields the address."""
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", handler)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        await runner.cleanup()
+
+
+def kubeconfig(folder, server, user, *, name="config", context="c", **cluster):
+    path = folder / name
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "k", "cluster": {"server": server, **cluster}}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": context, "context": {"cluster": "k", "user": "u"}}],
+        "current-context": context,
+    }
+    path.write_text(yaml.safe_dump(document))
+    return str(path)
+
+
+def access(path, **fields):
+    return asyncio.run(load_access(ClusterAddress(kubeconfig=path, **fields)))
+
+
+def test_credentials_are_sent(tmp_path):
+    seen = []
+
+    async def handler(request):
+        seen.append((request.method, request.headers.get("Authorization")))
+        return web.json_response({"gitVersion": "v1.30.1"})
+
+    async def run(user):
+        async with served(handler) as server:
+            address = ClusterAddress(kubeconfig=kubeconfig(tmp_path, server, user))
+            async with ReadConnection(address) as connection:
+                return await server_version(connection)
+
+    file = tmp_path / "token"
+    file.write_text("from-file\n")
+    plugin = tmp_path / "plugin"
+    reply = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": "from-plugin"},
+    }
+    plugin.write_text(f"#!/bin/sh\necho '{json.dumps(reply)}'\n")
+    plugin.chmod(plugin.stat().st_mode | stat.S_IXUSR)
+    exec_user = {"exec": {"apiVersion": reply["apiVersion"], "command": str(plugin)}}
+    for user in ({"token": "t"}, {"tokenFile": "token"}, exec_user):
+        asyncio.run(run(user))
+    version = asyncio.run(run({}))
+    assert [header for _, header in seen] == ["Bearer t", "Bearer from-file", "Bearer from-plugin",
+                                              None]  # fmt: skip
+    assert {method for method, _ in seen} == {"GET"}
+    assert version.minor == 30
+    assert "kinds that it does not serve are left out" in version.warning("v1.36")
+    assert version.warning("v1.30.9") == ""
+
+
+def test_a_rotated_token_is_read_again(tmp_path):
+    file = tmp_path / "token"
+    file.write_text("old")
+
+    async def handler(request):
+        if request.headers["Authorization"] != "Bearer new":
+            return web.json_response({"message": "Unauthorized"}, status=401)
+        return web.Response(body=b"{}")
+
+    async def run():
+        async with served(handler) as server:
+            path = kubeconfig(tmp_path, server, {"tokenFile": str(file)})
+            async with ReadConnection(ClusterAddress(kubeconfig=path)) as connection:
+                with pytest.raises(RejectedRequest):
+                    await connection.get("/api")
+                file.write_text("new")
+                return await connection.get("/api")
+
+    assert asyncio.run(run()) == b"{}"
+
+
+def rejected(status, body, headers=None, token="t"):
+    async def handler(_):
+        return web.json_response(body, status=status, headers=headers)
+
+    async def run():
+        async with served(handler) as server:
+            address = ClusterAddress(server=server)
+            async with ReadConnection(address) as connection:
+                connection.access.configuration.api_key["BearerToken"] = f"Bearer {token}"
+                await connection.get("/api/v1/pods")
+
+    with pytest.raises(RejectedRequest) as error:
+        asyncio.run(run())
+    return error.value
+
+
+def test_rejections_say_what_to_do():
+    assert "log in again" in str(rejected(401, {"message": "Unauthorized"}))
+    lacks = 'User "x" cannot list resource "pods" in API group "" at the cluster scope'
+    # A strategy that checks a further right within a request rejects it as invalid.
+    for status in (403, 422):
+        forbidden = rejected(status, {"message": f"pods is forbidden: {lacks}", "code": status})
+        assert lacks in str(forbidden)
+        assert "let an administrator grant it: deploy/reader has the rights" in str(forbidden)
+        assert forbidden.missing_right == 'cannot list resource "pods" in API group ""'
+    denied = rejected(403, {"message": "admission webhook denied the request", "code": 403})
+    assert "administrator" not in str(denied)
+    assert denied.missing_right == ""
+    busy = rejected(429, {"message": "too many"}, {"Retry-After": "7"})
+    assert (busy.status, busy.retry_after_seconds) == (429, 7)
+    assert [each.is_passing for each in (busy, denied, rejected(500, {}))] == [True, False, True]
+
+
+def test_an_expired_token_says_until_when_it_was_valid(tmp_path):
+    claims = base64.urlsafe_b64encode(b'{"exp": 1700000000}').decode().rstrip("=")
+
+    async def handler(_):
+        return web.json_response({"message": "Unauthorized"}, status=401)
+
+    async def run():
+        async with served(handler) as server:
+            path = kubeconfig(tmp_path, server, {"token": f"x.{claims}.y"})
+            async with ReadConnection(ClusterAddress(kubeconfig=path)) as connection:
+                await connection.get("/api")
+
+    with pytest.raises(RejectedRequest, match="valid until 2023-11-14T22:13:20Z"):
+        asyncio.run(run())
+
+
+def test_what_is_no_api_server_is_named():
+    async def handler(_):
+        return web.Response(text="hello")
+
+    async def run():
+        async with served(handler) as server, ReadConnection(ClusterAddress(server=server)) as one:
+            await server_version(one)
+
+    with pytest.raises(UnreachableCluster, match="is not an API server of Kubernetes"):
+        asyncio.run(run())
+
+
+def test_a_server_that_does_not_run_is_named():
+    async def run():
+        async with ReadConnection(ClusterAddress(server="http://127.0.0.1:9")) as one:
+            await one.get("/version")
+
+    with pytest.raises(
+        UnreachableCluster, match="Connection refused; check that the cluster runs, and its address"
+    ):
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "message"),
+    [
+        ("{", "", "the kubeconfig cannot be read"),
+        ("[]", "", "this is not a kubeconfig"),
+        ("contexts: []", "", "there is no current context"),
+        ("contexts: [{name: prod}]\ncurrent-context: prod", "prodd", 'did you mean "prod"'),
+        ("contexts: [{name: prod}]\ncurrent-context: test", "", 'context "test" does not exist'),
+        ("contexts: [{name: prod}]\ncurrent-context: prod", "", "Expected key context"),
+    ],
+)
+def test_a_wrong_kubeconfig_is_named(tmp_path, text, context, message):
+    path = tmp_path / "config"
+    path.write_text(text)
+    with pytest.raises(ConnectionSettingsError, match=message) as error:
+        access(str(path), context=context)
+    assert "\n" not in str(error.value)
+
+
+def test_an_absent_kubeconfig_and_an_absent_plugin_are_named(tmp_path):
+    with pytest.raises(ConnectionSettingsError, match="there is no such kubeconfig"):
+        access(str(tmp_path / "absent"))
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "absent-plugin"}}
+    with pytest.raises(ConnectionSettingsError, match="absent-plugin; install the credential"):
+        access(kubeconfig(tmp_path, "http://127.0.0.1:9", user))
+
+
+def test_the_current_context_is_that_of_the_first_file(tmp_path):
+    first = kubeconfig(tmp_path, "http://a:1", {}, name="one", context="first")
+    second = kubeconfig(tmp_path, "http://b:1", {}, name="two", context="second")
+    assert access(f"{first}:{second}").name == 'context "first"'
+
+
+@pytest.mark.parametrize(
+    ("bypassed", "is_used"),
+    [
+        pytest.param("", True, id="for every server"),
+        pytest.param("inside.example", True, id="not for others"),
+        pytest.param("127.0.0.1", False, id="not for this one"),
+    ],
+)
+def test_the_proxy_of_the_environment_is_used(monkeypatch, tmp_path, bypassed, is_used):
+    seen = []
+
+    async def proxy(request):
+        seen.append((str(request.url), request.headers.get("Authorization")))
+        return web.json_response({"gitVersion": "v1.36.0"})
+
+    async def run():
+        async with served(proxy) as address:
+            monkeypatch.setenv("http_proxy", address)
+            monkeypatch.setenv("no_proxy", bypassed)
+            # Without the proxy it cannot be reached.
+            async with ReadConnection(ClusterAddress(server=ABSENT)) as connection:
+                await server_version(connection)
+
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login a password b\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    if is_used:
+        asyncio.run(run())
+    else:
+        with pytest.raises(UnreachableCluster):
+            asyncio.run(run())
+    assert seen == [(f"{ABSENT}/version", None)] * is_used
+
+
+def test_proxy_and_server_name_are_those_of_the_cluster(tmp_path):
+    path = kubeconfig(
+        tmp_path, "https://a:1", {}, **{"proxy-url": "http://p:3128", "tls-server-name": "inner"}
+    )
+    found = access(path).configuration
+    assert (found.proxy, found.tls_server_name) == ("http://p:3128", "inner")

@@ -1,0 +1,106 @@
+"""A reflector on a small HTTP server that cuts connections and forgets versions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from aiohttp import web
+from tests.waiting import SECONDS_MAX
+
+from podwright.online.client.cluster import (
+    ClusterAddress,
+    ReadConnection,
+    Reflector,
+    UnreachableCluster,
+)
+from podwright.online.client.cluster.tests.test_read_connection import served
+
+
+def obj(name, version):
+    meta = {"name": name, "uid": name, "resourceVersion": str(version)}
+    return {"metadata": meta}
+
+
+def line(kind, body):
+    return json.dumps({"type": kind, "object": body}).encode() + b"\n"
+
+
+def followed(handler, count, **options):
+    """Return the first changes that a reflector yields, and its failures."""
+
+    options.setdefault("streams", False)
+
+    async def run():
+        seen = []
+        async with served(handler) as server, ReadConnection(ClusterAddress(server=server)) as one:
+            reflector = Reflector(one, "/api/v1/nodes", **options)
+            async for batch in reflector.batches():
+                seen += [(each.event, each.meta.name) for each in batch.changes]
+                if len(seen) >= count:
+                    return seen, reflector
+        raise AssertionError("a reflector has no end")
+
+    return asyncio.run(asyncio.wait_for(run(), SECONDS_MAX))
+
+
+def test_a_cut_watch_continues_and_a_forgotten_version_is_listed_again():
+    requests = []
+
+    async def handler(request):
+        query = request.query
+        requests.append(query.get("resourceVersion", "list"))
+        if "watch" not in query:
+            objects = [obj("a", 1)] if len(requests) == 1 else [obj("b", 7)]
+            body = {"metadata": {"resourceVersion": str(len(requests))}, "items": objects}
+            return web.json_response(body)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        match requests.count("list"), query["resourceVersion"]:
+            case 1, "1":
+                await response.write(line("MODIFIED", obj("a", 2)))
+                request.transport.abort()
+            case 1, "2":
+                await response.write(line("ERROR", {"code": 410, "message": "too old"}))
+            case _:
+                await response.write(line("ADDED", obj("c", 8)))
+        return response
+
+    seen, reflector = followed(handler, 5)
+    assert seen == [
+        ("Add", "a"), ("Update", "a"), ("Delete", "a"), ("Add", "b"), ("Add", "c"),
+    ]  # fmt: skip
+    assert requests[:4] == ["list", "1", "2", "list"]
+    assert reflector.failures == 2
+
+
+def test_the_first_request_is_repeated_unless_the_reflector_gives_up():
+    count = 0
+
+    async def handler(request):
+        nonlocal count
+        count += 1
+        if count <= 2:  # aiohttp repeats a request once
+            request.transport.abort()
+            raise web.HTTPInternalServerError
+        return web.json_response({"metadata": {"resourceVersion": "1"}, "items": [obj("a", 1)]})
+
+    assert followed(handler, 1, gives_up=False)[0] == [("Add", "a")]
+    count = 0
+    with pytest.raises(UnreachableCluster, match="cut"):
+        followed(handler, 1)
+
+
+@pytest.mark.parametrize("status", [400, 406, 422])
+def test_a_server_that_does_not_stream_lists_is_read_in_pages(status):
+    failures: list[Exception] = []
+
+    async def handler(request):
+        if "sendInitialEvents" in request.query:
+            return web.json_response({"message": "not streamed"}, status=status)
+        return web.json_response({"metadata": {"resourceVersion": "1"}, "items": [obj("a", 1)]})
+
+    seen, reflector = followed(handler, 1, streams=True, on_failure=failures.append)
+    assert seen == [("Add", "a")]
+    assert (reflector.failures, failures) == (0, [])

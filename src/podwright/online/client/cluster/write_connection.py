@@ -1,0 +1,65 @@
+"""A connection to a cluster that also writes.
+
+Only the target of a sync or a replay and the live scheduler use it; an import contract says so.
+"""
+
+from __future__ import annotations
+
+import time
+from http import HTTPStatus
+from typing import Final, Literal
+
+from podwright.online.client.cluster.read_connection import (
+    Query,
+    ReadConnection,
+    connection_failures,
+)
+
+Verb = Literal["POST", "PUT", "PATCH", "DELETE"]
+
+_REPLY_SECONDS: Final = 60.0
+
+
+class WriteConnection(ReadConnection):
+    """Sends requests with any verb to one cluster."""
+
+    async def write(
+        self,
+        verb: Verb,
+        path: str,
+        body: bytes = b"",
+        *,
+        query: Query | None = None,
+        content_type: str = "application/json",
+    ) -> bytes:
+        """Return the body of the reply to a request that changes something.
+
+        Raises
+        ------
+        RejectedRequest
+        UnreachableCluster
+            The request may have been executed.
+        """
+        await self._prepare()
+        for attempt in range(2):
+            options = self._request_options(_REPLY_SECONDS)
+            options["headers"]["Content-Type"] = content_type
+            began = time.monotonic()
+            with connection_failures(self.access.server):
+                async with self._session.request(
+                    verb,
+                    f"{self.access.server}{path}",
+                    params=query or {},
+                    data=body,
+                    allow_redirects=False,
+                    **options,
+                ) as response:
+                    self._replied(verb, response.status, began)
+                    found: bytes = await response.read()
+            if response.status == HTTPStatus.UNAUTHORIZED and not attempt:
+                await self._reload()  # the request was not executed
+                continue
+            if response.status >= HTTPStatus.BAD_REQUEST:
+                raise self._rejection(response, found)
+            return found
+        raise AssertionError("the second attempt returns or raises")

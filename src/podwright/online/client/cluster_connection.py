@@ -1,0 +1,207 @@
+"""Requests to a cluster that a kubeconfig names: its address, token and certificates.
+
+Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from podwright.apimachinery.objects import PodwrightError, YamlError, nearest, quoted, read_yaml
+
+
+class ClusterError(PodwrightError):
+    """A cluster that cannot be reached, or that rejected a request; the text says why."""
+
+
+class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How a cluster is reached.
+
+    Attributes
+    ----------
+    server : str
+        The address.
+    token : str
+        The bearer token; "" for none.
+    authority : bytes
+        The trusted certificates, in PEM; empty for those of the system.
+    server_name : str
+        The name in the server's certificate, if it is not that of the address.
+    is_unverified : bool
+        Whether the server's certificate is not checked.
+    """
+
+    server: str
+    token: str = ""
+    authority: bytes = b""
+    server_name: str = ""
+    is_unverified: bool = False
+
+
+def kubeconfig_document(path: Path) -> Any:
+    """Return what a file of YAML contains; its first document.
+
+    Raises
+    ------
+    OSError, UnicodeDecodeError, YamlError
+        The file cannot be read.
+    """
+    documents = read_yaml(path.read_text(encoding="utf-8"), allow_duplicates=True)
+    return next((each.value for each in documents), None)
+
+
+def read_access(path: Path, context_name: str = "") -> ClusterAccess:
+    """Return the access that a context of a kubeconfig gives.
+
+    Parameters
+    ----------
+    path : Path
+        The kubeconfig.
+    context_name : str, optional
+        Its current context if left out.
+
+    Raises
+    ------
+    ClusterError
+        The file cannot be read, or has no such context.
+    """
+    try:
+        document = kubeconfig_document(path)
+    except FileNotFoundError as error:
+        raise ClusterError(f"{path}: there is no such kubeconfig; check --kubeconfig") from error
+    except OSError as error:
+        message = f"{path}: the kubeconfig cannot be read: {error.strerror or error}"
+        raise ClusterError(message) from error
+    except (UnicodeDecodeError, YamlError) as error:
+        raise ClusterError(f"{path}: this is not a kubeconfig: {error}") from error
+    try:
+        name = context_name or document["current-context"]
+        context = _named(document, "contexts", name)["context"]
+        cluster = _named(document, "clusters", context["cluster"])["cluster"]
+        user = _named(document, "users", context["user"])["user"]
+        data = cluster.get("certificate-authority-data") or ""
+        fields = {
+            "server": cluster["server"],
+            "token": user.get("token") or "",
+            "authority": data,
+            "server_name": cluster.get("tls-server-name") or "",
+            "is_unverified": bool(cluster.get("insecure-skip-tls-verify")),
+        }
+        return msgspec.convert(fields, ClusterAccess)
+    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise ClusterError(
+            f"{path}: the kubeconfig has no usable {_title(context_name)}: {reason}"
+        ) from error
+    except _NoSuchEntry as error:
+        raise ClusterError(f"{path}: {error}") from error
+
+
+class _NoSuchEntry(Exception):  # noqa: N818 - named for what it is
+    """A name in a kubeconfig that is that of nothing."""
+
+
+def _title(context_name: str) -> str:
+    return f'context "{context_name}"' if context_name else "current context"
+
+
+def _named(document: Any, field: str, name: str) -> Any:
+    for each in document[field]:
+        if each["name"] == name:
+            return each
+    near = nearest(name, [each["name"] for each in document[field]])
+    hint = f"; did you mean {quoted(near)}?" if near else ""
+    raise _NoSuchEntry(f"{field.removesuffix('s')} {quoted(name)} does not exist{hint}")
+
+
+def send(
+    access: ClusterAccess, method: str, path: str, body: Any = None, *, timeout_seconds: float = 60
+) -> Any:
+    """Send a request with JSON, and return the JSON of the reply.
+
+    Raises
+    ------
+    ClusterError
+        The cluster cannot be reached, or its reply is an error.
+    """
+    headers = {"Accept": "application/json"}
+    if access.token:
+        headers["Authorization"] = f"Bearer {access.token}"
+    data = None
+    if method != "GET":
+        headers["Content-Type"] = "application/json"
+        data = json.dumps({} if body is None else body)
+    try:
+        connection = _connection(access, timeout_seconds)
+        try:
+            connection.request(method, path, data, headers)
+            response = connection.getresponse()
+            found = json.loads(response.read() or b"null")
+        finally:
+            connection.close()
+    except (OSError, HTTPException, ValueError) as error:
+        raise ClusterError(
+            f"{access.server} cannot be reached: {str(error) or type(error).__name__}"
+        ) from error
+    if response.status == HTTPStatus.UNAUTHORIZED:
+        raise ClusterError(
+            f"{access.server} rejects the credentials (401 Unauthorized); use the kubeconfig that "
+            "the cluster wrote when it was started"
+        )
+    if response.status >= HTTPStatus.BAD_REQUEST:
+        raise ClusterError(_rejection(found, response.status))
+    return found
+
+
+def _rejection(found: Any, status: int) -> str:
+    if not isinstance(found, Mapping):
+        return f"the cluster answered with status {status}"
+    text = str(found.get("detail") or found.get("message") or f"status {status}")
+    field = found.get("field")
+    return f"{field}: {text}" if field else text
+
+
+def _connection(access: ClusterAccess, timeout_seconds: float) -> HTTPConnection:
+    url = urlsplit(access.server)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError("the address must be http://HOST:PORT or https://HOST:PORT")
+    if url.scheme == "http":
+        return HTTPConnection(url.hostname, url.port, timeout=timeout_seconds)
+    authority = access.authority.decode("ascii") or None
+    context = ssl.create_default_context(cadata=authority)
+    if access.is_unverified:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return _TlsConnection(
+        url.hostname, url.port, timeout_seconds, context, access.server_name or url.hostname
+    )
+
+
+class _TlsConnection(HTTPSConnection):
+    """A connection whose certificate may have another name than the address."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int | None,
+        timeout_seconds: float,
+        context: ssl.SSLContext,
+        server_name: str,
+    ) -> None:
+        super().__init__(host, port, timeout=timeout_seconds, context=context)
+        self._tls = context
+        self._server_name = server_name
+
+    def connect(self) -> None:
+        """Connect and shake hands."""
+        HTTPConnection.connect(self)
+        self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._server_name)

@@ -1,0 +1,40 @@
+"""The scheduler in a real cluster: its changes drive the machine, whose actions are requests.
+
+`driver` is the loop around the machine, `executors` executes its actions, or pretends to,
+`api_calls` says which requests an action is, `attempts` which of them are repeated, `event_writer`
+writes Events, `lease_election` holds the Lease of the leader, `lease_thread` renews it beside the
+loop, `health_server` serves metrics and health, `health_checks` says what is
+checked, and `process_metrics` counts requests. The room decides nothing
+about pods. It needs the extra `live`.
+"""
+
+from podwright.online.live.api_calls import ApiRequest, request_of
+from podwright.online.live.attempts import RetryTimes
+from podwright.online.live.driver import LiveDriver
+from podwright.online.live.event_writer import EventWriter
+from podwright.online.live.executors import DryRun, Executor, Writes
+from podwright.online.live.health_checks import Check, health_checks
+from podwright.online.live.health_server import HealthServer
+from podwright.online.live.lease_election import ElectionTimes, LeaseElection, LeaseState, LostLease
+from podwright.online.live.lease_thread import LeaseThread
+from podwright.online.live.process_metrics import ProcessMetrics
+
+__all__ = [
+    "ApiRequest",
+    "Check",
+    "DryRun",
+    "ElectionTimes",
+    "EventWriter",
+    "Executor",
+    "HealthServer",
+    "LeaseElection",
+    "LeaseState",
+    "LeaseThread",
+    "LiveDriver",
+    "LostLease",
+    "ProcessMetrics",
+    "RetryTimes",
+    "Writes",
+    "health_checks",
+    "request_of",
+]

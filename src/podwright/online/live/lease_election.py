@@ -1,0 +1,272 @@
+"""Leader election by a Lease: one of several replicas schedules.
+
+Theory of operation
+-------------------
+A replica reads the Lease every retry period. It takes the Lease if it has no holder, or if its
+holder has not renewed it for the lease duration as observed here: clocks of two machines are never
+compared. The holder renews it; if that fails for the renew deadline, which is shorter than the
+lease duration, it stops scheduling before another replica can start. All writes name the version
+that was read, so of two replicas one gets a conflict.
+
+Upstream: staging/src/k8s.io/client-go/tools/leaderelection/leaderelection.go
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import Document, PodwrightError, timestamp_text_micro
+from podwright.online.client.cluster import RejectedRequest, UnreachableCluster
+from podwright.online.client.cluster.write_connection import WriteConnection
+from podwright.online.live.attempts import is_passing
+
+_RELEASED_SECONDS: Final = 1
+_TOLERANCE_NS: Final = 20_000_000_000
+"""Upstream: cmd/kube-scheduler/app/options/options.go, `NewLeaderHealthzAdaptor`"""
+
+
+class LostLease(PodwrightError):  # noqa: N818 - named for what it is
+    """The Lease was not renewed in time; another replica may schedule."""
+
+    is_remote = True
+
+
+class ElectionTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """The periods of the election, in nanoseconds, as a KubeSchedulerConfiguration has them."""
+
+    lease_duration_ns: int
+    renew_deadline_ns: int
+    retry_period_ns: int
+
+
+class LeaseState:
+    """What a replica knows of the Lease, without I/O.
+
+    Parameters
+    ----------
+    identity : str
+        Of this replica.
+    times : ElectionTimes
+    """
+
+    def __init__(self, identity: str, times: ElectionTimes) -> None:
+        self.identity = identity
+        self.times = times
+        self._observed: Document | None = None
+        self._observed_ns = 0
+
+    def observe(self, lease: Document | None, now_ns: int) -> None:
+        """Take the Lease as it is; None if there is none."""
+        spec = None if lease is None else lease.get("spec") or {}
+        before = None if self._observed is None else self._observed.get("spec") or {}
+        if spec != before or self._observed is None:
+            self._observed_ns = now_ns
+        self._observed = lease
+
+    def lease_to_write(self, now_ns: int, wall_ns: int) -> Document | None:
+        """Return the Lease to write: to take or to renew it; None while another holds it.
+
+        Parameters
+        ----------
+        now_ns : int
+            On the monotonic clock.
+        wall_ns : int
+            Since 1970, for the times in the Lease.
+        """
+        lease = self._observed or {}
+        spec = lease.get("spec") or {}
+        holder = spec.get("holderIdentity") or ""
+        is_mine = holder == self.identity
+        duration_ns = int(spec.get("leaseDurationSeconds") or 0) * 1_000_000_000
+        if holder and not is_mine and now_ns < self._observed_ns + duration_ns:
+            return None
+        now = timestamp_text_micro(wall_ns)
+        seconds = self.times.lease_duration_ns // 1_000_000_000
+        is_transition = bool(holder) and not is_mine
+        changed = {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": max(1, seconds),
+            "renewTime": now,
+            "acquireTime": spec.get("acquireTime", now) if is_mine else now,
+            "leaseTransitions": int(spec.get("leaseTransitions") or 0) + is_transition,
+        }
+        return {**lease, "spec": {**spec, **changed}}
+
+    def released(self) -> Document | None:
+        """Return the Lease without a holder; None if this replica does not hold it."""
+        lease = self._observed or {}
+        spec = lease.get("spec") or {}
+        if spec.get("holderIdentity") != self.identity:
+            return None
+        return {
+            **lease,
+            "spec": {**spec, "holderIdentity": "", "leaseDurationSeconds": _RELEASED_SECONDS},
+        }
+
+
+class LeaseElection:
+    """Takes and renews a Lease.
+
+    Parameters
+    ----------
+    connection : WriteConnection
+    namespace, name : str
+        Of the Lease.
+    state : LeaseState
+
+    Attributes
+    ----------
+    name : str
+        Of the Lease.
+    """
+
+    def __init__(
+        self, connection: WriteConnection, namespace: str, name: str, state: LeaseState
+    ) -> None:
+        self._connection = connection
+        self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self.name = name
+        self._namespace = namespace
+        self._state = state
+        self._renewed_ns: int | None = None
+        """When it was taken or renewed, on the monotonic clock; None before."""
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this replica has taken the Lease."""
+        return self._renewed_ns is not None
+
+    def is_renewed(self) -> bool:
+        """Whether this replica waits for the Lease, or has renewed it while it was valid.
+
+        Upstream: staging/src/k8s.io/client-go/tools/leaderelection/healthzadaptor.go
+        """
+        since = self._renewed_ns
+        if since is None:
+            return True
+        return time.monotonic_ns() - since <= self._state.times.lease_duration_ns + _TOLERANCE_NS
+
+    def check_held(self) -> None:
+        """Check that the Lease was renewed within the renew deadline: no other replica has it.
+
+        Raises
+        ------
+        LostLease
+        """
+        since = self._renewed_ns
+        if since is None or time.monotonic_ns() - since > self._state.times.renew_deadline_ns:
+            raise self._lost()
+
+    async def acquire(self) -> None:
+        """Wait until this replica holds the Lease.
+
+        Raises
+        ------
+        RejectedRequest
+            It may not be read or written.
+        UnreachableCluster
+            The first request has no reply. Later ones are repeated, as a replica may wait for days,
+            and a server that has started again refuses requests for a while.
+        """
+        has_replied = False
+        while True:
+            began_ns = time.monotonic_ns()
+            try:
+                if await self._try():
+                    self._renewed_ns = began_ns
+                    return
+                has_replied = True
+            except UnreachableCluster:
+                if not has_replied:
+                    raise
+            except RejectedRequest as error:
+                if not (is_passing(error) if has_replied else error.is_passing):
+                    raise
+            await asyncio.sleep(self._state.times.retry_period_ns / 1e9)
+
+    async def renew(self) -> None:
+        """Renew the Lease, until cancelled.
+
+        Raises
+        ------
+        LostLease
+            It was not renewed within the renew deadline.
+        """
+        times = self._state.times
+        # A request that hangs leaves time for another one, as in kube-scheduler.
+        timeout_seconds = times.renew_deadline_ns / 2e9
+        while True:
+            await asyncio.sleep(times.retry_period_ns / 1e9)
+            began_ns = time.monotonic_ns()
+            try:
+                # asyncio.wait_for of Python 3.11 loses a cancellation while a request ends.
+                async with asyncio.timeout(timeout_seconds):
+                    is_renewed = await self._try()
+                if is_renewed:
+                    # Another replica counts from when the server has the renewal, which is later.
+                    self._renewed_ns = began_ns
+            except (RejectedRequest, UnreachableCluster, TimeoutError):
+                pass  # the deadline decides
+            self.check_held()
+
+    def _lost(self) -> LostLease:
+        return LostLease(
+            f"the lease {self._namespace}/{self.name} was not renewed for "
+            f"{self._state.times.renew_deadline_ns / 1e9:g} s; the process ends, so that another "
+            "replica can schedule"
+        )
+
+    async def release(self) -> None:
+        """Give the Lease away, so that another replica need not wait for its end."""
+        path = f"{self._collection}/{self.name}"
+        lease = self._state.released()
+        if lease is None:
+            return
+        try:
+            await self._connection.write("PUT", path, msgspec.json.encode(lease))
+        except RejectedRequest as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            # The reply to the last renewal was not waited for.
+            self._state.observe(
+                msgspec.json.decode(await self._connection.get(path)), time.monotonic_ns()
+            )
+            lease = self._state.released()
+            if lease is not None:
+                await self._connection.write("PUT", path, msgspec.json.encode(lease))
+
+    async def _try(self) -> bool:
+        path = f"{self._collection}/{self.name}"
+        lease: Document | None = None
+        try:
+            lease = msgspec.json.decode(await self._connection.get(path))
+        except RejectedRequest as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+        state = self._state
+        state.observe(lease, time.monotonic_ns())
+        due = state.lease_to_write(time.monotonic_ns(), time.time_ns())
+        if due is None:
+            return False
+        try:
+            if lease is None:
+                head = {
+                    "apiVersion": "coordination.k8s.io/v1",
+                    "kind": "Lease",
+                    "metadata": {"name": self.name, "namespace": self._namespace},
+                }
+                body = msgspec.json.encode({**head, **due})
+                written = await self._connection.write("POST", self._collection, body)
+            else:
+                written = await self._connection.write("PUT", path, msgspec.json.encode(due))
+        except RejectedRequest as error:
+            if error.status == HTTPStatus.CONFLICT:
+                return False
+            raise
+        state.observe(msgspec.json.decode(written), time.monotonic_ns())
+        return True

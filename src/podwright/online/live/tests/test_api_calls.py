@@ -1,0 +1,122 @@
+import msgspec
+
+from podwright.apimachinery.objects import Condition
+from podwright.apimachinery.objects.event_series import SERIES_NS
+from podwright.apimachinery.schema import decode
+from podwright.online.live.api_calls import MERGE, STRATEGIC, object_path, request_of
+from podwright.online.live.event_writer import EventWriter
+from podwright.scheduler.machine import Bind, DeletePod, EmitEvent, PatchPodMetadata, PatchPodStatus
+
+POD = "/api/v1/namespaces/a/pods/p"
+
+
+def test_a_binding_names_the_uid_so_that_another_pod_of_the_name_is_not_bound():
+    request = request_of(Bind(1, "a/p", "u", "n"))
+    assert (request.verb, request.path) == ("POST", f"{POD}/binding")
+    assert request.body["metadata"] == {"name": "p", "namespace": "a", "uid": "u"}
+    assert request.body["target"] == {"kind": "Node", "name": "n"}
+
+
+def test_metadata_is_merged_into_one_pod():
+    request = request_of(PatchPodMetadata(1, "a/p", "u", {"gpu": "3"}, {"node": "n"}))
+    assert (request.verb, request.path, request.content_type) == ("PATCH", POD, MERGE)
+    assert request.body == {
+        "metadata": {"uid": "u", "annotations": {"gpu": "3"}, "labels": {"node": "n"}}
+    }
+
+
+def test_a_condition_is_a_patch_of_the_status_of_one_pod():
+    condition = Condition(
+        type="PodScheduled", status="False", reason="Unschedulable", message="m",
+        observed_generation=3,
+    )  # fmt: skip
+    types = ("DisruptionTarget", "PodScheduled")
+    request = request_of(PatchPodStatus(1, "a/p", "u", condition, condition_types=types))
+    assert (request.path, request.content_type) == (f"{POD}/status", STRATEGIC)
+    assert request.body == {
+        "metadata": {"uid": "u"},
+        "status": {
+            "conditions": [
+                {
+                    "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                    "message": "m", "observedGeneration": 3,
+                }
+            ],
+            "$setElementOrder/conditions": [{"type": "DisruptionTarget"}, {"type": "PodScheduled"}],
+        },
+    }  # fmt: skip
+    cleared = request_of(PatchPodStatus(1, "a/p", "u", nominated_node=""))
+    assert cleared.body["status"] == {"nominatedNodeName": None}
+
+
+def test_a_victim_is_deleted_by_its_uid():
+    request = request_of(DeletePod(1, "a/p", "u"))
+    assert (request.verb, request.path) == ("DELETE", POD)
+    assert request.body == {"preconditions": {"uid": "u"}}
+
+
+def test_paths_of_objects():
+    claim = decode({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "c", "namespace": "a"},
+    })  # fmt: skip
+    assert object_path(claim) == "/api/v1/namespaces/a/persistentvolumeclaims/c"
+    volume = decode({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}})
+    assert object_path(volume, is_collection=True) == "/api/v1/persistentvolumes"
+
+
+EVENT = EmitEvent(
+    "a/p", "u", "Warning", "FailedScheduling", "Scheduling", "no node", "default-scheduler", "", "7"
+)
+
+
+def test_another_event_about_a_version_of_a_pod_continues_a_series():
+    writer = EventWriter("me")
+    assert writer.counts_due(10**18) == []
+    first = writer.request(EVENT, 10**18)
+    assert first is not None
+    assert (first.verb, first.path) == ("POST", "/apis/events.k8s.io/v1/namespaces/a/events")
+    assert first.body["regarding"] == {
+        "apiVersion": "v1", "kind": "Pod", "namespace": "a", "name": "p", "uid": "u",
+        "resourceVersion": "7",
+    }  # fmt: skip
+    assert first.body["reportingInstance"] == "default-scheduler-me"
+    assert first.body["eventTime"] == "2001-09-09T01:46:40.000000Z"
+    second = writer.request(msgspec.structs.replace(EVENT, note="one node"), 10**18 + 1)
+    assert second is not None
+    assert (second.verb, second.content_type) == ("PATCH", MERGE)
+    assert second.path == f"{first.path}/{first.body['metadata']['name']}"
+    assert second.body["series"]["count"] == 2
+    # Further ones are only counted, until the series has ended.
+    assert writer.request(EVENT, 10**18 + 2) is None
+    later = writer.request(msgspec.structs.replace(EVENT, resource_version="8"), 10**18 + 3)
+    assert later is not None
+    assert later.verb == "POST"
+    (counted,) = writer.counts_due(10**18 + 2 * SERIES_NS)
+    assert (counted.path, counted.body["series"]["count"]) == (second.path, 3)
+
+
+def test_an_event_that_was_not_written_begins_no_series():
+    writer = EventWriter("me")
+    for at_ns in range(2):
+        request = writer.request(EVENT, 10**18 + at_ns)
+        assert request is not None
+        assert request.verb == "POST"
+        writer.failed(EVENT)
+
+
+def test_the_event_of_a_preempted_pod_does_not_name_the_preemptor_as_related():
+    event = msgspec.structs.replace(EVENT, reason="Preempted", related="a/preemptor")
+    request = EventWriter("me").request(event, 10**18)
+    assert request is not None
+    assert "related" not in request.body
+
+
+def test_a_long_note_is_cut():
+    writer = EventWriter("me")
+    long = EmitEvent("a/p", "u", "Normal", "R", "A", "ä" * 900, "s")
+    request = writer.request(long, 10**18)
+    assert request is not None
+    note = request.body["note"]
+    assert len(note.encode()) <= 1024
+    assert note.endswith("ä ...")

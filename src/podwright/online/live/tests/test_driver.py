@@ -1,0 +1,186 @@
+"""The loop around the machine, with an executor of the test."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import encode, with_node_name
+from podwright.online.live import Executor, LiveDriver
+from podwright.online.live.api_calls import ApiCall
+from podwright.scheduler.assembly import machine_of
+from podwright.scheduler.config import parse_gates
+from podwright.scheduler.machine import Bind, CallDone, EmitEvent, Event, Machine, SchedulerOptions
+from podwright.testing import make_node, make_pod
+
+GATES = "GenericWorkload=true,GangScheduling=true"
+
+
+class Held(Executor):
+    """Answers no call before it may."""
+
+    def __init__(self) -> None:
+        self.calls: list[ApiCall] = []
+        self.answers = asyncio.Event()
+
+    async def call(self, call: ApiCall) -> Sequence[Event]:
+        self.calls.append(call)
+        await self.answers.wait()
+        return [CallDone(call.call)]
+
+    async def emit(self, event: EmitEvent, now_ns: int) -> None:
+        """Write nothing."""
+
+
+async def turns() -> None:
+    """Let all tasks run until they wait."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def machine(gates: str = "", **options: Any) -> Machine:
+    return machine_of(SchedulerOptions(gates=parse_gates(gates), **options))
+
+
+def test_a_gang_that_never_fits_adds_no_calls_without_end():
+    async def run() -> tuple[int, int]:
+        held = Held()
+        made = machine(GATES)
+        driver = LiveDriver(made, made.handle, held)
+        driver.put(encode(make_node("n", cpu="2")))
+        group = {
+            "apiVersion": "scheduling.k8s.io/v1alpha2",
+            "kind": "PodGroup",
+            "metadata": {"name": "g", "namespace": "default"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+        }
+        driver.put(group)
+        spec = {"schedulingGroup": {"podGroupName": "g"}}
+        for name in ("a", "b"):
+            driver.put(encode(make_pod(name, cpu="9", spec=spec)))
+        running = asyncio.create_task(driver.run())
+        await turns()
+        before = len(held.calls)
+        held.answers.set()
+        await turns()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return before, len(held.calls)
+
+    before, after = asyncio.run(run())
+    assert 120 < before < 140
+    assert after > before
+
+
+def test_pods_are_bound_while_calls_are_under_way():
+    async def run() -> int:
+        held = Held()
+        made = machine()
+        driver = LiveDriver(made, made.handle, held)
+        driver.put(encode(make_node("n", cpu="2")))
+        for number in range(3):
+            driver.put(encode(make_pod(f"p{number}", cpu="100m")))
+        running = asyncio.create_task(driver.run())
+        await turns()
+        assert len(held.calls) == 3
+        held.answers.set()
+        await driver.finish(5)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return driver.bindings
+
+    assert asyncio.run(run()) == 3
+
+
+def test_a_driver_that_does_not_run_takes_changes_and_begins_no_calls():
+    """Let a replica that waits for the Lease follow the cluster."""
+
+    async def run() -> tuple[int, int]:
+        held = Held()
+        held.answers.set()
+        made = machine()
+        driver = LiveDriver(made, made.handle, held)
+        node, pods = make_node("n", cpu="2"), [make_pod(f"p{n}", cpu="100m") for n in range(3)]
+        for each in (node, *pods):
+            driver.put(encode(each))
+        driver.put(encode(with_node_name(pods[0], "n")))  # by the leader
+        driver.delete("v1", "Pod", "default/p1")
+        await turns()
+        waiting = len(held.calls)
+        running = asyncio.create_task(driver.run())
+        await turns()
+        await driver.finish(5)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert [pod.key for pod in driver.pods()] == ["default/p0", "default/p2"]
+        return waiting, driver.bindings
+
+    assert asyncio.run(run()) == (0, 1)
+
+
+def test_the_time_of_decisions_is_measured():
+    async def run() -> Machine:
+        held = Held()
+        held.answers.set()
+        made = machine()
+        driver = LiveDriver(made, made.handle, held)
+        driver.put(encode(make_node("n", cpu="2")))
+        driver.put(encode(make_pod("p", cpu="100m")))
+        running = asyncio.create_task(driver.run())
+        await turns()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return made
+
+    name = "scheduler_scheduling_algorithm_duration_seconds"
+    found = asyncio.run(run()).metrics_snapshot().distribution(name)
+    assert found.count == 1
+    assert found.total > 0
+
+
+def bound_once(expiry_ns: int, *, is_shown: bool, expires: bool) -> tuple[Machine, list[str]]:
+    """Bind a pod that fills its node, then add a second one; return the machine and the bound."""
+
+    async def run() -> tuple[Machine, list[str]]:
+        held = Held()
+        held.answers.set()
+        made = machine(assumed_pod_expiry_ns=expiry_ns)
+        driver = LiveDriver(made, made.handle, held)
+        driver.put(encode(make_node("n", cpu="2")))
+        pod = make_pod("first", cpu="2")
+        driver.put(encode(pod))
+        running = asyncio.create_task(driver.run())
+        await turns()
+        if is_shown:
+            driver.put(encode(with_node_name(pod, "n")))
+        while expires and not made.expired():  # noqa: ASYNC110 - a timer of the driver
+            await asyncio.sleep(0.01)
+        driver.put(encode(make_pod("second", cpu="1")))
+        await turns()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return made, [call.pod for call in held.calls if isinstance(call, Bind)]
+
+    return asyncio.run(run())
+
+
+def test_an_assumed_pod_that_the_cluster_never_shows_bound_expires():
+    made, bound = bound_once(20_000_000, is_shown=False, expires=True)
+    assert bound == ["default/first", "default/second"]
+    assert made.expired()[0] == "default/first"
+
+
+@pytest.mark.parametrize(
+    ("expiry_ns", "is_shown"),
+    [
+        pytest.param(0, False, id="none expires, as in kube-scheduler"),
+        pytest.param(3_600_000_000_000, False, id="not yet"),
+        pytest.param(3_600_000_000_000, True, id="the cluster shows it"),
+    ],
+)
+def test_a_bound_pod_occupies_its_node(expiry_ns, is_shown):
+    made, bound = bound_once(expiry_ns, is_shown=is_shown, expires=False)
+    assert bound == ["default/first"]
+    assert not made.expired()
+    assert set(made.assumed()) == (set() if is_shown else {"default/first"})

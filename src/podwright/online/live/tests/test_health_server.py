@@ -1,0 +1,68 @@
+"""The health endpoints over HTTP, and the counts of their checks."""
+
+import asyncio
+
+import aiohttp
+
+from podwright.online.live.health_checks import health_checks
+from podwright.online.live.health_server import HealthServer
+
+COUNTS = "/metrics/slis"
+TOTAL = "kubernetes_healthchecks_total"
+
+
+def replies(*requests, is_listed=True):
+    """Send requests to a server with the checks of a scheduler; return status and text of each."""
+
+    async def run():
+        checks = health_checks(lambda: is_listed, lambda: False, None)
+        server = HealthServer("127.0.0.1", 0, checks, {"/metrics": lambda: b"own"})
+        found = []
+        async with server, aiohttp.ClientSession() as session:
+            for method, path in requests:
+                url = f"http://127.0.0.1:{server.port}{path}"
+                async with session.request(method, url) as reply:
+                    found.append((reply.status, await reply.text()))
+        return found
+
+    return asyncio.run(run())
+
+
+def series(text):
+    lines = (line for line in text.splitlines() if not line.startswith(("#", "process_")))
+    return dict(line.rsplit(" ", 1) for line in lines)
+
+
+def test_the_results_of_checks_are_counted_by_endpoint():
+    *_, (status, text) = replies(
+        ("GET", "/readyz"), ("GET", "/readyz?verbose"), ("GET", "/livez"), ("GET", COUNTS),
+        is_listed=False,
+    )  # fmt: skip
+    assert status == 200
+    assert "# TYPE kubernetes_healthcheck gauge" in text
+    assert "# TYPE kubernetes_healthchecks_total counter" in text
+    assert "process_start_time_seconds " in text
+    assert series(text) == {
+        'kubernetes_healthcheck{name="ping",type="livez"}': "1.0",
+        'kubernetes_healthcheck{name="sched-handler-sync",type="readyz"}': "0.0",
+        'kubernetes_healthcheck{name="shutdown",type="readyz"}': "1.0",
+        f'{TOTAL}{{name="ping",status="success",type="livez"}}': "1.0",
+        f'{TOTAL}{{name="sched-handler-sync",status="error",type="readyz"}}': "2.0",
+        f'{TOTAL}{{name="shutdown",status="success",type="readyz"}}': "2.0",
+    }
+
+
+def test_excluded_checks_and_single_checks_are_not_counted():
+    *_, (_, text) = replies(
+        ("GET", "/readyz?exclude=shutdown"), ("GET", "/livez/ping"), ("GET", COUNTS)
+    )
+    assert series(text) == {
+        'kubernetes_healthcheck{name="sched-handler-sync",type="readyz"}': "1.0",
+        f'{TOTAL}{{name="sched-handler-sync",status="success",type="readyz"}}': "1.0",
+    }
+
+
+def test_the_counts_are_reset_by_delete():
+    _, reset, (_, text) = replies(("GET", "/livez"), ("DELETE", COUNTS), ("GET", COUNTS))
+    assert reset == (200, "metrics reset\n")
+    assert series(text) == {}

@@ -1,0 +1,97 @@
+"""Who holds a Lease, with a simulated server and two clocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podwright.online.live.lease_election import ElectionTimes, LeaseState
+
+SECOND = 1_000_000_000
+TIMES = ElectionTimes(
+    lease_duration_ns=15 * SECOND, renew_deadline_ns=10 * SECOND, retry_period_ns=2 * SECOND
+)
+
+
+def lease_of(state, now_ns, wall_ns=0) -> Any:
+    return state.lease_to_write(now_ns, wall_ns)
+
+
+def holder(lease):
+    return lease["spec"]["holderIdentity"]
+
+
+def test_a_free_lease_is_taken_and_renewed():
+    state = LeaseState("a", TIMES)
+    state.observe(None, 0)
+    lease = lease_of(state, 0)
+    assert holder(lease) == "a"
+    assert lease["spec"]["leaseDurationSeconds"] == 15
+    state.observe(lease, 0)
+    again = lease_of(state, 2 * SECOND, 2 * SECOND)
+    assert again["spec"]["acquireTime"] == lease["spec"]["acquireTime"]
+    assert again["spec"]["renewTime"] > lease["spec"]["renewTime"]
+    assert again["spec"]["leaseTransitions"] == 0
+
+
+@pytest.mark.parametrize(("seconds", "is_taken"), [(14, False), (15, True)])
+def test_a_lease_is_taken_when_it_was_not_renewed_for_its_duration_here(seconds, is_taken):
+    first = LeaseState("a", TIMES)
+    first.observe(None, 0)
+    lease = lease_of(first, 0)
+    other = LeaseState("b", TIMES)
+    # The clocks of the machines are years apart, and only this one counts.
+    start = 10**18
+    other.observe(lease, start)
+    other.observe(lease, start + 5 * SECOND)
+    taken = lease_of(other, start + seconds * SECOND)
+    assert (taken is not None) is is_taken
+    if taken is not None:
+        assert (holder(taken), taken["spec"]["leaseTransitions"]) == ("b", 1)
+
+
+def test_a_released_lease_is_taken_at_once():
+    state = LeaseState("a", TIMES)
+    state.observe(None, 0)
+    state.observe(lease_of(state, 0), 0)
+    released = state.released()
+    other = LeaseState("b", TIMES)
+    other.observe(released, 0)
+    assert holder(lease_of(other, 0)) == "b"
+    assert other.released() is None
+
+
+class Server:
+    """A Lease with optimistic concurrency."""
+
+    def __init__(self):
+        self.lease: Any = None
+        self.version = 0
+
+    def write(self, lease, version):
+        if version == self.version:
+            self.lease, self.version = lease, version + 1
+        return version + 1 == self.version
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=80))
+def test_two_replicas_never_schedule_at_once(steps):
+    """A replica schedules from a successful write until the renew deadline after it."""
+    server, now = Server(), 0
+    replicas = [LeaseState(name, TIMES) for name in "abc"]
+    until = [-1, -1, -1]
+    for number, seconds in steps:
+        now += seconds * SECOND
+        state = replicas[number]
+        seen, version = server.lease, server.version
+        state.observe(seen, now)
+        lease = lease_of(state, now, now)
+        if lease is not None and server.write(lease, version):
+            state.observe(lease, now)
+            until[number] = now + TIMES.renew_deadline_ns
+        elif until[number] < now:
+            until[number] = -1
+        assert sum(end >= now for end in until) <= 1

@@ -1,0 +1,126 @@
+"""An election beside a loop that is occupied."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from http.server import BaseHTTPRequestHandler
+
+import pytest
+from tests.http_servers import serving
+from tests.waiting import until
+
+from podwright.online.client.cluster import ClusterAddress, RejectedRequest
+from podwright.online.client.cluster.write_connection import WriteConnection
+from podwright.online.live import ElectionTimes, LeaseElection, LeaseState, LeaseThread, LostLease
+
+TIMES = ElectionTimes(
+    lease_duration_ns=120_000_000_000, renew_deadline_ns=60_000_000_000, retry_period_ns=1_000_000
+)
+
+
+class Leases(BaseHTTPRequestHandler):
+    """Keeps one Lease."""
+
+    lease: dict[str, object]
+    writes: list[str]
+    status: list[int]
+
+    def do_GET(self):
+        self.send(self.lease)
+
+    def do_PUT(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.lease.update(body)
+        self.writes.append(body["spec"]["holderIdentity"])
+        self.send(body)
+
+    def send(self, document):
+        body = json.dumps(document).encode()
+        self.send_response(self.status[0])
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class Served:
+    """What the server has, and how it replies."""
+
+    def __init__(self):
+        self.lease = {"metadata": {"name": "l"}, "spec": {}}
+        self.writes = []
+        self.status = [200]
+
+    def address(self):
+        members = {"lease": self.lease, "writes": self.writes, "status": self.status}
+        return serving(Leases, **members)
+
+
+def electing(address, times=TIMES):
+    connection = WriteConnection(ClusterAddress(server=address), per_second=1e6, burst=1000)
+    election = LeaseElection(connection, "kube-system", "l", LeaseState("a", times))
+    return LeaseThread(connection, election)
+
+
+def test_the_lease_is_renewed_while_the_loop_is_occupied():
+    """Hold the loop as a kernel does that is compiled."""
+    served = Served()
+
+    async def run(address):
+        async with electing(address) as election:
+            await election.acquire()
+            until(lambda: len(served.writes) > 20, pause_seconds=0.001)
+            election.check_held()
+            assert election.is_renewed()
+            await election.release()
+
+    with served.address() as address:
+        asyncio.run(run(address))
+    assert set(served.writes[:-1]) == {"a"}
+    assert served.writes[-1] == ""
+
+
+def test_a_wait_that_is_cancelled_ends_no_renewals():
+    served = Served()
+
+    async def run(address):
+        async with electing(address) as election:
+            await election.acquire()
+            waiting = asyncio.create_task(election.wait_until_lost())
+            await asyncio.sleep(0)
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            before = len(served.writes)
+            until(lambda: len(served.writes) > before + 5, pause_seconds=0.001)
+
+    with served.address() as address:
+        asyncio.run(run(address))
+
+
+def test_a_lost_lease_ends_the_wait():
+    served = Served()
+    times = ElectionTimes(
+        lease_duration_ns=3_000_000_000, renew_deadline_ns=50_000_000, retry_period_ns=1_000_000
+    )
+
+    async def run(address):
+        async with electing(address, times) as election:
+            await election.acquire()
+            served.status[0] = 500
+            with pytest.raises(LostLease):
+                await election.wait_until_lost()
+
+    with served.address() as address:
+        asyncio.run(run(address))
+
+
+def test_a_replica_without_rights_does_not_wait():
+    served = Served()
+    served.status[0] = 403
+
+    async def run(address):
+        async with electing(address) as election:
+            await election.acquire()
+
+    with served.address() as address, pytest.raises(RejectedRequest):
+        asyncio.run(run(address))

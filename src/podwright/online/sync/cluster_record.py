@@ -1,0 +1,253 @@
+"""Writes the changes of a cluster to a file, as `podwright.simulation.files.read_record` reads it.
+
+A line is `{"time": RFC 3339, "event": "Add" | "Update" | "Delete", "resource": object}`; a Delete
+has the name only. A file that is complete by itself begins with an Add of each object.
+
+Upstream: simulator/recorder/recorder.go (kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import msgspec
+
+from podwright._private_files import open_private
+from podwright.apimachinery.objects import (
+    UNDECODABLE,
+    Document,
+    PodwrightError,
+    timestamp_text_nano,
+)
+from podwright.online.client.cluster import Meta
+from podwright.online.sync.change_merge import SourceChange
+from podwright.online.sync.redaction import redacted
+from podwright.online.sync.source_kinds import SourceKind
+from podwright.simulation.files import file_lines
+
+
+class UnwritableClusterRecord(PodwrightError):  # noqa: N818 - named for what it is
+    """A record that cannot be written or resumed; the text says why."""
+
+
+class _Recorded(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    metadata: Meta = Meta()
+
+
+class _Line(msgspec.Struct, frozen=True):
+    event: str
+    resource: _Recorded
+
+
+_LINES: Final = msgspec.json.Decoder(_Line)
+_Key = tuple[str, str, str]
+
+
+class ClusterRecord:
+    """A record that is written.
+
+    Parameters
+    ----------
+    path : Path
+        A new file; with `resumes` an existing one.
+    resumes : bool
+        Whether to append to the file: the objects that changed meanwhile, and what follows.
+    is_redacted : bool
+    largest_bytes : int
+        Begin another file when one is as large; 0 for one file. Each file is a record by itself.
+    kept_files : int
+        The most files; the oldest is deleted.
+
+    Attributes
+    ----------
+    lines : int
+        How many lines were written.
+    files : list of Path
+        The files, the oldest first.
+
+    Raises
+    ------
+    UnwritableClusterRecord
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        resumes: bool = False,
+        is_redacted: bool = True,
+        largest_bytes: int = 0,
+        kept_files: int = 0,
+    ) -> None:
+        self.lines = 0
+        self.files = [path]
+        self._path = path
+        self._is_redacted = is_redacted
+        self._largest_bytes = largest_bytes
+        self._kept_files = kept_files
+        self._number = 1
+        self._bytes = 0
+        # The last state of each object that a file has; bodies only if another file may follow.
+        self._present: dict[_Key, tuple[Meta, bytes]] = {}
+        self._listed: set[_Key] | None = set() if resumes else None
+        if resumes:
+            self._present = self._resumed(path)
+        elif path.exists():
+            raise UnwritableClusterRecord(
+                f"{path}: exists already; continue it with --resume, or name another file"
+            )
+        self._file = self._open(path, appends=resumes)
+        if resumes:
+            self._bytes = path.stat().st_size
+
+    def append(self, changes: Sequence[SourceChange], now_ns: int) -> None:
+        """Write changes.
+
+        Parameters
+        ----------
+        changes : sequence of SourceChange
+        now_ns : int
+            The time of the lines, in nanoseconds since 1970.
+
+        Raises
+        ------
+        UnwritableClusterRecord
+            For example because the disk is full.
+        """
+        lines = [line for each in changes for line in self._lines_of(each, now_ns)]
+        self._write(lines)
+        if self._largest_bytes and self._bytes >= self._largest_bytes:
+            self._rotate(now_ns)
+
+    def synced(self, now_ns: int) -> None:
+        """Write the deletions that a resumed record has missed; all kinds were listed."""
+        if self._listed is None:
+            return
+        gone = [key for key in self._present if key not in self._listed]
+        self._listed = None
+        self._write([self._deleted(key, now_ns) for key in gone])
+
+    def close(self) -> None:
+        """Close the file; what could not be written is reported by the write that failed."""
+        with suppress(OSError):
+            self._file.close()
+
+    def _lines_of(self, each: SourceChange, now_ns: int) -> Iterable[bytes]:
+        kind, change = each.kind, each.change
+        key = (kind.api_version, kind.kind, change.meta.key)
+        if change.event == "Delete":
+            if key in self._present:
+                yield self._deleted(key, now_ns)
+            return
+        event = change.event
+        if self._listed is not None and change.is_initial:
+            self._listed.add(key)
+        known = self._present.get(key)
+        if known is not None:
+            if known[0].uid != change.meta.uid:
+                yield self._deleted(key, now_ns)
+                event = "Add"
+            elif known[0].resource_version == change.meta.resource_version:
+                return
+            else:
+                event = "Update"
+        body = msgspec.json.encode(self._written(kind, msgspec.json.decode(change.body)))
+        kept = msgspec.structs.replace(change.meta, annotations=None)
+        self._present[key] = (kept, body if self._largest_bytes else b"")
+        yield _line(event, body, now_ns)
+
+    def _written(self, kind: SourceKind, obj: Document) -> Document:
+        obj = {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
+        if self._is_redacted:
+            obj = redacted(obj)
+        first: Document = {"apiVersion": obj.pop("apiVersion"), "kind": obj.pop("kind")}
+        return {**first, **obj}
+
+    def _deleted(self, key: _Key, now_ns: int) -> bytes:
+        api_version, kind, _ = key
+        meta, _ = self._present.pop(key)
+        resource: dict[str, Any] = {
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": {"name": meta.name, "namespace": meta.namespace},
+        }
+        return _line("Delete", msgspec.json.encode(resource), now_ns)
+
+    def _write(self, lines: Iterable[bytes]) -> None:
+        several = list(lines)
+        if not several:
+            return
+        data = b"".join(several)
+        try:
+            self._file.write(data)
+            self._file.flush()
+        except OSError as error:
+            raise self._unwritable(self._path, error) from error
+        self._bytes += len(data)
+        self.lines += len(several)
+
+    def _rotate(self, now_ns: int) -> None:
+        """Begin another file with all present objects."""
+        self._file.close()
+        self._number += 1
+        path = self._path.with_name(f"{self._path.stem}-{self._number}{self._path.suffix}")
+        self._file = self._open(path)
+        self._bytes = 0
+        self.files.append(path)
+        self._write([_line("Add", body, now_ns) for _, body in self._present.values()])
+        if self._kept_files and len(self.files) > self._kept_files:
+            self.files.pop(0).unlink(missing_ok=True)
+
+    def _open(self, path: Path, *, appends: bool = False) -> BinaryIO:
+        try:
+            return open_private(path, "ab" if appends else "xb")
+        except OSError as error:
+            raise self._unwritable(path, error) from error
+
+    def _resumed(self, path: Path) -> dict[_Key, tuple[Meta, bytes]]:
+        """Return the objects at the end of a file; removes a last line that is incomplete."""
+        if self._largest_bytes:
+            raise UnwritableClusterRecord("--resume has no effect with --rotate: begin a new file")
+        present: dict[_Key, tuple[Meta, bytes]] = {}
+        length = 0
+        if path.suffix == ".gz":
+            raise UnwritableClusterRecord(
+                f"{path}: a compressed record cannot be resumed; unpack it"
+            )
+        for number, text, is_terminated in file_lines(path):
+            if not is_terminated:
+                break
+            length += len(text) + 1
+            if not text.strip():
+                continue
+            try:
+                line = _LINES.decode(text)
+            except UNDECODABLE as error:
+                raise UnwritableClusterRecord(
+                    f"{path}: line {number}: this is no record that can be resumed: {error}"
+                ) from error
+            key = (line.resource.api_version, line.resource.kind, line.resource.metadata.key)
+            if line.event == "Delete":
+                present.pop(key, None)
+            else:
+                meta = msgspec.structs.replace(line.resource.metadata, annotations=None)
+                present[key] = (meta, b"")
+        try:
+            with path.open("r+b") as file:
+                file.truncate(length)
+        except OSError as error:
+            raise self._unwritable(path, error) from error
+        return present
+
+    def _unwritable(self, path: Path, error: OSError) -> UnwritableClusterRecord:
+        return UnwritableClusterRecord(f"{path}: cannot be written: {error.strerror or error}")
+
+
+def _line(event: str, resource: bytes, now_ns: int) -> bytes:
+    head = f'{{"time":"{timestamp_text_nano(now_ns)}","event":"{event}","resource":'
+    return head.encode() + resource + b"}\n"

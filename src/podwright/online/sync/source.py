@@ -1,0 +1,236 @@
+"""Follows the objects of several kinds of a source.
+
+The kinds are listed one after the other, so that an object follows what it refers to; pods with a
+node precede others. Each kind is watched from then on.
+
+Upstream: simulator/syncer/syncer.go, simulator/recorder/recorder.go (kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from podwright.online.client.cluster import Batch, Query, ReadConnection, Reflector, RejectedRequest
+from podwright.online.sync.change_merge import WINDOW_NS, ChangeMerge, SourceChange
+from podwright.online.sync.source_kinds import SourceKind
+
+_HOLD_SECONDS: Final = 30.0
+"""So long the changes of all kinds are held for one whose watch was interrupted."""
+
+_ABSENT: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN})
+
+
+class _Bound(msgspec.Struct, frozen=True):
+    class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+        node_name: str = ""
+
+    spec: _Spec = _Spec()
+
+
+_BOUND: Final = msgspec.json.Decoder(_Bound)
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """Which objects are followed.
+
+    Attributes
+    ----------
+    kinds : sequence of SourceKind
+    namespaces : sequence of str
+        Of objects in namespaces; none for all.
+    selector : str
+        A label selector.
+    """
+
+    kinds: Sequence[SourceKind]
+    namespaces: Sequence[str] = ()
+    selector: str = ""
+
+    def collections(self, kind: SourceKind) -> Sequence[tuple[str, Query]]:
+        """Return the paths of the collections of a kind, each with its selectors."""
+        if kind.names:
+            return [
+                (kind.path(), {"fieldSelector": f"metadata.name={name}"}) for name in kind.names
+            ]
+        names = self.namespaces if kind.is_namespaced and self.namespaces else ("",)
+        query = {"labelSelector": self.selector} if self.selector else {}
+        return [(kind.path(namespace), query) for namespace in names]
+
+
+class ChangeGroup(msgspec.Struct, frozen=True):
+    """Changes that are executed together.
+
+    Attributes
+    ----------
+    changes : sequence of SourceChange
+        In their order.
+    listed : SourceKind, optional
+        The kind of which they are all objects in the first list.
+    is_end : bool
+        Whether all kinds were listed.
+    """
+
+    changes: Sequence[SourceChange] = ()
+    listed: SourceKind | None = None
+    is_end: bool = False
+
+
+class Source:
+    """The changes of a cluster.
+
+    Parameters
+    ----------
+    connection : ReadConnection
+    scope : Scope
+    on_failure : callable, optional
+        Called with a resource and each error before the next attempt.
+    window_ns : int
+        How long a change waits for earlier ones of other kinds.
+
+    Attributes
+    ----------
+    warnings : list of str
+        Which kinds are not followed, and why.
+    failures : int
+        Failed requests and cut watches.
+    is_synced : bool
+        Whether all kinds were listed.
+    """
+
+    def __init__(
+        self,
+        connection: ReadConnection,
+        scope: Scope,
+        *,
+        on_failure: Callable[[str, Exception], None] | None = None,
+        window_ns: int = WINDOW_NS,
+    ) -> None:
+        self.warnings: list[str] = []
+        self.failures = 0
+        self.is_synced = False
+        self._connection = connection
+        self._scope = scope
+        self._on_failure = on_failure
+        self._window_ns = window_ns
+        self._merge = ChangeMerge(window_ns)
+        self._arrived = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._reflectors: list[Reflector] = []
+
+    async def changes(self) -> AsyncIterator[Sequence[SourceChange]]:
+        """Yield the changes in order, without end; an empty sequence when all kinds are listed.
+
+        Raises
+        ------
+        RejectedRequest, UnreachableCluster
+            The first list of a kind fails.
+        """
+        async for group in self.groups():
+            if group.changes or group.is_end:
+                yield group.changes
+
+    async def groups(self) -> AsyncIterator[ChangeGroup]:
+        """Yield the first list of each kind, their end, and the changes that follow, without end.
+
+        A kind that cannot be read is left out.
+
+        Raises
+        ------
+        RejectedRequest, UnreachableCluster
+            The first list of a kind fails.
+        """
+        try:
+            for number, kind in enumerate(self._scope.kinds):
+                listed: list[SourceChange] = []
+                is_left_out = False
+                for path, query in self._scope.collections(kind):
+                    first = await self._follow(kind, path, query, seed=number)
+                    if first is None:
+                        is_left_out = True
+                        continue
+                    at = first.received_ns
+                    listed += [SourceChange(kind, each, at) for each in first.changes]
+                if kind.resource == "pods":
+                    # What runs has its room before a scheduler tries pods that wait.
+                    listed.sort(key=lambda each: not _BOUND.decode(each.change.body).spec.node_name)
+                if not is_left_out:
+                    yield ChangeGroup(listed, listed=kind)
+            self.is_synced = True
+            yield ChangeGroup(is_end=True)
+            while True:
+                await self._arrived.wait()
+                await asyncio.sleep(self._window_ns / 1e9)
+                if not self._is_interrupted() and (due := self._merge.due(time.monotonic_ns())):
+                    yield ChangeGroup(due)
+                if not len(self._merge):
+                    self._arrived.clear()
+                for task in self._tasks:
+                    if task.done():
+                        task.result()
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _is_interrupted(self) -> bool:
+        """Whether changes of a kind may be missing that precede those of others.
+
+        After an interruption of all watches the first that is open again would deliver pods before
+        another one delivers that their nodes are gone. A kind that cannot be read any longer does
+        not hold the others for ever.
+        """
+        now = time.monotonic()
+        since = (each.behind_since for each in self._reflectors)
+        return any(at is not None and now - at < _HOLD_SECONDS for at in since)
+
+    def rest(self) -> Sequence[SourceChange]:
+        """Return the changes that arrived and were not yielded yet."""
+        return self._merge.rest()
+
+    async def _follow(
+        self, kind: SourceKind, path: str, query: Query, *, seed: int
+    ) -> Batch | None:
+        """Begin to follow a collection; return its first list."""
+
+        def failed(error: Exception) -> None:
+            self.failures += 1
+            if self._on_failure is not None:
+                self._on_failure(kind.resource, error)
+
+        reflector = Reflector(
+            self._connection,
+            path,
+            query,
+            seed=seed,
+            gives_up=not self._tasks,  # the address is right: an earlier kind was listed
+            on_failure=failed,
+        )
+        batches = reflector.batches()
+        try:
+            first = await anext(batches)
+        except RejectedRequest as error:
+            if kind.is_required or error.status not in _ABSENT:
+                raise
+            # Few servers have groups of pods; without them nothing is missing.
+            if not kind.is_group or error.status != HTTPStatus.NOT_FOUND:
+                self.warnings.append(f"no {kind.name} are followed: {error}")
+            return None
+        while not first.is_synced:
+            first = await anext(batches)
+
+        async def follow() -> None:
+            async for batch in batches:
+                for each in batch.changes:
+                    self._merge.add(SourceChange(kind, each, batch.received_ns))
+                if batch.changes:
+                    self._arrived.set()
+
+        self._reflectors.append(reflector)
+        self._tasks.append(asyncio.create_task(follow()))
+        return first

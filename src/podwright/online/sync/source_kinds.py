@@ -1,0 +1,260 @@
+"""The kinds that are read of a source, and their order.
+
+Upstream: simulator/oneshotimporter/importer.go, `DefaultGVRs` (kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    CoschedulingPodGroup,
+    FieldError,
+    InputError,
+    KubernetesObject,
+    PodGroup,
+    nearest,
+    quoted,
+)
+from podwright.apimachinery.schema import Kind, built_in
+
+_REQUIRED: Final = (
+    "namespaces", "priorityclasses", "storageclasses", "persistentvolumeclaims", "nodes",
+    "persistentvolumes", "pods",
+)  # fmt: skip
+"""What kube-scheduler-simulator imports, in its order: an object follows what it refers to."""
+
+_OPTIONAL: Final = (
+    "runtimeclasses", "csidrivers", "csinodes", "csistoragecapacities", "poddisruptionbudgets",
+    "deviceclasses", "resourceslices", "resourceclaimtemplates", "resourceclaims",
+)  # fmt: skip
+"""What decisions depend on besides. A cluster that does not serve one of them is complete."""
+
+_WORKLOADS: Final = ("services", "replicationcontrollers", "replicasets", "statefulsets")
+"""What the default spreading of pods depends on. Records have them; a sync only reads them."""
+
+_TOP_OWNERS: Final = ("deployments", "daemonsets", "cronjobs", "jobs")
+"""The other owners of pods. No decision depends on them: a person changes their templates."""
+
+
+class SourceKind(msgspec.Struct, frozen=True):
+    """A kind of object that is read.
+
+    Attributes
+    ----------
+    api_version, kind, resource : str
+    is_namespaced : bool
+    is_required : bool
+        Whether a server that does not serve it is an error.
+    names : sequence of str
+        Of the objects that are read; none for all.
+    """
+
+    api_version: str
+    kind: str
+    resource: str
+    is_namespaced: bool
+    is_required: bool
+    names: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The resource, with its group if it is defined by a CustomResourceDefinition."""
+        return self.definition or self.resource
+
+    @property
+    def definition(self) -> str:
+        """The name of the CustomResourceDefinition; "" for a kind that servers know."""
+        if built_in().find(self.api_version, self.kind) is not None:
+            return ""
+        return f"{self.resource}.{self.api_version.partition('/')[0]}"
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is a group of pods, which few servers have."""
+        return self.resource == "podgroups"
+
+    @property
+    def is_workload(self) -> bool:
+        """Whether it is a Service, or an owner of pods."""
+        return self.resource in _WORKLOADS
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """Return the path of a collection, or of an object."""
+        root = "/apis/" if "/" in self.api_version else "/api/"
+        within = f"namespaces/{namespace}/" if namespace and self.is_namespaced else ""
+        path = f"{root}{self.api_version}/{within}{self.resource}"
+        return f"{path}/{name}" if name else path
+
+
+DEFINITIONS: Final = "customresourcedefinitions"
+
+
+def source_kinds(names: Sequence[str] = (), *, has_workloads: bool = False) -> Sequence[SourceKind]:
+    """Return the kinds in the order in which they are read and created; pods are last.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Resources or their short names, in any order; none for all.
+    has_workloads : bool
+        Whether Services and the owners of pods are among them.
+
+    Raises
+    ------
+    InputError
+        With the names that are no kinds of these.
+    """
+    workloads = _WORKLOADS if has_workloads else ()
+    ordered = (*_REQUIRED[:-1], *_OPTIONAL, *workloads, _REQUIRED[-1])
+    return _chosen({name: _source_kind(name) for name in ordered}, names)
+
+
+def mirrored_kinds(names: Sequence[str], served: Sequence[SourceKind]) -> Sequence[SourceKind]:
+    """Return the kinds that a sync mirrors or reads, in the order in which they are created.
+
+    Custom kinds follow their definitions, and precede the pods, whose groups they may be.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Resources, with their group if several have them, or short names of built-in kinds. None
+        for those that decisions depend on, and the groups of pods that the source has.
+    served : sequence of SourceKind
+        All kinds of the source.
+
+    Raises
+    ------
+    InputError
+        With the names that are no kinds of these.
+    """
+    *others, pods = source_kinds(has_workloads=True)
+    known = {kind.resource: kind for kind in (*others, pods)}
+    groups = {
+        _name_of_group(kind): _optional(kind)
+        for kind in _GROUPS.values()
+        if any(kind.api_version == each.api_version for each in served)
+    }
+    others_served = {
+        name: kind
+        for kind in served
+        if (kind.api_version, kind.kind) not in {(k.api_version, k.kind) for k in known.values()}
+        for name in (kind.resource, f"{kind.resource}.{kind.api_version.partition('/')[0]}")
+    }
+    chosen = _chosen({**others_served, **known, **groups}, names) if names else (
+        *others, *groups.values(), pods
+    )  # fmt: skip
+    # Each once, pods last.
+    kinds = {(kind.api_version, kind.kind): kind for kind in chosen}
+    last = (pods.api_version, pods.kind)
+    ordered = sorted(kinds.values(), key=lambda kind: (kind.api_version, kind.kind) == last)
+    definitions = [name for kind in ordered if (name := kind.definition)]
+    if not definitions:
+        return ordered
+    return (_definitions(definitions), *ordered)
+
+
+def definition_of(kind: SourceKind) -> SourceKind:
+    """Return the kind of the definition of a custom kind, of which only that one is read."""
+    return _definitions([kind.definition])
+
+
+def _definitions(names: Sequence[str]) -> SourceKind:
+    return msgspec.structs.replace(_optional(_source_kind(DEFINITIONS)), names=sorted(names))
+
+
+def imported_kinds(
+    names: Sequence[str] = (), *, has_workloads: bool = False
+) -> Sequence[SourceKind]:
+    """Return the kinds that an import reads, in the order in which they are read and created.
+
+    They include what limits the volumes of nodes, and the groups of pods that the server has.
+
+    Parameters
+    ----------
+    names : sequence of str
+        As of `source_kinds`; also Services and the owners of pods.
+    has_workloads : bool
+        Whether Services and all owners of pods are read without names.
+
+    Raises
+    ------
+    InputError
+        With the names that are no kinds of these.
+    """
+    has_workloads = has_workloads or bool(names)
+    *others, pods = source_kinds(has_workloads=has_workloads)
+    groups = {_name_of_group(kind): _optional(kind) for kind in _GROUPS.values()}
+    more = ("volumeattachments", *(_TOP_OWNERS if has_workloads else ()))
+    kinds = {kind.resource: kind for kind in (*others, *map(_source_kind, more))}
+    return _chosen({**kinds, **groups, pods.resource: pods}, names)
+
+
+def scheduler_kinds(plugins: Collection[str]) -> Sequence[SourceKind]:
+    """Return the kinds that a scheduler follows, in the order in which they are listed.
+
+    Parameters
+    ----------
+    plugins : collection of str
+        The names of its plugins. Those that schedule groups require PodGroups.
+    """
+    *others, pods = source_kinds(has_workloads=True)
+    groups = [kind for plugin, kind in _GROUPS.items() if plugin in plugins]
+    return (*others, _source_kind("volumeattachments"), *groups, pods)
+
+
+def _chosen(kinds: Mapping[str, SourceKind], names: Sequence[str]) -> Sequence[SourceKind]:
+    """Return the kinds of these names, or of their short names; no names stand for all."""
+    if not names:
+        return tuple(kinds.values())
+    chosen, errors = set(), []
+    for name in names:
+        found = built_in().resource(name)
+        resource = name if found is None else found.row.resource
+        if resource not in kinds:
+            near = nearest(name, kinds)
+            hint = f"; did you mean {quoted(near)}?" if near else f": {', '.join(kinds)}"
+            message = f"{quoted(name)} is none of the kinds that can be read{hint}"
+            errors.append(FieldError(source="options", path="--kinds", message=message))
+        else:
+            chosen.add(resource)
+    if errors:
+        raise InputError(errors)
+    return tuple(
+        msgspec.structs.replace(kind, is_required=True)
+        for name, kind in kinds.items()
+        if name in chosen
+    )
+
+
+def _optional(kind: SourceKind) -> SourceKind:
+    return msgspec.structs.replace(kind, is_required=False)
+
+
+def _name_of_group(kind: SourceKind) -> str:
+    """Return the name of a kind of groups, of which two have the same resource."""
+    group = kind.api_version.partition("/")[0]
+    return kind.resource if group == "scheduling.k8s.io" else f"{kind.resource}.{group}"
+
+
+def _source_kind(name: str) -> SourceKind:
+    found: Kind | None = built_in().resource(name)
+    assert found is not None, name
+    row = found.row
+    return SourceKind(found.api_version, row.kind, row.resource, row.namespaced, name in _REQUIRED)
+
+
+def _group_kind(kind: type[KubernetesObject]) -> SourceKind:
+    return SourceKind(
+        kind.api_version, kind.kind, "podgroups", is_namespaced=True, is_required=True
+    )
+
+
+_GROUPS: Final = {
+    "GangScheduling": _group_kind(PodGroup),
+    "Coscheduling": _group_kind(CoschedulingPodGroup),
+}
+"""The kinds of groups, by the plugin that schedules them."""

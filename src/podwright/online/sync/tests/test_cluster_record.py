@@ -1,0 +1,174 @@
+import json
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import InputError
+from podwright.online.client.cluster import ChangedObject, Meta
+from podwright.online.sync.change_merge import SourceChange
+from podwright.online.sync.cluster_record import ClusterRecord, UnwritableClusterRecord
+from podwright.online.sync.redaction import redacted
+from podwright.online.sync.source_kinds import source_kinds
+from podwright.simulation.files import load_record
+
+KINDS = {kind.resource: kind for kind in source_kinds()}
+SECOND = 1_000_000_000
+
+
+def change(event, name, version, *, uid="u", kind="nodes", is_initial=False, **fields):
+    metadata = {"name": name, "uid": uid, "resourceVersion": str(version), "managedFields": [{}]}
+    if KINDS[kind].is_namespaced:
+        metadata["namespace"] = "default"
+    body = json.dumps({"metadata": metadata, **fields}).encode() if event != "Delete" else b""
+    meta = Meta(
+        name=name, namespace=metadata.get("namespace", ""), uid=uid, resource_version=str(version)
+    )
+    return SourceChange(KINDS[kind], ChangedObject(event, meta, body, is_initial), 0)
+
+
+def lines(path):
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    return [(each["event"], each["resource"]["metadata"]["name"]) for each in found]
+
+
+SPEC = {
+    "containers": [
+        {
+            "name": "c", "image": "i", "command": ["run"], "args": ["--password", "x"],
+            "env": [{"name": "A", "value": "secret"}, {"name": "B", "valueFrom": {"fieldRef": {}}}],
+        }
+    ]
+}  # fmt: skip
+
+
+def test_a_record_is_read_as_other_records(tmp_path):
+    path = tmp_path / "r.jsonl"
+    record = ClusterRecord(path)
+    record.append([change("Add", "n", 1, is_initial=True)], SECOND)
+    record.append([change("Update", "n", 2), change("Add", "p", 3, kind="pods", spec=SPEC)], SECOND)
+    record.append([change("Delete", "n", 4), change("Delete", "unknown", 5)], 2 * SECOND)
+    record.close()
+    read = load_record(path)
+    assert [(line.event, line.object.name) for line in read.lines] == [
+        ("Add", "n"), ("Update", "n"), ("Add", "p"), ("Delete", "n"),
+    ]  # fmt: skip
+    assert json.loads(path.read_text().splitlines()[-1])["resource"] == {
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "namespace": ""},
+    }  # fmt: skip
+
+
+REDACTED_FIELDS: dict[str, tuple[dict[str, Any], str]] = {
+    "environment": ({"env": [{"name": "A", "value": "CONFIDENTIAL"}]}, "containers"),
+    "arguments": ({"args": ["CONFIDENTIAL"]}, "initContainers"),
+    "commands": ({"command": ["CONFIDENTIAL"]}, "ephemeralContainers"),
+    "probes": ({"readinessProbe": {"exec": {"command": ["CONFIDENTIAL"]}}}, "containers"),
+    "hooks": ({"lifecycle": {"preStop": {"exec": {"command": ["CONFIDENTIAL"]}}}}, "containers"),
+    "headers": (
+        {"livenessProbe": {"httpGet": {"port": 1, "httpHeaders": [
+            {"name": "A", "value": "CONFIDENTIAL"}]}}},
+        "containers",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REDACTED_FIELDS)
+def test_a_confidential_field_is_left_out_of_pods_and_templates(name):
+    fields, where = REDACTED_FIELDS[name]
+    spec = {where: [{"name": "c", "image": "i", **fields}], "nodeName": "n"}
+    pod = {"metadata": {"name": "p"}, "spec": spec}
+    workload = {"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"spec": spec}}}
+    for obj in (pod, workload):
+        found = json.dumps(redacted(obj))
+        assert "CONFIDENTIAL" not in found
+        assert '"redacted"' in found
+        assert '"image": "i"' in found
+        assert "CONFIDENTIAL" in json.dumps(obj), "the object itself is not changed"
+
+
+def test_annotations_and_managed_fields_that_have_copies_are_left_out():
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": "CONFIDENTIAL", "other": "x"}
+    metadata = {"name": "p", "annotations": applied, "managedFields": [{"manager": "kubectl"}]}
+    template = {"metadata": {"annotations": applied}, "spec": {"containers": []}}
+    found = redacted({"metadata": metadata, "spec": {"template": template}})
+    assert found["metadata"] == {"name": "p", "annotations": {"other": "x"}}
+    assert found["spec"]["template"]["metadata"] == {"annotations": {"other": "x"}}
+
+
+def test_secrets_and_config_maps_are_never_read():
+    names = {kind.resource for kind in source_kinds(has_workloads=True)}
+    assert not names & {"secrets", "configmaps", "serviceaccounts"}
+    with pytest.raises(InputError, match="none of the kinds that can be read"):
+        source_kinds(["secrets"])
+
+
+def test_what_is_confidential_is_left_out_unless_it_is_requested(tmp_path):
+    for is_redacted in (True, False):
+        path = tmp_path / f"{is_redacted}.jsonl"
+        record = ClusterRecord(path, is_redacted=is_redacted)
+        record.append([change("Add", "p", 1, kind="pods", spec=SPEC)], SECOND)
+        record.close()
+        text = path.read_text()
+        assert ("secret" in text) is not is_redacted
+        assert ("--password" in text) is not is_redacted
+        assert ("managedFields" in text) is not is_redacted
+        assert '"name":"A"' in text
+
+
+def test_a_resumed_record_has_what_changed_meanwhile(tmp_path):
+    path = tmp_path / "r.jsonl"
+    record = ClusterRecord(path)
+    first = [change("Add", name, n, uid=name) for n, name in enumerate("abcd")]
+    record.append(first, SECOND)
+    record.close()
+    with path.open("a") as file:
+        file.write('{"time": "cut off')
+    record = ClusterRecord(path, resumes=True)
+    now = [
+        change("Add", "a", 0, uid="a", is_initial=True),
+        change("Add", "b", 9, uid="b", is_initial=True),
+        change("Add", "c", 8, uid="other", is_initial=True),
+        change("Add", "e", 7, uid="e", is_initial=True),
+    ]
+    record.append(now, 2 * SECOND)
+    record.synced(2 * SECOND)
+    record.append([change("Update", "e", 10, uid="e")], 3 * SECOND)
+    record.close()
+    assert lines(path)[4:] == [
+        ("Update", "b"), ("Delete", "c"), ("Add", "c"), ("Add", "e"), ("Delete", "d"),
+        ("Update", "e"),
+    ]  # fmt: skip
+    assert len(load_record(path).lines) == 10
+
+
+def test_each_file_of_a_rotation_is_a_record_by_itself(tmp_path):
+    path = tmp_path / "r.jsonl"
+    record = ClusterRecord(path, largest_bytes=2000, kept_files=2)
+    record.append([change("Add", "a", 1, uid="a")], SECOND)
+    for version in range(2, 60):
+        record.append([change("Update", "a", version, uid="a")], version * SECOND)
+    record.close()
+    assert len(record.files) == 2
+    assert sorted(tmp_path.iterdir()) == sorted(record.files)
+    for each in record.files:
+        read = load_record(each)
+        assert read.lines[0].event == "Add"
+        assert {line.event for line in read.lines[1:]} <= {"Update"}
+    assert load_record(record.files[-1]).lines[-1].object.metadata.resource_version == "59"
+
+
+def test_a_compressed_record_is_not_resumed(tmp_path):
+    path = tmp_path / "r.jsonl.gz"
+    path.write_bytes(b"")
+    with pytest.raises(UnwritableClusterRecord, match="unpack it"):
+        ClusterRecord(path, resumes=True)
+
+
+def test_an_existing_file_is_not_overwritten(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text("x\n")
+    with pytest.raises(UnwritableClusterRecord, match="continue it with --resume"):
+        ClusterRecord(path)
+    with pytest.raises(UnwritableClusterRecord, match="line 1: this is no record"):
+        ClusterRecord(path, resumes=True)
+    with pytest.raises(UnwritableClusterRecord, match="No such file"):
+        ClusterRecord(tmp_path / "absent" / "r.jsonl")

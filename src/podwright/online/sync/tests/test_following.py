@@ -1,0 +1,209 @@
+"""The order in which a destination gets changes, and in how many requests."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from podwright.apimachinery.objects import Document
+from podwright.online.client import SyncPolicies
+from podwright.online.client.cluster import ClusterAddress
+from podwright.online.sync.following import Destination
+from podwright.online.sync.mirror import Mirror
+from podwright.online.sync.operations import AllocateClaim
+from podwright.online.sync.source import ChangeGroup
+from podwright.online.sync.source_kinds import source_kinds
+from podwright.online.sync.target import Target
+from podwright.online.sync.tests.source_changes import change
+
+WRITES = "/podwright/v1/writes"
+
+
+class Server:
+    """A destination that answers a request after others that were sent have arrived.
+
+    Parameters
+    ----------
+    takes_several : bool
+        Whether it has the endpoint of podwright for several writes.
+    busy : sequence of str
+        Pods whose first write is rejected, to be repeated.
+    absent : sequence of str
+        Pods that it deletes as soon as they are created.
+    """
+
+    def __init__(self, *, takes_several=False, busy=(), absent=()):
+        self.written: list[str] = []
+        self.requests: list[str] = []
+        self.has_ended = asyncio.Event()
+        self.release = asyncio.Event()
+        self.saved: dict[str, str] = {}
+        self._takes_several = takes_several
+        self._busy = set(busy)
+        self._absent = absent
+
+    async def write(self, request: web.Request) -> web.Response:
+        self.requests.append(request.path)
+        body = await request.json() if request.can_read_body else {}
+        if request.path == WRITES and not self._takes_several:
+            return web.json_response({"message": "not found"}, status=404)
+        if request.path == WRITES:
+            if "stuck" in str(body):
+                self.has_ended.set()
+                await self.release.wait()
+            replies = [self._reply(**each) for each in body["writes"]]
+            return web.json_response({"replies": replies})
+        if request.path.endswith("/podwright-sync"):
+            self.saved = body["data"]
+        # Of requests side by side, the later ones are answered first.
+        await asyncio.sleep(0.1 / len(self.requests))
+        reply = self._reply(request.method, request.path, body)
+        return web.json_response(reply["body"], status=reply["status"])
+
+    def _reply(self, method, path, body=None, **_):
+        name = body["metadata"]["name"] if method == "POST" else path.rpartition("/")[2]
+        if name in self._busy:
+            self._busy.discard(name)
+            return {"status": 429, "body": {"message": "later"}}
+        if name in self._absent and method != "POST":
+            return {"status": 404, "body": {"message": "not found"}}
+        if name == "end":
+            self.has_ended.set()
+        else:
+            self.written.append(f"{method} {name}")
+        return {"status": 200, "body": {"metadata": {"name": name}}}
+
+    @asynccontextmanager
+    async def serve(self) -> AsyncIterator[str]:
+        """Serve for the time of a block; yields the address."""
+        application = web.Application()
+        application.router.add_route("*", "/{path:.*}", self.write)
+        runner = web.AppRunner(application)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        try:
+            yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+        finally:
+            await runner.cleanup()
+
+
+async def _save_meanwhile(server, *groups):
+    """Save the state while the destination does not answer."""
+    async with server.serve() as address, Target(ClusterAddress(server=address), "here") as target:
+        destination = Destination(target, Mirror(SyncPolicies()), 1)
+        for changes in groups:
+            destination.put(ChangeGroup(changes, is_end=not changes))
+        follow = asyncio.create_task(destination.follow())
+        await server.has_ended.wait()
+        await destination.save_now("source")
+        server.release.set()
+        follow.cancel()
+
+
+async def _execute(server, *groups):
+    """Return what was done until the first list has ended, which a last group follows."""
+    async with server.serve() as address, Target(ClusterAddress(server=address), "here") as target:
+        destination = Destination(target, Mirror(SyncPolicies()), 1)
+        for changes in (*groups, [], [change("Add", "end")]):
+            destination.put(ChangeGroup(changes, is_end=not changes))
+        follow = asyncio.create_task(destination.follow())
+        await server.has_ended.wait()
+        follow.cancel()
+        return dict(target.done)
+
+
+FIRST = [change("Add", f"p{i}") for i in range(3)]
+SECOND = [change("Delete", "p1"), change("Add", "p3"), change("Delete", "p0")]
+IN_ORDER = ["POST p0", "POST p1", "POST p2", "DELETE p1", "POST p3", "DELETE p0"]
+
+
+def test_pods_are_written_in_the_order_of_the_source():
+    server = Server()
+    asyncio.run(_execute(server, FIRST, SECOND))
+    assert server.written == IN_ORDER
+    # A server that does not take several writes is asked once.
+    assert server.requests.count(WRITES) == 1
+
+
+def test_podwright_gets_many_writes_with_one_request():
+    server = Server(takes_several=True)
+    asyncio.run(_execute(server, FIRST + SECOND))
+    assert server.written == IN_ORDER
+    assert server.requests == [WRITES, WRITES]  # the second is that of the last group
+
+
+def test_a_rejected_write_of_several_is_repeated_alone():
+    server = Server(takes_several=True, busy=["p1"])
+    done = asyncio.run(_execute(server, FIRST[:2]))
+    assert server.written == ["POST p0", "POST p1"]
+    assert server.requests == [WRITES, "/api/v1/namespaces/default/pods", WRITES]
+    assert done["created"] == 2
+
+
+def test_what_the_destination_has_deleted_is_counted():
+    server = Server(takes_several=True)
+    done = asyncio.run(_execute(server, [*FIRST, *SECOND, change("Delete", "p3")]))
+    assert (done["created"], done["deleted"]) == (4, 3)
+    server = Server(takes_several=True, absent=["p0"])
+    done = asyncio.run(_execute(server, FIRST, SECOND))
+    assert (done["created"], done["deleted"], done["absent"]) == (4, 1, 1)
+
+
+def test_a_pod_is_saved_as_seen_when_it_was_written():
+    server = Server(takes_several=True)
+    stuck = change("Add", "stuck", uid="u2", created="2030-01-01T00:00:07Z")
+    asyncio.run(_save_meanwhile(server, [change("Add", "p0", uid="u1")], [], [stuck]))
+    assert server.saved == {
+        "source": "source", "syncedUntil": "2030-01-01T00:00:05Z", "syncedLast": "u1",
+    }  # fmt: skip
+
+
+class Claims:
+    """A destination whose controller makes the claim of a pod after its binding is mirrored."""
+
+    def __init__(self):
+        self.pod = {"metadata": {"name": "p", "namespace": "default", "uid": "own"}, "spec": {
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}]}}  # fmt: skip
+        self.written: list[tuple[str, Document]] = []
+
+    async def answer(self, request: web.Request) -> web.Response:
+        if request.method != "GET":
+            self.written.append((request.path, await request.json()))
+            return web.json_response({})
+        is_pod = "/pods/" in request.path
+        return web.json_response(self.pod if is_pod else {"metadata": {"name": "made"}})
+
+
+def test_devices_wait_until_the_claim_is_made():
+    server = Claims()
+    kind = next(each for each in source_kinds() if each.resource == "resourceclaims")
+    allocation = {"devices": {"results": [{"device": "gpu-0"}]}}
+    claim = {"metadata": {"name": "p-gpu-x7"}, "status": {"allocation": allocation}}
+    operation = AllocateClaim(kind, "default/p-gpu-x7", claim, "p", "n1", "gpu")
+
+    async def execute():
+        application = web.Application()
+        application.router.add_route("*", "/{path:.*}", server.answer)
+        runner = web.AppRunner(application)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        address = ClusterAddress(server=f"http://127.0.0.1:{runner.addresses[0][1]}")
+        async with Target(address, "here") as target:
+            await target.execute(operation)
+            await target.pod_changed("default/p", is_gone=False)
+            assert server.written == []
+            made = [{"name": "gpu", "resourceClaimName": "made"}]
+            server.pod["status"] = {"resourceClaimStatuses": made}
+            await target.pod_changed("default/other", is_gone=False)
+            assert server.written == []
+            for _ in range(2):  # the second time nothing is left
+                await target.pod_changed("default/p", is_gone=False)
+        await runner.cleanup()
+
+    asyncio.run(execute())
+    path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/made"
+    assert [where for where, _ in server.written] == [path, f"{path}/status"]
+    assert server.written[1][1]["status"] == {
+        "allocation": allocation, "reservedFor": [{"resource": "pods", "name": "p", "uid": "own"}],
+    }  # fmt: skip

@@ -1,0 +1,88 @@
+from podwright.apimachinery.devices import MIRRORED
+from podwright.apimachinery.objects import SOURCE_UID
+from podwright.online.sync.object_copy import created_copy, stored_copy
+from podwright.online.sync.source_kinds import source_kinds
+
+KINDS = {kind.resource: kind for kind in source_kinds()}
+TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+
+def pod():
+    return {
+        "metadata": {
+            "name": "web-1", "namespace": "a", "uid": "u1", "resourceVersion": "7",
+            "generation": 2, "managedFields": [{}], "labels": {"app": "web"},
+            "ownerReferences": [{"kind": "ReplicaSet", "name": "web"}],
+            "finalizers": ["batch.kubernetes.io/job-tracking"],
+        },
+        "spec": {
+            "nodeName": "n1", "serviceAccountName": "sa", "serviceAccount": "sa", "priority": 7,
+            "volumes": [
+                {
+                    "name": "kube-api-access-x",
+                    "projected": {"sources": [{"serviceAccountToken": {}}]},
+                },
+                {"name": "data", "emptyDir": {}},
+            ],
+            "containers": [
+                {"name": "c", "volumeMounts": [
+                    {"name": "kube-api-access-x", "mountPath": TOKEN},
+                    {"name": "data", "mountPath": "/data"},
+                ]},
+                {"name": "d", "volumeMounts": [
+                    {"name": "kube-api-access-x", "mountPath": TOKEN}]},
+            ],
+        },
+        "status": {"phase": "Running"},
+    }  # fmt: skip
+
+
+def test_a_pod_is_created_without_owner_account_and_identity():
+    before = pod()
+    copy = created_copy(KINDS["pods"], before)
+    assert before == pod()
+    assert copy["kind"] == "Pod"
+    assert copy["metadata"] == {
+        "name": "web-1", "namespace": "a", "labels": {"app": "web"},
+        "annotations": {SOURCE_UID: "u1"},
+    }  # fmt: skip
+    assert copy["spec"] == {
+        "nodeName": "n1",
+        "priority": 7,
+        "volumes": [{"name": "data", "emptyDir": {}}],
+        "containers": [
+            {"name": "c", "volumeMounts": [{"name": "data", "mountPath": "/data"}]},
+            {"name": "d"},
+        ],
+    }
+    assert copy["status"] == {"phase": "Running"}
+
+
+def test_a_file_keeps_the_identity():
+    metadata = stored_copy(KINDS["pods"], pod())["metadata"]
+    assert (metadata["uid"], metadata["resourceVersion"]) == ("u1", "7")
+    assert not {"managedFields", "ownerReferences", "finalizers"} & metadata.keys()
+
+
+def test_a_volume_that_only_has_such_a_name_is_kept():
+    obj = pod()
+    obj["spec"]["volumes"][0] = {"name": "kube-api-access-x", "emptyDir": {}}
+    assert len(created_copy(KINDS["pods"], obj)["spec"]["volumes"]) == 2
+
+
+def test_owners_are_dropped_since_a_destination_would_collect_their_dependents():
+    node = {"metadata": {"name": "n", "uid": "u", "ownerReferences": [{"name": "m"}]}}
+    for kind in ("nodes", "csinodes", "resourceslices"):
+        assert "ownerReferences" not in created_copy(KINDS[kind], node)["metadata"]
+    assert stored_copy(KINDS["nodes"], node)["metadata"]["ownerReferences"] == [{"name": "m"}]
+
+
+def test_containers_for_debugging_are_not_created_with_a_pod():
+    obj = pod()
+    obj["spec"]["ephemeralContainers"] = [{"name": "debugger"}]
+    assert "ephemeralContainers" not in created_copy(KINDS["pods"], obj)["spec"]
+
+
+def test_the_simulated_driver_of_devices_recognizes_copied_nodes():
+    node = {"metadata": {"name": "n", "uid": "u"}, "status": {}}
+    assert MIRRORED in created_copy(KINDS["nodes"], node)["metadata"]["annotations"]

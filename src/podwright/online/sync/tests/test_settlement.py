@@ -1,0 +1,322 @@
+"""What a destination has to itself of an object, and what is brought to the state of the source."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.properties.effort import effort
+
+from podwright.apimachinery.objects import SOURCE_UID
+from podwright.online.client import BoundPods, SyncPolicies
+from podwright.online.client.cluster import ChangedObject, Meta
+from podwright.online.sync.change_merge import SourceChange
+from podwright.online.sync.mirror import Mirror
+from podwright.online.sync.seen_pods import SeenPods
+from podwright.online.sync.settlement import settled
+from podwright.online.sync.source_kinds import source_kinds
+from podwright.online.sync.tests.copied_cluster import CopiedCluster
+from podwright.online.sync.tests.source_changes import KINDS, change
+
+WORKLOADS = {kind.resource: kind for kind in source_kinds(has_workloads=True)}
+
+
+def copy(resource, *, metadata=None, **fields):
+    """Return the copy of an object of the source."""
+    mirror, copied = Mirror(SyncPolicies()), CopiedCluster()
+    copied.follow(mirror, change("Add", "x", kind=resource, metadata=metadata, **fields))
+    ((place, obj),) = copied.objects.items()
+    assert place[0] == resource
+    return obj
+
+
+def here(obj, *, metadata=None, **fields):
+    """Return what a destination has made of a copy."""
+    server = {"uid": "own", "resourceVersion": "7", "managedFields": [{}]}
+    return {**obj, **fields, "metadata": {**obj["metadata"], **server, **(metadata or {})}}
+
+
+@pytest.mark.parametrize(
+    ("resource", "source", "metadata", "own"),
+    [
+        pytest.param("nodes", {"status": {"capacity": {"cpu": "4"}}}, {}, {
+            "spec": {"podCIDR": "10.0.0.0/24"},
+            "status": {"capacity": {"cpu": "4"}, "volumesAttached": [{"name": "v"}]},
+        }, id="the addresses and the volumes of its own pods"),
+        pytest.param("persistentvolumeclaims", {"spec": {}}, {
+            "finalizers": ["kubernetes.io/pvc-protection"],
+            "annotations": {SOURCE_UID: "u1", "pv.kubernetes.io/bind-completed": "yes"},
+        }, {"status": {"phase": "Bound"}}, id="finalizers, status, annotations of controllers"),
+        pytest.param("pods", {"spec": {"containers": []}}, {"labels": {
+            "topology.kubernetes.io/zone": "a"}}, {"spec": {
+                "containers": [], "serviceAccountName": "default", "nodeName": "n1"},
+            "status": {"phase": "Running"}}, id="the node of a pod, its account and status"),
+        pytest.param("namespaces", {}, {}, {"spec": {"finalizers": ["kubernetes"]}},
+                     id="the finalizers of a namespace"),
+        pytest.param("csinodes", {"spec": {"drivers": [{"name": "d", "topologyKeys": None}]}}, {},
+                     {"spec": {"drivers": [{"name": "d"}]}}, id="null is as absent"),
+        pytest.param("runtimeclasses", {"handler": "h"}, {}, {}, id="nothing"),
+    ],
+)  # fmt: skip
+def test_what_a_destination_has_to_itself_is_no_difference(resource, source, metadata, own):
+    obj = copy(resource, **source)
+    present = here(obj, metadata=metadata, **own)
+    settlement = settled(KINDS[resource], obj, present, SyncPolicies())
+    assert settlement.differences == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "before", "after"),
+    [
+        ("csinodes", {"spec": {"drivers": []}}, {"spec": {"drivers": [{"name": "d"}]}}),
+        ("poddisruptionbudgets", {"spec": {"minAvailable": 1}}, {"spec": {"minAvailable": 2}}),
+        ("runtimeclasses", {"handler": "h"}, {"handler": "h", "overhead": {"podFixed": {}}}),
+        ("csidrivers", {"spec": {}}, {"spec": {"storageCapacity": True}}),
+        ("csistoragecapacities", {"capacity": "1Gi"}, {"capacity": "2Gi"}),
+        ("nodes", {"spec": {"taints": [{"key": "k"}]}}, {"spec": {}}),
+        ("namespaces", {"metadata": {"labels": {"a": "b"}}}, {"metadata": {"labels": {}}}),
+    ],
+)
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_changed_objects_are_replaced_at_their_version(resource, before, after, is_interrupted):
+    mirror, copied = Mirror(SyncPolicies()), CopiedCluster()
+    copied.follow(mirror, change("Add", "x", kind=resource, **before))
+    now = change("Update", "x", kind=resource, initial=is_interrupted, **after)
+    if is_interrupted:
+        copied.start(Mirror(SyncPolicies()), [(KINDS[resource], [now])])
+    else:
+        copied.follow(mirror, now)
+    # The destination refuses a PUT without its version, and one of an old version.
+    assert copied.writes == ["create", "PUT"]
+
+
+def test_objects_that_every_cluster_has_are_brought_to_the_state_of_the_source():
+    own = {"metadata": {"name": "default"}, "spec": {"finalizers": ["kubernetes"]}}
+    copied = CopiedCluster([("namespaces", "default", own)])
+    labels = {"labels": {"team": "x"}}
+    listed = [change("Add", "default", kind="namespaces", metadata=labels)]
+    copied.start(Mirror(SyncPolicies()), [(KINDS["namespaces"], listed)])
+    assert copied.objects["namespaces", "default"]["metadata"]["labels"] == {"team": "x"}
+    assert copied.objects["namespaces", "default"]["spec"] == own["spec"]
+    assert copied.writes == ["PUT"]
+
+
+def test_a_class_of_the_destination_is_no_default_of_claims_that_have_none_at_the_source():
+    is_default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    own = {"metadata": {"name": "standard", "annotations": is_default}, "provisioner": "p"}
+    copied = CopiedCluster([("storageclasses", "standard", own)])
+    copied.start(Mirror(SyncPolicies()), [(KINDS["storageclasses"], [])])
+    found = copied.objects["storageclasses", "standard"]
+    assert found["metadata"]["annotations"] == dict.fromkeys(is_default, "false")
+    assert found["provisioner"] == "p"
+    # One of the same name at the source is the copy of that, default or not.
+    listed = [change("Add", "standard", kind="storageclasses", provisioner="p")]
+    copied.start(Mirror(SyncPolicies()), [(KINDS["storageclasses"], listed)])
+    annotations = copied.objects["storageclasses", "standard"]["metadata"]["annotations"]
+    assert annotations == {SOURCE_UID: "u1"}
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_pod_that_is_seen_before_its_owner_is_spread_as_at_the_source(is_interrupted):
+    controller = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "w"}
+    metadata = {"labels": {"app": "a"}, "ownerReferences": [{**controller, "controller": True}]}
+    pod = change("Add", "p", metadata=metadata, initial=is_interrupted, spec={"containers": []})
+    body: dict[str, Any] = {"metadata": {"name": "web", "namespace": "default"}}
+    body["spec"] = {"selector": {"matchLabels": {"app": "a"}}, "template": {}}
+    meta = Meta(name="web", namespace="default", uid="w")
+    added = ChangedObject("Add", meta, json.dumps(body).encode())
+    owner = SourceChange(WORKLOADS["replicasets"], added, 0)
+    mirror, copied = Mirror(SyncPolicies()), CopiedCluster()
+    copied.follow(mirror, pod)
+    if is_interrupted:
+        mirror = Mirror(SyncPolicies(), seen=SeenPods("2030-01-01T00:00:05Z", ["u1"]))
+        assert mirror.take(owner) == ()
+        copied.start(mirror, [(KINDS["pods"], [pod])])
+    else:
+        copied.follow(mirror, owner, owner)
+    annotations = copied.pod()["metadata"]["annotations"]
+    assert annotations["podwright.dev/spread-selector"] == "app=a"
+    assert copied.writes == ["create", "PATCH"]
+    # A pod that has a node here stays as it is.
+    copied.pod()["spec"]["nodeName"] = "n1"
+    mirror.placed("default/p")
+    gone = deletion_of(owner)
+    assert mirror.take(gone) == ()
+
+
+def deletion_of(each):
+    return SourceChange(each.kind, ChangedObject("Delete", each.change.meta), 0)
+
+
+def test_bindings_of_the_source_are_mirrored_after_an_interruption():
+    policies = SyncPolicies(bound=BoundPods.source)
+    mirror, copied = Mirror(policies), CopiedCluster()
+    copied.follow(mirror, change("Add", "p", spec={"containers": []}))
+    bound = change("Add", "p", spec={"containers": []}, node="n1", initial=True)
+    seen = SeenPods("2030-01-01T00:00:05Z", ["u1"])
+    copied.start(Mirror(policies, seen=seen), [(KINDS["pods"], [bound])])
+    assert copied.pod()["spec"]["nodeName"] == "n1"
+
+
+def test_differences_that_a_policy_explains_have_its_name():
+    mirror, copied = Mirror(SyncPolicies()), CopiedCluster()
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    copied.follow(mirror, change("Add", "p", spec=spec))
+    copied.pod()["spec"]["nodeName"] = "here"
+    at_source = change(
+        "Add", "p", spec=spec, node="n1", initial=True, metadata={"labels": {"a": "b"}},
+        status={"phase": "Succeeded"},
+    )  # fmt: skip
+    seen = SeenPods("2030-01-01T00:00:05Z", ["u1"])
+    found = copied.compared(Mirror(SyncPolicies(), seen=seen), [(KINDS["pods"], [at_source])])
+    assert [(each.path, bool(each.policy)) for _, each in found] == [
+        ("metadata.labels.a", True), ("spec.nodeName", True), ("status.phase", True),
+    ]  # fmt: skip
+    assert "--follow-labels" in found[0][1].policy
+
+
+# ------------------------------------------------------------------------------------ histories
+
+VALUES = st.sampled_from(["a", "b", None])
+NAMES = st.sampled_from(["x", "y"])
+KEPT = ("nodes", "csinodes", "runtimeclasses", "pods")
+
+
+def document(resource: str, name: str, uid: str, value: str | None, node: str) -> dict[str, Any]:
+    """Return an object of the source whose fields depend on a value."""
+    labels = {} if value is None else {"l": value}
+    metadata = {"name": name, "uid": uid, "labels": labels, "resourceVersion": uid + str(value)}
+    if resource == "pods":
+        gates = {"schedulingGates": [{"name": "g"}]} if value == "a" and not node else {}
+        requests = {"cpu": "2" if value == "b" else "1"}
+        container = {"name": "c", "image": "i", "resources": {"requests": requests}}
+        metadata |= {"namespace": "default", "creationTimestamp": "2030-01-01T00:00:05Z"}
+        spec = {"containers": [container], **gates, **({"nodeName": node} if node else {})}
+        return {"metadata": metadata, "spec": spec}
+    fields: dict[str, dict[str, Any]] = {
+        "nodes": {"spec": {"taints": [{"key": value}]} if value else {}, "status": {"v": value}},
+        "csinodes": {"spec": {"drivers": [{"name": value}] if value else []}},
+        "runtimeclasses": {"handler": value or "none"},
+    }
+    return {"metadata": metadata, **fields[resource]}
+
+
+def without_node(pod: dict[str, Any]) -> dict[str, Any]:
+    return {**pod, "spec": {k: v for k, v in pod["spec"].items() if k != "nodeName"}}
+
+
+class Histories(RuleBasedStateMachine):
+    """Random changes of a source, which a mirror follows with interruptions.
+
+    An interruption is a restart of the sync, or of its watches: then the changes of a while arrive
+    as one. After each the copy equals the source but for the policies.
+    """
+
+    @initialize()
+    def start(self):
+        self.source: dict[tuple[str, str], dict[str, Any]] = {}
+        self.known: dict[tuple[str, str], dict[str, Any]] = {}
+        self.copied = CopiedCluster()
+        self.mirror = Mirror(SyncPolicies())
+        self.seen: list[str] = []
+        self.count = 0
+        self.is_followed = True
+
+    @rule(resource=st.sampled_from(KEPT), name=NAMES, value=VALUES)
+    def put(self, resource, name, value):
+        obj = self.source.get((resource, name))
+        uid = obj["metadata"]["uid"] if obj else f"u{self.count}"
+        self.count += 1
+        node = (obj or {}).get("spec", {}).get("nodeName", "")
+        self.source[resource, name] = document(resource, name, uid, value, node)
+        self.deliver()
+
+    @rule(name=NAMES)
+    def bind(self, name):
+        if (obj := self.source.get(("pods", name))) is not None:
+            value = obj["metadata"]["labels"].get("l")
+            new = document("pods", name, obj["metadata"]["uid"], value, "n1")
+            new["metadata"]["resourceVersion"] += " bound"
+            self.source["pods", name] = new
+            self.deliver()
+
+    @rule(name=NAMES)
+    def place_here(self, name):
+        pod = self.copied.objects.get(("pods", f"default/{name}"))
+        if pod is not None and not pod["spec"].get("schedulingGates"):
+            pod["spec"]["nodeName"] = "here"
+            self.mirror.placed(f"default/{name}")
+
+    @rule(resource=st.sampled_from(KEPT), name=NAMES)
+    def delete(self, resource, name):
+        self.source.pop((resource, name), None)
+        self.deliver()
+
+    @rule()
+    def cut(self):
+        self.is_followed = False
+
+    @rule()
+    def relist(self):
+        self.is_followed = True
+        self.deliver()
+
+    @rule()
+    def restart(self):
+        self.is_followed = True
+        until = "2030-01-01T00:00:05Z" if self.seen else ""
+        self.mirror = Mirror(SyncPolicies(), seen=SeenPods(until, self.seen))
+        self.known = dict(self.source)
+        listed = [
+            (KINDS[kind], [self.change("Add", r, o) for (r, _), o in self.source.items()
+                           if r == kind])
+            for kind in KEPT
+        ]  # fmt: skip
+        self.copied.start(self.mirror, listed)
+        self.seen = list(self.mirror.seen.recent)
+
+    def deliver(self):
+        if not self.is_followed:
+            return
+        gone = [
+            (place, obj) for place, obj in self.known.items()
+            if self.source.get(place, {}).get("metadata", {}).get("uid") != obj["metadata"]["uid"]
+        ]  # fmt: skip
+        for (resource, _), obj in gone:
+            self.copied.follow(self.mirror, self.change("Delete", resource, obj))
+        for place, obj in self.source.items():
+            if self.known.get(place) != obj:
+                self.copied.follow(self.mirror, self.change("Update", place[0], obj))
+        self.known = dict(self.source)
+        self.seen = list(self.mirror.seen.recent)
+
+    def change(self, event, resource, obj):
+        metadata = obj["metadata"]
+        meta = Meta(metadata["name"], metadata.get("namespace", ""), metadata["uid"])
+        body = json.dumps(obj).encode()
+        return SourceChange(KINDS[resource], ChangedObject(event, meta, body, event == "Add"), 0)
+
+    @invariant()
+    def the_copy_equals_the_source(self):
+        if not self.is_followed:
+            return
+        copies = {(r, key.rpartition("/")[2]): o for (r, key), o in self.copied.objects.items()}
+        assert copies.keys() == self.source.keys()
+        for place, source in self.source.items():
+            ours, theirs = copies[place], source
+            assert ours["metadata"]["annotations"][SOURCE_UID] == theirs["metadata"]["uid"]
+            if place[0] == "pods":
+                are_placed = theirs["spec"].get("nodeName") and ours["spec"].get("nodeName")
+                if are_placed:
+                    continue  # the policies --follow-labels and --follow-resources
+                ours, theirs = without_node(ours), without_node(theirs)
+            assert ours["metadata"].get("labels", {}) == theirs["metadata"]["labels"]
+            left_out = ("metadata", "apiVersion", "kind")
+            assert {k: v for k, v in ours.items() if k not in left_out} == {
+                k: v for k, v in theirs.items() if k not in left_out
+            }
+
+
+TestHistories = Histories.TestCase
+TestHistories.settings = effort(60, stateful_step_count=25)

@@ -1,0 +1,50 @@
+import pytest
+
+from podwright.apimachinery.objects import InputError
+from podwright.online.sync.source_kinds import imported_kinds, source_kinds
+
+
+def test_kinds_have_the_order_of_kube_scheduler_simulator():
+    required = [kind.resource for kind in source_kinds() if kind.is_required]
+    assert required == [
+        "namespaces", "priorityclasses", "storageclasses", "persistentvolumeclaims", "nodes",
+        "persistentvolumes", "pods",
+    ]  # fmt: skip
+    assert source_kinds()[-1].resource == "pods"
+
+
+def test_kinds_are_named_as_in_kubectl():
+    kinds = source_kinds(["po", "no", "resourceslices"])
+    assert [kind.resource for kind in kinds] == ["nodes", "resourceslices", "pods"]
+    assert all(kind.is_required for kind in kinds)
+
+
+def test_an_import_reads_attachments_and_groups_too_before_the_pods():
+    added = [kind for kind in imported_kinds() if kind not in source_kinds()]
+    assert [(kind.api_version, kind.resource) for kind in added] == [
+        ("storage.k8s.io/v1", "volumeattachments"),
+        ("scheduling.k8s.io/v1alpha2", "podgroups"),
+        ("scheduling.x-k8s.io/v1alpha1", "podgroups"),
+    ]
+    assert not any(kind.is_required for kind in added)
+    assert imported_kinds()[-1].resource == "pods"
+
+
+def test_groups_are_named_with_the_group_of_their_plugin():
+    for name in ("podgroups", "podgroups.scheduling.x-k8s.io"):
+        (kind,) = imported_kinds([name])
+        assert kind.api_version.startswith("scheduling." + ("x-" if "x-" in name else "k8s"))
+
+
+def test_unknown_kinds_are_all_reported():
+    with pytest.raises(InputError) as error:
+        source_kinds(["podz", "secrets"])
+    assert 'did you mean "pods"' in str(error.value)
+    assert '"secrets" is none of the kinds' in str(error.value)
+
+
+def test_paths():
+    kinds = {kind.resource: kind for kind in source_kinds()}
+    assert kinds["pods"].path("a", "b") == "/api/v1/namespaces/a/pods/b"
+    assert kinds["nodes"].path("a") == "/api/v1/nodes"
+    assert kinds["priorityclasses"].path() == "/apis/scheduling.k8s.io/v1/priorityclasses"

@@ -1,0 +1,16 @@
+"""The web page: a process of its own that speaks only the HTTP APIs of a server.
+
+Start with `process.serve_page`. The process passes requests of the page through to the server as
+unparsed bytes (`pass_through`, `upstream`) and adds the token, so that the token is in no reply.
+One stream of the server's state serves all pages (`shared_stream`). `origin` rejects requests of
+other sites. The views are custom elements in `pictures/`, which read the server's data by
+themselves; the forms are NiceGUI pages (`pages`). The room imports nothing of the engine.
+`report` makes one file of the elements and the data of a run, which opens without a server.
+
+The room needs the extra `ui`. Only `process` and `pages` import NiceGUI.
+"""
+
+from podwright.online.ui.report import REPORT_MAX_BYTES, ReportData, report_html
+from podwright.online.ui.settings import PageSettings
+
+__all__ = ["REPORT_MAX_BYTES", "PageSettings", "ReportData", "report_html"]

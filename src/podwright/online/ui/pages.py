@@ -1,0 +1,65 @@
+"""The pages and their addresses."""
+
+from __future__ import annotations
+
+from html import escape
+
+from nicegui import ui
+
+from podwright.online.ui.configuration import add_configuration
+from podwright.online.ui.resources import add_resources
+from podwright.online.ui.runs import add_runs
+from podwright.online.ui.server_requests import ServerRequests
+from podwright.online.ui.shell import add_frame
+from podwright.online.ui.sync import add_sync
+from podwright.online.ui.upstream import Upstream
+
+
+def add_pages(upstream: Upstream, compared: Upstream | None = None) -> None:
+    """Add all pages to NiceGUI.
+
+    Parameters
+    ----------
+    upstream : Upstream
+        The server that the pages show.
+    compared : Upstream, optional
+        The one with which the page Cluster compares it.
+    """
+
+    def cluster() -> None:
+        add_frame(upstream.server, "Cluster", elements=("pw-screen",), starts=("early_state",))
+        if compared is not None:
+            address = escape(compared.server)
+            ui.add_head_html(f'<meta name="pw-compared" content="{address}">')
+
+    def queue() -> None:
+        add_frame(upstream.server, "Queue", elements=("pw-queue",), starts=("early_state",))
+
+    requests = ServerRequests(upstream)
+
+    def resources() -> None:
+        add_frame(upstream.server, "Resources", elements=("pw-resources",), starts=("pw-time",))
+        add_resources(requests)
+
+    async def configuration(schedulerName: str = "") -> None:  # noqa: N803 - of the address
+        add_frame(upstream.server, "Configuration", starts=("pw-time",))
+        await add_configuration(requests, schedulerName)
+
+    async def runs() -> None:
+        add_frame(upstream.server, "Runs", starts=("pw-time",))
+        await add_runs(requests)
+
+    def run() -> None:
+        add_frame(upstream.server, "Runs", elements=("pw-run",))
+
+    async def sync() -> None:
+        add_frame(upstream.server, "Sync", starts=("pw-sync", "pw-time"))
+        await add_sync(requests)
+
+    ui.page("/")(cluster)
+    ui.page("/queue")(queue)
+    ui.page("/configuration")(configuration)
+    ui.page("/run")(run)
+    ui.page("/runs")(runs)
+    ui.page("/sync")(sync)
+    ui.page("/resources")(resources)

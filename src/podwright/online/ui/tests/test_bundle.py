@@ -1,0 +1,48 @@
+"""The modules of the elements in one script."""
+
+import re
+
+import pytest
+
+from podwright.online.ui.bundle import PICTURES, bundled, imported
+from podwright.online.ui.report import ReportData, report_html
+
+MODULES = sorted(file.stem for file in PICTURES.glob("*.js"))
+STATEMENT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+KNOWN = re.compile(
+    r'import (?:\{[^}]*\} from )?"\./[\w-]+\.js";|import \{$|'
+    r"export (?:(?:async )?function|class|const|let) \w+.*"
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_and_exports_have_the_forms_that_are_bundled(name):
+    text = (PICTURES / f"{name}.js").read_text(encoding="utf-8")
+    others = [line for line in STATEMENT.findall(text) if not KNOWN.fullmatch(line)]
+    assert others == []
+
+
+def test_a_bundle_has_each_module_once_and_after_its_imports():
+    script = bundled("pw-report")
+    assert not STATEMENT.search(script)
+    defined = re.findall(r"^const (module_\w+) = \(\(\) =>", script, re.MULTILINE)
+    assert len(defined) == len(set(defined))
+    for name in defined:
+        first = re.search(rf"\b{name}\b", script)
+        assert first is not None
+        assert first.start() == script.index(f"const {name} =") + len("const ")
+
+
+def test_imported_modules_are_those_of_modules_too():
+    found = imported("early_state")
+    assert found[-2:] == ["model", "early_state"]
+    assert {"address", "timeline_reader"} < set(found)
+
+
+def test_data_cannot_end_the_element_that_has_it():
+    hostile = "</script><script>alert(1)</script>"
+    html = report_html(
+        ReportData(title=hostile, timeline=b"", labels={hostile: {}}, replies={hostile: hostile})
+    ).decode()
+    assert hostile not in html
+    assert html.count("</script>") == 2

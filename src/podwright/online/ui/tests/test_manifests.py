@@ -1,0 +1,129 @@
+"""The text of an editor."""
+
+import pytest
+
+from podwright.online.ui.manifests import (
+    InvalidText,
+    change_between,
+    copies_of,
+    errors_in,
+    read_documents,
+    template_of,
+    text_of,
+)
+from podwright.online.ui.server_requests import Cause, causes_of
+
+TWO = """\
+# the first
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: a
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: b
+spec:
+  containers:
+  - name: main
+    image: app
+"""
+
+
+def test_an_error_is_at_the_line_of_its_field():
+    first, second = read_documents(TWO)
+    found = errors_in(
+        second,
+        [
+            Cause("too long", "metadata.name"),
+            Cause("invalid", "spec.containers[0].image"),
+            Cause("required", "spec.containers[0].resources.limits"),
+            Cause("forbidden"),
+        ],
+    )
+    assert [error.line for error in found] == [10, 14, 13, 0]
+    assert errors_in(first, [Cause("invalid", "metadata.name")])[0].line == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: 1\nb: ]", 2),
+        ("a: 1\na: 2", 2),
+        ("", 0),
+        ("# only a comment\n---\n", 0),
+    ],
+)
+def test_what_is_no_object_has_a_line(text, line):
+    with pytest.raises(InvalidText) as caught:
+        read_documents(text)
+    assert caught.value.error.line == line
+
+
+def test_texts_mean_what_they_mean_to_kubectl():
+    found = read_documents("a: yes\nb: 2026-01-01\nc: 1e3\n")[0].value
+    assert found == {"a": True, "b": "2026-01-01", "c": 1_000}
+
+
+def test_copies_are_numbered():
+    pod = {"kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}}}
+    assert list(copies_of(pod, 1)) == [pod]
+    names = [each["metadata"]["name"] for each in copies_of(pod, 3)]
+    assert names == ["web-1", "web-2", "web-3"]
+    generated = {"metadata": {"generateName": "web-"}}
+    assert list(copies_of(generated, 2)) == [generated, generated]
+
+
+def test_the_text_of_an_object_reads_back():
+    pod = {"kind": "Pod", "metadata": {"name": "名", "managedFields": [{}], "labels": {"a": "1"}}}
+    text = text_of(pod)
+    assert "managedFields" not in text
+    assert read_documents(text)[0].value == {
+        "kind": "Pod",
+        "metadata": {"name": "名", "labels": {"a": "1"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "change"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1, "b": 3}, {"b": 3}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, {"a": {"c": None}}),
+        ({"a": [1, 2]}, {"a": [1]}, {"a": [1]}),
+        ({"a": 1}, {"a": 1}, {}),
+        ({"a": 1}, {"a": None, "b": {"c": 1}}, {"a": None, "b": {"c": 1}}),
+        ({}, {"a": None}, {}),
+        ({"a": "text"}, {"a": {"b": 1}}, {"a": {"b": 1}}),
+    ],
+)
+def test_a_change_has_what_differs(old, new, change):
+    assert change_between(old, new) == change
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["Pod", "Deployment", "StatefulSet", "Job", "Node", "PodDisruptionBudget", "Unknown"],
+)
+def test_templates_are_yaml(kind):
+    found = read_documents(template_of("v1", kind, "default"))[0].value
+    assert found["kind"] == kind
+    assert found["metadata"]["namespace"] == "default"
+
+
+def test_reasons_of_a_status_have_their_fields():
+    status = {
+        "kind": "Status",
+        "message": "Pod is invalid",
+        "details": {"causes": [{"message": "Required value", "field": "spec.containers"}]},
+    }
+    expected = (Cause("spec.containers: Required value", "spec.containers"),)
+    assert causes_of(status, 422) == expected
+    strict = {
+        "message": 'strict decoding error: unknown field "spec.foo", duplicate field "spec.bar"'
+    }
+    assert [cause.field for cause in causes_of(strict, 400)] == ["spec.foo", "spec.bar"]
+    assert causes_of({"detail": "no such plugin", "field": "profiles[0]"}, 400) == (
+        Cause("no such plugin", "profiles[0]"),
+    )
+    assert causes_of(None, 502) == (Cause("The server answered with status 502."),)

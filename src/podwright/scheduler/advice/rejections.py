@@ -1,0 +1,340 @@
+"""Rejections of a pod: the nodes of each reason, and the nodes that are nearest to feasible."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import Node, Pod, pending_requests, untolerated_taint
+from podwright.scheduler.advice.amounts import format_amount
+from podwright.scheduler.advice.device_refusals import DeviceRefusal, DeviceRefusals
+from podwright.scheduler.advice.volume_fixes import VolumeFixes
+from podwright.scheduler.advice.volume_refusals import (
+    exclusive_claims,
+    unbound_claims,
+    unusable_volumes,
+)
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.config import DEFAULT_GATES, Gates
+from podwright.scheduler.framework import Explanation, Status
+
+
+class ReasonDetail(msgspec.Struct, frozen=True):
+    """What some nodes of a reason have in common.
+
+    Parameters
+    ----------
+    text : str
+        Such as a taint, or the volume and its zone.
+    node_count : int
+        The nodes with exactly this; over all details of a group, each node counts once.
+    """
+
+    text: str
+    node_count: int
+
+
+class ReasonGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The nodes that one reason rejects.
+
+    Parameters
+    ----------
+    reason : str
+    plugin : str
+        "" for nodes that PreFilter left out.
+    nodes : tuple of str
+        In order of arrival.
+    details : tuple of ReasonDetail
+        What the nodes have, the most frequent first; empty if the reason says all.
+    """
+
+    reason: str
+    plugin: str
+    nodes: tuple[str, ...]
+    details: tuple[ReasonDetail, ...] = ()
+
+
+class NearNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that rejects the pod, and everything that it lacks.
+
+    Parameters
+    ----------
+    node : str
+    plugins : tuple of str
+        The plugins that reject it, also those that were not reached.
+    lacks : tuple of str
+        With amounts and names, not only reasons.
+    devices : tuple of DeviceRefusal
+        The devices that were tried for the claims of the pod and refused; of the nearest nodes
+        only.
+    """
+
+    node: str
+    plugins: tuple[str, ...]
+    lacks: tuple[str, ...]
+    devices: tuple[DeviceRefusal, ...] = ()
+
+
+_DEVICES = "DynamicResources"
+_NOT_ALLOCATED = "cannot allocate all claims"
+_NOT_AVAILABLE = "resourceclaim not available on the node"
+_MOST_WITH_DEVICES = 20
+"""Of so many nodes the devices are searched again; each costs a search."""
+
+_OF_RESOURCES = frozenset({"NodeResourcesFit", "GeneralPredicates", "PodFitsResources"})
+"""The plugins and predicates whose reasons begin with "Insufficient", under all rules."""
+
+
+def rejection_groups(
+    explanation: Explanation, cluster: Cluster, *, gates: Gates = DEFAULT_GATES
+) -> list[ReasonGroup]:
+    """Group the nodes that reject a pod by reason.
+
+    A node is counted for its first rejecting filter, as in upstream's message; a node with several
+    reasons is in several groups.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        In the state in which it was when the explanation was made.
+    gates : Gates
+        With which the explanation was made.
+
+    Returns
+    -------
+    list of ReasonGroup
+        In the order of the filters that reject.
+    """
+    order = {answer.plugin: i for i, answer in enumerate(explanation.filters)}
+    nodes: dict[tuple[str, str], list[str]] = {}
+    for node in explanation.node_names:
+        status = rejection_of(explanation, node)
+        for reason in status.reasons:
+            nodes.setdefault((reason, status.plugin), []).append(node)
+    return [
+        ReasonGroup(
+            reason=reason,
+            plugin=plugin,
+            nodes=tuple(nodes[reason, plugin]),
+            details=_details_of(explanation, cluster, gates, plugin, nodes[reason, plugin]),
+        )
+        for reason, plugin in sorted(nodes, key=lambda key: order.get(key[1], -1))
+    ]
+
+
+def _details_of(
+    explanation: Explanation, cluster: Cluster, gates: Gates, plugin: str, nodes: Sequence[str]
+) -> tuple[ReasonDetail, ...]:
+    """Return what the nodes of a reason have, counted."""
+    details_of = _GROUPED.get(plugin)
+    if details_of is None:
+        return ()
+    if explanation.pre_filter.is_rejection:
+        claims = unbound_claims(explanation.pod, cluster) if plugin in _OF_VOLUMES else ()
+        text = " and ".join(claims)
+        return (ReasonDetail(text, len(nodes)),) if text else ()
+    counts: Counter[str] = Counter()
+    for name in nodes:
+        slot = cluster.nodes.slot_of.get(name)
+        node = None if slot is None else cluster.nodes.objects[slot]
+        if node is not None:
+            counts[" and ".join(details_of(explanation.pod, node, gates, cluster))] += 1
+    return tuple(ReasonDetail(text, count) for text, count in counts.most_common() if text)
+
+
+def rejection_of(explanation: Explanation, node: str) -> Status:
+    """Return the first rejection of a node; a success if no filter rejects it."""
+    if explanation.pre_filter.is_rejection:
+        return explanation.pre_filter
+    restricted = explanation.restricted_to
+    if restricted is not None and node not in restricted:
+        names = " ".join(explanation.restricted_by)
+        return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]")
+    return explanation.rejected.get(node, Status.OK)
+
+
+# ---------------------------------------------------------------- the nearest nodes
+
+
+def nearest_nodes(
+    explanation: Explanation,
+    cluster: Cluster,
+    *,
+    limit: int | None = 5,
+    gates: Gates = DEFAULT_GATES,
+) -> list[NearNode]:
+    """Return the nodes that come closest to taking the pod, the closest first.
+
+    The closest node is rejected by the fewest plugins; among equals, it lacks the smallest share
+    of the requests. Ties are in order of arrival.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        In the state in which it was when the explanation was made.
+    limit : int, optional
+        How many; None: every node that rejects the pod.
+    gates : Gates
+        With which the explanation was made.
+
+    Returns
+    -------
+    list of NearNode
+        Empty if PreFilter rejected the pod as a whole: then no node was examined.
+    """
+    if explanation.pre_filter.is_rejection:
+        return []
+    rejecting: dict[str, list[Status]] = {}
+    for answer in explanation.filters:
+        for node, status in answer.rejected.items():
+            rejecting.setdefault(node, []).append(status)
+    near: list[tuple[int, float, NearNode]] = []
+    for node in explanation.node_names:
+        first = rejection_of(explanation, node)
+        if first.is_success:
+            continue
+        statuses = rejecting.get(node, [])
+        if first.plugin not in {status.plugin for status in statuses}:
+            statuses = [first, *statuses]
+        shortage = 0.0
+        lacks: list[str] = []
+        for status in statuses:
+            share, texts = _lacks(explanation.pod, cluster, node, status, gates)
+            shortage += share
+            lacks += texts
+        plugins = tuple(status.plugin for status in statuses)
+        near.append(
+            (len(statuses), shortage, NearNode(node=node, plugins=plugins, lacks=tuple(lacks)))
+        )
+    near.sort(key=lambda entry: entry[:2])
+    nearest = [entry[2] for entry in near[:limit]]
+    if any(_DEVICES in each.plugins for each in nearest):
+        refusals = DeviceRefusals(explanation.pod, cluster, gates)
+        for index, each in enumerate(nearest[:_MOST_WITH_DEVICES]):
+            if _DEVICES in each.plugins:
+                nearest[index] = _with_devices(each, refusals)
+    return nearest
+
+
+def _with_devices(near: NearNode, refusals: DeviceRefusals) -> NearNode:
+    """Return a node with the devices that it refuses, and the claims that it cannot use."""
+    found = refusals.of_node(near.node)
+    in_words = {
+        _NOT_AVAILABLE: refusals.unavailable(near.node) if _NOT_AVAILABLE in near.lacks else [],
+        _NOT_ALLOCATED: refusals.summary(found),
+    }
+    details = [text for texts in in_words.values() for text in texts]
+    if not details:
+        return near
+    lacks = [text for text in near.lacks if not in_words.get(text)]
+    return msgspec.structs.replace(
+        near, lacks=(*lacks, *details), devices=refusals.refusals_in_words(found)
+    )
+
+
+def _lacks(
+    pod: Pod, cluster: Cluster, name: str, status: Status, gates: Gates
+) -> tuple[float, list[str]]:
+    """Return the share that is short (0 if it is not an amount), and what is lacking."""
+    slot = cluster.nodes.slot_of.get(name)
+    if slot is None:
+        # An extender rejected a node that does not exist.
+        return 0.0, list(status.reasons)
+    node = cluster.nodes.objects[slot]
+    assert node is not None, f"slot {slot} is empty"
+    if status.plugin in _OF_RESOURCES:
+        return _shortages(pod, cluster, slot, status)
+    details_of = _DETAILS.get(status.plugin)
+    details = [] if details_of is None else list(details_of(pod, node, gates, cluster))
+    return 0.0, details or list(status.reasons)
+
+
+def _shortages(pod: Pod, cluster: Cluster, slot: int, status: Status) -> tuple[float, list[str]]:
+    requests = pending_requests(pod)
+    nodes = cluster.nodes
+    share = 0.0
+    texts: list[str] = []
+    for reason in status.reasons:
+        resource = reason.removeprefix("Insufficient ")
+        index = nodes.resources.get(resource)
+        # A reason without an amount, such as `Too many pods`.
+        if reason == resource or index is None:
+            texts.append(reason)
+            continue
+        requested = requests.get(resource, 0)
+        has = int(nodes.allocatable[slot, index])
+        free = has - int(nodes.requested[slot, index])
+        share += (requested - free) / requested if requested else 0.0
+        texts.append(
+            f"{resource}: requests {format_amount(resource, requested)}, "
+            f"{format_amount(resource, free)} free of {format_amount(resource, has)}"
+        )
+    return share, texts
+
+
+def _untolerated(pod: Pod, node: Node, gates: Gates, cluster: Cluster) -> Iterator[str]:
+    for text in _taints(pod, node, gates, cluster):
+        yield f"toleration for {text}"
+
+
+def _taints(pod: Pod, node: Node, gates: Gates, _cluster: Cluster) -> Iterator[str]:
+    compares = "TaintTolerationComparisonOperators" in gates
+    for taint in node.spec.taints:
+        if untolerated_taint([taint], pod.spec.tolerations, comparison_operators=compares):
+            value = f"={taint.value}" if taint.value else ""
+            yield f"taint {taint.key}{value}:{taint.effect}"
+
+
+def _unmatched_labels(pod: Pod, node: Node, _gates: Gates, _cluster: Cluster) -> Iterator[str]:
+    labels = node.metadata.labels
+    for key, value in pod.spec.node_selector.items():
+        if labels.get(key) != value:
+            has = f"it has {key}={labels[key]}" if key in labels else "it has none"
+            yield f"label {key}={value} ({has})"
+
+
+def _cordoned(_pod: Pod, _node: Node, _gates: Gates, _cluster: Cluster) -> Iterator[str]:
+    yield "it is cordoned (spec.unschedulable)"
+
+
+def _volumes(pod: Pod, node: Node, _gates: Gates, cluster: Cluster) -> Iterator[str]:
+    return unusable_volumes(pod, node, cluster)
+
+
+def _exclusive(pod: Pod, _node: Node, _gates: Gates, cluster: Cluster) -> Iterator[str]:
+    return exclusive_claims(pod, cluster)
+
+
+def _attach_limits(pod: Pod, node: Node, _gates: Gates, cluster: Cluster) -> Iterator[str]:
+    return VolumeFixes(pod, cluster).refusals(node)
+
+
+_Details: TypeAlias = Callable[[Pod, Node, Gates, Cluster], Iterator[str]]
+
+_OF_VOLUMES: dict[str, _Details] = {
+    "CheckVolumeBinding": _volumes,
+    "MaxCSIVolumeCountPred": _attach_limits,
+    "NoVolumeZoneConflict": _volumes,
+    "NodeVolumeLimits": _attach_limits,
+    "VolumeBinding": _volumes,
+    "VolumeRestrictions": _exclusive,
+    "VolumeZone": _volumes,
+}
+_GROUPED: dict[str, _Details] = {
+    **_OF_VOLUMES,
+    "PodToleratesNodeTaints": _taints,
+    "TaintToleration": _taints,
+}
+"""What the nodes of one reason are counted by."""
+
+_DETAILS: dict[str, _Details] = {
+    **_OF_VOLUMES,
+    "NodeAffinity": _unmatched_labels,
+    "NodeUnschedulable": _cordoned,
+    "TaintToleration": _untolerated,
+    "CheckNodeUnschedulable": _cordoned,
+    "PodToleratesNodeTaints": _untolerated,
+}

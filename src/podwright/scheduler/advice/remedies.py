@@ -1,0 +1,493 @@
+"""The search for remedies: plans are tried in order of effort, and those that work are kept.
+
+1. `Fixes` proposes plans for each node that rejects the pod, and for the cluster as a whole.
+2. Plans with the same keys are alternatives: "uncordon a" and "uncordon b". They form a group, and
+   the groups are ordered by the effort of their smallest plan.
+3. A group is skipped if a plan with a part of its keys works: the rest is not needed.
+4. Each plan is tried by a scheduling cycle. If it changes more than the pod, the pods ahead in the
+   queue are scheduled again before: they may take what the plan offers.
+5. If no plan works, the most promising ones are extended by the fixes of what then rejects the pod.
+
+All limits count trials, because this room reads no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple, Protocol, TypeAlias
+
+import msgspec
+
+from podwright._html import facts, section
+from podwright.apimachinery.objects import Object, Pod, PodwrightError, PriorityClass, ResourceClaim
+from podwright.scheduler.advice import pod_edits
+from podwright.scheduler.advice.edits import Change, Edit, Plan, ReplicaCount, apply, effort_of
+from podwright.scheduler.advice.fixes import DEVICES, Fixes
+from podwright.scheduler.advice.rejections import nearest_nodes
+from podwright.scheduler.columns import Cluster, PlacedPod
+from podwright.scheduler.config import Gates
+from podwright.scheduler.framework import Explanation
+
+_MOST_REMEDIES = 8
+_MOST_TRIALS = 150
+_MOST_RESCHEDULED = 6_000
+"""So many pods ahead in the queue are scheduled again at most, for all trials together."""
+_MOST_PER_GROUP = 10
+_MOST_ALTERNATIVES = 4
+_MOST_NODES_OF_A_REASON = 30
+_MOST_SHAPES = 4
+_NODE_COUNTS = (2, 4, 8, 16)
+_EXTENDED_PLANS = 5
+_NEAR_NODES = 8
+_MOST_OWNERS = 8
+_MOST_REMOVALS = 2
+_MOST_PODS_EACH = 8
+_MOST_PRIORITY = 1_000_000_000
+"""The highest value of a PriorityClass that is not a system's."""
+
+_Keys: TypeAlias = frozenset[tuple[Hashable, ...]]
+
+
+class Outcome(NamedTuple):
+    """The result of a trial in which the pod fits.
+
+    Parameters
+    ----------
+    node : str
+    feasible_count : int
+        Nodes that passed all filters.
+    victims : tuple of str
+        Pods that preemption evicts first.
+    """
+
+    node: str
+    feasible_count: int
+    victims: tuple[str, ...] = ()
+
+
+class UnknownReply(PodwrightError):  # noqa: N818 - named for what it is
+    """A trial needs the reply of an extender that is not known."""
+
+
+class Trial(Protocol):
+    """Runs scheduling cycles for changed objects, and reverts the changes.
+
+    The methods raise `UnknownReply` if an extender would have to be called that cannot be called.
+    """
+
+    @property
+    def pods_ahead(self) -> int:
+        """How many pending pods are ahead in the queue and are scheduled again by `confirm`."""
+
+    def run(self, change: Change) -> Outcome | None:
+        """Run one cycle in the state of the explanation; None if the pod does not fit."""
+
+    def confirm(self, change: Change) -> Outcome | None:
+        """Schedule the pods ahead again and run the cycle then; None if the pod does not fit."""
+
+    def explain(self, change: Change) -> Explanation:
+        """Run one cycle in the state of the explanation with everything recorded."""
+
+
+class Remedy(msgspec.Struct, frozen=True, kw_only=True):
+    """A change after which the pod fits.
+
+    Parameters
+    ----------
+    text : str
+        The change in the imperative.
+    edits : tuple of str
+        The same, one entry for each object that changes.
+    commands : tuple of str
+        The kubectl commands that make the changes of nodes.
+    node : str
+        The node that the pod goes to then.
+    node_count : int
+        How many nodes are feasible then.
+    alternatives : tuple of str
+        Other nodes of which the same change suffices.
+    victims : tuple of str
+        Pods that preemption evicts first.
+    pod : Pod
+        The pod with the change.
+    put : tuple of Object
+        The other objects that are changed or created.
+    delete : tuple of str
+        Pods that are removed.
+    drop : tuple of Object
+        Other objects that are deleted.
+    pod_edits : tuple of callable
+        What changes the pod, or the template that it is made from.
+    scales : tuple of ReplicaCount
+        The workloads with fewer replicas, whose controllers remove the pods of `delete`.
+    """
+
+    text: str
+    edits: tuple[str, ...]
+    commands: tuple[str, ...] = ()
+    node: str
+    node_count: int
+    alternatives: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+    pod: Pod
+    put: tuple[Object, ...] = ()
+    delete: tuple[str, ...] = ()
+    drop: tuple[Object, ...] = ()
+    pod_edits: tuple[Callable[[Pod], Pod], ...] = ()
+    scales: tuple[ReplicaCount, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the change."""
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Remedy: {self.text}; opens {self.node_count} nodes, such as {self.node}>"
+
+    def _repr_html_(self) -> str:
+        known: dict[str, object] = {
+            "Node": self.node,
+            "Feasible nodes": self.node_count,
+            "Commands": "; ".join(self.commands),
+            "Victims": ", ".join(self.victims),
+        }
+        return section(self.text, facts({name: value for name, value in known.items() if value}))
+
+
+class SearchResult(NamedTuple):
+    """The result of a search.
+
+    Parameters
+    ----------
+    remedies : tuple of Remedy
+        The smallest first.
+    failed : tuple of Plan
+        The plans that were tried and do not make the pod fit.
+    untried : tuple of Plan
+        The plans whose trials need a reply that is not known.
+    """
+
+    remedies: tuple[Remedy, ...] = ()
+    failed: tuple[Plan, ...] = ()
+    untried: tuple[Plan, ...] = ()
+
+
+class _Found(NamedTuple):
+    plan: Plan
+    change: Change
+    outcome: Outcome
+
+
+def _effort(found: _Found) -> float:
+    """Return the effort of the plan; evicting other pods is one more."""
+    return effort_of(found.plan) + bool(found.outcome.victims)
+
+
+class Search:
+    """The search for the remedies of one pod.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of a pod that does not fit.
+    cluster : Cluster
+        In the state of the explanation.
+    trial : Trial
+    gates : Gates
+        With which the explanation was made.
+    classes : mapping of str to PriorityClass
+    custom_plugins : container of str
+        The names of the plugins whose rules are not known.
+    """
+
+    def __init__(
+        self,
+        explanation: Explanation,
+        cluster: Cluster,
+        trial: Trial,
+        *,
+        gates: Gates,
+        classes: Mapping[str, PriorityClass],
+        custom_plugins: Container[str],
+    ) -> None:
+        self._explanation = explanation
+        self._pod = explanation.pod
+        self._cluster = cluster
+        self._trial = trial
+        self._gates = gates
+        self._classes = classes
+        self._custom_plugins = custom_plugins
+        self._trials_left = _MOST_TRIALS
+        ahead = max(trial.pods_ahead, 1)
+        self._confirmations_left = max(_MOST_RESCHEDULED // ahead, 4)
+        self._found: list[tuple[_Keys, list[_Found]]] = []
+        self._promising: list[Plan] = []
+        self._failed: list[Plan] = []
+        self._untried: list[Plan] = []
+
+    def run(self) -> SearchResult:
+        """Try the plans for the explanation, and their extensions if none of them works."""
+        self._search(self._proposed(self._explanation, ()))
+        if not self._found:
+            for plan in self._promising[:_EXTENDED_PLANS]:
+                explanation = self._trial.explain(self._apply(plan))
+                self._search(self._proposed(explanation, plan))
+        self._found.sort(key=lambda entry: _effort(entry[1][0]))
+        return SearchResult(
+            remedies=tuple(_remedy(found) for _, found in self._found[:_MOST_REMEDIES]),
+            failed=tuple(self._failed),
+            untried=tuple(self._untried),
+        )
+
+    def _apply(self, plan: Plan) -> Change:
+        return apply(plan, self._pod, self._cluster)
+
+    # ---------------------------------------------------------------- plans
+
+    def _proposed(self, explanation: Explanation, begun: Plan) -> Iterator[Plan]:
+        """Yield the plans for an explanation, each with the edits that it was made with."""
+        changed = {obj.key: obj for obj in self._apply(begun).put if isinstance(obj, ResourceClaim)}
+        fixes = Fixes(
+            explanation,
+            self._cluster,
+            self._gates,
+            custom_plugins=self._custom_plugins,
+            changed_claims=changed,
+        )
+        pod = explanation.pod
+        if explanation.decision.held_back is not None:
+            names = [gate.name for gate in pod.spec.scheduling_gates]
+            plans: Iterator[Plan] = iter([(pod_edits.drop_gates(names),)] if names else [])
+        elif explanation.pre_filter.is_rejection and explanation.pre_filter.plugin == DEVICES:
+            # No node matters before the claims are usable.
+            plans = fixes.device_classes()
+        else:
+            near = nearest_nodes(explanation, self._cluster, limit=None, gates=self._gates)
+            names = [each.node for each in near] or list(explanation.node_names)
+            plans = chain(
+                self._of_nodes(fixes, names),
+                fixes.device_selectors(),
+                fixes.claims.plans(),
+                self._new_nodes(fixes, names),
+                self._priorities(pod),
+                self._removals(fixes, names[:_NEAR_NODES]),
+            )
+        places = {(edit.key, edit.node) for edit in begun}
+        for plan in plans:
+            # A plan does not repeat an edit that it was made with.
+            if not any((edit.key, edit.node) in places for edit in plan):
+                yield (*begun, *plan)
+
+    def _of_nodes(self, fixes: Fixes, names: Sequence[str]) -> Iterator[Plan]:
+        """Yield the plans of the nearest nodes; many nodes have the same reasons."""
+        counts: dict[tuple[tuple[str, tuple[str, ...]], ...], int] = {}
+        for name in names:
+            reasons = tuple((each.plugin, each.reasons) for each in fixes.statuses_of(name))
+            counts[reasons] = counts.get(reasons, 0) + 1
+            if counts[reasons] <= _MOST_NODES_OF_A_REASON:
+                yield from fixes.of_node(name)
+
+    def _new_nodes(self, fixes: Fixes, names: Sequence[str]) -> Iterator[Plan]:
+        shapes: dict[tuple[object, ...], str] = {}
+        for name in names:
+            node = fixes.node(name)
+            if node is not None:
+                shapes.setdefault(fixes.shape_of(node), name)
+        # A shape that the pod fits on when empty comes before one that would have to be larger.
+        several = sorted(shapes.values(), key=lambda name: not fixes.fits_empty(name))
+        several = several[:_MOST_SHAPES]
+        yield from fixes.new_nodes(several)
+        if self._trial.pods_ahead:
+            # The pods ahead take some of the room.
+            yield from fixes.new_nodes(several[:2], factor=2)
+            for count in _NODE_COUNTS:
+                yield from fixes.new_nodes(several[:1], count=count)
+
+    def _priorities(self, pod: Pod) -> Iterator[Plan]:
+        """Yield plans that raise the priority just above that of other pods."""
+        if self._preempts():
+            return
+        others = {placed.pod.priority for placed in self._cluster.pods.values()}
+        for other in sorted(value for value in others if pod.priority <= value < _MOST_PRIORITY):
+            classes = [each for each in self._classes.values() if each.value > other]
+            known = min(classes, key=lambda each: (each.value, each.name), default=None)
+            if known is not None and known.value <= _MOST_PRIORITY:
+                yield (pod_edits.raise_priority(known.value, known, self._classes),)
+            else:
+                yield (pod_edits.raise_priority(other + 1, None, self._classes),)
+
+    def _preempts(self) -> bool:
+        """Return whether the pod gets a node by preemption, without any change."""
+        result = self._explanation.decision.post_filter
+        is_nominated = result is not None and bool(result.nominated_node)
+        return is_nominated or bool(self._pod.status.nominated_node_name)
+
+    def _removals(self, fixes: Fixes, names: Sequence[str]) -> Iterator[Plan]:
+        """Yield plans that scale down the workloads of the nearest nodes.
+
+        None for a pod that preempts: it takes what it needs, and no workload has to be stopped.
+        """
+        if self._preempts():
+            return
+        owners = list(fixes.owners(names).items())
+        owners.sort(key=lambda entry: (entry[1][0].pod.priority, len(entry[1])))
+        for (kind, key), pods in owners[:_MOST_OWNERS]:
+            yield from _scaled_down(kind, key, pods)
+
+    # ---------------------------------------------------------------- trials
+
+    def _search(self, plans: Iterable[Plan]) -> None:
+        groups: dict[_Keys, list[Plan]] = {}
+        for plan in plans:
+            groups.setdefault(_keys(plan), []).append(plan)
+        for alternatives in groups.values():
+            alternatives.sort(key=effort_of)
+        for keys in sorted(groups, key=lambda keys: effort_of(groups[keys][0])):
+            if self._trials_left <= 0 or len(self._found) >= _MOST_REMEDIES:
+                return
+            if any(found <= keys for found, _ in self._found):
+                continue
+            if self._removal_count() >= _MOST_REMOVALS and _removes(keys):
+                continue
+            self._try_group(keys, groups[keys])
+
+    def _removal_count(self) -> int:
+        return sum(_removes(keys) for keys, _ in self._found)
+
+    def _try_group(self, keys: _Keys, plans: Sequence[Plan]) -> None:
+        found: list[_Found] = []
+        failures = 0
+        nodes: set[str] = set()
+        is_promising = True
+        for plan in plans:
+            where = _node_of(plan)
+            if where in nodes:
+                continue
+            try:
+                success = self._try(plan)
+            except UnknownReply:
+                self._untried.append(plan)
+                is_promising = is_promising and plan is not plans[0]
+                success = None
+            else:
+                if success is None:
+                    self._failed.append(plan)
+            if success is not None:
+                found.append(success)
+                nodes.add(where)
+                # Only plans that differ by their node are worth listing side by side.
+                if not where or len(found) > _MOST_ALTERNATIVES:
+                    break
+                continue
+            failures += 1
+            if failures >= _MOST_PER_GROUP or self._trials_left <= 0:
+                break
+        if found:
+            self._found.append((keys, found))
+        elif is_promising:
+            self._promising.append(plans[0])
+
+    def _try(self, plan: Plan) -> _Found | None:
+        change = self._apply(plan)
+        each = next((edit.each for edit in plan if edit.each), ())
+        changes = [change._replace(delete=pods) for pods in each] if each else [change]
+        outcome: Outcome | None = None
+        for one in changes:
+            outcome = self._outcome(one)
+            if outcome is None:
+                return None
+        assert outcome is not None, "a plan without changes"
+        return _Found(plan, changes[-1], outcome)
+
+    def _outcome(self, change: Change) -> Outcome | None:
+        if self._trials_left <= 0:
+            return None
+        self._trials_left -= 1
+        by_priority = change.pod.priority > self._pod.priority
+        outcome = self._accepted(self._trial.run(change), by_priority=by_priority)
+        if outcome is None or not change.affects_others(self._pod) or not self._trial.pods_ahead:
+            return outcome
+        if not self._confirmations_left:
+            return None
+        self._confirmations_left -= 1
+        return self._accepted(self._trial.confirm(change), by_priority=by_priority)
+
+    @staticmethod
+    def _accepted(outcome: Outcome | None, *, by_priority: bool) -> Outcome | None:
+        """Return the outcome, unless pods are evicted without the priority being the point."""
+        return None if outcome is not None and outcome.victims and not by_priority else outcome
+
+
+def _removes(keys: _Keys) -> bool:
+    return any(key[0] == "remove" for key in keys)
+
+
+def _keys(plan: Plan) -> _Keys:
+    return frozenset(edit.key for edit in plan)
+
+
+def _node_of(plan: Plan) -> str:
+    return next((edit.node for edit in plan if edit.node), "")
+
+
+def _remedy(found: Sequence[_Found]) -> Remedy:
+    plan, change, outcome = found[0]
+    edits = tuple(edit.text for edit in plan)
+    return Remedy(
+        text=" and ".join(edits),
+        edits=edits,
+        commands=tuple(edit.command for edit in plan if edit.command),
+        node=outcome.node,
+        node_count=outcome.feasible_count,
+        alternatives=tuple(_node_of(other.plan) for other in found[1:]),
+        victims=outcome.victims,
+        pod=change.pod,
+        put=change.put,
+        delete=tuple(pod.key for pod in change.delete),
+        drop=change.drop,
+        pod_edits=tuple(edit.on_pod for edit in plan if edit.on_pod is not None),
+        scales=tuple(edit.scale for edit in plan if edit.scale is not None),
+    )
+
+
+# ---------------------------------------------------------------- fewer replicas
+
+
+def _scaled_down(kind: str, key: str, pods: Sequence[PlacedPod]) -> Iterator[Plan]:
+    """Yield plans that remove pods of one workload, few before all.
+
+    A StatefulSet removes its pods from the highest ordinal down. Which pod another controller
+    removes depends on more than a snapshot shows, so each of them has to help.
+    """
+    count = len(pods)
+    if kind == "Pod":
+        alone = tuple(placed.pod for placed in pods)
+        yield (Edit(key=("remove", kind, key), text=f"delete pod {key}", effort=4.4, delete=alone),)
+        return
+    if kind == "StatefulSet":
+        ordered = sorted(pods, key=lambda placed: -_ordinal(placed.pod))
+        steps = [number for number in (1, 2, 4, 8) if number < count]
+        for number in steps:
+            removed = [placed.pod for placed in ordered[:number]]
+            yield (_scaling(ReplicaCount(kind, key, count - number), 4.0 + number / 50, removed),)
+    elif 1 < count <= _MOST_PODS_EACH:
+        edit = _scaling(ReplicaCount(kind, key, count - 1), 4.0, [])
+        yield (msgspec.structs.replace(edit, each=tuple((placed.pod,) for placed in pods)),)
+    removed = [placed.pod for placed in pods]
+    yield (_scaling(ReplicaCount(kind, key, 0), 4.5 + count / 100, removed),)
+
+
+def _scaling(scale: ReplicaCount, effort: float, pods: Sequence[Pod]) -> Edit:
+    field = "parallelism" if scale.kind == "Job" else "replicas"
+    return Edit(
+        key=("remove", scale.kind, scale.key),
+        text=f"reduce {field} of {scale.kind} {scale.key} to {scale.replicas}",
+        effort=effort,
+        delete=tuple(pods),
+        scale=scale,
+    )
+
+
+def _ordinal(pod: Pod) -> int:
+    number = pod.metadata.name.rpartition("-")[2]
+    return int(number) if number.isdecimal() else -1

@@ -1,0 +1,131 @@
+"""What limits advice: devices that are not allocated, and custom plugins with unknown rules."""
+
+from __future__ import annotations
+
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import Object, Pod, decode_as, encode
+from podwright.scheduler.advice import Advice
+from podwright.scheduler.assembly import Scheduler
+from podwright.testing import make_node, make_pod
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+class KeepTier(pw.Plugin):
+    """Rejects nodes without the label tier=gold."""
+
+    name = "KeepTier"
+
+    def filter(self, cycle: pw.Cycle, node: pw.NodeView) -> pw.Status:
+        """Pass nodes of the tier."""
+        if node.labels.get("tier") == "gold":
+            return pw.Status()
+        return pw.Status.unresolvable("node(s) of another tier")
+
+
+class KeepZone(pw.Plugin):
+    """Rejects nodes outside a zone."""
+
+    name = "KeepZone"
+
+    def filter(self, cycle: pw.Cycle, node: pw.NodeView) -> pw.Status:
+        """Pass nodes of the zone."""
+        if node.labels.get(ZONE) == "a":
+            return pw.Status()
+        return pw.Status.unresolvable("node(s) outside zone a")
+
+
+class KeepNone(pw.Plugin):
+    """Rejects every node."""
+
+    name = "KeepNone"
+
+    def filter(self, cycle: pw.Cycle, node: pw.NodeView) -> pw.Status:
+        """Pass no node."""
+        return pw.Status.unschedulable("never")
+
+
+class KeepOut(pw.Plugin):
+    """Holds every pod back."""
+
+    name = "KeepOut"
+
+    def pre_enqueue(self, pod: pw.Pod) -> pw.Status:
+        """Admit no pod."""
+        return pw.Status.unresolvable("closed")
+
+
+def advice(pod: Pod, *objects: Object, plugins: tuple[type[pw.Plugin], ...] = ()) -> Advice:
+    scheduler = Scheduler(plugins=plugins)
+    scheduler.add(*objects, pod)
+    return scheduler.advice(scheduler.explain(pod.key))
+
+
+def with_claim(pod: Pod) -> Pod:
+    spec = encode(pod)["spec"] | {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu-0"}]}
+    return decode_as(encode(pod) | {"spec": spec}, Pod)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "apart"),
+    [
+        pytest.param(("n",), "would fit on 1 node: n", id="it fits apart from the claims"),
+        pytest.param(("n", "m"), "would fit on 2 nodes, such as ", id="on several nodes"),
+        pytest.param((), "would not fit either", id="it does not fit anyway"),
+    ],
+)
+def test_missing_claims_are_not_advised_on(nodes: tuple[str, ...], apart: str) -> None:
+    small = make_node("small", cpu="500m")
+    found = advice(with_claim(make_pod("p", cpu="1")), small, *map(make_node, nodes))
+    assert found.remedies == ()
+    (limit,) = found.limits
+    assert limit.startswith(
+        "the resource claims have to be usable first (could not find ResourceClaim"
+        ' "default/gpu-0"), so no change was tried; without its claims the pod '
+    )
+    assert apart in limit
+
+
+def test_a_label_of_the_nodes_that_a_custom_plugin_accepts_is_tried() -> None:
+    full = make_node("full", cpu="500m", labels={"tier": "gold"})
+    found = advice(make_pod("p", cpu="1"), full, make_node("n", cpu="4"), plugins=(KeepTier,))
+    assert "set label tier=gold on node n" in [remedy.text for remedy in found.remedies]
+    (limit,) = found.limits
+    assert limit.startswith(
+        "the rule of the custom plugin KeepTier, which rejects 1 node, is not known"
+    )
+
+
+def test_a_node_of_a_shape_that_a_custom_plugin_accepts_is_tried() -> None:
+    """The zone of a node is not changed: a node of the zone is added."""
+    full = make_node("full", cpu="4", labels={ZONE: "a"})
+    there = make_pod("there", cpu="4", node="full")
+    other = make_node("n", cpu="4", labels={ZONE: "b"})
+    found = advice(make_pod("p", cpu="1"), full, there, other, plugins=(KeepZone,))
+    texts = [remedy.text for remedy in found.remedies]
+    assert "add a node like full" in texts
+    assert not any("label" in text or "like n" in text for text in texts)
+
+
+def test_changes_of_nodes_that_do_not_help_are_named() -> None:
+    found = advice(make_pod("p", cpu="1"), make_node("n"), plugins=(KeepNone,))
+    assert found.remedies == ()
+    assert found.limits == (
+        "the rule of the custom plugin KeepNone, which rejects 1 node, is not known; these changes"
+        " of nodes do not help: add a node like n",
+    )
+
+
+def test_a_custom_plugin_that_holds_the_pod_back_is_named() -> None:
+    found = advice(make_pod("p", cpu="1"), make_node("n"), plugins=(KeepOut,))
+    text = "the rule of the custom plugin KeepOut, which holds the pod in PreEnqueue, is not known"
+    assert found == Advice(limits=(text,))
+
+
+def test_advice_without_custom_plugins_has_no_limits() -> None:
+    found = advice(make_pod("p", cpu="1"), make_node("n", cpu="4", unschedulable=True))
+    assert found.remedies[0].text == "uncordon node n"
+    assert found.limits == ()
+    assert advice(make_pod("p"), make_node("n")) == Advice()

@@ -1,0 +1,165 @@
+"""What the nodes of a reason have: taints with their counts, volumes with claims and zones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import Object, Taint, with_fields
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.testing import make_node, make_pod
+
+Document = dict[str, Any]
+ZONE = "topology.kubernetes.io/zone"
+
+
+def tainted(name: str, *keys: str) -> Object:
+    taints = tuple(Taint(key=key, value="true", effect="NoSchedule") for key in keys)
+    return with_fields(make_node(name), "spec", taints=taints)
+
+
+def groups_of(*objects: Object) -> list[tuple[str, list[tuple[str, int]]]]:
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(*objects)
+    (pod,) = scheduler.in_queue_order()
+    groups = scheduler.rejection_groups(scheduler.explain(pod.key))
+    return [
+        (each.reason, [(detail.text, detail.node_count) for detail in each.details])
+        for each in groups
+    ]
+
+
+def test_each_set_of_taints_is_listed_with_its_nodes_and_the_counts_add_up():
+    nodes = [tainted(f"spot-{number}", "spot") for number in range(3)]
+    nodes += [tainted("gpu", "gpu"), tainted("both", "spot", "gpu")]
+    ((reason, details),) = groups_of(make_pod("web"), *nodes)
+    assert reason == "node(s) had untolerated taint(s)"
+    assert details == [
+        ("taint spot=true:NoSchedule", 3),
+        ("taint gpu=true:NoSchedule", 1),
+        ("taint spot=true:NoSchedule and taint gpu=true:NoSchedule", 1),
+    ]
+
+
+def claim(volume: str = "", mode: str = "ReadWriteOnce", **spec: Any) -> Object:
+    document: Document = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "shop", "uid": "u"},
+        "spec": {"accessModes": [mode], "volumeName": volume, **spec},
+    }
+    if volume:
+        document["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+        document["status"] = {"phase": "Bound"}
+    return decode(document)
+
+
+def volume(labels: Document | None = None, terms: list[Document] | None = None) -> Object:
+    reference = {"kind": "PersistentVolumeClaim", "namespace": "shop", "name": "data", "uid": "u"}
+    spec: Document = {"accessModes": ["ReadWriteOnce"], "claimRef": reference}
+    if terms:
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    metadata = {"name": "pv-1", "labels": labels or {}}
+    return decode(
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec}
+    )
+
+
+def using_claim() -> Object:
+    source = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+    container = {"name": "main", "image": "app"}
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "db", "namespace": "shop"},
+            "spec": {"containers": [container], "volumes": [source]},
+        }
+    )
+
+
+IN_A = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}]
+OUT_OF_B = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["b", "c"]}]}]
+
+
+@pytest.mark.parametrize(
+    ("objects", "reason", "detail"),
+    [
+        pytest.param(
+            [claim("pv-1"), volume(terms=IN_A)],
+            "node(s) didn't match PersistentVolume's node affinity",
+            f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a",
+            id="a volume of another zone",
+        ),
+        pytest.param(
+            [claim("pv-1"), volume(terms=OUT_OF_B)],
+            "node(s) didn't match PersistentVolume's node affinity",
+            f"PersistentVolume pv-1 of claim shop/data is in {ZONE} NotIn [b, c]",
+            id="a volume that excludes zones",
+        ),
+        pytest.param(
+            [claim("pv-1"), volume(labels={ZONE: "a"})],
+            "node(s) had no available volume zone",
+            f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a, the node in b",
+            id="a volume with the label of another zone",
+        ),
+        pytest.param(
+            [claim("pv-1")],
+            'persistentvolume "pv-1" not found',
+            "PersistentVolume pv-1 of claim shop/data does not exist",
+            id="a volume that does not exist",
+        ),
+        pytest.param(
+            [claim(storageClassName="fast")],
+            "pod has unbound immediate PersistentVolumeClaims",
+            "claim shop/data (storage class fast, which does not exist) is not bound to a "
+            "PersistentVolume",
+            id="a claim that nothing binds",
+        ),
+    ],
+)
+def test_volumes_are_named_with_claim_and_zone(objects, reason, detail):
+    node = make_node("n", labels={ZONE: "b"})
+    found = groups_of(node, using_claim(), *objects)
+    assert found == [(reason, [(detail, 1)])]
+
+
+def test_the_claim_that_only_one_pod_may_use_is_named():
+    other = with_fields(with_fields(using_claim(), "metadata", name="other"), "spec", node_name="n")
+    once = "ReadWriteOncePod"
+    objects = [make_node("n"), using_claim(), other, claim("pv-1", once), volume()]
+    ((_, details),) = groups_of(*objects)
+    assert details == [(f"claim shop/data has access mode {once} and is in use", 1)]
+
+
+def test_the_nearest_nodes_have_the_same_text():
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(
+        make_node("n", labels={ZONE: "b"}), using_claim(), claim("pv-1"), volume(terms=IN_A)
+    )
+    (near,) = scheduler.nearest_nodes(scheduler.explain("shop/db"))
+    assert near.lacks == (f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a",)
+
+
+def test_the_claims_that_a_node_cannot_attach_are_named():
+    csi = {"driver": "csi.example.com", "volumeHandle": "v"}
+    document = volume().raw
+    attached = decode(document | {"spec": document["spec"] | {"csi": csi}})
+    drivers = [{"name": "csi.example.com", "nodeID": "n", "allocatable": {"count": 0}}]
+    limited = decode(
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSINode",
+            "metadata": {"name": "n"},
+            "spec": {"drivers": drivers},
+        }
+    )
+    found = groups_of(make_node("n"), limited, using_claim(), claim("pv-1"), attached)
+    text = (
+        "CSI driver csi.example.com attaches at most 0 volumes to the node and has attached 0; "
+        "the pod adds claim shop/data"
+    )
+    assert found == [("node(s) exceed max volume count", [(text, 1)])]

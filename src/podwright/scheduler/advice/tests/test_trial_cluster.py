@@ -1,0 +1,66 @@
+"""Temporary changes of a cluster: everything is as before at the end, also the order of pods."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.apimachinery.objects import with_fields
+from podwright.scheduler.advice import edited
+from podwright.scheduler.columns import Cluster
+from podwright.testing import make_node, make_pod
+
+
+@pytest.fixture
+def cluster():
+    cluster = Cluster()
+    for name in ("a", "b"):
+        cluster.put(make_node(name, cpu="8"))
+    for number in range(4):
+        cluster.put(make_pod(f"p{number}", cpu="1", node="ab"[number % 2]))
+    cluster.nominate(make_pod("waiting", cpu="1"), "a")
+    return cluster
+
+
+def content(cluster):
+    return {
+        "pods": {key: placed.slot for key, placed in cluster.pods.items()},
+        "order": [list(pods) for pods in cluster.pods_on[:2]],
+        "requested": cluster.nodes.requested[:2].tolist(),
+        "nominated": {node: list(pods) for node, pods in cluster.nominated.items()},
+        "nodes": sorted(cluster.nodes.slot_of),
+        "cordoned": [node.spec.unschedulable for node in cluster.nodes.objects[:2]],
+    }
+
+
+@pytest.mark.parametrize("is_journal_lost", [False, True])
+def test_all_changes_are_reverted(cluster, is_journal_lost):
+    before = content(cluster)
+    cordoned = with_fields(make_node("a", cpu="8"), "spec", unschedulable=True)
+    removed = cluster.pods["default/p0"].pod
+    with edited(cluster, put=[cordoned, make_node("new", cpu="8")], delete=[removed]) as pods:
+        cluster.place(make_pod("mine", cpu="1"), cluster.nodes.slot_of["new"])
+        cluster.nominate(make_pod("waiting", cpu="1"), "new")
+        assert pods.since() == ["default/mine"]
+        assert "default/p0" not in cluster.pods
+        assert cluster.nodes.objects[0].spec.unschedulable
+        if is_journal_lost:
+            cluster.nodes.pods_journal.forget()
+    assert content(cluster) == before
+
+
+def test_changes_are_reverted_after_an_error(cluster):
+    before = content(cluster)
+    with pytest.raises(ValueError, match="in a trial"), edited(cluster, put=[make_node("new")]):
+        raise ValueError("in a trial")
+    assert content(cluster) == before
+
+
+def test_nested_changes_are_reverted_one_after_the_other(cluster):
+    before = content(cluster)
+    pod = cluster.pods["default/p2"].pod
+    with edited(cluster, delete=[pod]):
+        inside = content(cluster)
+        with edited(cluster, put=[make_node("new")], delete=[cluster.pods["default/p1"].pod]):
+            assert content(cluster) != inside
+        assert content(cluster) == inside
+    assert content(cluster) == before

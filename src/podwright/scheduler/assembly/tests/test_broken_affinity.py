@@ -1,0 +1,58 @@
+"""Preemption of the pods that the preemptor's own affinity requires, and remedies beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podwright.apimachinery.objects import Pod, decode_pod
+from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.testing import make_node
+
+Document = dict[str, Any]
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def pod(name: str, priority: int, node: str = "", *, needs_cache: bool = False) -> Pod:
+    terms = [{"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "cache"}}}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": "3"}}}
+    spec: Document = {"containers": [container], "priority": priority, "nodeName": node}
+    if needs_cache:
+        spec["affinity"] = {"podAffinity": required}
+    metadata = {"name": name, "namespace": "shop", "labels": {"app": name.partition("-")[0]}}
+    return decode_pod({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+
+def scheduler_of(*pods: Pod) -> Scheduler:
+    scheduler = Scheduler(SchedulerOptions())
+    nodes = [make_node(name, cpu="4", labels={HOSTNAME: name}) for name in ("a", "b")]
+    scheduler.add(*nodes, *pods)
+    return scheduler
+
+
+def test_required_affinity_to_lower_pods_is_named_as_what_stops_preemption():
+    caches = [pod("cache-0", 0, "a"), pod("cache-1", 0, "b")]
+    scheduler = scheduler_of(*caches, pod("web-0", 100, needs_cache=True))
+    limits = scheduler.advice(scheduler.explain("shop/web-0")).limits
+    assert limits[0] == (
+        "the pod cannot preempt on 2 nodes: its required podAffinity selects pods of lower "
+        "priority (shop/cache-0, shop/cache-1), and evicting them would break that affinity"
+    )
+
+
+def test_a_pod_that_preempts_has_no_such_limit_and_no_workload_to_stop():
+    scheduler = scheduler_of(pod("cache-0", 0, "a"), pod("cache-1", 0, "b"), pod("web-0", 100))
+    explanation = scheduler.explain("shop/web-0")
+    assert explanation.decision.post_filter is not None
+    assert explanation.decision.post_filter.nominated_node
+    advice = scheduler.advice(explanation)
+    assert not advice.limits
+    assert not [each for each in advice.remedies if each.delete or each.scales]
+
+
+def test_preemption_that_other_reasons_stop_has_no_such_limit():
+    scheduler = scheduler_of(pod("cache-0", 200, "a"), pod("cache-1", 0, "b"), pod("web-0", 100))
+    scheduler.remove(scheduler.cluster.pods["shop/cache-1"].pod)
+    scheduler.add(pod("cache-2", 200, "b"))
+    assert not scheduler.advice(scheduler.explain("shop/web-0")).limits

@@ -1,0 +1,58 @@
+"""Amounts whose scores overflow: the cycle fails, as upstream's does, and nothing else breaks.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go, `RunScorePlugins`
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import decode_pod
+from podwright.testing import make_node, make_pod
+
+INVALID = (
+    r'applying score defaultWeights on Score plugins: plugin "NodeResources\w+" returns an invalid'
+    r" score -\d+, it should in the range of \[0, 100\] after normalizing"
+)
+
+
+def scheduler_of(*nodes: pw.Node) -> pw.Scheduler:
+    scheduler = pw.Scheduler(seed=1)
+    scheduler.add(*nodes)
+    return scheduler
+
+
+def test_a_request_that_overflows_fails_if_there_are_nodes_to_score():
+    scheduler = scheduler_of(make_node("n1"), make_node("n2"))
+    assert scheduler.schedule(make_pod("before")).node
+    # 12 EB and a byte are a negative number of 64 bits, which fits every node.
+    huge = decode_pod(
+        {
+            "metadata": {"name": "huge"},
+            "spec": {
+                "containers": [
+                    {"name": "a", "resources": {"requests": {"memory": "12E"}}},
+                    {"name": "b", "resources": {"requests": {"memory": "1"}}},
+                ]
+            },
+        }
+    )
+    decision = scheduler.schedule(huge)
+    assert decision.node == ""
+    assert re.fullmatch(INVALID, decision.message)
+    assert scheduler.schedule(make_pod("after")).node
+
+
+@pytest.mark.parametrize(
+    ("memory", "node"),
+    [
+        pytest.param("1Pi", "n1", id="a huge node with more free memory"),
+        pytest.param("7Ei", "n2", id="a node whose hundredfold memory overflows"),
+    ],
+)
+def test_huge_nodes_are_scored(memory, node):
+    scheduler = scheduler_of(make_node("n1", memory=memory), make_node("n2", memory="4Gi"))
+    assert scheduler.schedule(make_pod("web")).node == node

@@ -1,0 +1,219 @@
+"""Trials of changes by a `Scheduler`: scheduling with changed objects, reverted afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.advice import Change, Outcome, PlacedPods, edited
+from podwright.scheduler.assembly.reserving import Reservation
+from podwright.scheduler.config import ExtenderCall, ExtenderReply
+from podwright.scheduler.framework import Decision, Explanation
+from podwright.scheduler.preemption import Preemption
+
+if TYPE_CHECKING:
+    from podwright.scheduler.assembly.scheduler import Scheduler
+
+_MOST_TAKERS = 12
+"""Up to so many pods are left out one by one, to find those that matter."""
+
+
+class Bookkeeping(NamedTuple):
+    """The state of a scheduler besides objects and pods.
+
+    Parameters
+    ----------
+    reservations : dict of str to Reservation
+        By pod, in the order in which they were made.
+    positions : dict of str to object
+        Where the search of each profile begins.
+    cycle_number : int
+    """
+
+    reservations: Mapping[str, Reservation]
+    positions: Mapping[str, object]
+    cycle_number: int
+
+
+class SchedulerState:
+    """What scheduling changes in a scheduler: pending, placed, nominated and reserved pods.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        Whose present state is kept.
+    """
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._pending = dict(scheduler.pending)
+        self._placed = PlacedPods(scheduler.cluster)
+        self._bookkeeping = scheduler.bookkeeping()
+
+    def since(self) -> list[str]:
+        """Return the pods that were placed since, in order."""
+        return self._placed.since()
+
+    def release_reservations(self) -> None:
+        """Undo the reservations that were made since."""
+        self._scheduler.release_reservations(self._bookkeeping)
+
+    def restore(self) -> None:
+        """Return the scheduler to this state."""
+        scheduler = self._scheduler
+        self.release_reservations()
+        self._placed.restore()
+        scheduler.pending.clear()
+        scheduler.pending.update(self._pending)
+        scheduler.restore_bookkeeping(self._bookkeeping)
+
+
+class SchedulerTrial:
+    """A `Trial` of `podwright.scheduler.advice` that a scheduler runs.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        In the state of the explanation.
+    pod : Pod
+        The pod without changes.
+    since : SchedulerState, optional
+        The state before the pods ahead in the queue were scheduled.
+    """
+
+    def __init__(self, scheduler: Scheduler, pod: Pod, since: SchedulerState | None) -> None:
+        self._scheduler = scheduler
+        self._pod = pod
+        self._since = since
+        # Also pods that did not fit: a change may give them a place.
+        self.pods_ahead = 0
+        if since is not None and pod.key in scheduler.pending:
+            with scheduler.rewound(since):
+                keys = [each.key for each in scheduler.in_queue_order()]
+            self.pods_ahead = keys.index(pod.key)
+
+    def run(self, change: Change) -> Outcome | None:
+        """Run one cycle in the state of the explanation; None if the pod does not fit."""
+        with self._applied(change):
+            return self._outcome(change.pod)
+
+    def confirm(self, change: Change) -> Outcome | None:
+        """Schedule the pods ahead again and run the cycle then; None if the pod does not fit."""
+        scheduler = self._scheduler
+        assert self._since is not None, "there are no pods ahead"
+        with scheduler.rewound(self._since), self._applied(change):
+            for pod in change.delete:
+                scheduler.pending.pop(pod.key, None)
+            for _ in scheduler.schedule_before(change.pod.key):
+                pass
+            return self._outcome(change.pod)
+
+    def explain(self, change: Change) -> Explanation:
+        """Run one cycle in the state of the explanation with everything recorded."""
+        with self._applied(change):
+            return self._scheduler.explain(change.pod)
+
+    @contextmanager
+    def _applied(self, change: Change) -> Iterator[None]:
+        scheduler = self._scheduler
+        before = scheduler.state()
+        try:
+            with (
+                scheduler.bypassing(change.bypassed),
+                edited(scheduler.cluster, put=change.put, delete=change.delete, drop=change.drop),
+            ):
+                if change.pod.key in scheduler.pending:
+                    # In its place: pods of one priority and age keep their order.
+                    scheduler.pending[change.pod.key] = change.pod
+                try:
+                    yield
+                finally:
+                    # Before the volumes are reverted that the reservations are for.
+                    before.release_reservations()
+        finally:
+            before.restore()
+
+    def _outcome(self, pod: Pod) -> Outcome | None:
+        scheduler = self._scheduler
+        decision = scheduler.schedule(scheduler.pending.get(pod.key, pod))
+        if decision.node:
+            return Outcome(decision.node, decision.feasible_count)
+        victims = _victims(decision)
+        if victims is None:
+            return None
+        for victim in victims:
+            scheduler.cluster.remove(victim.key)
+        decision = scheduler.schedule(scheduler.pending.get(pod.key, pod))
+        if not decision.node:
+            return None
+        names = tuple(victim.key for victim in victims)
+        return Outcome(decision.node, decision.feasible_count, names)
+
+
+def accepting_reply(call: ExtenderCall) -> ExtenderReply:
+    """Return the reply of a filter that accepts all nodes of a call."""
+    body = msgspec.json.decode(call.body)
+    kept = {name: body.get(name) for name in ("Nodes", "NodeNames")}
+    return ExtenderReply(status=200, body=msgspec.json.encode(kept))
+
+
+def _victims(decision: Decision) -> Sequence[Pod] | None:
+    """Return the victims of a decision that nominates the pod; None if there is no nomination."""
+    result = decision.post_filter
+    if result is None or not result.nominated_node:
+        return None
+    return result.details.victims if isinstance(result.details, Preemption) else ()
+
+
+class TakenPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """The place that a pod would have if the pods ahead in the queue were not scheduled.
+
+    Parameters
+    ----------
+    node : str
+        The node that it would be scheduled to.
+    node_count : int
+        How many nodes would be feasible.
+    pods : tuple of str
+        Pods ahead in the queue without which it would fit, in the order in which they were placed.
+        Without any one of them it would still not fit, unless they are many.
+    """
+
+    node: str
+    node_count: int
+    pods: tuple[str, ...]
+
+
+def taken_place(scheduler: Scheduler, pod: Pod, since: SchedulerState) -> TakenPlace | None:
+    """Return the place that `pod` would have in an earlier state; None if it would have none."""
+    ahead = since.since()
+    if not ahead:
+        return None
+    trial = SchedulerTrial(scheduler, pod, None)
+    with scheduler.rewound(since):
+        alone = trial.run(Change(pod))
+    if alone is None or alone.victims:
+        return None
+    placed = [scheduler.cluster.pods[key] for key in ahead]
+    slot = scheduler.cluster.nodes.slot_of[alone.node]
+
+    def fits_without(keys: Sequence[str]) -> bool:
+        left = {key: scheduler.cluster.pods[key].pod for key in keys}
+        outcome = trial.run(Change(pod, delete=tuple(left.values())))
+        return outcome is not None and not outcome.victims
+
+    takers = [one.key for one in placed if one.slot == slot]
+    if not takers or not fits_without(takers):
+        takers = ahead
+        if not fits_without(takers):
+            return None
+    if len(takers) <= _MOST_TAKERS:
+        for key in list(takers):
+            others = [other for other in takers if other != key]
+            if others and fits_without(others):
+                takers = others
+    return TakenPlace(node=alone.node, node_count=alone.feasible_count, pods=tuple(takers))

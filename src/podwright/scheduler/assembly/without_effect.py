@@ -1,0 +1,162 @@
+"""Feature gates and plugins that are accepted and have no effect in podwright."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Mapping
+from typing import Final, NamedTuple
+
+from podwright.apimachinery.objects import FieldError, nearest
+from podwright.scheduler.assembly.registry import NOT_BUILT
+from podwright.scheduler.config import (
+    IN_TREE_POINTS,
+    Effect,
+    Gates,
+    KubeSchedulerConfiguration,
+    Plugins,
+    without_effect,
+)
+from podwright.scheduler.framework import TieRule
+from podwright.scheduler.machine import SchedulerOptions
+
+_PLACEMENT = ("placement_generate", "placement_score")
+_READ_BY_V116_RULES = "PodLevelResources"
+# A group such as AllAlpha changes dozens of gates.
+_MOST_NAMED = 10
+
+
+def idle_choices(
+    configuration: KubeSchedulerConfiguration | None,
+    gates: Gates,
+    *concerned: Effect,
+    own: Collection[str] = (),
+) -> tuple[str, ...]:
+    """Return a warning about settings without effect, at most one.
+
+    Parameters
+    ----------
+    configuration : KubeSchedulerConfiguration, optional
+        As read: a plugin that only a gate enables is not listed beside the gate.
+    concerned : Effect
+        The effects of gates that apply.
+    own : collection of str
+        The names of user plugins, which may replace in-tree plugins.
+    """
+    idle = _USE_OF[_rules_name(configuration)].idle_gates(gates, concerned)
+    parts = []
+    if idle:
+        hint = "see docs/reference/feature-gates.md"
+        parts.append(f"{_named('feature gate', idle)} no effect here ({hint})")
+    plugins = () if configuration is None else _plugins_without_effect(configuration, own)
+    if plugins:
+        hint = "see docs/reference/plugins.md"
+        parts.append(f"{_named('plugin', plugins)} no effect here ({hint})")
+    unknown = () if configuration is None else _unknown_disabled(configuration, own)
+    if unknown:
+        parts.append(f"disabled has no effect for unknown plugins: {', '.join(unknown)}")
+    return ("; ".join(parts),) if parts else ()
+
+
+def idle_arguments(options: SchedulerOptions, *, has_workers: bool = False) -> list[FieldError]:
+    """Return an error for each option that the configured rules do not use."""
+    use = _USE_OF[_rules_name(options.configuration)]
+    return [
+        FieldError(source=name, path="", message=use.why)
+        for name, is_wrong in use.unused_options(options, has_workers).items()
+        if is_wrong
+    ]
+
+
+def _rules_name(configuration: KubeSchedulerConfiguration | None) -> str:
+    return (configuration or KubeSchedulerConfiguration()).rules_name
+
+
+def _gates_unused_by_v116(gates: Gates, concerned: Collection[Effect]) -> tuple[str, ...]:
+    # The v1.16 rules read no gate; pod-level resources are added before any rules run.
+    is_read = "decisions" in concerned and "machine" not in concerned
+    return tuple(name for name in gates.changed if not (is_read and name == _READ_BY_V116_RULES))
+
+
+def _gates_unused_by_v136(gates: Gates, concerned: Collection[Effect]) -> tuple[str, ...]:
+    return without_effect(gates, *concerned)
+
+
+class _Use(NamedTuple):
+    """The settings that a set of rules does not use.
+
+    Attributes
+    ----------
+    idle_gates : callable
+        Returns the gates that were changed and have no effect.
+    unused_options : callable
+        Returns by name whether an option that the rules do not use was set.
+    why : str
+        Why such an option has no effect.
+    """
+
+    idle_gates: Callable[[Gates, Collection[Effect]], tuple[str, ...]]
+    unused_options: Callable[[SchedulerOptions, bool], dict[str, bool]]
+    why: str
+
+
+_USE_OF: Final[Mapping[str, _Use]] = {
+    "modern": _Use(
+        _gates_unused_by_v136,
+        lambda _, has_workers: {"parallelize_until": has_workers},
+        "has no effect with the v1.36 rules: only the v1.16 rules run work in parallel",
+    ),
+    "classic": _Use(
+        _gates_unused_by_v116,
+        lambda options, _: {
+            "tie_rule": options.tie_rule is not TieRule.DRAWN,
+            "draws_preemption_offset": not options.draws_preemption_offset,
+        },
+        "has no effect with the v1.16 rules, which always draw and evaluate every node",
+    ),
+}
+"""By the name of the rules in a configuration."""
+
+
+def _named(noun: str, names: tuple[str, ...]) -> str:
+    has = "has" if len(names) == 1 else "have"
+    listed = ", ".join(names[:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        listed += f" and {len(names) - _MOST_NAMED} more"
+    return f"the {noun}{'s' * (len(names) != 1)} {listed} {has}"
+
+
+def _plugins_without_effect(
+    configuration: KubeSchedulerConfiguration, own: Container[str]
+) -> tuple[str, ...]:
+    """Return the enabled plugins, or plugins at extension points, that are not implemented."""
+    found: dict[str, None] = {}
+    for profile in configuration.profiles:
+        plugins = profile.plugins or Plugins()
+        for field in Plugins.__struct_fields__:
+            for entry in getattr(plugins, field).enabled:
+                if entry.name not in own and (field in _PLACEMENT or entry.name in NOT_BUILT):
+                    is_built = entry.name not in NOT_BUILT
+                    found[f"{entry.name} (at {_point(field)})" if is_built else entry.name] = None
+    return tuple(found)
+
+
+def _unknown_disabled(
+    configuration: KubeSchedulerConfiguration, own: Collection[str]
+) -> tuple[str, ...]:
+    """Return the disabled plugins that do not exist, which upstream ignores, with a suggestion."""
+    known = [*IN_TREE_POINTS, *own]
+    entries = (
+        entry.name
+        for profile in configuration.profiles
+        for field in Plugins.__struct_fields__
+        for entry in getattr(profile.plugins or Plugins(), field).disabled
+    )
+    unknown = dict.fromkeys(name for name in entries if name != "*" and name not in known)
+    near = {name: nearest(name, known) for name in unknown}
+    return tuple(
+        f'"{name}"' + (f' (did you mean "{near[name]}"?)' if near[name] else "") for name in unknown
+    )
+
+
+def _point(field: str) -> str:
+    head, _, tail = field.partition("_")
+    return head + tail.capitalize()

@@ -1,0 +1,188 @@
+"""NoVolumeZoneConflict and CheckVolumeBinding: the nodes that can use a pod's claims.
+
+The volume of a bound claim must be accessible from the node: by the zone labels of the volume, and
+by its node affinity. A claim that waits for its first consumer needs an available volume there, or
+a class that can provision one there. An immediate claim that is not yet bound ends the cycle with
+an error.
+
+Upstream: pkg/scheduler/algorithm/predicates/predicates.go (VolumeZoneChecker,
+
+VolumeBindingChecker), pkg/controller/volume/scheduling/scheduler_binder.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from podwright.apimachinery.objects import (
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+    label_selector,
+    node_selector,
+    parse_quantity,
+)
+from podwright.scheduler.classic.cluster import ClassicCluster
+from podwright.scheduler.classic.failure import FITS, Failure, Failures, SchedulingError
+from podwright.scheduler.classic.node_info import NodeInfo
+from podwright.scheduler.classic.predicates.metadata import PredicateMetadata
+from podwright.scheduler.classic.predicates.predicate import Predicate
+
+_ZONE: Final = (Failure("NoVolumeZoneConflict", "node(s) had no available volume zone"),)
+_NODE_AFFINITY: Final = Failure(
+    "VolumeNodeAffinityConflict", "node(s) had volume node affinity conflict"
+)
+_NO_MATCH: Final = Failure(
+    "VolumeBindingNoMatch", "node(s) didn't find available persistent volumes to bind"
+)
+_ZONE_LABELS: Final = (
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+)
+_NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+
+
+def check_claims_exist(pod: Pod, cluster: ClassicCluster) -> None:
+    """Raise if a claim of the pod is missing or being deleted.
+
+    Raises
+    ------
+    SchedulingError
+        With upstream's text (podPassesBasicChecks).
+    """
+    for name, claim in _claims(pod, cluster):
+        if claim is None:
+            raise SchedulingError(f'persistentvolumeclaim "{name}" not found')
+        if claim.metadata.deletion_timestamp is not None:
+            raise SchedulingError(f'persistentvolumeclaim "{name}" is being deleted')
+
+
+def _claims(
+    pod: Pod, cluster: ClassicCluster
+) -> Iterator[tuple[str, PersistentVolumeClaim | None]]:
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            name = volume.persistent_volume_claim.claim_name
+            yield name, cluster.claims.get(f"{pod.namespace}/{name}")
+
+
+def _concerns(meta: PredicateMetadata) -> bool:
+    return next(_claims(meta.pod, meta.cluster), None) is not None
+
+
+def _waits(claim: PersistentVolumeClaim, cluster: ClassicCluster) -> bool:
+    """Whether the binding mode of the claim is WaitForFirstConsumer."""
+    storage_class = cluster.storage_classes.get(claim.spec.storage_class_name or "")
+    return storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
+
+
+# ------------------------------------------------------------------------------ zones
+
+
+def check_zone(meta: PredicateMetadata, node: NodeInfo) -> Failures:
+    """Reject a node outside the zones of a bound volume; a node without zone labels passes."""
+    cluster = meta.cluster
+    if not any(label in node.labels for label in _ZONE_LABELS):
+        return FITS
+    for name, claim in _claims(meta.pod, cluster):
+        if claim is None:
+            raise SchedulingError(f'PersistentVolumeClaim was not found: "{name}"')
+        if not claim.spec.volume_name:
+            if _waits(claim, cluster):
+                continue
+            raise SchedulingError(f'PersistentVolumeClaim is not bound: "{name}"')
+        volume = cluster.volumes.get(claim.spec.volume_name)
+        if volume is None:
+            raise SchedulingError(f'PersistentVolume not found: "{claim.spec.volume_name}"')
+        for label in _ZONE_LABELS:
+            zones = volume.metadata.labels.get(label)
+            # A volume in several zones joins them with "__".
+            if zones is not None and node.labels.get(label, "") not in zones.split("__"):
+                return _ZONE
+    return FITS
+
+
+ZONE: Final = Predicate("NoVolumeZoneConflict", _concerns, check_zone)
+
+
+# ---------------------------------------------------------------------------- binding
+
+
+def check_binding(meta: PredicateMetadata, node: NodeInfo) -> Failures:
+    """Reject a node without access to a bound volume, or without a volume for a claim."""
+    cluster = meta.cluster
+    failures = []
+    claims = [claim for _, claim in _claims(meta.pod, cluster) if claim is not None]
+    if any(not claim.spec.volume_name and not _waits(claim, cluster) for claim in claims):
+        raise SchedulingError("pod has unbound immediate PersistentVolumeClaims")
+    bound = [cluster.volumes.get(claim.spec.volume_name) for claim in claims]
+    chosen: set[str] = set()
+    waiting = [claim for claim in claims if not claim.spec.volume_name]
+    if not all(_can_be_had(claim, cluster, node, chosen) for claim in waiting):
+        failures.append(_NO_MATCH)
+    if not all(volume is None or _is_reachable(volume, node) for volume in bound):
+        failures.insert(0, _NODE_AFFINITY)
+    return failures
+
+
+def _is_reachable(volume: PersistentVolume, node: NodeInfo) -> bool:
+    affinity = volume.spec.node_affinity
+    if affinity is None or affinity.required is None:
+        return True
+    return node_selector(affinity.required).matches(node.name, node.labels)
+
+
+def _can_be_had(
+    claim: PersistentVolumeClaim, cluster: ClassicCluster, node: NodeInfo, chosen: set[str]
+) -> bool:
+    free = [
+        volume
+        for volume in cluster.volumes.values()
+        if volume.name not in chosen and _is_for(volume, claim) and _is_reachable(volume, node)
+    ]
+    if free:
+        smallest = min(free, key=lambda volume: (_storage(volume.spec.capacity), volume.name))
+        chosen.add(smallest.name)
+        return True
+    storage_class = cluster.storage_classes.get(claim.spec.storage_class_name or "")
+    return storage_class is not None and _can_provision(storage_class, node)
+
+
+def _is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    spec, requested = volume.spec, claim.spec
+    reference = spec.claim_ref
+    if reference is not None and (reference.namespace, reference.name) != (
+        claim.namespace,
+        claim.name,
+    ):
+        return False
+    if spec.storage_class_name != (requested.storage_class_name or ""):
+        return False
+    if (spec.volume_mode or "Filesystem") != (requested.volume_mode or "Filesystem"):
+        return False
+    if requested.selector is not None and not label_selector(requested.selector).matches(
+        volume.metadata.labels
+    ):
+        return False
+    return set(requested.access_modes) <= set(spec.access_modes) and _storage(
+        spec.capacity
+    ) >= _storage(requested.resources.requests)
+
+
+def _storage(resources: dict[str, str | int | float]) -> int:
+    return parse_quantity(resources.get("storage", 0)).nano
+
+
+def _can_provision(storage_class: StorageClass, node: NodeInfo) -> bool:
+    if storage_class.provisioner in ("", _NO_PROVISIONER):
+        return False
+    terms = storage_class.allowed_topologies
+    return not terms or any(
+        all(node.labels.get(e.key) in e.values for e in term.match_label_expressions)
+        for term in terms
+    )
+
+
+BINDING: Final = Predicate("CheckVolumeBinding", _concerns, check_binding)

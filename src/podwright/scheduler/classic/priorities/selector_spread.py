@@ -1,0 +1,61 @@
+"""SelectorSpreadPriority and ServiceSpreadingPriority: keep the pods of a service apart.
+
+Map: the number of the node's pods that match *all* selectors of the services and controllers of the
+pod. Reduce: the fewest pods score 10, and the zone of a node has a weight of two thirds:
+
+    10 * (max - count) / max;  with a zone: 1/3 of that + 2/3 of the same for its zone
+
+`ServiceSpreadingPriority` should use only services. As upstream, it reads the same metadata and
+returns the same scores.
+
+Upstream: pkg/scheduler/algorithm/priorities/selector_spreading.go
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from podwright.scheduler.classic.node_info import NodeInfo
+from podwright.scheduler.classic.priorities.metadata import (
+    MAX_PRIORITY,
+    PriorityMetadata,
+    matching_count,
+)
+from podwright.scheduler.classic.priorities.priority import Map, Priority
+
+_ZONE_WEIGHT: Final = 2.0 / 3.0
+
+
+def prepare(meta: PriorityMetadata) -> Map:
+    """Return a map that counts the matching pods."""
+    namespace, selectors = meta.pod.namespace, meta.selectors
+    return lambda node: matching_count(namespace, selectors, node)
+
+
+def reduce(_meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -> None:
+    """Convert counts to scores."""
+    in_zone: Counter[str] = Counter()
+    for node, count in zip(nodes, row, strict=True):
+        if node.zone:
+            in_zone[node.zone] += count
+    most, most_in_zone = max(row, default=0), max(in_zone.values(), default=0)
+    if not most:
+        row[:] = [MAX_PRIORITY] * len(row)
+        return
+    for index, node in enumerate(nodes):
+        score = _inverse(row[index], most)
+        if node.zone:
+            # The order of the operations is upstream's, because the result is truncated.
+            zone_score = _inverse(in_zone[node.zone], most_in_zone)
+            score = (score * (1.0 - _ZONE_WEIGHT)) + (_ZONE_WEIGHT * zone_score)
+        row[index] = int(score)
+
+
+def _inverse(count: int, most: int) -> float:
+    return float(MAX_PRIORITY) * (float(most - count) / float(most)) if most else MAX_PRIORITY
+
+
+SELECTOR_SPREAD: Final = Priority("SelectorSpreadPriority", prepare, reduce)
+SERVICE_SPREADING: Final = Priority("ServiceSpreadingPriority", prepare, reduce)

@@ -1,0 +1,1 @@
+"""What selectors and terms of pods match, per topology domain."""

@@ -1,0 +1,200 @@
+"""Counts of placed pods over topology domains, brought up to date when they are read.
+
+A `Counter` is an array over domains. It costs nothing while it is not read; a read adds what the
+placement logs recorded since the last one, or counts again if that was much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array
+from podwright.scheduler.columns.affinity.domains import Domains
+from podwright.scheduler.columns.affinity.matching import Matcher
+from podwright.scheduler.columns.affinity.placement_log import PlacementLog
+from podwright.scheduler.columns.journal import Journal
+
+_MOST_FOLLOWED = 64
+"""After more entries of a log than this, the pods are counted again."""
+
+
+class WeightedTerms(NamedTuple):
+    """Terms of placed pods, and what each carrier adds.
+
+    Attributes
+    ----------
+    ids : (k,) int32
+        Numbers of terms, ascending.
+    weights : (k,) int64
+    """
+
+    ids: I32Array
+    weights: I64Array
+
+
+NO_WEIGHTED_TERMS = WeightedTerms(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
+
+
+class Counter:
+    """How much some pods add up to in each domain.
+
+    Make it with `SelectorCounters.counter`, and take `counts` from `current()` at each use.
+
+    Attributes
+    ----------
+    key : object
+        The key of the counter in `SelectorCounters`.
+    domains : Domains
+        The topology domains over which pods are counted.
+    matchers : tuple of (Matcher, int)
+        Which label classes are counted, and what each pod of them adds.
+    terms : WeightedTerms
+        Whose carriers are counted, and what each adds.
+    of_live : bool
+        Whether terminating pods are left out.
+    cost_bytes : int
+        What `SelectorCounters` reckons for its memory.
+    """
+
+    __slots__ = (
+        "_attach", "_carriers", "_carriers_version", "_cells", "_counts", "_has_terms",
+        "_numbering", "_placed", "_placed_version", "_rows", "_term_weights", "_topology",
+        "_topology_version", "cost_bytes", "domains", "is_attached", "key", "matchers",
+        "of_live", "terms",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        key: object,
+        domains: Domains,
+        matchers: tuple[tuple[Matcher, int], ...],
+        terms: WeightedTerms,
+        *,
+        of_live: bool,
+        logs: tuple[PlacementLog, PlacementLog],
+        topology: Journal,
+        attach: Callable[[Counter], None],
+    ) -> None:
+        self.key = key
+        self.domains = domains
+        self.matchers = matchers
+        self.terms = terms
+        self.of_live = of_live
+        self.cost_bytes = 0
+        self.is_attached = False
+        self._attach = attach
+        self._has_terms = len(terms.ids) > 0
+        self._placed, self._carriers = logs
+        self._topology = topology
+        self._topology_version = self._numbering = -1
+        self._placed_version = self._carriers_version = -1
+        self._term_weights: dict[int, int] | None = None
+        self._rows: I64Array = np.zeros(0, dtype=np.int64)
+        self._counts: I64Array = self._rows
+        self._cells = self._rows.data
+
+    def current(self) -> I64Array:
+        """Return the counts: (n_domains,) int64, to read and not to keep."""
+        if self._topology_version != self._topology.version:
+            self._look_at_nodes()
+        if self._placed_version != self._placed.version:
+            self._follow()
+        return self._counts
+
+    def recount(self) -> None:
+        """Count everything again at the next read."""
+        self._topology_version = self._numbering = -1
+
+    def drop(self) -> None:
+        """Give the memory back."""
+        self.recount()
+        self._rows = self._counts = np.zeros(0, dtype=np.int64)
+        self._cells = self._rows.data
+        self._term_weights = None
+
+    def _look_at_nodes(self) -> None:
+        """Bring the domains up to date, and count again if they have other numbers."""
+        if not self.is_attached:
+            self._attach(self)
+        domains = self.domains
+        domains.catch_up()
+        if self._numbering != domains.numbering:
+            self._recount()
+        elif len(self._counts) != domains.n_domains:
+            self._make_room()
+        self._topology_version = self._topology.version
+
+    def _follow(self) -> None:
+        """Add the pods that came and went since the last read."""
+        log, since = self._placed, self._placed_version
+        if self.matchers:
+            if since < log.base or log.version - since > _MOST_FOLLOWED:
+                self._recount()
+                return
+            groups = log.groups
+            for at in range(since - log.base, len(groups)):
+                for matcher, weight in self.matchers:
+                    if groups[at] in matcher.members():
+                        self._add(log.entries[at], weight)
+        self._placed_version = log.version
+        # A pod is in this log for each of its terms, and in the other one in any case.
+        if self._has_terms and self._carriers_version != self._carriers.version:
+            self._follow_carriers()
+
+    def _follow_carriers(self) -> None:
+        log, since = self._carriers, self._carriers_version
+        if since < log.base or log.version - since > _MOST_FOLLOWED:
+            self._recount()
+            return
+        weights = self._term_weights
+        if weights is None:
+            ids, amounts = self.terms
+            weights = dict(zip(ids.tolist(), amounts.tolist(), strict=True))
+            self._term_weights = weights
+        groups = log.groups
+        for at in range(since - log.base, len(groups)):
+            weight = weights.get(groups[at])
+            if weight is not None:
+                self._add(log.entries[at], weight)
+        self._carriers_version = log.version
+
+    def _add(self, entry: int, weight: int) -> None:
+        """Add an entry of a log."""
+        if entry < 0:
+            entry, weight = ~entry, -weight
+        if entry & 1 and self.of_live:
+            return
+        domain = self.domains.cells[entry >> 1]
+        if domain >= 0:
+            self._cells[domain] += weight
+
+    def _make_room(self) -> None:
+        """Add new, empty domains."""
+        n = self.domains.n_domains
+        if n > len(self._rows):
+            longer: I64Array = np.zeros(2 * n, dtype=np.int64)
+            longer[: len(self._rows)] = self._rows
+            self._rows = longer
+            self._cells = longer.data
+        self._counts = self._rows[:n]
+
+    def _recount(self) -> None:
+        domains = self.domains
+        n = domains.n_domains
+        self._rows = np.zeros(n + 8, dtype=np.int64)
+        self._counts = self._rows[:n]
+        self._cells = self._rows.data
+        counts, of_live = self._counts, self.of_live
+        for matcher, weight in self.matchers:
+            self._placed.count_into(
+                counts, domains.counting, matcher.class_ids(), weight, of_live=of_live
+            )
+        if self._has_terms:
+            ids, weights = self.terms
+            self._carriers.count_into(counts, domains.counting, ids, weights, of_live=of_live)
+        self._numbering = domains.numbering
+        self._placed_version = self._placed.version
+        self._carriers_version = self._carriers.version

@@ -1,0 +1,399 @@
+"""The nodes as columns over slots.
+
+A node is a slot number. Slots are assigned in order of arrival and are not reused, so that the
+order of slots is always the order of arrival; `Cluster` renumbers them when too many are dead.
+
+Every public array is a view of exactly `n_slots` rows and is replaced when a node arrives: read
+it from here at each use, and do not keep a reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Matrix, Mask
+from podwright.apimachinery.objects import Node, Taint, quantity_milli_value, quantity_value
+from podwright.scheduler.columns.interning import Interner
+from podwright.scheduler.columns.journal import Journal
+from podwright.scheduler.columns.order import NodeTree
+
+CPU, MEMORY, EPHEMERAL_STORAGE, PODS = 0, 1, 2, 3
+FIXED_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
+"""The first resource columns; extended resources follow as they appear."""
+
+ABSENT = -1
+"""The value id of a label that a node does not have."""
+
+_HUGE = 2**48
+"""Sums and hundredfolds of amounts below it fit an int64 on every cluster (256Ti of memory)."""
+
+_LEAST_ROWS = 16
+
+_NO_LABELS: Mapping[str, str] = {}
+_ABSENT_CELL: I32Array = np.full(1, ABSENT, dtype=np.int32)
+
+
+class NodeColumns:
+    """Node state over slots; written by `Cluster` only.
+
+    Attributes
+    ----------
+    n_slots : int
+        Slots ever given, dead ones included.
+    alive : (n_slots,) bool
+        False for deleted nodes.
+    allocatable, requested : (n_slots, n_resources) int64
+        Milli-CPU, bytes, and units of extended resources; column `PODS` is the number of
+        pods allowed, and there.
+    has_huge_amounts : bool
+        Some amount has been so large, or negative, that scores may leave 0 to 100, as upstream's.
+    non_zero_requested : (n_slots, 2) int64
+        Milli-CPU and memory bytes that count for scoring (100m and 200Mi where a container
+        names none).
+    unschedulable : (n_slots,) bool
+        `spec.unschedulable`.
+    taint_set_ids, feature_set_ids : (n_slots,) int32
+        Positions in `taint_sets.values` and `feature_sets.values`.
+    node_journal, pods_journal : Journal
+        Slots whose Node object changed; slots whose pods changed.
+    topology_journal : Journal
+        Slots whose node came, went, or has other labels or taints: what topology domains read.
+    condition_journal : Journal
+        Slots whose Node object changed only in what scheduling does not read: its conditions.
+    """
+
+    def __init__(self) -> None:
+        self.n_slots = 0
+        self.n_alive = 0
+        self.names: list[str] = []
+        self._name_ranks: I32Array = np.empty(0, dtype=np.int32)
+        self.objects: list[Node | None] = []
+        self.slot_of: dict[str, int] = {}
+        self.resources: dict[str, int] = {name: i for i, name in enumerate(FIXED_RESOURCES)}
+        self.taint_sets: Interner[tuple[Taint, ...]] = Interner()
+        self.feature_sets: Interner[frozenset[str]] = Interner()
+        self.label_values: Interner[str] = Interner()
+        self.node_journal = Journal()
+        self.pods_journal = Journal()
+        self.topology_journal = Journal()
+        self._having: tuple[Sequence[str], int, Mask] | None = None
+        self.condition_journal = Journal()
+        self.has_huge_amounts = False
+        self._tree = NodeTree()
+        self._order: I32Array | None = None
+        self._rows = _LEAST_ROWS
+        self._alive_rows: Mask = np.zeros(_LEAST_ROWS, dtype=np.bool_)
+        self._unschedulable_rows: Mask = np.zeros(_LEAST_ROWS, dtype=np.bool_)
+        self._allocatable_rows: I64Matrix = np.zeros((_LEAST_ROWS, 4), dtype=np.int64)
+        self._requested_rows: I64Matrix = np.zeros((_LEAST_ROWS, 4), dtype=np.int64)
+        self._non_zero_rows: I64Matrix = np.zeros((_LEAST_ROWS, 2), dtype=np.int64)
+        self._taint_set_rows: I32Array = np.zeros(_LEAST_ROWS, dtype=np.int32)
+        self._feature_set_rows: I32Array = np.zeros(_LEAST_ROWS, dtype=np.int32)
+        self._labeled_counts: dict[str, int] = {}
+        self._label_rows: dict[str, I32Array] = {}
+        self._label_views: dict[str, I32Array] = {}
+        self._set_views()
+
+    # ---------------------------------------------------------------- reading
+
+    def label_ids(self, key: str) -> I32Array:
+        """Return the value of label `key` per slot.
+
+        A label that no node has, such as the topology key of any pod, gets no column.
+
+        Returns
+        -------
+        (n_slots,) int32
+            Positions in `label_values.values`; `ABSENT` where the node lacks the label.
+        """
+        view = self._label_views.get(key)
+        if view is not None:
+            return view
+        if key in self._labeled_counts:
+            return self._add_label_column(key)
+        return self._absent_labels
+
+    def having(self, keys: Sequence[str]) -> Mask:
+        """Return per slot whether the node has all labels of many keys.
+
+        The result is kept for the next call with the same object.
+
+        Returns
+        -------
+        (n_slots,) bool
+        """
+        version = self.topology_journal.version
+        known = self._having
+        if known is not None and known[0] is keys and known[1] == version:
+            return known[2]
+        mask: Mask = np.ones(self.n_slots, dtype=np.bool_)
+        for key in keys:
+            mask &= self.label_ids(key) >= 0
+            if not mask.any():
+                break
+        self._having = keys, version, mask
+        return mask
+
+    def has_label(self, key: str, value: str) -> Mask:
+        """Return per slot whether label `key` has exactly this value.
+
+        Returns
+        -------
+        (n_slots,) bool
+        """
+        ids = self.label_ids(key)
+        value_id = self.label_values.find(value)
+        mask: Mask = ids == value_id if value_id >= 0 else np.zeros(self.n_slots, dtype=np.bool_)
+        return mask
+
+    def labels_of(self, slot: int) -> Mapping[str, str]:
+        """Return the labels of the node in `slot`; empty if it was deleted."""
+        node = self.objects[slot]
+        return {} if node is None else node.metadata.labels
+
+    @property
+    def free(self) -> I64Matrix:
+        """Allocatable minus requested: (n_slots, n_resources) int64, a new array."""
+        free: I64Matrix = self.allocatable - self.requested
+        return free
+
+    def visiting_order(self) -> I32Array:
+        """Return the live slots in the order in which upstream visits nodes.
+
+        Returns
+        -------
+        (n_alive,) int32
+            Round-robin over zones, see `podwright.scheduler.columns.order`.
+        """
+        if self._order is None:
+            slot_of = self.slot_of
+            self._order = np.array([slot_of[n] for n in self._tree.names()], dtype=np.int32)
+        return self._order
+
+    def name_ranks(self) -> I32Array:
+        """Return the place of each slot's name among all names.
+
+        Returns
+        -------
+        (n_slots,) int32
+            Not changed later; includes dead slots.
+        """
+        if len(self._name_ranks) != self.n_slots:
+            order = sorted(range(self.n_slots), key=self.names.__getitem__)
+            self._name_ranks = np.empty(self.n_slots, dtype=np.int32)
+            self._name_ranks[order] = np.arange(self.n_slots, dtype=np.int32)
+        return self._name_ranks
+
+    def names_by_zone(self) -> list[list[str]]:
+        """Return the names of each zone, in the order that `visiting_order` follows."""
+        return self._tree.by_zone()
+
+    # ---------------------------------------------------------------- writing
+
+    def reorder(self, by_zone: Iterable[Iterable[str]]) -> None:
+        """Visit nodes in an order that `names_by_zone` gave for the same nodes."""
+        self._tree.reorder(by_zone)
+        self._order = None
+
+    def put(self, node: Node) -> tuple[int, bool]:
+        """Add or update a node.
+
+        Returns
+        -------
+        (slot, bool)
+            The slot, and whether anything that scheduling reads has changed.
+        """
+        name = node.metadata.name
+        slot = self.slot_of.get(name)
+        old = None
+        if slot is None:
+            slot = self._new_slot(name)
+        else:
+            old = self.objects[slot]
+        self.objects[slot] = node
+        # Kubelets keep updating conditions, which scheduling does not read.
+        if old is not None and _is_equivalent(old, node):
+            self.condition_journal.record(slot)
+            return slot, False
+        self._write(slot, node)
+        self._count_labels(old, node)
+        if self._tree.put(name, node.metadata.labels):
+            self._order = None
+        self.node_journal.record(slot)
+        if old is None or _has_moved(old, node):
+            self.topology_journal.record(slot)
+        return slot, True
+
+    def remove(self, name: str) -> int:
+        """Mark a node as deleted; return its slot."""
+        slot = self.slot_of.pop(name)
+        self._count_labels(self.objects[slot], None)
+        self.objects[slot] = None
+        self.alive[slot] = False
+        self.n_alive -= 1
+        self._tree.remove(name)
+        self._order = None
+        self.node_journal.record(slot)
+        self.topology_journal.record(slot)
+        return slot
+
+    def renumber(self) -> None:
+        """Forget all slots; the live nodes are put again, in the same order."""
+        self.n_slots = self.n_alive = 0
+        self.names = []
+        self._name_ranks = np.empty(0, dtype=np.int32)
+        self.objects = []
+        self.slot_of = {}
+        self._order = None
+        self._alive_rows[:] = False
+        self._requested_rows[:] = 0
+        self._non_zero_rows[:] = 0
+        self._labeled_counts = {}
+        self._label_rows = {}
+        self._set_views()
+        self.node_journal.forget()
+        self.pods_journal.forget()
+        self.topology_journal.forget()
+        self.condition_journal.forget()
+
+    def note_amounts(self, amounts: Iterable[int]) -> None:
+        """Set `has_huge_amounts` if one of the amounts of a node or a pod is, or is negative."""
+        for amount in amounts:
+            if not 0 <= amount < _HUGE:
+                self.has_huge_amounts = True
+
+    def resource_index(self, resource: str) -> int:
+        """Return the column of a resource, adding one if it is new."""
+        index = self.resources.get(resource)
+        if index is None:
+            index = self.resources[resource] = len(self.resources)
+            self._widen()
+            self._set_views()
+        return index
+
+    def _write(self, slot: int, node: Node) -> None:
+        row = self.allocatable[slot]
+        row[:] = 0
+        for resource, quantity in node.status.allocatable.items():
+            index = self.resource_index(resource)
+            amount = quantity_milli_value(quantity) if index == CPU else quantity_value(quantity)
+            # Not through `row`: a new resource replaces the array.
+            self.allocatable[slot, index] = amount
+            self.note_amounts((amount,))
+        self.unschedulable[slot] = node.spec.unschedulable
+        self.taint_set_ids[slot] = self.taint_sets.id_of(tuple(node.spec.taints))
+        features = frozenset(node.status.declared_features)
+        self.feature_set_ids[slot] = self.feature_sets.id_of(features)
+        labels = node.metadata.labels
+        for key, view in self._label_views.items():
+            text = labels.get(key)
+            view[slot] = ABSENT if text is None else self.label_values.id_of(text)
+
+    def _new_slot(self, name: str) -> int:
+        slot = self.n_slots
+        if slot == self._rows:
+            self._lengthen()
+        self.n_slots = slot + 1
+        self.n_alive += 1
+        self.names.append(name)
+        self.objects.append(None)
+        self.slot_of[name] = slot
+        self._alive_rows[slot] = True
+        self._set_views()
+        self.node_journal.keep(self.n_slots // 4)
+        self.pods_journal.keep(self.n_slots // 4)
+        self.topology_journal.keep(self.n_slots // 4)
+        self.condition_journal.keep(self.n_slots // 4)
+        return slot
+
+    def _count_labels(self, old: Node | None, new: Node | None) -> None:
+        """Count the nodes of each label; the column of one that no node has any more goes."""
+        before = old.metadata.labels if old is not None else _NO_LABELS
+        after = new.metadata.labels if new is not None else _NO_LABELS
+        if before.keys() == after.keys():
+            return
+        counts = self._labeled_counts
+        for key in after:
+            if key not in before:
+                counts[key] = counts.get(key, 0) + 1
+        for key in before:
+            if key in after:
+                continue
+            counts[key] -= 1
+            if not counts[key]:
+                del counts[key]
+                self._label_rows.pop(key, None)
+                self._label_views.pop(key, None)
+
+    def _add_label_column(self, key: str) -> I32Array:
+        rows: I32Array = np.full(self._rows, ABSENT, dtype=np.int32)
+        id_of = self.label_values.id_of
+        for slot, node in enumerate(self.objects):
+            if node is not None:
+                text = node.metadata.labels.get(key)
+                if text is not None:
+                    rows[slot] = id_of(text)
+        self._label_rows[key] = rows
+        view = self._label_views[key] = rows[: self.n_slots]
+        return view
+
+    def _lengthen(self) -> None:
+        """Double the capacity in rows."""
+        rows = self._rows = 2 * self._rows
+        self._alive_rows = _longer(self._alive_rows, rows)
+        self._unschedulable_rows = _longer(self._unschedulable_rows, rows)
+        self._allocatable_rows = _longer(self._allocatable_rows, rows)
+        self._requested_rows = _longer(self._requested_rows, rows)
+        self._non_zero_rows = _longer(self._non_zero_rows, rows)
+        self._taint_set_rows = _longer(self._taint_set_rows, rows)
+        self._feature_set_rows = _longer(self._feature_set_rows, rows)
+        for key, column in self._label_rows.items():
+            self._label_rows[key] = _longer(column, rows, ABSENT)
+
+    def _widen(self) -> None:
+        """Add the column of the newest resource; rows stay contiguous for the kernels."""
+        width = len(self.resources)
+        for name in ("_allocatable_rows", "_requested_rows"):
+            wide = np.zeros((self._rows, width), dtype=np.int64)
+            narrow = getattr(self, name)
+            wide[:, : narrow.shape[1]] = narrow
+            setattr(self, name, wide)
+
+    def _set_views(self) -> None:
+        n = self.n_slots
+        self.alive: Mask = self._alive_rows[:n]
+        self.unschedulable: Mask = self._unschedulable_rows[:n]
+        self.allocatable: I64Matrix = self._allocatable_rows[:n]
+        self.requested: I64Matrix = self._requested_rows[:n]
+        self.non_zero_requested: I64Matrix = self._non_zero_rows[:n]
+        self.taint_set_ids: I32Array = self._taint_set_rows[:n]
+        self.feature_set_ids: I32Array = self._feature_set_rows[:n]
+        self._label_views = {key: rows[:n] for key, rows in self._label_rows.items()}
+        self._absent_labels: I32Array = np.broadcast_to(_ABSENT_CELL, n)
+
+
+def _longer(array: np.ndarray[Any, Any], rows: int, fill: int = 0) -> Any:
+    """Return `array` with room for `rows` rows, the new ones holding `fill`."""
+    grown = np.full((rows, *array.shape[1:]), fill, dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _is_equivalent(old: Node, new: Node) -> bool:
+    """Return whether scheduling would see no difference between two versions of a node."""
+    return (
+        old.metadata.labels == new.metadata.labels
+        and old.metadata.annotations == new.metadata.annotations
+        and old.spec == new.spec
+        and old.status.allocatable == new.status.allocatable
+        and old.status.images == new.status.images
+        and old.status.declared_features == new.status.declared_features
+    )
+
+
+def _has_moved(old: Node, new: Node) -> bool:
+    """Return whether two versions of a node may belong to different topology domains."""
+    return old.metadata.labels != new.metadata.labels or old.spec.taints != new.spec.taints

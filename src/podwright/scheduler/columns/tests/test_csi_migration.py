@@ -1,0 +1,126 @@
+import pytest
+
+from podwright.apimachinery.objects import Volume, decode_pod
+from podwright.scheduler.columns.tests.storage_objects import expression, volume
+from podwright.scheduler.columns.volumes.csi_migration import (
+    CSIVolume,
+    TranslationError,
+    inline_csi_volume,
+    migrated_affinity,
+    migration_of,
+    persistent_csi_volume,
+    provisioned_driver,
+)
+
+ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
+GCE_ZONE = "topology.gke.io/zone"
+GCE = {"gcePersistentDisk": {"pdName": "d"}}
+
+
+def inline(**source):
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    spec = {"containers": [], "volumes": [{"name": "v"} | source]}
+    return decode_pod(document | {"spec": spec}).spec.volumes[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "counted"),
+    [
+        pytest.param(
+            GCE,
+            CSIVolume("pd.csi.storage.gke.io", "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"),
+            id="gce",
+        ),
+        pytest.param(
+            {"awsElasticBlockStore": {"volumeID": "aws:///vol-1"}},
+            CSIVolume("ebs.csi.aws.com", "vol-1"),
+            id="ebs with the prefix of old",
+        ),
+        pytest.param(
+            {"azureDisk": {"diskName": "n", "diskURI": "/u"}},
+            CSIVolume("disk.csi.azure.com", "/u"),
+            id="azure disk",
+        ),
+        pytest.param(
+            {"cinder": {"volumeID": "i"}}, CSIVolume("cinder.csi.openstack.org", "i"), id="cinder"
+        ),
+        pytest.param({"azureFile": {"shareName": "s"}}, None, id="azure file is not counted"),
+        pytest.param({"emptyDir": {}}, None, id="no cloud disk"),
+    ],
+)
+def test_inline_volumes(source, counted):
+    assert inline_csi_volume(inline(**source)) == counted
+
+
+def test_a_name_that_cannot_be_translated_is_an_error():
+    wrong = inline(awsElasticBlockStore={"volumeID": "aws://z/disk-1"})
+    with pytest.raises(TranslationError, match=r"converting volume\(v\) from inline to csi"):
+        inline_csi_volume(wrong)
+
+
+@pytest.mark.parametrize(
+    ("labels", "handle"),
+    [
+        pytest.param({}, "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d", id="without a zone"),
+        pytest.param({ZONE: "us-a-1"}, "projects/UNSPECIFIED/zones/us-a-1/disks/d", id="zonal"),
+        pytest.param(
+            {ZONE: "us-a-1__us-a-2"}, "projects/UNSPECIFIED/regions/us-a/disks/d", id="regional"
+        ),
+        pytest.param({ZONE: "us-a-1__eu-b-2"}, None, id="two regions make no handle"),
+    ],
+)
+def test_persistent_volumes_carry_their_zone(labels, handle):
+    counted = persistent_csi_volume(volume("v", labels=labels, **GCE))
+    assert (None if counted is None else counted.handle) == handle
+
+
+def test_volumes_that_no_driver_counts():
+    assert persistent_csi_volume(volume("v", hostPath={"path": "/"})) is None
+    assert persistent_csi_volume(volume("v", csi={"driver": "x", "volumeHandle": ""})) is None
+    assert migration_of(Volume(name="v")) is None
+
+
+def test_provisioners():
+    assert provisioned_driver("kubernetes.io/aws-ebs") == "ebs.csi.aws.com"
+    assert provisioned_driver("csi.x") == "csi.x"
+    assert provisioned_driver("kubernetes.io/azure-file") == ""
+
+
+def in_zones(key, *zones):
+    terms = [{"matchExpressions": [expression(key, "In", *zones)]}]
+    return {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
+
+
+@pytest.mark.parametrize(
+    ("labels", "spec", "key", "zones"),
+    [
+        pytest.param({}, in_zones(ZONE, "a"), GCE_ZONE, ("a",), id="the affinity is renamed"),
+        pytest.param({}, in_zones(BETA_ZONE, "a"), GCE_ZONE, ("a",), id="the old label too"),
+        pytest.param(
+            {ZONE: "us-a-2__us-a-1"},
+            {},
+            GCE_ZONE,
+            ("us-a-1", "us-a-2"),
+            id="labels make an affinity",
+        ),
+        pytest.param(
+            {ZONE: "b"}, in_zones(ZONE, "a"), GCE_ZONE, ("a",), id="the affinity takes precedence"
+        ),
+        pytest.param({}, in_zones("rack", "a"), "rack", ("a",), id="other labels are unchanged"),
+    ],
+)
+def test_zones_move_to_the_drivers_label(labels, spec, key, zones):
+    disk = volume("v", labels=labels, **GCE, **spec)
+    migration = migration_of(disk)
+    assert migration is not None
+    affinity = migrated_affinity(disk, migration)
+    assert affinity is not None
+    (term,) = affinity.node_selector_terms
+    assert [(e.key, e.values) for e in term.match_expressions] == [(key, zones)]
+
+
+def test_a_volume_without_zones_is_accessible_from_all_nodes():
+    disk = volume("v", **GCE)
+    migration = migration_of(disk)
+    assert migration is not None
+    assert migrated_affinity(disk, migration) is None

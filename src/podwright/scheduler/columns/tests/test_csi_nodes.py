@@ -1,0 +1,37 @@
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns.tests.storage_objects import csi_node
+from podwright.scheduler.preemption.tests.situations import node
+
+
+def columns_of(*objects):
+    cluster = Cluster()
+    for obj in objects:
+        cluster.put(obj)
+    return cluster, cluster.storage.csi_nodes
+
+
+def test_limits_drivers_and_migrated_plugins_of_a_node():
+    _, columns = columns_of(
+        node("a"), node("b"), csi_node("b", csi_x=3, migrated="kubernetes.io/x")
+    )
+    assert columns.limits("csi.x").tolist()[1] == 3
+    assert columns.installed("csi.x").tolist() == [0, 1]
+    assert columns.migrated("kubernetes.io/x").tolist() == [0, 1]
+    assert not columns.has_limits(0)
+    assert columns.has_limits(1)
+
+
+def test_a_changed_csi_node_replaces_all_values():
+    cluster, columns = columns_of(node("a"), csi_node("a", csi_x=3, migrated="kubernetes.io/x"))
+    cluster.put(csi_node("a", csi_y=1))
+    assert columns.installed("csi.x").tolist() == [0]
+    assert columns.installed("csi.y").tolist() == [1]
+    assert columns.migrated("kubernetes.io/x").tolist() == [0]
+
+
+def test_a_deleted_csi_node_leaves_no_limits():
+    described = csi_node("a", csi_x=3)
+    cluster, columns = columns_of(node("a"), described)
+    cluster.delete(described)
+    assert columns.installed("csi.x").tolist() == [0]
+    assert not columns.has_limits(0)

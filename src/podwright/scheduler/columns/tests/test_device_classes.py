@@ -1,0 +1,62 @@
+"""Which extended resources device classes back."""
+
+from podwright.apimachinery.objects import decode
+from podwright.scheduler.columns import Cluster, Reads
+
+
+def device_class(name, resource="", created=None, api_version="resource.k8s.io/v1"):
+    spec = {"extendedResourceName": resource} if resource else {}
+    metadata = {"name": name} | ({"creationTimestamp": created} if created else {})
+    return decode(
+        {"apiVersion": api_version, "kind": "DeviceClass", "metadata": metadata, "spec": spec}
+    )
+
+
+def cluster_of(*objects):
+    cluster = Cluster()
+    for obj in objects:
+        cluster.put(obj)
+    return cluster
+
+
+def test_a_class_backs_the_resource_that_it_names_and_the_implicit_one():
+    classes = cluster_of(device_class("gpu", "example.com/gpu"), device_class("nic")).device_classes
+    assert classes.class_of("example.com/gpu") == "gpu"
+    assert classes.class_of("deviceclass.resource.kubernetes.io/gpu") == "gpu"
+    assert classes.class_of("deviceclass.resource.kubernetes.io/nic") == "nic"
+    assert classes.class_of("example.com/nic") == ""
+    assert classes.class_of("deviceclass.resource.kubernetes.io/none") == ""
+
+
+def test_of_several_classes_the_newest_counts_and_then_the_first_by_name():
+    classes = cluster_of(
+        device_class("b", "example.com/gpu", "2026-01-02T00:00:00Z"),
+        device_class("a", "example.com/gpu", "2026-01-02T00:00:00Z"),
+        device_class("old", "example.com/gpu", "2026-01-01T00:00:00Z"),
+    ).device_classes
+    assert classes.class_of("example.com/gpu") == "a"
+
+
+def test_other_kinds_of_that_name_are_ignored():
+    cluster = cluster_of(device_class("gpu", "example.com/gpu", api_version="example.com/v1"))
+    assert cluster.device_classes.class_of("example.com/gpu") == ""
+
+
+def test_the_version_grows_with_what_is_backed():
+    cluster = Cluster()
+
+    def versions():
+        return cluster.version_of(Reads.DEVICE_CLASSES), cluster.objects_version
+
+    seen = [versions()]
+    for change, changes in [
+        (lambda: cluster.put(device_class("gpu")), True),
+        (lambda: cluster.put(device_class("gpu")), False),
+        (lambda: cluster.put(device_class("gpu", "example.com/gpu")), True),
+        (lambda: cluster.delete(device_class("nic")), False),
+        (lambda: cluster.delete(device_class("gpu")), True),
+    ]:
+        change()
+        seen.append(versions())
+        before, now = seen[-2:]
+        assert [new > old for new, old in zip(now, before, strict=True)] == [changes, changes]

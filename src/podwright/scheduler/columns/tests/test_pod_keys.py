@@ -1,0 +1,159 @@
+"""Pods with equal requests share their keys, however they were created."""
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import decode_pod
+from podwright.scheduler.columns.affinity.selectors import SelectorCounters
+from podwright.scheduler.columns.nodes import NodeColumns
+from podwright.scheduler.columns.pod_keys import PodKeysCache
+
+
+def cache() -> PodKeysCache:
+    nodes = NodeColumns()
+    return PodKeysCache(nodes, SelectorCounters(nodes))
+
+
+def pod(
+    name="a", node="", namespace="default", labels=None, cpu="1", port=0, status=None, volume=None
+):
+    container: dict[str, object] = {"name": "main", "resources": {"requests": {"cpu": cpu}}}
+    if port:
+        container |= {"ports": [{"containerPort": port, "hostPort": port}]}
+    return decode_pod(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "labels": {"app": "web"} if labels is None else labels,
+            },
+            "spec": {
+                "containers": [container],
+                "nodeName": node,
+                "volumes": [volume] if volume else [],
+            },
+            "status": status or {},
+        }
+    )
+
+
+def test_pods_of_one_template_share_keys_without_sharing_objects():
+    keys = cache()
+    first, second = pod("a", "n1"), pod("b", "n2")
+    assert first.spec is not second.spec
+    assert keys.of(first) is keys.of(second)
+    assert keys.of(first) is keys.of(pod("c"))
+
+
+def token(name):
+    return {"name": name, "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+
+
+def test_pods_with_volumes_of_other_names_share_keys():
+    keys = cache()
+    first = keys.of(pod(volume=token("token-1")))
+    assert keys.of(pod("b", volume=token("token-2"))) is first
+    assert keys.of(pod("c")) is first
+
+
+ALLOCATED = {"allocatedResources": {"cpu": "2"}}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(pod(cpu="2"), id="another request"),
+        pytest.param(pod(port=80), id="a host port"),
+        pytest.param(pod(labels={"app": "db"}), id="another label"),
+        pytest.param(pod(labels={}), id="no label"),
+        pytest.param(pod(namespace="shop"), id="another namespace"),
+        pytest.param(
+            pod(volume={"name": "data", "persistentVolumeClaim": {"claimName": "data"}}),
+            id="a volume of a claim",
+        ),
+        pytest.param(pod(status=ALLOCATED), id="a status with allocated resources"),
+    ],
+)
+def test_pods_that_differ_in_a_relevant_field_do_not_share_keys(other):
+    keys, alone = cache(), cache()
+    first = keys.of(pod())
+    found, expected = keys.of(other), alone.of(other)
+    assert found is not first
+    assert found.requests.tolist() == expected.requests.tolist()
+    assert found.ports == expected.ports
+    assert found.has_volumes == expected.has_volumes
+    # And not with those that come after either.
+    assert keys.of(pod("later")) is not found
+
+
+def test_dropped_keys_are_rebuilt():
+    keys = cache()
+    first = keys.of(pod())
+    keys.forget()
+    assert keys.of(pod()) is not first
+
+
+def test_a_pod_whose_status_changes_has_keys_of_its_own():
+    keys = cache()
+    before = pod()
+    status = pod(status=ALLOCATED).status
+    assert keys.of(before) is not keys.of(msgspec.structs.replace(before, status=status))
+
+
+def running(name="main", cpu="2", conditions=()):
+    """Return the status of a pod whose kubelet reports the resources of a container."""
+    report = {"name": name, "resources": {"requests": {"cpu": cpu}}}
+    return {"containerStatuses": [report], "conditions": list(conditions)}
+
+
+INFEASIBLE = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
+
+
+def test_pods_with_equal_actual_resources_share_keys_beside_pods_without():
+    keys = cache()
+    first, bound = pod("a", "n1", status=running()), pod("b", "n2")
+    found, without = keys.of(first), keys.of(bound)
+    assert found is not without
+    assert keys.of(pod("c", "n3", status=running())) is found
+    assert keys.of(pod("d", "n4")) is without
+    ready = running(conditions=[{"type": "Ready", "status": "True"}])
+    assert keys.of(msgspec.structs.replace(first, status=pod(status=ready).status)) is found
+
+
+@pytest.mark.parametrize(
+    ("status", "milli_cpu"),
+    [
+        pytest.param(running(cpu="3"), 3_000, id="other resources"),
+        pytest.param(running("other"), 1_000, id="resources of an unknown container"),
+        pytest.param(running() | {"allocatedResources": {"cpu": "2"}}, 2_000, id="of the pod"),
+        pytest.param(running(cpu="500m", conditions=[INFEASIBLE]), 500, id="an infeasible resize"),
+    ],
+)
+def test_pods_with_different_actual_resources_do_not_share_keys(status, milli_cpu):
+    keys = cache()
+    first = keys.of(pod(status=running()))
+    assert first.requests[0] == 2_000
+    found = keys.of(pod("b", status=status))
+    assert found is not first
+    assert found.requests[0] == milli_cpu
+
+
+def test_a_resize_that_becomes_infeasible_changes_the_keys():
+    keys = cache()
+    before = pod(status=running(cpu="500m"))
+    assert keys.of(before).requests[0] == 1_000
+    status = pod(status=running(cpu="500m", conditions=[INFEASIBLE])).status
+    assert keys.of(msgspec.structs.replace(before, status=status)).requests[0] == 500
+
+
+def test_pods_with_shared_other_labels_share_keys_in_their_namespace():
+    keys = cache()
+    like = keys.of(pod())
+    labels = {"app": "web", "zone": "a"}
+    first = keys.with_labels_of(pod("a", labels=labels), like)
+    assert first is not like
+    assert keys.with_labels_of(pod("b", labels=labels), like) is first
+    assert keys.with_labels_of(pod("c", labels=dict(labels)), like) is first
+    assert keys.with_labels_of(pod("a", namespace="other", labels=labels), like) is not first

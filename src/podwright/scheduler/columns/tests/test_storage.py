@@ -1,0 +1,158 @@
+import pytest
+
+from podwright.apimachinery.objects import with_fields
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns.tests.storage_objects import (
+    attachment,
+    capacity,
+    claim,
+    csi_driver,
+    csi_node,
+    storage_class,
+    using,
+    volume,
+)
+
+
+def pod(name, *volumes, node=""):
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default", "uid": name},
+            "spec": {"containers": [], "volumes": list(volumes), "nodeName": node},
+        }
+    )
+
+
+def node(name):
+    return decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        claim("c"),
+        volume("v"),
+        storage_class("s"),
+        csi_node("n", csi_x=1),
+        csi_driver("csi.x"),
+        capacity("k", "s", {"zone": "a"}, capacity="1Gi"),
+        attachment("a", "csi.x", "n", "v"),
+    ],
+    ids=lambda obj: obj.kind,
+)
+def test_the_version_grows_with_changes_that_scheduling_reads(obj):
+    storage = Cluster().storage
+    storage.put(obj)
+    assert storage.version == 1
+    storage.put(with_fields(obj, "metadata", resource_version="7"))
+    assert storage.version == 1, "a new version with the same content"
+    storage.delete(obj)
+    assert storage.version == 2
+    storage.delete(obj)
+    assert storage.version == 2
+
+
+def test_other_kinds_are_left_alone():
+    storage = Cluster().storage
+    storage.put(node("n"))
+    assert storage.version == 0
+
+
+@pytest.mark.parametrize(
+    ("version", "stays"),
+    [
+        pytest.param("1", True, id="the version it was made from is no news"),
+        pytest.param("2", False, id="a newer one is"),
+        pytest.param("", False, id="so is one that has no version"),
+    ],
+)
+def test_an_assumed_object_is_replaced_by_a_newer_version(version, stays):
+    storage = Cluster().storage
+    storage.put(claim("c"))
+    assumed = with_fields(claim("c"), "metadata", annotations={"x": "y"})
+    storage.assume_claim(assumed)
+    assert storage.claim("default/c") is assumed
+    assert storage.claims["default/c"] == claim("c")
+    before = storage.version
+    storage.put(claim("c", version=version))
+    assert (storage.claim("default/c") is assumed) == stays
+    assert (storage.version == before) == stays
+
+
+def test_an_assumed_volume_moves_on_the_shelf_and_back():
+    storage = Cluster().storage
+    storage.put(volume("v"))
+    taken = volume("v", claim="c")
+    storage.assume_volume(taken)
+    assert storage.class_volumes("local").reserved_for(claim("c")) == [taken]
+    storage.restore_volume("v")
+    storage.restore_volume("v")
+    assert storage.class_volumes("local").reserved_for(claim("c")) == []
+    assert storage.volume("v") == volume("v")
+
+
+def test_a_deleted_volume_is_removed_from_its_class_assumed_or_not():
+    storage = Cluster().storage
+    storage.put(volume("v"))
+    storage.assume_volume(volume("v", claim="c"))
+    storage.delete(volume("v"))
+    assert storage.volume("v") is None
+    assert storage.class_volumes("local").volumes == {}
+
+
+def test_the_class_annotation_takes_precedence_over_the_field():
+    storage = Cluster().storage
+    annotated = {"annotations": {"volume.beta.kubernetes.io/storage-class": "fast"}}
+    storage.put(storage_class("fast", "csi.fast"))
+    storage.put(storage_class("local", "csi.slow"))
+    by_annotation = storage.csi_volume(claim("c", meta=annotated))
+    by_field = storage.csi_volume(claim("c"))
+    assert by_annotation is not None
+    assert by_field is not None
+    assert (by_annotation.driver, by_field.driver) == ("csi.fast", "csi.slow")
+
+
+def test_pods_without_relevant_volumes_are_not_counted():
+    cluster = Cluster()
+    cluster.put(node("n"))
+    token = {"name": "t", "projected": {"sources": []}}
+    assert not cluster.keys_of(pod("p", token, {"name": "e", "emptyDir": {}})).has_volumes
+    assert cluster.keys_of(pod("q", token, *using("c"))).has_volumes
+
+
+def test_removed_pods_leave_no_counts():
+    cluster = Cluster()
+    for name in ("n0", "n1"):
+        cluster.put(node(name))
+    inline = {"name": "g", "gcePersistentDisk": {"pdName": "d"}}
+    pods = [pod(f"p{i}", *using("c", "d"), inline, node=f"n{i % 2}") for i in range(4)]
+    csi = {"driver": "csi.x", "volumeHandle": "h"}
+    for obj in (claim("c", bound_to="v"), volume("v", csi=csi, claim="c"), *pods):
+        cluster.put(obj)
+    use = cluster.storage.use
+    assert use.attached("csi.x").tolist() == [1, 1]
+    assert use.claim_users == {"default/c": 4, "default/d": 4}
+    for obj in pods:
+        cluster.delete(obj)
+    assert use.attached("csi.x").tolist() == [0, 0]
+    assert use.attached("pd.csi.storage.gke.io").tolist() == [0, 0]
+    assert not use.claim_users
+    assert not use.errors()
+
+
+def test_a_dry_run_restores_the_counts():
+    cluster = Cluster()
+    cluster.put(node("n"))
+    csi = {"driver": "csi.x", "volumeHandle": "h"}
+    for obj in (claim("c", bound_to="v"), volume("v", csi=csi, claim="c")):
+        cluster.put(obj)
+    user = pod("p", *using("c"), node="n")
+    cluster.put(user)
+    use = cluster.storage.use
+    with cluster.dry_run(0) as dry_run:
+        dry_run.remove(cluster.pods[user.key])
+        assert use.attached("csi.x").tolist() == [0]
+    assert use.attached("csi.x").tolist() == [1]

@@ -1,0 +1,1 @@
+"""Volumes, claims and CSI drivers as columns."""

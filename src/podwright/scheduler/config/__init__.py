@@ -1,0 +1,163 @@
+"""KubeSchedulerConfiguration v1: read, default, validate.
+
+The room turns text into an effective configuration, with upstream's defaults and upstream's error
+messages. It does not know which plugins are implemented, and makes none: `assembly` does.
+Start with `schema` (the document), then read `defaults` (what is filled in) and `expand` (which
+plugins run at each extension point).
+
+Words of this room: a configuration is *effective* once defaults are filled in, it is valid and its
+plugins are expanded; *args* are the arguments of one plugin; *rules* select the scheduling rules,
+those of v1.36 (`modern`) or of v1.16 (`classic`).
+"""
+
+from podwright.apimachinery.documents import (
+    DID_YOU_MEAN,
+    decode,
+    duplicate,
+    forbidden,
+    has_more_documents,
+    invalid,
+    not_supported,
+    parse_document,
+    problem,
+    required,
+)
+from podwright.apimachinery.objects import format_duration, parse_duration
+from podwright.scheduler.config.defaults import (
+    EffectiveConfiguration,
+    EffectiveProfile,
+    default_plugins,
+    effective,
+    merge_plugin_set,
+    set_defaults,
+)
+from podwright.scheduler.config.expand import (
+    IN_TREE_POINTS,
+    POINT_TYPES,
+    Implements,
+    expand_plugins,
+    in_tree_points,
+)
+from podwright.scheduler.config.extender_call import ExtenderCall, ExtenderReply
+from podwright.scheduler.config.extender_call import Verb as ExtenderVerb
+from podwright.scheduler.config.extender_tls import tls_errors
+from podwright.scheduler.config.gates import (
+    DEFAULT_GATES,
+    EFFECTS,
+    GATES,
+    Effect,
+    Gate,
+    Gates,
+    parse_gates,
+    set_gates,
+    without_effect,
+)
+from podwright.scheduler.config.read import PartialConfiguration, read_configuration
+from podwright.scheduler.config.schema import (
+    API_VERSION,
+    ARGS_TYPES,
+    KIND,
+    ClientConnection,
+    CoschedulingArgs,
+    DefaultPreemptionArgs,
+    DynamicResourcesArgs,
+    Extender,
+    ExtenderManagedResource,
+    ExtenderTLSConfig,
+    InterPodAffinityArgs,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    LeaderElection,
+    NodeAffinityArgs,
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs,
+    Plugin,
+    PluginArgs,
+    PluginConfig,
+    Plugins,
+    PluginSet,
+    PodTopologySpreadArgs,
+    RequestedToCapacityRatio,
+    ResourceSpec,
+    Rules,
+    ScoringStrategy,
+    UtilizationShapePoint,
+    VolumeBindingArgs,
+)
+from podwright.scheduler.config.show import args_to_document, effective_document, to_document
+from podwright.scheduler.config.validation import REMOVED_PLUGINS, validate
+
+__all__ = [
+    "API_VERSION",
+    "ARGS_TYPES",
+    "DEFAULT_GATES",
+    "DID_YOU_MEAN",
+    "EFFECTS",
+    "GATES",
+    "IN_TREE_POINTS",
+    "KIND",
+    "POINT_TYPES",
+    "REMOVED_PLUGINS",
+    "ClientConnection",
+    "CoschedulingArgs",
+    "DefaultPreemptionArgs",
+    "DynamicResourcesArgs",
+    "Effect",
+    "EffectiveConfiguration",
+    "EffectiveProfile",
+    "Extender",
+    "ExtenderCall",
+    "ExtenderManagedResource",
+    "ExtenderReply",
+    "ExtenderTLSConfig",
+    "ExtenderVerb",
+    "Gate",
+    "Gates",
+    "Implements",
+    "InterPodAffinityArgs",
+    "KubeSchedulerConfiguration",
+    "KubeSchedulerProfile",
+    "LeaderElection",
+    "NodeAffinityArgs",
+    "NodeResourcesBalancedAllocationArgs",
+    "NodeResourcesFitArgs",
+    "PartialConfiguration",
+    "Plugin",
+    "PluginArgs",
+    "PluginConfig",
+    "PluginSet",
+    "Plugins",
+    "PodTopologySpreadArgs",
+    "RequestedToCapacityRatio",
+    "ResourceSpec",
+    "Rules",
+    "ScoringStrategy",
+    "UtilizationShapePoint",
+    "VolumeBindingArgs",
+    "args_to_document",
+    "decode",
+    "default_plugins",
+    "duplicate",
+    "effective",
+    "effective_document",
+    "expand_plugins",
+    "forbidden",
+    "format_duration",
+    "has_more_documents",
+    "in_tree_points",
+    "invalid",
+    "merge_plugin_set",
+    "not_supported",
+    "parse_document",
+    "parse_duration",
+    "parse_gates",
+    "problem",
+    "read_configuration",
+    "required",
+    "set_defaults",
+    "set_gates",
+    "tls_errors",
+    "to_document",
+    "validate",
+    "without_effect",
+]

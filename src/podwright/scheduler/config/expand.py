@@ -1,0 +1,278 @@
+"""From plugin sets to the plugins that run at each extension point.
+
+A profile lists plugins for single extension points and, under multiPoint, for all points that
+they implement. The order at each point is: plugins of the specific list that are also in
+multiPoint (the specific entry overrides it), the rest of multiPoint, the rest of the specific
+list. A point with `*` in `disabled` takes no plugin from multiPoint.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from podwright.apimachinery.documents import did_you_mean, join, problem
+from podwright.apimachinery.objects import FieldError
+from podwright.scheduler.config.schema import Plugin, Plugins, PluginSet
+
+Implements: TypeAlias = Callable[[str], frozenset[str] | None]
+"""The extension points of a plugin by name; None for an unknown plugin."""
+
+POINT_TYPES: Mapping[str, str] = {
+    "preFilter": "PreFilterPlugin",
+    "filter": "FilterPlugin",
+    "postFilter": "PostFilterPlugin",
+    "reserve": "ReservePlugin",
+    "preScore": "PreScorePlugin",
+    "score": "ScorePlugin",
+    "preBind": "PreBindPlugin",
+    "bind": "BindPlugin",
+    "postBind": "PostBindPlugin",
+    "permit": "PermitPlugin",
+    "preEnqueue": "PreEnqueuePlugin",
+    "queueSort": "QueueSortPlugin",
+    "placementGenerate": "PlacementGeneratePlugin",
+    "placementScore": "PlacementScorePlugin",
+}
+"""Every extension point and its name in upstream's messages, in upstream's order."""
+
+_FIELDS = {
+    "preFilter": "pre_filter",
+    "postFilter": "post_filter",
+    "preScore": "pre_score",
+    "preBind": "pre_bind",
+    "postBind": "post_bind",
+    "preEnqueue": "pre_enqueue",
+    "queueSort": "queue_sort",
+    "placementGenerate": "placement_generate",
+    "placementScore": "placement_score",
+}
+
+_POINTS_OF: Mapping[str, str] = {
+    "Coscheduling": "queueSort preFilter postFilter reserve permit",
+    "DefaultBinder": "bind",
+    "DefaultPreemption": "preEnqueue postFilter",
+    "DynamicResources": "preEnqueue preFilter filter postFilter score reserve preBind",
+    "GangScheduling": "preEnqueue permit",
+    "ImageLocality": "score",
+    "InterPodAffinity": "preFilter filter preScore score",
+    "NodeAffinity": "preFilter filter preScore score",
+    "NodeDeclaredFeatures": "preFilter filter",
+    "NodeName": "filter",
+    "NodePorts": "preFilter filter",
+    "NodeResourcesBalancedAllocation": "preScore score",
+    "NodeResourcesFit": "preFilter filter preScore score placementScore",
+    "NodeUnschedulable": "filter",
+    "NodeVolumeLimits": "preFilter filter",
+    "PodGroupPodsCount": "placementScore",
+    "PodTopologySpread": "preFilter filter preScore score",
+    "PrioritySort": "queueSort",
+    "SchedulingGates": "preEnqueue",
+    "TaintToleration": "filter preScore score",
+    "TopologyPlacementGenerator": "placementGenerate",
+    "VolumeBinding": "preFilter filter preScore score reserve preBind",
+    "VolumeRestrictions": "preFilter filter",
+    "VolumeZone": "preFilter filter",
+}
+IN_TREE_POINTS: Mapping[str, frozenset[str]] = {
+    name: frozenset(points.split()) for name, points in _POINTS_OF.items()
+}
+"""The built-in plugins and the extension points each implements.
+
+All are in-tree in 1.36 except Coscheduling, which belongs to scheduler-plugins and is not in the
+default profile.
+"""
+
+_WEIGHTED = ("score", "placementScore")
+_MAX_NODE_SCORE = 100
+_MAX_TOTAL_SCORE = 2**63 - 1
+
+
+def in_tree_points(plugin: str) -> frozenset[str] | None:
+    """Return the extension points of an in-tree plugin; None for any other name."""
+    return IN_TREE_POINTS.get(plugin)
+
+
+def set_at(plugins: Plugins, point: str) -> PluginSet:
+    """Return the plugin set of an extension point."""
+    plugin_set = getattr(plugins, _FIELDS.get(point, point))
+    assert isinstance(plugin_set, PluginSet), point
+    return plugin_set
+
+
+def plugin_names(plugins: Plugins) -> frozenset[str]:
+    """Return the names of all enabled plugins."""
+    sets = (plugins.multi_point, *(set_at(plugins, point) for point in POINT_TYPES))
+    return frozenset(plugin.name for plugin_set in sets for plugin in plugin_set.enabled)
+
+
+def expand_plugins(
+    plugins: Plugins,
+    implements: Implements,
+    *,
+    scheduler_name: str,
+    path: str,
+    errors: list[FieldError],
+) -> dict[str, tuple[tuple[str, int], ...]]:
+    """Return the plugins of every extension point in run order, with weights.
+
+    Parameters
+    ----------
+    plugins : Plugins
+        With the defaults merged in.
+    implements : callable
+        The extension points of a plugin by name; None for an unknown plugin.
+    path : str
+        The path of the profile, for errors.
+    errors : list of FieldError, written
+        Receives the errors of the profile; the result is then invalid.
+    """
+    points_of = {name: implements(name) for name in plugin_names(plugins)}
+    found: list[tuple[str, str]] = []
+    by_point: dict[str, tuple[tuple[str, int], ...]] = {}
+    duplicates: dict[str, str] = {}
+    for point in POINT_TYPES:
+        found += _errors_at(point, set_at(plugins, point), points_of)
+        names = _names_at(plugins, point, points_of, duplicates)
+        weights = _weights_at(plugins, point) if point in _WEIGHTED else {}
+        by_point[point] = tuple((name, weights.get(name, 0)) for name in names)
+    found += _multi_point_errors(plugins, points_of)
+    found += [("plugins.multiPoint", message) for message in duplicates.values()]
+    found += _count_errors(by_point, scheduler_name)
+    found += _weight_errors(plugins, points_of)
+    errors.extend(
+        profile_problem(join(path, field) if field else path, scheduler_name, message)
+        for field, message in found
+    )
+    return by_point
+
+
+def profile_problem(path: str, scheduler_name: str, message: str) -> FieldError:
+    """Return an error that prevents a profile from being built, with upstream's prefixes."""
+    prefix = f"initializing profiles: creating profile for scheduler name {scheduler_name}"
+    return problem(path, f"{prefix}: {message}")
+
+
+_PointsOf: TypeAlias = Mapping[str, frozenset[str] | None]
+
+
+def _errors_at(
+    point: str, plugin_set: PluginSet, points_of: _PointsOf
+) -> Iterator[tuple[str, str]]:
+    """Yield the fields and messages of the plugins that are enabled at one extension point."""
+    seen: set[str] = set()
+    for plugin in plugin_set.enabled:
+        points = points_of[plugin.name]
+        if points is None:
+            yield f"plugins.{point}", _does_not_exist(POINT_TYPES[point], plugin, points_of)
+        elif point not in points:
+            message = f'plugin "{plugin.name}" does not extend {POINT_TYPES[point]} plugin'
+            yield f"plugins.{point}", message
+        elif plugin.name in seen:
+            yield f"plugins.{point}", _already_registered(plugin, point)
+        seen.add(plugin.name)
+
+
+def _multi_point_errors(plugins: Plugins, points_of: _PointsOf) -> Iterator[tuple[str, str]]:
+    # Upstream reports an unknown plugin with the type of the first point that takes plugins
+    # from multiPoint, whether or not the plugin is meant for it.
+    first = next((p for p in POINT_TYPES if not _is_closed(set_at(plugins, p))), None)
+    if first is None:
+        return
+    for plugin in plugins.multi_point.enabled:
+        if points_of[plugin.name] is None:
+            message = _does_not_exist(POINT_TYPES[first], plugin, points_of)
+            yield "plugins.multiPoint", message
+
+
+def _does_not_exist(kind: str, plugin: Plugin, points_of: _PointsOf) -> str:
+    known = [name for name, points in points_of.items() if points is not None]
+    hint = did_you_mean(plugin.name, [*IN_TREE_POINTS, *known])
+    return f'{kind} "{plugin.name}" does not exist{hint}'
+
+
+def _names_at(
+    plugins: Plugins, point: str, points_of: _PointsOf, duplicates: dict[str, str]
+) -> list[str]:
+    """Return the plugins of one extension point in run order.
+
+    Parameters
+    ----------
+    duplicates : dict of str to str, written
+        For each duplicate name in multiPoint, the message of its first extension point.
+    """
+    specific = set_at(plugins, point)
+    # Duplicates are errors of `_errors_at`; here each name counts once.
+    enabled = list(dict.fromkeys(plugin.name for plugin in specific.enabled))
+    if _is_closed(specific):
+        return enabled
+    disabled = {plugin.name for plugin in specific.disabled}
+    multi_point: list[str] = []
+    overrides: set[str] = set()
+    for plugin in plugins.multi_point.enabled:
+        if point not in (points_of[plugin.name] or ()) or plugin.name in disabled:
+            continue
+        if plugin.name in enabled:
+            overrides.add(plugin.name)
+        elif plugin.name in multi_point:
+            duplicates.setdefault(plugin.name, _already_registered(plugin, point))
+        else:
+            multi_point.append(plugin.name)
+    return [
+        *(name for name in enabled if name in overrides),
+        *multi_point,
+        *(name for name in enabled if name not in overrides),
+    ]
+
+
+def _weights_at(plugins: Plugins, point: str) -> dict[str, int]:
+    """Return weights by name: a specific entry overrides multiPoint, and 0 means 1."""
+    weights: dict[str, int] = {}
+    for plugin in (*set_at(plugins, point).enabled, *plugins.multi_point.enabled):
+        weights.setdefault(plugin.name, plugin.weight or 1)
+    return weights
+
+
+def _count_errors(
+    by_point: Mapping[str, tuple[tuple[str, int], ...]], scheduler_name: str
+) -> Iterator[tuple[str, str]]:
+    profile = f'profile with scheduler name "{scheduler_name}"'
+    sorts = len(by_point["queueSort"])
+    if sorts != 1:
+        yield "", f"only one queue sort plugin required for {profile}, but got {sorts}"
+    if not by_point["bind"]:
+        yield "", f"at least one bind plugin is needed for {profile}"
+    if len(by_point["placementGenerate"]) > 1:
+        yield "", f"at most one placement generate plugin is allowed for {profile}"
+
+
+def _weight_errors(plugins: Plugins, points_of: _PointsOf) -> Iterator[tuple[str, str]]:
+    """Yield the errors of weights whose sum could overflow.
+
+    Go's integers wrap: after a negative sum, any positive weight is an error.
+
+    Upstream: pkg/scheduler/framework/runtime/framework.go, getValidScoreWeights
+    """
+    for point, name in (("score", "score"), ("placementScore", "placement score")):
+        total = 0
+        for plugin, weight in _weights_at(plugins, point).items():
+            if point not in (points_of[plugin] or ()):
+                continue
+            score = weight * _MAX_NODE_SCORE
+            if score > _wrapped(_MAX_TOTAL_SCORE - total):
+                yield "", f"{name} plugins: total score of Score plugins could overflow"
+                break
+            total = _wrapped(total + score)
+
+
+def _wrapped(number: int) -> int:
+    """Return an integer as Go's int64 has it."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def _is_closed(plugin_set: PluginSet) -> bool:
+    return any(plugin.name == "*" for plugin in plugin_set.disabled)
+
+
+def _already_registered(plugin: Plugin, point: str) -> str:
+    return f'plugin "{plugin.name}" already registered as "{POINT_TYPES[point]}"'

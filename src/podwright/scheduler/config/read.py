@@ -1,0 +1,191 @@
+"""A KubeSchedulerConfiguration from text or from a document.
+
+Decoding is strict, as in kube-scheduler: an unknown key, a duplicate key or a value of the wrong
+type is an error, and all of them are reported together. `validation` checks the values.
+
+Upstream: pkg/scheduler/apis/config/v1/conversion.go, cmd/kube-scheduler/app/options/configfile.go
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from podwright.apimachinery.documents import (
+    decode,
+    join,
+    parse_document,
+    problem,
+    raise_errors,
+    required,
+)
+from podwright.apimachinery.objects import FieldError, InputError
+from podwright.scheduler.config.schema import (
+    API_VERSION,
+    ARGS_TYPES,
+    KIND,
+    KubeSchedulerConfiguration,
+    LeaderElection,
+    PluginConfig,
+)
+from podwright.scheduler.config.validation import validate
+
+_GROUP = API_VERSION.partition("/")[0]
+
+
+class PartialConfiguration(InputError):  # noqa: N818 - named for what it carries
+    """Decoding errors, with the rest of the configuration.
+
+    Parameters
+    ----------
+    errors : iterable of FieldError
+        At least one.
+    configuration : KubeSchedulerConfiguration
+        The configuration without the fields in error, so that it can be validated, too.
+    """
+
+    def __init__(
+        self, errors: Iterable[FieldError], configuration: KubeSchedulerConfiguration
+    ) -> None:
+        super().__init__(errors)
+        self.configuration = configuration
+
+
+def read_configuration(
+    document: str | bytes | Mapping[str, object], *, source: str
+) -> KubeSchedulerConfiguration:
+    """Read a configuration as written, before defaulting and validation.
+
+    Parameters
+    ----------
+    document : str, bytes or mapping
+        YAML or JSON text, or the decoded document.
+    source : str
+        The source of the configuration, for errors.
+
+    Raises
+    ------
+    PartialConfiguration
+        If keys or values do not fit the schema; every error with its path.
+    InputError
+        If the text cannot be parsed, or apiVersion or kind are not those of a configuration.
+    """
+    errors: list[FieldError] = []
+    parsed: object = document
+    if isinstance(document, str | bytes):
+        try:
+            parsed = parse_document(document)
+        except ValueError as error:
+            raise_errors([problem("", str(error))], source=source)
+    fields = _fields_of(parsed, errors)
+    raise_errors(errors, source=source)
+    configuration = _decode(fields, errors)
+    try:
+        raise_errors(errors, source=source)
+    except InputError as error:
+        raise PartialConfiguration(error.errors, configuration) from None
+    return configuration
+
+
+def _fields_of(document: object, errors: list[FieldError]) -> dict[str, object]:
+    """Return the document without apiVersion and kind, after checking them."""
+    if not isinstance(document, dict):
+        errors.append(problem("", f"must be a {KIND}, not {_name_of(document)}"))
+        return {}
+    api_version, kind = document.get("apiVersion"), document.get("kind")
+    if _is_malformed(api_version):
+        errors.append(problem("", f"unexpected GroupVersion string: {api_version}"))
+        return {}
+    if not kind:
+        errors.append(required("kind", f'must be "{KIND}"'))
+    if not api_version:
+        errors.append(required("apiVersion", f'must be "{API_VERSION}"'))
+    fields = _without_type(document)
+    if (kind, api_version) == (KIND, _INTERNAL_VERSION) and not fields:
+        errors.extend(_of_empty_internal_version())
+    elif kind and api_version and (kind, api_version) != (KIND, API_VERSION):
+        errors.append(
+            problem(
+                "",
+                f'no kind "{kind}" is registered for version "{api_version}"; '
+                f'podwright reads {KIND} of "{API_VERSION}"',
+            )
+        )
+    return fields
+
+
+_INTERNAL_VERSION = f"{_GROUP}/__internal"
+
+
+def _of_empty_internal_version() -> list[FieldError]:
+    """Return the errors of an empty configuration of the internal version, without defaults."""
+    return validate(
+        KubeSchedulerConfiguration(
+            parallelism=0,
+            leader_election=LeaderElection(leader_elect=False),
+            pod_initial_backoff_seconds=0,
+            pod_max_backoff_seconds=0,
+        )
+    )
+
+
+def _decode(fields: dict[str, object], errors: list[FieldError]) -> KubeSchedulerConfiguration:
+    if isinstance(fields.get("rules"), str):
+        fields["rules"] = {"name": fields["rules"]}
+    configuration = decode(fields, KubeSchedulerConfiguration, "", errors)
+    profiles = tuple(
+        msgspec.structs.replace(
+            profile,
+            plugin_config=tuple(
+                _with_args(entry, f"profiles[{i}].pluginConfig[{j}].args", errors)
+                for j, entry in enumerate(profile.plugin_config)
+            ),
+        )
+        for i, profile in enumerate(configuration.profiles)
+    )
+    return msgspec.structs.replace(configuration, profiles=profiles)
+
+
+def _with_args(entry: PluginConfig, path: str, errors: list[FieldError]) -> PluginConfig:
+    """Decode the arguments of an in-tree plugin; leave others as they are."""
+    cls = ARGS_TYPES.get(entry.name)
+    if cls is None:
+        return entry
+    args = {} if entry.args is None else entry.args
+    if isinstance(args, dict):
+        expected = f"{entry.name}Args"
+        kind, api_version = args.get("kind") or expected, args.get("apiVersion") or API_VERSION
+        if _is_malformed(api_version):
+            message = f"unexpected GroupVersion string: {api_version}"
+            errors.append(problem(join(path, "apiVersion"), message))
+            return msgspec.structs.replace(entry, args=cls())
+        group = str(api_version).rpartition("/")[0]
+        if group == _GROUP and kind != expected:
+            message = f"args for plugin {entry.name} were not of type {expected}.{_GROUP}"
+            errors.append(problem(path, f"{message}, got {kind}.{group}"))
+            return msgspec.structs.replace(entry, args=cls())
+        if api_version not in (API_VERSION, _INTERNAL_VERSION):
+            message = f'no kind "{kind}" is registered for version "{api_version}"'
+            errors.append(problem(join(path, "apiVersion"), message))
+        args = _without_type(args)
+    return msgspec.structs.replace(entry, args=decode(args, cls, path, errors))
+
+
+def _is_malformed(api_version: object) -> bool:
+    """Whether an apiVersion is not that of a group and a version.
+
+    Upstream: apimachinery pkg/runtime/schema/group_version.go, ParseGroupVersion
+    """
+    return isinstance(api_version, str) and api_version.count("/") > 1
+
+
+def _without_type(document: dict[str, object]) -> dict[str, object]:
+    """Leave out apiVersion and kind, and keep the record of duplicate keys."""
+    rest = type(document)((k, v) for k, v in document.items() if k not in {"apiVersion", "kind"})
+    if hasattr(document, "repeated"):
+        rest.repeated = document.repeated  # type: ignore[attr-defined]  # a dict subclass has it
+    return rest
+
+
+def _name_of(value: object) -> str:
+    names = {str: "a string", list: "a list", type(None): "an empty document"}
+    return names.get(type(value), "a scalar")

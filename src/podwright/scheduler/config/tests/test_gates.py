@@ -1,0 +1,107 @@
+"""Feature gates are set as --feature-gates sets them."""
+
+import pytest
+
+from podwright.apimachinery.objects.errors import InputError
+from podwright.scheduler.config import DEFAULT_GATES, GATES, parse_gates, set_gates, without_effect
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        pytest.param("", {}, id="nothing"),
+        pytest.param("OpportunisticBatching=true", {}, id="a default said again"),
+        pytest.param("OpportunisticBatching=false", {"OpportunisticBatching": False}, id="off"),
+        pytest.param(" PodTopologyLabelsAdmission = F ,", {"PodTopologyLabelsAdmission": False},
+                     id="spaces, Go's short booleans and a comma at the end"),
+        pytest.param("SidecarContainers=true", {}, id="a locked gate at its default"),
+        pytest.param("VolumeLimitScaling=true,VolumeLimitScaling=false", {}, id="the last counts"),
+        pytest.param("GenericWorkload=true,GangScheduling=true",
+                     {"GangScheduling": True, "GenericWorkload": True},
+                     id="a gate with the one it depends on"),
+        pytest.param("kube:VolumeLimitScaling=true", {"VolumeLimitScaling": True},
+                     id="the component as prefix"),
+        pytest.param("KubeletInUserNamespace=true,CPUManagerPolicyAlphaOptions=false",
+                     {"KubeletInUserNamespace": True}, id="gates of other components"),
+    ],
+)  # fmt: skip
+def test_gates_are_read(text, changed):
+    assert parse_gates(text).changed == changed
+
+
+def test_a_group_sets_its_stage_except_what_is_named():
+    gates = parse_gates("MutablePVNodeAffinity=false,AllAlpha=true")
+    alphas = {name for name, gate in GATES.items() if gate.stage == "Alpha"}
+    assert set(gates.changed) == alphas - {"MutablePVNodeAffinity"}
+
+
+def test_all_beta_off_leaves_ga_alone():
+    gates = parse_gates("AllBeta=false")
+    assert "DRAPrioritizedList" in gates
+    assert "SchedulerAsyncPreemption" not in gates
+    assert not [name for name in gates if GATES[name].stage == "Beta"]
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        pytest.param("GangSchedulin=true",
+                     ['unrecognized feature gate: GangSchedulin; did you mean "GangScheduling"?'],
+                     id="unknown, with the nearest name"),
+        pytest.param("SidecarContainers=false",
+                     ["cannot set feature gate SidecarContainers to false, "
+                      "feature is locked to true"],
+                     id="locked"),
+        pytest.param("PodLevelResources", ["missing bool value for PodLevelResources"],
+                     id="no value"),
+        pytest.param("PodLevelResources=yes",
+                     ["invalid value of PodLevelResources=yes, err: "
+                      'strconv.ParseBool: parsing "yes": invalid syntax'],
+                     id="no boolean"),
+        pytest.param("GangScheduling=true",
+                     ["GangScheduling is enabled, but depends on features that are disabled: "
+                      "[GenericWorkload]"],
+                     id="without the gate it depends on"),
+        pytest.param("kube:MemoryQoS=true,PodsAPI=true",
+                     ["set kube feature gates with default empty prefix or kube: prefix "
+                      "consistently, do not mix use"],
+                     id="a prefix for some names only"),
+        pytest.param("wardle:MemoryQoS=true", ["component not registered: wardle"],
+                     id="another component"),
+        pytest.param("Zzz=true,SidecarContainers=false",
+                     ["cannot set feature gate SidecarContainers to false, "
+                      "feature is locked to true",
+                      "unrecognized feature gate: Zzz"],
+                     id="all of them together"),
+    ],
+)  # fmt: skip
+def test_gates_are_refused(text, messages):
+    with pytest.raises(InputError) as caught:
+        parse_gates(text)
+    assert str(caught.value).splitlines() == [f"--feature-gates: {message}" for message in messages]
+
+
+def test_gates_from_a_mapping():
+    gates = set_gates({"GenericWorkload": True})
+    assert "GenericWorkload" in gates
+    assert "GenericWorkload" not in DEFAULT_GATES
+
+
+def test_gates_that_change_nothing_are_known():
+    gates = parse_gates("SchedulerAsyncAPICalls=true,VolumeLimitScaling=true,"
+                        "SchedulerPopFromBackoffQ=false,OpportunisticBatching=true")  # fmt: skip
+    assert without_effect(gates, "machine") == ("SchedulerAsyncAPICalls", "VolumeLimitScaling")
+    assert without_effect(gates, "configuration", "decisions") == (
+        "SchedulerAsyncAPICalls",
+        "SchedulerPopFromBackoffQ",
+    )
+
+
+def test_locked_gates_say_nothing_of_effects():
+    assert not [name for name, gate in GATES.items() if gate.locked and gate.effects]
+
+
+def test_every_required_gate_exists():
+    required = {name for gate in GATES.values() for name in gate.requires}
+    assert required <= GATES.keys()
+    assert len(GATES) == 239, "with AllAlpha and AllBeta, the 241 names of the binary"

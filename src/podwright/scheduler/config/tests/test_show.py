@@ -1,0 +1,123 @@
+"""A configuration prints as --write-config-to prints it, and reads back the same."""
+
+import msgspec
+
+from podwright.scheduler.config import (
+    DEFAULT_GATES,
+    KubeSchedulerConfiguration,
+    default_plugins,
+    read_configuration,
+    set_defaults,
+    to_document,
+)
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+EVERYTHING = (
+    HEAD
+    + """
+percentageOfNodesToScore: 0
+delayCacheUntilActive: true
+profiles:
+- schedulerName: a
+  percentageOfNodesToScore: 7
+  plugins: {score: {enabled: [{name: NodeAffinity, weight: 3}], disabled: [{name: '*'}]}}
+  pluginConfig:
+  - {name: Mine, args: {b: 1, a: [x]}}
+  - name: NodeAffinity
+    args: {addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution:
+      [{weight: 1, preference: {matchExpressions: [{key: a, operator: In, values: [b]}]}}]}}
+  - name: PodTopologySpread
+    args: {defaultingType: List, defaultConstraints:
+      [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway}]}
+extenders:
+- {urlPrefix: u, filterVerb: f, weight: 2, enableHTTPS: true, httpTimeout: 1500ms, ignorable: true,
+   tlsConfig: {insecure: true, caData: YWJj}, nodeCacheCapable: true,
+   managedResources: [{name: example.com/a, ignoredByScheduler: true}, {name: example.com/b}]}
+"""
+)
+
+
+def test_the_default_configuration():
+    document = to_document(set_defaults(KubeSchedulerConfiguration()))
+    profiles = document.pop("profiles")
+    assert document == {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "clientConnection": {
+            "acceptContentTypes": "",
+            "burst": 100,
+            "contentType": "application/vnd.kubernetes.protobuf",
+            "kubeconfig": "",
+            "qps": 50.0,
+        },
+        "enableContentionProfiling": True,
+        "enableProfiling": True,
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {
+            "leaderElect": True,
+            "leaseDuration": "15s",
+            "renewDeadline": "10s",
+            "resourceLock": "leases",
+            "resourceName": "kube-scheduler",
+            "resourceNamespace": "kube-system",
+            "retryPeriod": "2s",
+        },
+        "parallelism": 16,
+        "podInitialBackoffSeconds": 1,
+        "podMaxBackoffSeconds": 10,
+    }
+    assert isinstance(profiles, list)
+    assert list(profiles[0]) == ["pluginConfig", "plugins", "schedulerName"]
+    assert profiles[0]["plugins"]["bind"] == {}
+    assert profiles[0]["plugins"]["multiPoint"]["enabled"] == [
+        {"name": plugin.name, "weight": plugin.weight} for plugin in default_plugins(DEFAULT_GATES)
+    ]
+    assert profiles[0]["pluginConfig"][1] == {
+        "args": {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "bindingTimeout": "10m0s",
+            "filterTimeout": "10s",
+            "kind": "DynamicResourcesArgs",
+        },
+        "name": "DynamicResources",
+    }
+
+
+def test_keys_are_in_alphabetical_order():
+    def check(value):
+        if isinstance(value, dict):
+            assert list(value) == sorted(value)
+            for item in value.values():
+                check(item)
+        if isinstance(value, list):
+            for item in value:
+                check(item)
+
+    check(to_document(set_defaults(read_configuration(EVERYTHING, source="c.yaml"))))
+
+
+def test_an_extender_shows_what_is_set():
+    document = to_document(read_configuration(EVERYTHING, source="c.yaml"))
+    assert document["extenders"] == [
+        {
+            "enableHTTPS": True,
+            "filterVerb": "f",
+            "httpTimeout": "1.5s",
+            "ignorable": True,
+            "managedResources": [
+                {"ignoredByScheduler": True, "name": "example.com/a"},
+                {"name": "example.com/b"},
+            ],
+            "nodeCacheCapable": True,
+            "tlsConfig": {"caData": "YWJj", "insecure": True},
+            "urlPrefix": "u",
+            "weight": 2,
+        }
+    ]
+
+
+def test_what_is_shown_reads_back_the_same():
+    configuration = set_defaults(read_configuration(EVERYTHING, source="c.yaml"))
+    document = to_document(configuration)
+    assert read_configuration(document, source="shown") == configuration
+    for text in (msgspec.yaml.encode(document), msgspec.json.encode(document)):
+        assert read_configuration(text, source="shown") == configuration

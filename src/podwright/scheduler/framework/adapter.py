@@ -1,0 +1,220 @@
+"""Runs Filter and Score of a plugin in either form: per node or on columns."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from podwright.scheduler.framework.cycle import Cycle, MissingStateError
+from podwright.scheduler.framework.plugin import NodeView, Plugin
+from podwright.scheduler.framework.rankings.scores import Scores
+from podwright.scheduler.framework.rankings.verdicts import Verdicts
+from podwright.scheduler.framework.status import Code, Status
+
+_LONGEST_VALUE = 100
+_GREATEST_SCORE = 2**63 - 1
+_LEAST_SCORE = -(2**63)
+
+
+def described(answer: object) -> str:
+    """Describe a plugin's return value in words that are the same in every process.
+
+    A value that is not plain data is named by its type: its `repr` may contain an address, or
+    raise.
+    """
+    if isinstance(answer, np.ndarray):
+        return f"an array of {answer.dtype}"
+    if answer is not None and type(answer) not in {bool, int, float, str}:
+        return f"something of type {type(answer).__name__}"
+    try:
+        text = repr(answer)
+    except ValueError:
+        # An integer of more digits than Python writes.
+        return "a very long int"
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+
+
+def raised(error: BaseException) -> str:
+    """Return the type and the message of an exception."""
+    try:
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
+    except Exception:  # noqa: BLE001 - `__str__` of a user's exception may raise
+        return type(error).__name__
+
+
+def raised_at(error: Exception, where: str) -> str:
+    """Return the type and the message of an exception, and where it was raised.
+
+    Parameters
+    ----------
+    where : str
+        The pod, and the node if there is one.
+    """
+    if isinstance(error, MissingStateError):
+        # The configuration causes this, for every pod; the text is upstream's.
+        return str(error)
+    return f"{raised(error)} ({where})"
+
+
+_TEXTS: Final = {
+    "Filter": 'running "{name}" filter plugin: {text}',
+    "Score": 'running Score plugins: plugin "{name}" failed with: {text}',
+    "NormalizeScore": 'running Normalize on Score plugins: plugin "{name}" failed with: {text}',
+    "score range": 'applying score defaultWeights on Score plugins: plugin "{name}" {text}',
+}
+"""The texts that differ from those of the other extension points.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go, RunFilterPlugins and RunScorePlugins
+"""
+
+
+class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Status
+    """A plugin raised or returned an invalid value; the cycle ends without a decision.
+
+    Attributes
+    ----------
+    status : Status
+        Code ERROR, with upstream's text. An exception's message is followed by the pod and the
+        node, so that the plugin's author can find the case.
+    text : str
+        The plugin's own message, without upstream's prefix.
+    """
+
+    def __init__(self, plugin: Plugin, point: str, text: str) -> None:
+        message = _TEXTS.get(point, 'running {point} plugin "{name}": {text}').format(
+            point=point, name=plugin.name, text=text
+        )
+        super().__init__(message)
+        self.status = Status(Code.ERROR, (message,), plugin.name)
+        self.text = text
+
+    @classmethod
+    def raised(
+        cls, plugin: Plugin, point: str, cycle: Cycle, error: Exception, node: str = ""
+    ) -> PluginFailure:
+        """Make a failure of an exception."""
+        where = f", node {node}" if node else ""
+        return cls(plugin, point, raised_at(error, f"pod {cycle.pod.key}{where}"))
+
+
+@cache
+def _is_our_own(module: str) -> bool:
+    """Return whether a module belongs to podwright; cached because every cycle calls it."""
+    return module.startswith("podwright.scheduler.plugins.")
+
+
+def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
+    """Write the verdicts of a plugin's filter, in either form, into the rows of `out`."""
+    if not plugin.filters_columns:
+        filter_per_node(plugin, cycle, out)
+    elif _is_our_own(plugin.__class__.__module__):
+        try:
+            plugin.filter_columns(cycle, cycle.cluster.nodes, out)
+        except MissingStateError as error:
+            # It fails the nodes that no earlier filter rejects; a cycle may have none.
+            out.codes[out.rows] = out.code_of(Status.error(str(error)))
+        except Exception as error:
+            raise PluginFailure.raised(plugin, "Filter", cycle, error) from error
+    else:
+        filter_on_columns(plugin, cycle, out)
+
+
+def filter_on_columns(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
+    """Call `filter_columns` of a user's plugin, and check what it wrote."""
+    method: Any = plugin.filter_columns
+    codes = out.codes
+    try:
+        answer = method(cycle, cycle.cluster.nodes, out)
+        _must_be_none(answer, "the verdicts to `out`, for example out.reject(mask, status)")
+        out.check()
+        if out.codes is not codes:
+            codes[:] = out.codes
+    except Exception as error:
+        raise PluginFailure.raised(plugin, "Filter", cycle, error) from error
+    finally:
+        # The plugin may have replaced the array, which is used again for other pods.
+        out.codes = codes
+
+
+def filter_per_node(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
+    """Call `filter` for every slot in `out.rows`."""
+    for slot in out.rows.tolist():
+        view = NodeView(cycle.cluster, slot)
+        try:
+            status: object = plugin.filter(cycle, view)
+        except Exception as error:
+            raise PluginFailure.raised(plugin, "Filter", cycle, error, view.name) from error
+        if not isinstance(status, Status):
+            wrong = TypeError(f"returned {described(status)}, not a Status")
+            raise PluginFailure.raised(plugin, "Filter", cycle, wrong, view.name)
+        if status.is_rejection:
+            out.reject_slot(slot, status)
+        elif not status.is_success:
+            raise PluginFailure(plugin, "Filter", status.message)
+
+
+def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
+    """Write the scores of a plugin's score, in either form, into the rows of `out`."""
+    if not plugin.scores_columns:
+        score_per_node(plugin, cycle, out)
+    elif _is_our_own(plugin.__class__.__module__):
+        try:
+            plugin.score_columns(cycle, cycle.cluster.nodes, out)
+        except Exception as error:
+            raise PluginFailure.raised(plugin, "Score", cycle, error) from error
+    else:
+        score_on_columns(plugin, cycle, out)
+
+
+def score_on_columns(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
+    """Call `score_columns` of a user's plugin, and check what it wrote."""
+    method: Any = plugin.score_columns
+    values = out.values
+    try:
+        answer = method(cycle, cycle.cluster.nodes, out)
+        _must_be_none(answer, "the scores to `out`, for example out.values[out.rows] = scores")
+        out.check(cycle.cluster.nodes.n_slots)
+    except Exception as error:
+        out.values = values
+        raise PluginFailure.raised(plugin, "Score", cycle, error) from error
+
+
+def score_per_node(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
+    """Call `score` for every slot in `out.rows`."""
+    values = out.values
+    for slot in out.rows.tolist():
+        view = NodeView(cycle.cluster, slot)
+        try:
+            score: Any = plugin.score(cycle, view)
+        except Exception as error:
+            raise PluginFailure.raised(plugin, "Score", cycle, error, view.name) from error
+        is_integer = isinstance(score, int | np.integer)
+        if not is_integer or not _LEAST_SCORE <= score <= _GREATEST_SCORE:
+            wrong = TypeError(f"returned {described(score)}, not an integer of 64 bits")
+            raise PluginFailure.raised(plugin, "Score", cycle, wrong, view.name)
+        values[slot] = score
+
+
+def normalize_by_plugin(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
+    """Call `normalize_score`, and check what a user's plugin wrote."""
+    method: Any = plugin.normalize_score
+    try:
+        answer = method(cycle, out)
+        _must_be_none(answer, "the normalized scores to out.values[out.rows]")
+        if not _is_our_own(plugin.__class__.__module__):
+            out.check(cycle.cluster.nodes.n_slots)
+    except Exception as error:
+        raise PluginFailure.raised(plugin, "NormalizeScore", cycle, error) from error
+
+
+def _must_be_none(answer: object, what: str) -> None:
+    """Check that a method on columns returned nothing; `what` says where results belong."""
+    if answer is not None:
+        raise TypeError(f"returned {described(answer)}; write {what}, and return nothing")
+
+
+def filters_per_node(plugin: Plugin) -> bool:
+    """Return whether filtering with this plugin costs a Python call per node."""
+    return not plugin.filters_columns

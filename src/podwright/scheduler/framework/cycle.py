@@ -1,0 +1,137 @@
+"""The state of one scheduling cycle (upstream's CycleState), as plugins read and write it."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.columns import Cluster
+
+S = TypeVar("S")
+
+
+class StateKey(Generic[S]):
+    """The name under which a plugin keeps state in a cycle; typed by the value.
+
+    Parameters
+    ----------
+    name : str
+    missing : str, optional
+        The error message if the state is read before it was written; ``{}`` is the quoted name.
+    """
+
+    __slots__ = ("missing", "name")
+
+    def __init__(self, name: str, missing: str = "reading {} from cycleState: not found") -> None:
+        self.name = name
+        self.missing = missing.replace("{}", f'"{name}"')
+
+
+class MissingStateError(KeyError):
+    """State was read that no earlier extension point has written.
+
+    A configuration can enable a plugin at one extension point and disable it at the one that
+    prepares it. The plugin fails then, as upstream's plugins do.
+    """
+
+    def __str__(self) -> str:
+        """Return the message; a KeyError would put it into quotes."""
+        return str(self.args[0])
+
+
+class Cycle:
+    """One pod, the cluster, and the state that plugins keep between extension points.
+
+    Attributes
+    ----------
+    pod : Pod
+        The pod that is being scheduled. Where results are shared by pods with one key, this is
+        any of these pods: a plugin may rely only on the fields that its `pod_key` covers.
+    cluster : Cluster
+        The rest of the cluster; read-only.
+    """
+
+    __slots__ = ("_state", "cluster", "pod")
+
+    def __init__(self, pod: Pod, cluster: Cluster) -> None:
+        self.pod = pod
+        self.cluster = cluster
+        self._state: dict[str, Any] = {}
+
+    def of(self, pod: Pod) -> Cycle:
+        """Return a cycle of another pod with the same key that shares this cycle's state."""
+        if pod is self.pod:
+            return self
+        shared = Cycle(pod, self.cluster)
+        shared._state = self._state
+        return shared
+
+    def own(self, pod: Pod) -> Cycle:
+        """Return a cycle of `pod` that starts with a copy of this cycle's state.
+
+        From Reserve on, plugins write state that belongs to one pod, not to all pods with its key.
+        """
+        copy = Cycle(pod, self.cluster)
+        copy._state = dict(self._state)
+        return copy
+
+    def write(self, key: StateKey[S], value: S) -> None:
+        """Store `value` for later extension points of this cycle."""
+        self._state[key.name] = value
+
+    def read(self, key: StateKey[S]) -> S:
+        """Return the stored value; raise MissingStateError, a KeyError, if there is none."""
+        try:
+            value: S = self._state[key.name]
+        except KeyError:
+            raise MissingStateError(key.missing) from None
+        return value
+
+    def find(self, key: StateKey[S]) -> S | None:
+        """Return the stored value, or None."""
+        return self._state.get(key.name)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """All stored values, by the names of their keys; read-only."""
+        return self._state
+
+    def begin_recording(self) -> dict[str, Any]:
+        """Start to record which state is written; return the state before."""
+        before = self._state
+        self._state = dict(before)
+        return before
+
+    def end_recording(self, before: dict[str, Any]) -> dict[str, Any]:
+        """Return what was written since `begin_recording` returned `before`."""
+        return {name: value for name, value in self._state.items() if before.get(name) is not value}
+
+    def take(self, written: dict[str, Any]) -> None:
+        """Add the state that a plugin wrote in another cycle of a pod with the same key."""
+        self._state.update(written)
+
+    def clone(self) -> Cycle:
+        """Return a cycle with a copy of the state.
+
+        State objects with a `clone` method are cloned, others are shared.
+        """
+        copy = Cycle(self.pod, self.cluster)
+        copy._state = {
+            name: value.clone() if hasattr(value, "clone") else value
+            for name, value in self._state.items()
+        }
+        return copy
+
+
+class PreFilterResult(msgspec.Struct, frozen=True):
+    """The nodes that a pod is restricted to.
+
+    Parameters
+    ----------
+    node_names : frozenset of str, optional
+        None: no restriction.
+    """
+
+    node_names: frozenset[str] | None = None

@@ -1,0 +1,1 @@
+"""HTTP extenders: which are called, with what, and what their replies mean."""

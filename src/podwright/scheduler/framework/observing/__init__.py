@@ -1,0 +1,1 @@
+"""What is observed of a cycle: explanations, traces, durations."""

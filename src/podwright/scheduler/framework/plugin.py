@@ -1,0 +1,452 @@
+"""The base class of plugins: one class with all extension points, each optional.
+
+A plugin implements extension points of the scheduling framework under their usual names. Filter
+and score have two forms: per node (`filter`, `score`: simple) or on columns (`filter_columns`,
+`score_columns`: all slots in one call). For a plugin that has only the per-node form, an
+adapter fills the same columns. In-tree plugins use only this interface.
+
+Upstream: k8s.io/kube-scheduler/framework/interface.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import msgspec
+
+from podwright._arrays import I64Array
+from podwright.apimachinery.objects import Duration, Node, Pod
+from podwright.scheduler.columns import Cluster, NodeColumns, PlacedPod, Reads
+from podwright.scheduler.framework.binding import Pending, Progress
+from podwright.scheduler.framework.cycle import Cycle, PreFilterResult
+from podwright.scheduler.framework.decision import PostFilterResult
+from podwright.scheduler.framework.events import EventHint
+from podwright.scheduler.framework.handle import Handle
+from podwright.scheduler.framework.rankings.scores import (
+    Normalization,
+    RequestScore,
+    ScoreGroups,
+    Scores,
+)
+from podwright.scheduler.framework.rankings.verdicts import Verdicts
+from podwright.scheduler.framework.status import Status
+
+if TYPE_CHECKING:
+    from podwright.scheduler.framework.extenders.extenders import Steps
+    from podwright.scheduler.framework.post_filter import FailedCycle
+
+
+class NodeView:
+    """One node as the per-node forms see it; read-only."""
+
+    __slots__ = ("_cluster", "slot")
+
+    def __init__(self, cluster: Cluster, slot: int) -> None:
+        self._cluster = cluster
+        self.slot = slot
+
+    @property
+    def node(self) -> Node:
+        """The Node object."""
+        node = self._cluster.nodes.objects[self.slot]
+        assert node is not None, f"slot {self.slot} is empty"
+        return node
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self._cluster.nodes.names[self.slot]
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The node's labels."""
+        return self.node.metadata.labels
+
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods placed on the node, in order of placement."""
+        return [placed.pod for placed in self._cluster.pods_on[self.slot].values()]
+
+    @property
+    def allocatable(self) -> dict[str, int]:
+        """Allocatable per resource: milli-CPU, bytes, units."""
+        return self._amounts(self._cluster.nodes.allocatable)
+
+    @property
+    def requested(self) -> dict[str, int]:
+        """The requests of the placed pods, per resource: milli-CPU, bytes, units."""
+        return self._amounts(self._cluster.nodes.requested)
+
+    def _amounts(self, matrix: Any) -> dict[str, int]:
+        resources = self._cluster.nodes.resources
+        return {name: int(matrix[self.slot, i]) for name, i in resources.items()}
+
+
+class KeyReads(NamedTuple):
+    """What the results of a plugin for one key depend on, besides the key.
+
+    Attributes
+    ----------
+    preparation : Reads
+        PreFilter and PreScore.
+    filter, score : Reads
+    """
+
+    preparation: Reads
+    filter: Reads
+    score: Reads
+
+
+class Plugin:
+    """A scheduler plugin; subclass it and implement the extension points that you need.
+
+    Class attributes
+    ----------------
+    name : str
+        As configurations name it.
+    Args : type, optional
+        A msgspec Struct of the plugin's arguments; `__init__` then takes one of it.
+        Without it, `pluginConfig` args become keyword arguments of `__init__`.
+    takes_gates : bool
+        True: `__init__` also takes the feature gates, a `config.Gates` under the
+        keyword `gates`. ``"Name" in gates`` is true if a gate is enabled.
+    pre_filter_reads, filter_reads, pre_score_reads, score_reads : Reads
+        What the results depend on besides `pod_key`. Results that do not name `Reads.CLUSTER`
+        are cached per `pod_key` and updated slot by slot. The default is safe: the plugin is
+        called again in every cycle.
+    normalization : Normalization
+        How raw scores become 0 to 100.
+    scores_in_range : bool
+        True: normalized scores are always from 0 to 100, so the framework does not check them.
+        It affects speed only, and a false declaration gives wrong totals.
+    rests_when_skipped : bool
+        True: Reserve, Permit, PreBind and PostBind are not called for pods for which PreFilter
+        returned Skip.
+    key_varies : bool
+        True where most pods have different keys (their requests): results for a key are then
+        cached only when it occurs again. It affects speed only.
+    key_reads_all_labels : bool
+        False: `pod_key` and the results read only those labels of the pod that are selected by
+        workloads, by affinity terms, or by its own terms and constraints. `pod_key` is then
+        called with the pod without its other labels, and pods that differ only in these share
+        all results. A class that defines its own `pod_key` must set it again.
+    filters_columns, scores_columns : bool
+        Whether the class has the column forms; set by itself.
+    """
+
+    name: ClassVar[str] = ""
+    Args: ClassVar[type[msgspec.Struct] | None] = None
+    takes_gates: ClassVar[bool] = False
+    pre_filter_reads: ClassVar[Reads] = Reads.CLUSTER
+    filter_reads: ClassVar[Reads] = Reads.CLUSTER
+    pre_score_reads: ClassVar[Reads] = Reads.CLUSTER
+    score_reads: ClassVar[Reads] = Reads.CLUSTER
+    normalization: ClassVar[Normalization] = Normalization.NONE
+    scores_in_range: ClassVar[bool] = False
+    rests_when_skipped: ClassVar[bool] = False
+    key_varies: ClassVar[bool] = False
+    key_reads_all_labels: ClassVar[bool] = True
+    filters_columns: ClassVar[bool] = False
+    scores_columns: ClassVar[bool] = False
+
+    handle: Handle | None = None
+    """What runs the plugin, a machine or a `Scheduler`, which sets it; None before."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls.filters_columns = cls.implements("filter_columns")
+        cls.scores_columns = cls.implements("score_columns")
+        if "pod_key" in vars(cls) and "key_reads_all_labels" not in vars(cls):
+            cls.key_reads_all_labels = True
+        # A subclass that filters or scores differently must override these methods too.
+        if _place_of(cls, "filter", "filter_columns") < _place_of(cls, "filter_as_sums"):
+            cls.filter_as_sums = Plugin.filter_as_sums  # type: ignore[method-assign]
+        if _place_of(cls, "score", "score_columns") < _place_of(cls, "score_as_requests"):
+            cls.score_as_requests = Plugin.score_as_requests  # type: ignore[method-assign]
+        # A subclass with a `normalize_score` of its own needs it to be called.
+        if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
+            cls.normalization = Normalization.CUSTOM
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the parts of a pod that this plugin reads; equal keys give equal results.
+
+        The default is the pod itself (its uid), which is safe and shares nothing.
+        """
+        return (pod.key, pod.metadata.uid)
+
+    def key_is_of_template(self, pod: Pod) -> bool:
+        """Return whether `pod_key` depends on nothing but spec, labels, namespace and owners.
+
+        Pods of one template then share the key without a call. A plugin that defines `pod_key`
+        returns true unless it overrides this method too.
+        """
+        return type(self).pod_key is not Plugin.pod_key
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
+        """Return the parts of a pod that determine this plugin's results, as plain data.
+
+        Opportunistic batching (`framework.signature`) treats pods as equal if every plugin of
+        the profile returns equal data for them. Plugins that read the same part use the same
+        key.
+
+        Returns
+        -------
+        mapping of str to object, optional
+            JSON-compatible values, by key. None: unknown, for example because the results
+            depend on other pods; such a pod is equal to no other.
+        """
+        raise NotImplementedError
+
+    def preparation_reads(self, key: Hashable) -> Reads:
+        """Return what PreFilter and PreScore depend on for pods with this key.
+
+        The key ``()`` means that the pod does not use the feature: its results depend on
+        nothing. For other keys it is `pre_filter_reads` and `pre_score_reads`.
+        """
+        reads = Reads.NOTHING
+        if key == ():
+            return reads
+        if self.implements("pre_filter"):
+            reads |= self.pre_filter_reads
+        if self.implements("pre_score"):
+            reads |= self.pre_score_reads
+        return reads
+
+    def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+        """Return what the results for pods with this key depend on.
+
+        For a plugin whose results depend on more for some pods than for others. Keys are
+        forgotten when the extended resources of device classes change; besides these, the
+        result must depend on the key alone.
+        """
+        return KeyReads(self.preparation_reads(key), self.filter_reads, self.score_reads)
+
+    def key_in_cluster(self, cycle: Cycle) -> Hashable | None:
+        """Return a narrower key for a pod whose results read the cluster; None: there is none.
+
+        For a plugin whose results depend on the cluster by `reads_for`, but for most pods only
+        on a few other objects. Pods with equal narrower keys then share results that are updated
+        node by node; `reads_for` is called with the narrower key too and must not return
+        `Reads.CLUSTER` for it. It is called in every cycle of such a pod.
+
+        Parameters
+        ----------
+        cycle : Cycle
+            A new cycle of the pod. Call `pre_filter` with it: the state that it writes is the
+            pod's own from Reserve on. Return None unless PreFilter accepts the pod.
+        """
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ before the cycle
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Admit a pod to the active queue, or reject it."""
+        raise NotImplementedError
+
+    def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> Any:
+        """Return a key by which queued pods are ordered, smallest first (QueueSort)."""
+        raise NotImplementedError
+
+    def group_of(self, pod: Pod) -> Hashable | None:
+        """Return the group of a pod that this plugin keeps together with others, or None.
+
+        The machine then maintains the members of each group; see `framework.handle`. The result
+        depends only on the pod.
+        """
+        raise NotImplementedError
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the cluster events that may make a pod rejected by this plugin fit."""
+        raise NotImplementedError
+
+    def remembers(self) -> bool:
+        """Return whether the plugin holds state from earlier cycles that still matters.
+
+        The machine takes no checkpoint meanwhile, because a new plugin object would lack that
+        state.
+        """
+        return False
+
+    # ------------------------------------------------------------ filtering
+
+    def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
+        """Prepare filtering, skip it, restrict it to named nodes, or reject the pod."""
+        raise NotImplementedError
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        """Accept or reject one node."""
+        raise NotImplementedError
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Write a code for every slot in `out.rows`; the codes there are 0 before."""
+        raise NotImplementedError
+
+    def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
+        """Return the amounts that the filter compares with free resources, if that is all.
+
+        Dry runs of preemption then need not call the filter for every possible victim.
+
+        Returns
+        -------
+        (2 * n,) int64, optional
+            Pairs of resource column and amount. The codes that `filter_columns` writes have
+            to be those of `kernels.fit.fit_codes` for them.
+        """
+        return None
+
+    def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
+        """Update the cycle's state for an added pod (PreFilterExtensions.AddPod)."""
+
+    def remove_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
+        """Update the cycle's state for a removed pod (PreFilterExtensions.RemovePod)."""
+
+    def post_filter(
+        self, cycle: Cycle, failed: FailedCycle
+    ) -> PostFilterResult | Steps[PostFilterResult]:
+        """Try to make room for a pod that fits on no node; only proposes changes.
+
+        A plugin that calls extenders (`failed.extenders`) returns a generator of calls.
+        """
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ scoring
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        """Prepare scoring, skip it, or fail."""
+        raise NotImplementedError
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        """Return the raw score of one node."""
+        raise NotImplementedError
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        """Write the raw score of every slot in `out.rows`."""
+        raise NotImplementedError
+
+    def score_as_requests(self, cycle: Cycle) -> RequestScore | None:
+        """Return how the score follows from requests, if it reads nothing else.
+
+        Returns
+        -------
+        RequestScore, optional
+            The scores that `score_columns` writes have to be those of the kernel for it.
+        """
+        return None
+
+    def normalize_score(self, cycle: Cycle, out: Scores) -> None:
+        """Rewrite `out.values` at `out.rows` (the feasible slots) to 0..100, in place."""
+        raise NotImplementedError
+
+    def score_groups(self, cycle: Cycle) -> ScoreGroups | None:
+        """Return groups of slots that get one score, if there are few; after `pre_score`.
+
+        It affects speed only, and is meant for scores that depend on the other nodes. Instead
+        of scoring every slot in every cycle, the framework then requests one score per group.
+        The scores must equal those of `score_columns` and `normalize_score`.
+        """
+        return None
+
+    # ------------------------------------------------------------ placing
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        """Reserve what the pod needs on the chosen node; by default, succeed."""
+        return Status.OK
+
+    def unreserve(self, cycle: Cycle, node_name: str) -> None:
+        """Take back what `reserve` set aside; must not fail."""
+
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        """Allow, refuse or hold the pod; with `Status.wait()`, return for how long too.
+
+        Examples
+        --------
+        `return pw.Status()` allows it; `return pw.Status.wait(), "30s"` holds it.
+        """
+        raise NotImplementedError
+
+    def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
+        """Return success if PreBind has work to do for the pod, or skip (PreBindPreFlight)."""
+        return Status.OK
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        """Do the work that must precede binding, or return `Pending`."""
+        raise NotImplementedError
+
+    def continue_pre_bind(
+        self, cycle: Cycle, node_name: str, progress: Progress
+    ) -> Status | Pending:
+        """Continue after `Pending`; by default, succeed unless a call failed."""
+        return _outcome(progress)
+
+    def bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        """Bind the pod, or skip and leave it to the next plugin."""
+        raise NotImplementedError
+
+    def continue_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status | Pending:
+        """Continue after `Pending`; by default, succeed unless a call failed."""
+        return _outcome(progress)
+
+    def post_bind(self, cycle: Cycle, node_name: str) -> None:
+        """Learn that the pod was bound."""
+        raise NotImplementedError
+
+    def pod_ended(self, pod: Pod) -> None:
+        """Release what the plugin keeps for a pod that had a node and has ended; must not fail.
+
+        A pod ends when it succeeds, fails or is deleted. The method is called once for every
+        pod that ends while it has a node, also if it was not scheduled here, and before the
+        queue handles the event. A failed attempt ends with `unreserve` instead. Release by the
+        pod's uid: a pod whose binding was reported as failed may be bound nevertheless.
+
+        Notes
+        -----
+        Upstream plugins register their own informer handlers for this.
+        """
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ implemented methods
+
+    @classmethod
+    def implements(cls, method: str) -> bool:
+        """Return whether this class overrides a method of `Plugin`."""
+        return getattr(cls, method) is not getattr(Plugin, method)
+
+    @classmethod
+    def extension_points(cls) -> frozenset[str]:
+        """Return the extension points that the class implements, as configurations name them."""
+        return frozenset(
+            point
+            for point, methods in _METHODS.items()
+            if any(cls.implements(method) for method in methods)
+        )
+
+
+def _place_of(cls: type, *methods: str) -> int:
+    """Return the position in a class's MRO of the first class that defines one of some methods."""
+    return next(
+        i for i, base in enumerate(cls.__mro__) if not vars(base).keys().isdisjoint(methods)
+    )
+
+
+def _outcome(progress: Progress) -> Status:
+    for answer in progress.answers:
+        if answer.error is not None:
+            return Status.error(answer.error.message)
+    return Status.OK
+
+
+_METHODS: dict[str, tuple[str, ...]] = {
+    "preEnqueue": ("pre_enqueue",),
+    "queueSort": ("queue_sort_key",),
+    "preFilter": ("pre_filter",),
+    "filter": ("filter", "filter_columns"),
+    "postFilter": ("post_filter",),
+    "preScore": ("pre_score",),
+    "score": ("score", "score_columns"),
+    "reserve": ("reserve", "unreserve"),
+    "permit": ("permit",),
+    "preBind": ("pre_bind",),
+    "bind": ("bind",),
+    "postBind": ("post_bind",),
+}

@@ -1,0 +1,92 @@
+"""A profile: the plugins of each extension point, and the tie rule."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from podwright.scheduler.framework.plugin import Plugin
+
+
+class TieRule(Enum):
+    """Which of the nodes with the greatest total is taken."""
+
+    DRAWN = "drawn"
+    """Each equally likely, by one seeded draw (the classic reservoir rule)."""
+    HEAP = "heap"
+    """What 1.36 does: the top of a heap made over the nodes in the order found."""
+    FIRST = "first"
+    """The smallest name."""
+
+
+_SETTINGS = frozenset({
+    "scheduler_name", "tie_rule", "percentage_of_nodes_to_score", "draws_preemption_offset",
+})  # fmt: skip
+"""The fields of a profile that hold no plugins."""
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """The plugins of one schedulerName, instantiated, per extension point in run order.
+
+    Parameters
+    ----------
+    percentage_of_nodes_to_score : int, optional
+        None: every node. 0: upstream's adaptive rule. Otherwise per cent.
+    draws_preemption_offset : bool
+        Whether a dry run of preemption begins at a drawn node; False: at the first.
+    """
+
+    scheduler_name: str
+    pre_enqueue: tuple[Plugin, ...] = ()
+    queue_sort: tuple[Plugin, ...] = ()
+    pre_filter: tuple[Plugin, ...] = ()
+    filter: tuple[Plugin, ...] = ()
+    post_filter: tuple[Plugin, ...] = ()
+    pre_score: tuple[Plugin, ...] = ()
+    score: tuple[tuple[Plugin, int], ...] = ()
+    reserve: tuple[Plugin, ...] = ()
+    permit: tuple[Plugin, ...] = ()
+    pre_bind: tuple[Plugin, ...] = ()
+    bind: tuple[Plugin, ...] = ()
+    post_bind: tuple[Plugin, ...] = ()
+    tie_rule: TieRule = TieRule.DRAWN
+    percentage_of_nodes_to_score: int | None = None
+    draws_preemption_offset: bool = True
+
+    @property
+    def deciding(self) -> tuple[Plugin, ...]:
+        """Every plugin that affects the choice of a node, once each, in a fixed order."""
+        named = {
+            plugin.name: plugin
+            for plugin in (
+                *self.pre_filter,
+                *self.filter,
+                *self.pre_score,
+                *(plugin for plugin, _ in self.score),
+            )
+        }
+        return tuple(named.values())
+
+    def all_plugins(self) -> tuple[Plugin, ...]:
+        """Return every plugin, each once, in the order of the extension points."""
+        found: dict[int, Plugin] = {}
+        for field in self.__struct_fields__:
+            for entry in getattr(self, field) if field not in _SETTINGS else ():
+                plugin = entry[0] if isinstance(entry, tuple) else entry
+                found.setdefault(id(plugin), plugin)
+        return tuple(found.values())
+
+    def fingerprint(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return the names of the plugins per extension point, to show and to compare."""
+        return tuple(
+            (
+                field,
+                tuple(
+                    entry[0].name if isinstance(entry, tuple) else entry.name
+                    for entry in getattr(self, field)
+                ),
+            )
+            for field in self.__struct_fields__
+            if isinstance(getattr(self, field), tuple)
+        )

@@ -1,0 +1,1 @@
+"""Results of plugins over all slots, and totals that are updated incrementally."""

@@ -1,0 +1,455 @@
+"""Requests to extenders, and the effect of their replies."""
+
+import json
+from typing import Any
+
+import pytest
+
+import podwright as pw
+from podwright.scheduler.assembly.build import build_profiles
+from podwright.scheduler.assembly.registry import Registry
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.config import ExtenderReply, effective
+from podwright.scheduler.framework.extenders.extender_verbs import bind_steps, is_bound_by
+from podwright.scheduler.framework.extenders.extenders import (
+    MissingExtenderCaller,
+    extenders_of,
+    interested_in,
+    run_steps,
+)
+from podwright.scheduler.framework.extenders.go_json import (
+    MalformedJSON,
+    read_first_value,
+    typed_field,
+)
+from podwright.scheduler.framework.observing.explain import explain
+from podwright.scheduler.framework.profile import TieRule
+from podwright.scheduler.framework.run import PluginRunner
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.testing import make_node, make_pod
+
+
+def configured(*extenders: dict[str, Any], plugins: dict[str, Any] | None = None):
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [{"urlPrefix": f"http://e{i}/x/"} | e for i, e in enumerate(extenders)],
+    }
+    if plugins is not None:
+        document["profiles"] = [{"plugins": plugins}]
+    registry = Registry()
+    configuration = pw.read_configuration(document, source="config")
+    return effective(configuration, implements=registry.points_of), registry
+
+
+def runner_with(*extenders: dict[str, Any], nodes: int = 3, seed: int = 0) -> PluginRunner:
+    configuration, registry = configured(*extenders)
+    profile = build_profiles(configuration, registry)["default-scheduler"]
+    cluster = Cluster()
+    for i in range(nodes):
+        cluster.put(make_node(f"n{i}"))
+    return PluginRunner(profile, cluster, seed=seed, extenders=extenders_of(configuration))
+
+
+class Answering:
+    """Replies with the given values per extender and verb, and records the calls."""
+
+    def __init__(self, *answers):
+        self.answers = answers
+        self.calls = []
+
+    def __call__(self, call):
+        self.calls.append(call)
+        answer = self.answers[call.extender]
+        if isinstance(answer, ExtenderReply):
+            return answer
+        return ExtenderReply(status=200, body=json.dumps(answer[call.verb]).encode())
+
+
+def decide(answering, *extenders, pod=None, **given):
+    runner = runner_with(*extenders, **given)
+    steps = runner.steps(pod or make_pod("web", cpu="1"), cycle_number=1)
+    return run_steps(steps, answering)
+
+
+NAMES = {"filterVerb": "filter", "nodeCacheCapable": True}
+OBJECTS = {"filterVerb": "filter"}
+
+
+# -------------------------------------------------------------------- victims
+
+
+@pytest.mark.parametrize("is_ignorable", [False, True])
+def test_a_victim_that_is_not_on_the_node_is_named_as_upstream_names_it(is_ignorable):
+    preempt = {"preemptVerb": "preempt", "nodeCacheCapable": True, "ignorable": is_ignorable}
+    runner = runner_with(preempt, nodes=1)
+    runner.cluster.put(make_pod("big", cpu="4", node="n0"))
+    victims = {"n0": {"Pods": [{"UID": "u-unknown"}]}}
+    answers = Answering({"preempt": {"NodeNameToMetaVictims": victims}})
+    pod = make_pod("web", cpu="1", priority=10)
+    found = explain(runner, pod, cycle_number=1, call_extender=answers)
+    result = found.decision.post_filter
+    assert result is not None
+    if is_ignorable:
+        assert result.nominated_node == "n0"
+    else:
+        assert result.message == (
+            "preemption: extender: http://e0/x/ claims to preempt pod (UID: &{u-unknown}) "
+            "on node: n0, but the pod is not found on that node"
+        )
+
+
+# -------------------------------------------------------------------- how many nodes
+
+
+BINDER = {"bindVerb": "bind"}
+SCORER = {"prioritizeVerb": "score", "nodeCacheCapable": True, "weight": 1}
+
+
+def runner_without_scores(*extenders: dict[str, Any], tie_rule: TieRule) -> PluginRunner:
+    configuration, registry = configured(
+        *extenders, plugins={"score": {"disabled": [{"name": "*"}]}}
+    )
+    profile = build_profiles(configuration, registry, SchedulerOptions(tie_rule=tie_rule))[
+        "default-scheduler"
+    ]
+    cluster = Cluster()
+    for i, zone in enumerate("aabb"):
+        labels = {"topology.kubernetes.io/zone": zone}
+        cluster.put(make_node(f"n{i}", cpu="2", labels=labels))
+    return PluginRunner(profile, cluster, extenders=extenders_of(configuration))
+
+
+@pytest.mark.parametrize("tie_rule", list(TieRule))
+@pytest.mark.parametrize(
+    ("extenders", "found"),
+    [
+        pytest.param((), 1, id="no extender"),
+        pytest.param((BINDER,), 1, id="one that binds"),
+        pytest.param(({"preemptVerb": "preempt"},), 1, id="one with a preempt verb"),
+        pytest.param((SCORER,), 4, id="one that scores"),
+        pytest.param((NAMES,), 4, id="one that filters"),
+        pytest.param(
+            (SCORER | {"managedResources": [{"name": "x.io/a"}]},), 4, id="not interested in it"
+        ),
+    ],
+)
+def test_one_feasible_node_is_enough_where_nodes_are_not_scored(extenders, found, tie_rule):
+    names = [f"n{i}" for i in range(4)]
+    answers = Answering(
+        *[{"score": [], "prioritize": [], "filter": {"NodeNames": names}} for _ in extenders]
+    )
+    runner = runner_without_scores(*extenders, tie_rule=tie_rule)
+    pod = make_pod("web", cpu="1")
+    decision = run_steps(runner.steps(pod, cycle_number=1), answers)
+    assert decision.feasible_count == found
+    if found == 1:
+        assert decision.node == "n0"
+        assert decision.evaluated_count == 1
+        # The next search begins behind it, in the order of zones in turn.
+        following = [
+            run_steps(runner.steps(pod, cycle_number=2 + i), answers).node for i in range(4)
+        ]
+        assert following == ["n2", "n1", "n3", "n0"]
+
+
+def test_nodes_behind_the_first_feasible_one_are_explained_as_not_examined():
+    runner = runner_without_scores(tie_rule=TieRule.DRAWN)
+    runner.cluster.put(make_pod("full", cpu="2", node="n0"))
+    found = explain(runner, make_pod("web", cpu="1"), cycle_number=1)
+    assert found.feasible == found.winners == ("n2",)
+    assert list(found.rejected) == ["n0"]
+    assert found.not_examined == ("n1", "n3")
+    assert found.decision.node == "n2"
+
+
+# -------------------------------------------------------------------- interest
+
+
+@pytest.mark.parametrize(
+    ("pod", "is_interested"),
+    [
+        pytest.param(make_pod("a", cpu="1"), False, id="requests none of it"),
+        pytest.param(make_pod("a", resources={"x.io/a": 1}), True, id="requests it"),
+        pytest.param(
+            make_pod(
+                "a",
+                spec={
+                    "containers": [{"name": "c"}],
+                    "initContainers": [{"name": "i", "resources": {"limits": {"x.io/a": "1"}}}],
+                },
+            ),
+            True,
+            id="an init container is limited in it",
+        ),
+    ],
+)
+def test_managed_resources_select_the_pods_of_an_extender(pod, is_interested):
+    configuration, _ = configured(NAMES | {"managedResources": [{"name": "x.io/a"}]})
+    assert bool(interested_in(pod, extenders_of(configuration))) is is_interested
+
+
+def test_a_pod_without_interested_extenders_takes_the_plain_path():
+    runner = runner_with(NAMES | {"managedResources": [{"name": "x.io/a"}]})
+    steps = runner.steps(make_pod("web"), cycle_number=1)
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert end.value.value.node
+
+
+def test_a_missing_call_extender_is_an_error_that_names_the_extender():
+    runner = runner_with(NAMES)
+    with pytest.raises(
+        MissingExtenderCaller, match=r"extenders\[0\]: the filter call to http://e0/x/filter"
+    ):
+        run_steps(runner.steps(make_pod("web"), cycle_number=1), None)
+
+
+# -------------------------------------------------------------------- requests
+
+
+def test_requests_have_the_keys_of_upstreams_types():
+    answering = Answering({"filter": {"NodeNames": ["n0"]}})
+    decide(answering, NAMES)
+    (call,) = answering.calls
+    assert (call.verb, call.url, call.timeout_ns) == ("filter", "http://e0/x/filter", 5 * 10**9)
+    body = json.loads(call.body)
+    assert sorted(body) == ["NodeNames", "Nodes", "Pod"]
+    assert body["Nodes"] is None
+    assert body["Pod"]["spec"]["containers"]
+
+
+def test_each_extender_receives_the_result_of_the_previous_one():
+    answering = Answering(
+        {"filter": {"NodeNames": ["n2", "n1"]}}, {"filter": {"NodeNames": ["n1"]}}
+    )
+    assert decide(answering, NAMES, NAMES).node == "n1"
+    assert json.loads(answering.calls[1].body)["NodeNames"] == ["n2", "n1"]
+
+
+def test_no_extender_is_called_after_no_node_is_left():
+    answering = Answering({"filter": {"NodeNames": []}}, {})
+    assert not decide(answering, NAMES, NAMES).node
+    assert len(answering.calls) == 1
+
+
+def test_a_single_node_is_not_scored():
+    answering = Answering({"filter": {"NodeNames": ["n0"]}})
+    decision = decide(answering, NAMES | {"prioritizeVerb": "score", "weight": 1})
+    assert (decision.node, decision.total) == ("n0", None)
+    assert [call.verb for call in answering.calls] == ["filter"]
+
+
+# -------------------------------------------------------------------- replies
+
+
+@pytest.mark.parametrize(
+    ("settings", "answer", "feasible"),
+    [
+        pytest.param(NAMES, {"NodeNames": ["n1", "n0"]}, ("n1", "n0"), id="names, in its order"),
+        pytest.param(NAMES, {"nodenames": ["n1"]}, ("n1",), id="keys in any case"),
+        pytest.param(NAMES, {"NodeNames": []}, (), id="no name"),
+        pytest.param(NAMES, {}, (), id="neither form"),
+        pytest.param(NAMES, None, (), id="null"),
+        pytest.param(
+            NAMES, {"Nodes": {"items": [{"metadata": {"name": "n1"}}]}}, ("n1",),
+            id="objects instead of names",
+        ),
+        pytest.param(
+            NAMES, {"Nodes": {"items": []}, "NodeNames": ["n1"]}, ("n1",), id="both: the names"
+        ),
+        pytest.param(OBJECTS, {"NodeNames": ["n1"]}, (), id="names instead of objects"),
+        pytest.param(
+            OBJECTS, {"Nodes": {"items": [{"metadata": {"name": "new"}}]}}, ("new",),
+            id="a node that does not exist",
+        ),
+        pytest.param(OBJECTS, {"Nodes": {}}, (), id="a list without items"),
+    ],
+)  # fmt: skip
+def test_the_nodes_that_an_extender_filter_keeps(settings, answer, feasible):
+    runner = runner_with(settings)
+    found = explain(
+        runner, make_pod("web"), cycle_number=1, call_extender=Answering({"filter": answer})
+    )
+    assert found.error is None
+    assert found.feasible == feasible
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [],
+        7,
+        "text",
+        {"NodeNames": "n0"},
+        {"NodeNames": [7]},
+        {"FailedNodes": {"n0": 7}},
+        {"Error": ["x"]},
+        {"Nodes": {"items": [{"metadata": {"name": 7}}]}},
+        {"Nodes": {"items": [7]}},
+    ],
+)
+def test_a_reply_of_another_shape_is_an_error(answer):
+    decision = decide(Answering({"filter": answer}), NAMES)
+    assert 'extender "http://e0/x/" gives a malformed answer to filter' in decision.message
+    assert decision.error is not None
+
+
+def test_both_maps_of_failed_nodes_are_reported_and_the_unresolvable_one_wins():
+    answer = {
+        "NodeNames": [],
+        "FailedNodes": {"n0": "busy", "n1": "busy"},
+        "FailedAndUnresolvableNodes": {"n1": "broken"},
+    }
+    found = explain(
+        runner_with(NAMES),
+        make_pod("web"),
+        cycle_number=1,
+        call_extender=Answering({"filter": answer}),
+    )
+    assert {name: status.code.label for name, status in found.rejected.items()} == {
+        "n0": "Unschedulable",
+        "n1": "UnschedulableAndUnresolvable",
+    }
+    assert found.decision.message.startswith("0/3 nodes are available: 1 broken, 1 busy.")
+
+
+def test_ties_go_to_nodes_that_an_extender_scored():
+    scorer = {"prioritizeVerb": "score", "weight": 1, "nodeCacheCapable": True}
+    answering = Answering({"prioritize": [{"Host": "n1", "Score": 0}]})
+    for seed in range(5):
+        decision = decide(answering, scorer, seed=seed)
+        assert (decision.node, decision.tie_count) == ("n1", 1)
+
+
+def test_scores_wrap_around_as_int64_does():
+    scorer = {"prioritizeVerb": "score", "weight": 1, "nodeCacheCapable": True}
+    answer = [{"Host": "n1", "Score": 2**62}, {"Host": "n2", "Score": 1}]
+    found = explain(
+        runner_with(scorer),
+        make_pod("web"),
+        cycle_number=1,
+        call_extender=Answering({"prioritize": answer}),
+    )
+    assert found.extenders[0].scores == {"n1": -(2**63), "n2": 10}
+    assert found.decision.node == "n2"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ExtenderReply(error="timed out"),
+        ExtenderReply(status=500),
+        ExtenderReply(status=200, body=b'[{"Host": "n0", "Score": 1.5}]'),
+        ExtenderReply(status=200, body=b"{}"),
+    ],
+)
+def test_a_failed_score_is_no_score(reply):
+    scorer = {"prioritizeVerb": "score", "weight": 1, "nodeCacheCapable": True}
+    decision = decide(Answering(reply), scorer)
+    assert (decision.tie_count, decision.error) == (3, None)
+
+
+def test_the_nominated_node_is_evaluated_alone():
+    pod = pw.testing.make_pod("web")
+    nominated = with_nomination(pod, "n2")
+    answering = Answering({"filter": {"NodeNames": ["n2"]}})
+    assert decide(answering, NAMES, pod=nominated).node == "n2"
+    assert json.loads(answering.calls[0].body)["NodeNames"] == ["n2"]
+
+
+def test_all_nodes_are_evaluated_if_the_nominated_one_is_rejected():
+    nominated = with_nomination(make_pod("web"), "n2")
+    replies = iter([{"NodeNames": []}, {"NodeNames": ["n0"]}])
+
+    def answer(_call):
+        return ExtenderReply(status=200, body=json.dumps(next(replies)).encode())
+
+    assert decide(answer, NAMES, pod=nominated).node == "n0"
+
+
+def with_nomination(pod, node):
+    from podwright.apimachinery.objects import with_nominated_node_name
+
+    return with_nominated_node_name(pod, node)
+
+
+@pytest.mark.parametrize("settings", [NAMES, OBJECTS])
+def test_an_extender_that_keeps_all_nodes_changes_no_decision(settings):
+    def keep(call):
+        body = json.loads(call.body)
+        answer = {"Nodes": body["Nodes"], "NodeNames": body["NodeNames"]}
+        return ExtenderReply(status=200, body=json.dumps(answer).encode())
+
+    for seed in range(5):
+        plain = runner_with(nodes=7, seed=seed).decide(make_pod("web"), cycle_number=3)
+        runner = runner_with(settings | {"managedResources": []}, nodes=7, seed=seed)
+        with_extenders = run_steps(runner.steps(make_pod("web"), cycle_number=3), keep)
+        assert (with_extenders.total, with_extenders.feasible_count) == (plain.total, 7)
+        assert with_extenders.tie_count == plain.tie_count
+
+
+# -------------------------------------------------------------------- bind
+
+
+@pytest.mark.parametrize(
+    ("settings", "reply", "by_extender", "error"),
+    [
+        ({}, ExtenderReply(status=200, body=b"{}"), True, ""),
+        ({}, ExtenderReply(status=200, body=b'{"Error": "no"}'), True, "no"),
+        ({}, ExtenderReply(error="timed out"), True, "timed out"),
+        ({"ignorable": True}, ExtenderReply(error="timed out"), False, ""),
+    ],
+)
+def test_an_extender_binds(settings, reply, by_extender, error):
+    configuration, _ = configured({"bindVerb": "bind"} | settings)
+    extenders = extenders_of(configuration)
+    pod = make_pod("web")
+    answering = Answering(reply)
+    assert is_bound_by(extenders, pod)
+    binding = run_steps(bind_steps(extenders, pod, "n1"), answering)
+    assert (binding.by_extender, binding.error) == (by_extender, error)
+    body = json.loads(answering.calls[0].body)
+    assert body == {
+        "PodName": "web",
+        "PodNamespace": "default",
+        "PodUID": pod.uid,
+        "Node": "n1",
+    }
+
+
+# -------------------------------------------------------------------- JSON as Go reads it
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [(b" {} rest", {}), (b"null", None), (b'"\xff"', "�"), (b"[1]\n", [1])],
+)
+def test_the_first_value_counts(body, value):
+    assert read_first_value(body) == value
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"{", b"<html>", b"NaN", b"[" * 100_000])
+def test_a_body_that_is_not_json_is_an_error(body):
+    with pytest.raises(MalformedJSON):
+        read_first_value(body)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "value"),
+    [
+        ({"Score": 1}, int, 1),
+        ({"SCORE": 1}, int, 1),
+        ({"Score": None}, int, None),
+        ({}, int, None),
+        (None, int, None),
+    ],
+)
+def test_fields_are_matched_as_go_matches_them(answer, kind, value):
+    assert typed_field(answer, "HostPriority", "Score", kind) == value
+
+
+@pytest.mark.parametrize("answer", [{"Score": True}, {"Score": 1.0}, {"Score": 2**63}, [], 7])
+def test_fields_of_another_type_are_errors(answer):
+    with pytest.raises(MalformedJSON, match="HostPriority"):
+        typed_field(answer, "HostPriority", "Score", int)

@@ -1,0 +1,219 @@
+"""Pods that are equal for all selectors share their results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import Pod, decode_pod, with_fields
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.assembly.build import build_profiles
+from podwright.scheduler.assembly.registry import Registry
+from podwright.scheduler.columns import Cluster, Reads
+from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
+from podwright.scheduler.framework import Plugin, Status
+from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
+from podwright.testing import make_node
+
+SELECTS_INDEX = {"labelSelector": {"matchLabels": {"index": "1"}}, "topologyKey": "zone"}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+ANTI_AFFINITY = {"affinity": {"podAntiAffinity": {REQUIRED: [SELECTS_INDEX]}}}
+SPREADING = {
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": "zone",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchExpressions": [{"key": "index", "operator": "Exists"}]},
+        }
+    ]
+}
+BY_LABEL_KEYS = {
+    "topologySpreadConstraints": [
+        SPREADING["topologySpreadConstraints"][0]
+        | {"labelSelector": {"matchLabels": {"app": "web"}}, "matchLabelKeys": ["index"]}
+    ]
+}
+
+
+def pod(index: str, **spec: Any) -> Pod:
+    return decode_pod(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"web-{index}",
+                "namespace": "default",
+                "uid": f"uid-{index}",
+                "labels": {"app": "web", "index": index},
+            },
+            "spec": {"containers": [{"name": "main", "image": "web"}], **spec},
+        }
+    )
+
+
+def selecting(kind: str, selector: dict[str, Any], api_version: str = "apps/v1") -> Any:
+    return decode(
+        {
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"selector": selector},
+        }
+    )
+
+
+def rankings_of(cluster: Cluster, *plugins: type[Plugin]) -> RankingCache:
+    registry = Registry(plugins)
+    configuration = effective(
+        registry.enable_own(KubeSchedulerConfiguration()),
+        DEFAULT_GATES,
+        implements=registry.points_of,
+    )
+    return RankingCache(build_profiles(configuration, registry)["default-scheduler"], cluster)
+
+
+def cluster_of(*objects: Any) -> Cluster:
+    cluster = Cluster()
+    for obj in (make_node("n1"), *objects):
+        cluster.put(obj)
+    return cluster
+
+
+def share(rankings: RankingCache, some: Pod, other: Pod) -> bool:
+    """Return whether a pod gets the ranking that was kept for another one.
+
+    Whether both share the object of their spec, as pods of one template do, must not matter.
+    """
+    rankings.of(some)
+    kept = rankings.of(some)
+    is_shared = rankings.of(other) is kept
+    like = msgspec.structs.replace(other, spec=some.spec)
+    rankings.of(some)
+    assert (rankings.of(like) is kept) is is_shared
+    return is_shared
+
+
+@pytest.mark.parametrize(
+    ("objects", "spec"),
+    [
+        pytest.param([], {}, id="no selector"),
+        pytest.param([selecting("Service", {"app": "web"}, "v1")], {}, id="by another label"),
+        pytest.param(
+            [selecting("StatefulSet", {"matchLabels": {"app": "web"}})], {}, id="their owner does"
+        ),
+    ],
+)
+def test_pods_that_differ_in_an_unselected_label_share_a_ranking(objects, spec):
+    assert share(rankings_of(cluster_of(*objects)), pod("0", **spec), pod("1", **spec))
+
+
+@pytest.mark.parametrize(
+    ("objects", "spec"),
+    [
+        pytest.param([selecting("Service", {"index": "1"}, "v1")], {}, id="a service"),
+        pytest.param(
+            [selecting("ReplicationController", {"index": "1"}, "v1")],
+            {},
+            id="a replication controller",
+        ),
+        pytest.param(
+            [selecting("ReplicaSet", {"matchLabels": {"index": "1"}})], {}, id="a replica set"
+        ),
+        pytest.param(
+            [
+                selecting(
+                    "StatefulSet", {"matchExpressions": [{"key": "index", "operator": "Exists"}]}
+                )
+            ],
+            {},
+            id="an expression of a stateful set",
+        ),
+        pytest.param(
+            [pod("9", nodeName="n1", **ANTI_AFFINITY)], {}, id="a term of a pod on a node"
+        ),
+        pytest.param([], ANTI_AFFINITY, id="the pod's own term"),
+        pytest.param([], SPREADING, id="its own constraint"),
+        pytest.param([], BY_LABEL_KEYS, id="its own constraint, by matchLabelKeys"),
+    ],
+)
+def test_pods_that_differ_in_a_selected_label_have_separate_rankings(objects, spec):
+    assert not share(rankings_of(cluster_of(*objects)), pod("0", **spec), pod("1", **spec))
+
+
+def test_rankings_are_split_when_a_new_selector_appears():
+    cluster = cluster_of()
+    rankings = rankings_of(cluster)
+    assert share(rankings, pod("0"), pod("1"))
+    cluster.put(selecting("Service", {"index": "1"}, "v1"))
+    assert not share(rankings, pod("0"), pod("1"))
+    assert share(rankings, pod("0"), pod("0"))
+
+
+def test_keys_from_before_and_after_a_new_selector_are_not_confused():
+    cluster = cluster_of()
+    rankings = rankings_of(cluster)
+    some, without = pod("0"), pod("0")
+    rankings.of(some)
+    kept = rankings.of(some)
+    # A term that no placed pod has: it changes no result of a plugin.
+    waiting = pod("9", **ANTI_AFFINITY)
+    cluster.nominate(waiting, "n1")
+    metadata = msgspec.structs.replace(without.metadata, labels={"app": "web"})
+    assert rankings.of(msgspec.structs.replace(without, metadata=metadata)) is not kept
+
+
+class ReadsLabels(Plugin):
+    """Does not declare the labels that its key depends on."""
+
+    name = "ReadsLabels"
+    pre_filter_reads = Reads.NOTHING
+
+    def pod_key(self, pod: Pod) -> object:
+        return tuple(pod.metadata.labels.values())
+
+    def pre_filter(self, cycle: Any) -> Status:
+        return Status.OK
+
+
+class Promises(ReadsLabels):
+    """Promises to read selected labels only."""
+
+    name = "Promises"
+    key_reads_all_labels = False
+
+
+class Breaks(Promises):
+    """Has a key of its own again."""
+
+    name = "Breaks"
+
+    def pod_key(self, pod: Pod) -> object:
+        return pod.metadata.labels["index"]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "is_shared"),
+    [
+        pytest.param(ReadsLabels, False, id="one without a declaration"),
+        pytest.param(Promises, True, id="one that promises"),
+        pytest.param(Breaks, False, id="one that inherits a promise but not the key"),
+    ],
+)
+def test_a_plugin_receives_all_labels_unless_it_declares_otherwise(plugin, is_shared):
+    rankings = rankings_of(cluster_of(), plugin)
+    assert share(rankings, pod("0"), pod("1")) is is_shared
+
+
+def test_pods_with_one_spec_in_two_namespaces_have_keys_of_their_own():
+    cache = rankings_of(cluster_of())
+    ours = pod("1", **ANTI_AFFINITY)
+    theirs = with_fields(ours, "metadata", namespace="other", uid="another")
+    again = with_fields(ours, "metadata", uid="a third")
+    assert theirs.spec is ours.spec is again.spec
+    keys = cache._keys
+    known = keys.key_of(ours)
+    assert keys.template_key(again) == known
+    assert keys.template_key(theirs) is None

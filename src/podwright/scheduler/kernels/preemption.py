@@ -1,0 +1,501 @@
+"""Preemption dry runs for pods whose filters depend only on sums of requests.
+
+For a pod whose filters depend on other pods only through the sums of their requests, removing
+and adding pods is subtraction and addition. For each slot, `dry_run_sums` computes what
+`podwright.scheduler.preemption.victims` computes by calling the filters: remove all pods of lower
+priority, check, add back first those whose removal would violate a disruption budget and then
+the others; the pods that cannot be added back are the victims.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from podwright._arrays import I8Array, I32Array, I64Array, I64Matrix
+from podwright.scheduler.kernels._jit import kernel
+from podwright.scheduler.kernels.fit import (
+    FIRST_RESOURCE_BIT,
+    MOST_RESOURCE_BITS,
+    TOO_MANY_PODS,
+    UNRESOLVABLE,
+)
+
+NO_LOWER_PRIORITY = -1
+"""Code of a slot: no pod there has a lower priority."""
+BLOCKED_BEFORE = -2
+BLOCKED_AFTER = -3
+"""Code of a slot: a filter that does not read pods rejects it, before or after the sums."""
+HAS_ROOM = -4
+"""Code of a slot: the pod fits there without preemption."""
+
+NOT_STARTED = (1 << 63) - 1
+"""The start time of pods that have none."""
+
+_PODS = 3
+# Upstream adds MaxInt32 + 1 to each victim's priority, so that no victim lowers the sum.
+_EACH = 1 << 31
+_SPARED, _VICTIM, _VIOLATING, _OTHER, _NOBODY = 0, 1, 2, 3, 4
+
+
+class Room(NamedTuple):
+    """Allocatable and requested amounts of the nodes, and the requests of the pod.
+
+    Parameters
+    ----------
+    allocatable, requested : (n_slots, n_resources) int64
+        Base units; column 3 counts pods.
+    pairs : (2 * n_requested,) int64
+        Pairs of resource column and amount.
+    reserved_row : (n_slots,) int32
+        Per slot the row of `reserved` that also counts there; -1 for none. Empty: no slot has one.
+    reserved : (n_rows, n_resources) int64
+        The requests of nominated pods.
+    """
+
+    allocatable: I64Matrix
+    requested: I64Matrix
+    pairs: I64Array
+    reserved_row: I32Array
+    reserved: I64Matrix
+
+
+class Ranked(NamedTuple):
+    """The pods of each slot in one stretch of a pool, the most important first.
+
+    Parameters
+    ----------
+    first, counts : (n_slots,) int64
+        Where the stretch begins and how long it is.
+    priorities, starts : (n_pool,) int64
+    requests : (n_pool, n_resources) int64
+    budget_sets : (n_pool,) int32
+        Which disruption budgets cover the pod; 0 for none.
+    set_first : (n_sets + 1,) int64
+    set_members : (k,) int64
+        Numbers of the budgets of a set: `set_members[set_first[s]:set_first[s + 1]]`.
+    written : (n_slots,) int64
+        The number of the writing of the stretch; greater than 0.
+    """
+
+    first: I64Array
+    counts: I64Array
+    priorities: I64Array
+    starts: I64Array
+    requests: I64Matrix
+    budget_sets: I32Array
+    set_first: I64Array
+    set_members: I64Array
+    written: I64Array
+
+
+class KnownResults(NamedTuple):
+    """Earlier results for the same kind of preemptor, by slot.
+
+    Parameters
+    ----------
+    written : (n_slots,) int64
+        The writing of the slot's pods that was tried; 0 if nothing is known.
+    codes : (n_slots,) int64
+        As of `dry_run_sums`, blocked slots apart.
+    measures : (n_slots, 5) int64
+        For candidates, the values of the criteria; the last one is -`NOT_STARTED` where the
+        current time is used.
+    lower : (n_slots,) int64
+        How many pods of lower priority there are.
+    marks : (n_pool,) int8
+        By place in the pool, 1 if the pod is a victim.
+    """
+
+    written: I64Array
+    codes: I64Array
+    measures: I64Matrix
+    lower: I64Array
+    marks: I8Array
+
+
+@kernel
+def slots_with(codes: I64Array, slots: I32Array, target: int) -> I32Array:
+    """Return the slots that have one code, in the order given.
+
+    Parameters
+    ----------
+    codes : (n_slots,) int64
+    slots : (k,) int32
+    target : int
+        The code.
+    """
+    found = np.empty(len(slots), dtype=np.int32)
+    n = 0
+    for slot in slots:
+        if codes[slot] == target:
+            found[n] = slot
+            n += 1
+    return found[:n]
+
+
+@kernel
+def add_reserved(
+    slots: I32Array,
+    priorities: I64Array,
+    requests: I64Matrix,
+    own_row: int,
+    priority: int,
+    n_slots: int,
+) -> tuple[I32Array, I32Array, I64Matrix]:
+    """Add up per slot the requests of nominated pods of at least `priority`.
+
+    Parameters
+    ----------
+    slots : (n,) int32
+        Where each pod is nominated to; -1 for nodes that are not there.
+    priorities : (n,) int64
+    requests : (n, n_resources) int64
+    own_row : int
+        The pod that is being scheduled, if it is nominated itself; else -1.
+    priority : int
+        Its priority.
+    n_slots : int
+
+    Returns
+    -------
+    (touched, reserved_row, reserved)
+        Slots that have such pods: (k,) int32; per slot the row of its sum, or -1: (n_slots,)
+        int32; the sums: (k, n_resources) int64.
+    """
+    reserved_row = np.full(n_slots, -1, dtype=np.int32)
+    touched = np.empty(len(slots), dtype=np.int32)
+    n_resources = requests.shape[1]
+    reserved = np.zeros((len(slots), n_resources), dtype=np.int64)
+    n = 0
+    for i in range(len(slots)):
+        slot = slots[i]
+        # As in upstream's `addGENominatedPods`: equal priorities count, the pod itself does not.
+        if slot < 0 or priorities[i] < priority or i == own_row:
+            continue
+        row = reserved_row[slot]
+        if row < 0:
+            row = n
+            reserved_row[slot] = n
+            touched[n] = slot
+            n += 1
+        for column in range(n_resources):
+            reserved[row, column] += requests[i, column]
+    return touched[:n], reserved_row, reserved[:n]
+
+
+@kernel
+def fit_codes_with_reserved(room: Room, slots: I32Array, blocked: I8Array, codes: I64Array) -> None:
+    """Write the codes with the nominated pods counted.
+
+    Parameters
+    ----------
+    room : Room
+    slots : (k,) int32
+        Slots that have a row in `room.reserved`.
+    blocked : (n_slots,) int8
+        As in `dry_run_sums`.
+    codes : (k,) int64, written
+        By position in `slots`; 0 where the pod fits, and where an earlier filter rejects.
+    """
+    allocatable, requested, pairs = room.allocatable, room.requested, room.pairs
+    reserved_row, reserved = room.reserved_row, room.reserved
+    n_requested = len(pairs) // 2
+    slack = np.empty(n_requested + 1, dtype=np.int64)
+    for i in range(len(slots)):
+        slot = slots[i]
+        codes[i] = 0
+        if len(blocked) and blocked[slot] == 1:
+            continue
+        row = reserved_row[slot]
+        lacks = False
+        for j in range(n_requested + 1):
+            column = pairs[2 * j] if j < n_requested else _PODS
+            amount = pairs[2 * j + 1] if j < n_requested else 1
+            free = allocatable[slot, column] - requested[slot, column] - reserved[row, column]
+            slack[j] = free - amount
+            lacks |= slack[j] < 0
+        if lacks:
+            codes[i] = _code_of(slack, allocatable[slot], pairs)
+
+
+@kernel
+def _code_of(slack: I64Array, allocatable: I64Array, pairs: I64Array) -> np.int64:
+    """Return the code of `kernels.fit.fit_codes`.
+
+    Parameters
+    ----------
+    slack : (n_requested + 1,) int64
+        The remainder of each requested resource; in the last place, of the number of pods.
+    allocatable : (n_resources,) int64
+    pairs : (2 * n_requested,) int64
+        Pairs of resource column and amount.
+    """
+    n_requested = len(slack) - 1
+    code = np.int64(0)
+    if slack[n_requested] < 0:
+        code |= TOO_MANY_PODS
+    for j in range(n_requested):
+        if slack[j] < 0:
+            code |= np.int64(1) << min(FIRST_RESOURCE_BIT + j, MOST_RESOURCE_BITS)
+            if pairs[2 * j + 1] > allocatable[pairs[2 * j]]:
+                code |= UNRESOLVABLE
+    return code
+
+
+@kernel
+def dry_run_sums(
+    slots: I32Array,
+    blocked: I8Array,
+    room: Room,
+    pods: Ranked,
+    tried: KnownResults,
+    left: I64Array,
+    goal: I64Array,
+    codes: I64Array,
+) -> tuple[int, I32Array, I64Matrix, I64Array, I8Array]:
+    """Try preemption on one slot after the other, until there are enough candidates.
+
+    Parameters
+    ----------
+    slots : (k,) int32
+        The slots to visit, in order.
+    blocked : (n_slots,) int8
+        1 where a filter that does not read pods rejects before the sums are checked, 2 where
+        one does after them; empty: on no slot.
+    room : Room
+    pods : Ranked
+    tried : KnownResults, read and written
+        Earlier results of slots that have not been written since.
+    left : (n_budgets,) int64
+        Disruptions that each budget has left; changed for a moment.
+    goal : (5,) int64, read and written
+        The preemptor's priority; the current time in ns; the required number of candidates; the
+        number found, and how many of those violate no budget.
+    codes : (n_slots,) int64, written at the visited slots
+        0 for candidates; otherwise one of the codes of this module, or the code of `fit_codes`
+        after all pods of lower priority are removed.
+
+    Returns
+    -------
+    (visited, found, measures, first_mark, marks)
+        The number of visited slots. The candidates: (c,) int32. The values of the criteria: (c,
+        5) int64, see `preemption.candidates`. Per candidate the start of its marks,
+        and the end: (c + 1,) int64. Per pod of lower priority, the most important first, 1 if
+        it is a victim: int8.
+    """
+    reserved_row = room.reserved_row
+    now_ns, target = goal[1], goal[2]
+    n_marks = 0
+    for slot in slots:
+        n_marks += pods.counts[slot]
+    all_marks = np.empty(n_marks, dtype=np.int8)
+    first_mark = np.zeros(len(slots) + 1, dtype=np.int64)
+    found = np.empty(len(slots), dtype=np.int32)
+    measures = np.empty((len(slots), 5), dtype=np.int64)
+    n = 0
+    visited = 0
+    for slot in slots:
+        visited += 1
+        row = reserved_row[slot] if len(reserved_row) else -1
+        if row >= 0:
+            # `written` does not cover nominated pods.
+            _try_slot(slot, row, room, pods, tried, left, goal[0])
+            tried.written[slot] = 0
+        elif tried.written[slot] != pods.written[slot]:
+            _try_slot(slot, row, room, pods, tried, left, goal[0])
+            tried.written[slot] = pods.written[slot]
+        code = tried.codes[slot]
+        # Upstream's dry run looks for pods of lower priority before it runs any filter.
+        if len(blocked) and code != NO_LOWER_PRIORITY:
+            if blocked[slot] == 1:
+                code = BLOCKED_BEFORE
+            elif blocked[slot] == 2 and code <= 0:
+                code = BLOCKED_AFTER
+        codes[slot] = code
+        if code != 0:
+            continue
+        found[n] = slot
+        out, known = measures[n], tried.measures[slot]
+        out[0], out[1], out[2], out[3] = known[0], known[1], known[2], known[3]
+        # A missing start counts as now, which a cached result cannot contain.
+        out[4] = -now_ns if known[4] == -NOT_STARTED else known[4]
+        end = pods.first[slot] + pods.counts[slot]
+        begin = first_mark[n]
+        for place in range(end - tried.lower[slot], end):
+            all_marks[begin] = tried.marks[place]
+            begin += 1
+        n += 1
+        first_mark[n] = begin
+        goal[3] += 1
+        if measures[n - 1, 0] == 0:
+            goal[4] += 1
+        # Upstream's `DryRunPreemption` goes on until a candidate violates no budget.
+        if goal[4] > 0 and goal[3] >= target:
+            break
+    return visited, found[:n], measures[:n], first_mark[: n + 1], all_marks[: first_mark[n]]
+
+
+@kernel
+def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs more than a part
+    slot: int,
+    row: int,
+    room: Room,
+    pods: Ranked,
+    tried: KnownResults,
+    left: I64Array,
+    priority: int,
+) -> None:
+    """Write to `tried` what preempting on a slot would do, filters that block it apart.
+
+    Parameters
+    ----------
+    slot : int
+    row : int
+        Of `room.reserved`; -1 for none.
+    priority : int
+        The preemptor's.
+    """
+    allocatable, requested, pairs = room.allocatable, room.requested, room.pairs
+    priorities, starts, requests = pods.priorities, pods.starts, pods.requests
+    codes = tried.codes
+    first, end = pods.first[slot], pods.first[slot] + pods.counts[slot]
+    # The most important pods come first, so those of lower priority are the last ones.
+    while first < end and priorities[first] >= priority:
+        first += 1
+    tried.lower[slot] = end - first
+    if first == end:
+        codes[slot] = NO_LOWER_PRIORITY
+        return
+
+    # Remove all pods of lower priority.
+    n_requested = len(pairs) // 2 + 1
+    columns = np.full(n_requested, _PODS, dtype=np.int64)
+    columns[:-1] = pairs[::2]
+    slack = np.empty(n_requested, dtype=np.int64)
+    lacks = False
+    for j in range(n_requested):
+        column = columns[j]
+        left_over = allocatable[slot, column] - requested[slot, column]
+        left_over -= pairs[2 * j + 1] if j < n_requested - 1 else 1
+        if row >= 0:
+            left_over -= room.reserved[row, column]
+        for place in range(first, end):
+            left_over += requests[place, column]
+        slack[j] = left_over
+        lacks |= left_over < 0
+    if lacks:
+        codes[slot] = _code_of(slack, allocatable[slot], pairs)
+        return
+
+    # Add back the pods that fit, first those whose budgets allow no disruption.
+    marks = tried.marks[first:end]
+    marks[:] = _OTHER
+    is_violating = len(left) > 0 and _mark_violating(pods, first, left, marks)
+    violations = 0
+    for group in (_VIOLATING, _OTHER) if is_violating else (_OTHER, _NOBODY):
+        for i in range(len(marks)):
+            if marks[i] != group:
+                continue
+            fits = True
+            for j in range(n_requested):
+                fits &= slack[j] >= requests[first + i, columns[j]]
+            if fits:
+                for j in range(n_requested):
+                    slack[j] -= requests[first + i, columns[j]]
+                marks[i] = _SPARED
+            else:
+                marks[i] = _VICTIM
+                violations += group == _VIOLATING
+
+    # The values of the criteria.
+    victims, total, greatest, earliest = 0, np.int64(0), np.int64(0), np.int64(0)
+    for i in range(len(marks)):
+        if marks[i] == _VICTIM:
+            value = priorities[first + i]
+            if victims == 0:
+                greatest, earliest = value, starts[first + i]
+            elif value == greatest:
+                earliest = min(earliest, starts[first + i])
+            victims += 1
+            total += value + _EACH
+    codes[slot] = 0 if victims else HAS_ROOM
+    out = tried.measures[slot]
+    # `narrow` takes the least value, and the latest of the earliest starts is best: negated.
+    out[0], out[1], out[2], out[3], out[4] = violations, greatest, total, victims, -earliest
+
+
+@kernel
+def _mark_violating(pods: Ranked, first: int, left: I64Array, marks: I8Array) -> bool:
+    """Mark the pods that would violate a budget; return whether there are any."""
+    budget_sets, set_first, set_members = pods.budget_sets, pods.set_first, pods.set_members
+    is_violating = False
+    for i in range(len(marks)):
+        group = budget_sets[first + i]
+        for j in range(set_first[group], set_first[group + 1]):
+            budget = set_members[j]
+            # As in upstream's `filterPodsWithPDBViolation`, a violation does not end the charging.
+            left[budget] -= 1
+            if left[budget] < 0:
+                marks[i] = _VIOLATING
+                is_violating = True
+    # The charges are reverted: each slot is tried against the same budgets.
+    for i in range(len(marks)):
+        group = budget_sets[first + i]
+        for j in range(set_first[group], set_first[group + 1]):
+            left[set_members[j]] += 1
+    return is_violating
+
+
+@kernel
+def narrow(measures: I64Matrix) -> tuple[I64Array, int]:
+    """Return the rows that are equal in all columns, and the column that decided.
+
+    Parameters
+    ----------
+    measures : (n, k) int64
+        Smaller is better; the first column counts before the second.
+
+    Returns
+    -------
+    (rows, column)
+        Ascending. `column` is k if several rows are left.
+    """
+    left = np.arange(len(measures))
+    n = len(left)
+    for column in range(measures.shape[1]):
+        best = measures[left[0], column]
+        kept = 0
+        for i in range(n):
+            value = measures[left[i], column]
+            if value < best:
+                best = value
+                kept = 0
+            if value == best:
+                left[kept] = left[i]
+                kept += 1
+        n = kept
+        if n == 1:
+            return left[:1], column
+    return left[:n], measures.shape[1]
+
+
+@kernel
+def least_ranked(rows: I64Array, slots: I32Array, ranks: I32Array) -> np.int64:
+    """Return the row whose slot has the least rank; the first one of equals.
+
+    Parameters
+    ----------
+    rows : (k,) int64
+        Indices of `slots`; at least one.
+    slots : (n,) int32
+    ranks : (n_slots,) int32
+    """
+    best = rows[0]
+    least = ranks[slots[best]]
+    for row in rows:
+        rank = ranks[slots[row]]
+        if rank < least:
+            best, least = row, rank
+    return np.int64(best)

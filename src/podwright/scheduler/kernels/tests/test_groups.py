@@ -1,0 +1,72 @@
+"""Totals kept per group, against a scan over all slots."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podwright.scheduler.kernels.groups import BEST, SIZE, count_groups, pick_of_groups, regroup
+from podwright.scheduler.kernels.select import pick_drawn
+
+LEAST, GREATEST, GROUPS = 10, 14, 3
+places = st.tuples(st.one_of(st.just(-1), st.integers(LEAST, GREATEST)), st.integers(0, GROUPS - 1))
+some_scores = st.lists(st.integers(0, 4), min_size=GROUPS, max_size=GROUPS)
+draws = st.integers(0, 2**31 - 1)
+
+
+class Grouped:
+    def __init__(self, slots: list[tuple[int, int]]) -> None:
+        self.totals = np.array([total for total, _ in slots], dtype=np.int32)
+        self.groups = np.array([group for _, group in slots], dtype=np.int32)
+        self.counts = np.zeros((GROUPS, GREATEST - LEAST + 1), dtype=np.int32)
+        self.state = np.zeros((2, GROUPS), dtype=np.int64)
+        count_groups(self.totals, self.groups, LEAST, self.counts, self.state)
+
+
+@given(st.lists(places, max_size=12), some_scores, st.integers(0, 3), draws)
+def test_groups_give_the_slot_that_a_scan_over_all_totals_gives(slots, scores, weight, number):
+    grouped = Grouped(slots)
+    slot, total, ties, feasible = pick_of_groups(
+        grouped.totals,
+        grouped.groups,
+        LEAST,
+        grouped.counts,
+        grouped.state,
+        np.array(scores, dtype=np.int64),
+        weight,
+        number,
+    )
+    whole = [t + weight * scores[group] if t >= 0 else -1 for t, group in slots]
+    found = np.zeros(3, dtype=np.int64)
+    assert slot == pick_drawn(np.array(whole, dtype=np.int64), number, found)
+    assert [total, ties, feasible] == found.tolist()
+
+
+@given(
+    st.lists(places, min_size=1, max_size=12),
+    st.lists(st.tuples(st.integers(0, 11), places), max_size=8),
+)
+def test_regrouping_equals_counting_from_scratch(slots, changes):
+    grouped = Grouped(slots)
+    changes = [(slot % len(slots), place) for slot, place in changes]
+    # A slot that is named twice has one new place.
+    new = dict(changes)
+    new_groups = np.zeros(len(slots), dtype=np.int32)
+    for slot, (_, group) in new.items():
+        new_groups[slot] = group
+    regroup(
+        np.array([slot for slot, _ in changes], dtype=np.int32),
+        np.array([new[slot][0] for slot, _ in changes], dtype=np.int32),
+        new_groups,
+        grouped.totals,
+        grouped.groups,
+        LEAST,
+        grouped.counts,
+        grouped.state,
+    )
+    expected = Grouped([new.get(slot, place) for slot, place in enumerate(slots)])
+    assert grouped.totals.tolist() == expected.totals.tolist()
+    assert grouped.counts.tolist() == expected.counts.tolist()
+    assert grouped.state[SIZE].tolist() == expected.state[SIZE].tolist()
+    assert grouped.state[BEST].tolist() == expected.state[BEST].tolist()

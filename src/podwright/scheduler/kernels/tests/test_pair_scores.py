@@ -1,0 +1,110 @@
+"""Both ways of scoring two resources give the same."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podwright.scheduler.kernels.pair_scores import (
+    first_of_run,
+    pair_allocation_scores,
+    pair_balanced_scores,
+    score_allocation,
+    score_balance,
+)
+from podwright.scheduler.kernels.resource_scores import (
+    LEAST_ALLOCATED,
+    MOST_ALLOCATED,
+    REQUESTED,
+    allocation_scores,
+    balanced_scores,
+)
+
+amounts = st.integers(0, 1 << 46)
+slots = st.lists(st.tuples(amounts, amounts, amounts, amounts), min_size=1, max_size=300)
+requests = st.tuples(st.integers(0, 1 << 40), st.integers(0, 1 << 40))
+
+
+# All slots, a run of them that does not begin with the first, or one with a gap.
+left_out = st.none() | st.integers(0, 300)
+
+
+def rows_of(nodes, without):
+    return np.array([slot for slot in range(len(nodes)) if slot != without], dtype=np.int32)
+
+
+def columns(nodes):
+    table = np.array(nodes, dtype=np.int64)
+    return np.ascontiguousarray(table[:, :2]), np.ascontiguousarray(table[:, 2:])
+
+
+@pytest.mark.parametrize(
+    ("rows", "first"),
+    [
+        pytest.param([], -1, id="no slots"),
+        pytest.param([3], 3, id="one slot"),
+        pytest.param([0, 1, 2], 0, id="all slots"),
+        pytest.param([4, 5, 6], 4, id="a run further on"),
+        pytest.param([0, 2, 3], -1, id="a gap"),
+        pytest.param([0, 2, 1, 3], -1, id="between the right ends, out of order"),
+    ],
+)
+def test_slots_that_follow_each_other_are_a_run(rows, first):
+    assert first_of_run(np.array(rows, dtype=np.int32)) == first
+
+
+@pytest.mark.property
+@given(
+    nodes=slots,
+    request=requests,
+    weights=st.tuples(st.integers(1, 100), st.integers(1, 100)),
+    without=left_out,
+)
+@pytest.mark.parametrize("strategy", [LEAST_ALLOCATED, MOST_ALLOCATED])
+def test_allocation_scores_are_equal_in_chunks_and_slot_by_slot(
+    nodes, request, weights, without, strategy
+):
+    allocatable, used = columns(nodes)
+    plan = np.array(
+        [REQUESTED, 0, request[0], weights[0], REQUESTED, 1, request[1], weights[1]],
+        dtype=np.int64,
+    )
+    one_by_one = np.zeros(len(nodes), dtype=np.int64)
+    in_chunks = np.zeros(len(nodes), dtype=np.int64)
+    rows = rows_of(nodes, without)
+    allocation_scores(allocatable, used, used, plan, strategy, rows, one_by_one)
+    assert pair_allocation_scores(allocatable, used, plan, strategy, rows, in_chunks)
+    assert in_chunks.tolist() == one_by_one.tolist()
+
+
+@pytest.mark.property
+@given(nodes=slots, request=requests, without=left_out)
+def test_balance_scores_are_equal_in_chunks_and_slot_by_slot(nodes, request, without):
+    allocatable, used = columns(nodes)
+    plan = np.array([0, request[0], 1, request[1]], dtype=np.int64)
+    one_by_one = np.zeros(len(nodes), dtype=np.int64)
+    in_chunks = np.zeros(len(nodes), dtype=np.int64)
+    rows = rows_of(nodes, without)
+    balanced_scores(allocatable, used, plan, rows, one_by_one)
+    assert pair_balanced_scores(allocatable, used, plan, rows, in_chunks)
+    assert in_chunks.tolist() == one_by_one.tolist()
+
+
+def test_one_chunk_is_scored_with_upstreams_formula():
+    capacity_a, used_a = np.array([4000.0, 4000.0, 0.0]), np.array([1000.0, 4000.0, 0.0])
+    capacity_b, used_b = np.array([8000.0, 8000.0, 8000.0]), np.array([2000.0, 0.0, 2000.0])
+    result = np.zeros(3)
+    plan = np.array([REQUESTED, 0, 1000, 1, REQUESTED, 1, 0, 1])
+    score_allocation(capacity_a, used_a, capacity_b, used_b, plan, LEAST_ALLOCATED, 3, result)
+    # (50 + 75) / 2; none free and all free; and the second resource alone.
+    assert result.tolist() == [62, 50, 75]
+    score_balance(capacity_a, used_a, capacity_b, used_b, np.array([0, 1000, 1, 0]), 3, result)
+    # 1/4 and 1/4 become 1/2 and 1/4; full and empty are unchanged; no pair to balance.
+    assert result.tolist() == [50 + (50 + 87 - 100) // 2, 75, 75]
+
+
+def test_a_node_beyond_float64_is_left_to_the_other_kernel():
+    huge = np.array([[1 << 60, 1]], dtype=np.int64)
+    rows = np.zeros(1, dtype=np.int32)
+    out = np.zeros(1, dtype=np.int64)
+    assert not pair_balanced_scores(huge, huge, np.array([0, 1, 1, 1]), rows, out)

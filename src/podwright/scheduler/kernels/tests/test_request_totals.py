@@ -1,0 +1,145 @@
+"""One call gives what the kernels of three plugins give, added up."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podwright.scheduler.kernels.fit import fit_codes
+from podwright.scheduler.kernels.request_totals import (
+    HEAD,
+    is_pair_recipe,
+    pair_request_totals,
+    request_totals,
+)
+from podwright.scheduler.kernels.resource_scores import (
+    LEAST_ALLOCATED,
+    MOST_ALLOCATED,
+    NON_ZERO,
+    REQUESTED,
+    allocation_scores,
+    balanced_scores,
+)
+
+amounts = st.integers(0, 1 << 46)
+nodes = st.lists(
+    st.tuples(amounts, amounts, amounts, amounts, st.integers(0, 3), st.integers(0, 3)),
+    min_size=1,
+    max_size=300,
+)
+requests = st.integers(0, 1 << 40)
+weights = st.integers(1, 100)
+
+
+def columns(drawn):
+    """Return allocatable, requested and non-zero requested: cpu, memory, storage and pods."""
+    table = np.array(drawn, dtype=np.int64)
+    n = len(table)
+    allocatable, requested = np.zeros((2, n, 4), dtype=np.int64)
+    allocatable[:, :2], allocatable[:, 3] = table[:, :2], table[:, 4]
+    requested[:, :2], requested[:, 3] = table[:, 2:4], table[:, 5]
+    return allocatable, requested, requested[:, :2] + np.arange(n)[:, None] % 3 * 1_000_000_000
+
+
+def recipe_of(constant, weights, strategy, sums, shares, balance):
+    head = (constant, weights[0], strategy, weights[1], len(sums), len(shares), len(balance))
+    return np.array([*head, *sums, *shares, *balance], dtype=np.int64)
+
+
+def apart(there, recipe, slots):
+    """Return what the kernels of the three plugins give."""
+    allocatable, requested, non_zero = there
+    codes, shares, balances = np.zeros((3, len(allocatable)), dtype=np.int64)
+    at = np.cumsum([HEAD, *recipe[4:7]])
+    sums, plan, pairs = (recipe[at[i] : at[i + 1]] for i in range(3))
+    fit_codes(allocatable, requested, sums, slots, codes)
+    if len(plan):
+        allocation_scores(allocatable, requested, non_zero, plan, recipe[2], slots, shares)
+    if len(pairs):
+        balanced_scores(allocatable, requested, pairs, slots, balances)
+    totals = recipe[0] + recipe[1] * shares + recipe[3] * balances
+    return np.where(codes == 0, totals, -1)[slots].tolist()
+
+
+@pytest.mark.property
+@given(
+    drawn=nodes,
+    cpu=requests,
+    memory=requests,
+    weights=st.tuples(weights, weights),
+    strategy=st.sampled_from([LEAST_ALLOCATED, MOST_ALLOCATED]),
+)
+def test_a_call_for_all_slots_equals_a_call_per_slot(drawn, cpu, memory, weights, strategy):
+    there = allocatable, requested, non_zero = columns(drawn)
+    shares = (NON_ZERO, 0, cpu, 2, NON_ZERO, 1, memory, 1)
+    pair = (0, cpu, 1, memory)
+    recipe = recipe_of(300, weights, strategy, pair, shares, pair)
+    slots = np.arange(len(drawn), dtype=np.int32)
+    one_by_one = np.empty(len(drawn), dtype=np.int32)
+    at_once = np.empty(len(drawn), dtype=np.int32)
+    held = np.zeros((3, len(drawn)), dtype=np.int64)
+    request_totals(allocatable, requested, non_zero, recipe, slots, held, one_by_one)
+    assert is_pair_recipe(recipe)
+    assert pair_request_totals(allocatable, requested, non_zero, recipe, at_once)
+    assert one_by_one.tolist() == at_once.tolist() == apart(there, recipe, slots)
+
+
+@pytest.mark.parametrize(
+    ("sums", "shares", "balance"),
+    [
+        pytest.param((), (), (), id="no requests and no scores"),
+        pytest.param((0, 500), (NON_ZERO, 0, 500, 1), (), id="cpu alone, and no balance"),
+        pytest.param((), (), (0, 500, 1, 700), id="balance alone"),
+        pytest.param(
+            (0, 500, 1, 700, 2, 10),
+            (NON_ZERO, 0, 500, 1, REQUESTED, 2, 10, 3),
+            (0, 500, 1, 700, 2, 10),
+            id="three resources",
+        ),
+    ],
+)
+def test_any_plan_is_summed_for_the_requested_slots(sums, shares, balance):
+    drawn = [(1_000 * i, 1_500, 300 * (i % 3), 200 * i, 2, i % 3) for i in range(9)]
+    there = allocatable, requested, non_zero = columns(drawn)
+    held = np.zeros((3, 9), dtype=np.int64)
+    recipe = recipe_of(7, (2, 3), LEAST_ALLOCATED, sums, shares, balance)
+    slots = np.array([8, 1, 5], dtype=np.int32)
+    totals = np.empty(3, dtype=np.int32)
+    request_totals(allocatable, requested, non_zero, recipe, slots, held, totals)
+    assert not is_pair_recipe(recipe)
+    assert totals.tolist() == apart(there, recipe, slots)
+
+
+@pytest.mark.parametrize(
+    ("sums", "shares", "balance"),
+    [
+        pytest.param(
+            (0, 1, 1, 1),
+            (REQUESTED, 0, 1, 1, REQUESTED, 1, 1, 1),
+            (0, 1, 1, 1),
+            id="counted elsewhere",
+        ),
+        pytest.param(
+            (0, 1, 1, 1),
+            (NON_ZERO, 1, 1, 1, NON_ZERO, 0, 1, 1),
+            (0, 1, 1, 1),
+            id="in another order",
+        ),
+        pytest.param(
+            (0, 1, 2, 1),
+            (NON_ZERO, 0, 1, 1, NON_ZERO, 1, 1, 1),
+            (0, 1, 1, 1),
+            id="other resources are requested",
+        ),
+    ],
+)
+def test_other_plans_are_no_pair(sums, shares, balance):
+    assert not is_pair_recipe(recipe_of(0, (1, 1), LEAST_ALLOCATED, sums, shares, balance))
+
+
+def test_a_node_that_is_too_large_is_reported():
+    allocatable, requested, non_zero = columns([((1 << 46) + 1, 1, 0, 0, 1, 0)])
+    pair = (0, 1, 1, 1)
+    recipe = recipe_of(0, (1, 1), 0, pair, (NON_ZERO, 0, 1, 1, NON_ZERO, 1, 1, 1), pair)
+    totals = np.empty(1, dtype=np.int32)
+    assert not pair_request_totals(allocatable, requested, non_zero, recipe, totals)

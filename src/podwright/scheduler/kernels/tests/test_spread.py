@@ -1,0 +1,150 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podwright.scheduler.kernels.spread import (
+    add_digits,
+    add_group_scores,
+    add_spread_scores,
+    normalize_groups,
+    normalize_spread,
+    reject_skewed,
+    round_scores,
+)
+
+
+def ints(*values, dtype=np.int64):
+    return np.array(values, dtype=dtype)
+
+
+def slots(*values):
+    return ints(*values, dtype=np.int32)
+
+
+@pytest.mark.parametrize(
+    ("counts", "eligible", "min_domains", "most", "codes"),
+    [
+        pytest.param([2, 1], 2, 1, 1, [0, 0, 1], id="at the limit"),
+        pytest.param([3, 1], 2, 1, 1, [2, 0, 1], id="one too many"),
+        pytest.param([3, 1], 1, 1, 1, [0, 0, 1], id="only eligible domains make the least"),
+        pytest.param([2, 2], 2, 3, 1, [2, 2, 1], id="too few domains: the least is 0"),
+        pytest.param([2, 2], 0, 1, 1, [2, 2, 1], id="no domain: the least is 0"),
+    ],
+)
+def test_reject_skewed(counts, eligible, min_domains, most, codes):
+    found = np.zeros(3, dtype=np.int64)
+    reject_skewed(
+        slots(0, 1, -1), ints(*counts), eligible, min_domains, most, slots(0, 1, 2), found
+    )
+    assert found.tolist() == codes
+
+
+def test_rejections_stay():
+    codes = ints(7)
+    reject_skewed(slots(0), ints(9), 1, 1, 0, slots(0), codes)
+    assert codes.tolist() == [7]
+
+
+def scored(domains, counts, settings, rows, *, requires_all):
+    values = np.full(len(domains[0]), -7, dtype=np.int64)
+    sums = np.zeros(len(rows))
+    for domain_of, count_of, setting in zip(domains, counts, settings, strict=True):
+        add_spread_scores(
+            slots(*domain_of), ints(*count_of), ints(*setting), requires_all, slots(*rows), sums
+        )
+    round_scores(sums, slots(*rows), values)
+    return values.tolist()
+
+
+def test_only_domains_of_the_rows_are_counted():
+    found = scored([[0, 1, 2]], [[10, 20, 30]], [[0, 0, -1]], [0, 1], requires_all=True)
+    assert found == [round(10 * math.log(4)), round(20 * math.log(4)), -7]
+
+
+def test_nodes_without_a_domain_make_one_together():
+    found = scored([[0, -1, -1]], [[10, 5]], [[4, 0, 1]], [0, 1, 2], requires_all=False)
+    assert found == [round(10 * math.log(4) + 4), 0, 0]
+
+
+def test_every_node_is_a_domain():
+    settings = [[2, 1, -1]]
+    assert scored([[0, 1, -1]], [[1, 3]], settings, [0, 1, 2], requires_all=True) == [
+        round(math.log(4) + 2),
+        round(3 * math.log(4) + 2),
+        0,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param([4, 1, 0], [25, 100, 0], id="ignored nodes get 0 and do not count"),
+        pytest.param([0, 0, 9], [100, 100, 0], id="no pods: all nodes score 100"),
+        pytest.param([3, 2, 9], [66, 100, 0], id="cut off"),
+        pytest.param([2**55, 2**54, 9], [50, 100, 0], id="beyond what a float64 holds"),
+    ],
+)
+def test_normalize_spread(values, expected):
+    found = ints(*values)
+    normalize_spread(slots(0, 1, -1), True, slots(0, 1, 2), found)
+    assert found.tolist() == expected
+
+
+@st.composite
+def soft_constraints(draw):
+    """Slots with domains of up to three constraints, of which some are of hosts."""
+    n_slots = draw(st.integers(1, 8))
+    requires_all = draw(st.booleans())
+    ignored = draw(st.sets(st.integers(0, n_slots - 1))) if requires_all else set()
+    domains, counts, settings, bases = [], [], [], []
+    for is_per_node in draw(st.lists(st.booleans(), min_size=1, max_size=3)):
+        n_domains = n_slots if is_per_node else draw(st.integers(1, 4))
+        numbers = st.integers(0 if requires_all else -1, n_domains - 1)
+        of_slot = [
+            slot if is_per_node and requires_all else draw(numbers) for slot in range(n_slots)
+        ]
+        domains.append([-1 if slot in ignored else d for slot, d in enumerate(of_slot)])
+        counts.append(draw(st.lists(st.integers(0, 5), min_size=n_domains, max_size=n_domains)))
+        absent = -1 if requires_all else draw(st.integers(-1, n_domains - 1))
+        settings.append([draw(st.integers(0, 4)), is_per_node, absent])
+        bases.append(7 if is_per_node else n_domains + 1)
+    rows = draw(st.lists(st.integers(0, n_slots - 1), min_size=1, unique=True))
+    return domains, counts, settings, bases, requires_all, sorted(rows)
+
+
+@given(soft_constraints())
+def test_groups_get_the_points_that_their_slots_get(drawn):
+    domains, counts, settings, bases, requires_all, rows = drawn
+    n_slots = len(domains[0])
+    expected = ints(*scored(domains, counts, settings, rows, requires_all=requires_all))
+    normalize_spread(slots(*domains[0]), requires_all, slots(*rows), expected)
+
+    groups = np.full(n_slots, 99, dtype=np.int32)
+    all_slots = slots(*range(n_slots), n_slots - 1)  # slots may occur twice
+    strides = [math.prod(bases[:index]) for index in range(len(bases))]
+    for domain_of, count_of, setting, base, stride in zip(
+        domains, counts, settings, bases, strides, strict=True
+    ):
+        is_per_node = bool(setting[1])
+        found = slots(*domain_of), ints(*count_of), is_per_node, base, stride, all_slots, groups
+        assert add_digits(*found)
+    sizes = np.bincount(groups[rows], minlength=math.prod(bases))
+    filled = np.flatnonzero(sizes).astype(np.int32)
+    sums = np.zeros(len(filled))
+    points = np.zeros(len(sizes), dtype=np.int64)
+    for count_of, setting, base, stride in zip(counts, settings, bases, strides, strict=True):
+        add_group_scores(
+            ints(*count_of), ints(*setting), base, stride, requires_all, sizes, filled, sums
+        )
+    normalize_groups(sums, bases[0], requires_all, filled, points)
+    assert points[groups[rows]].tolist() == expected[rows].tolist()
+
+
+def test_a_slot_with_more_pods_than_there_are_digits_is_in_no_group():
+    groups = slots(0, 0)
+    arguments = slots(0, 1), ints(1, 2), True, 3, 1
+    assert add_digits(*arguments, slots(0), groups)
+    assert not add_digits(*arguments, slots(0, 1), groups)

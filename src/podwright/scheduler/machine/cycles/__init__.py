@@ -1,0 +1,1 @@
+"""Scheduling and binding cycles, and preemption beside them."""

@@ -1,0 +1,377 @@
+"""The scheduling cycle of a pod group: all its pending pods together (alpha upstream).
+
+Theory of operation
+-------------------
+Popping one member of a group takes all its members out of the queue. The cycle then has two
+parts:
+
+    evaluate  each member in turn is placed on a node, Reserve and Permit included, so that the
+              next one takes it into account; at the end all placements are reverted
+    submit    depending on the outcome of the group, the members are assumed and start their
+              binding cycles, or return to the queue
+
+The group can be scheduled as soon as Permit returns Success for one member: GangScheduling
+returns it when enough members have a node. A member that does not fit returns to the queue; an
+error ends the cycle for all members. If a member needs a preemption after that, all members wait
+for it, nominated to the nodes of the evaluation.
+
+Two partially placed groups cannot block each other: an unsuccessful evaluation is reverted
+completely, and members are assumed only after a successful one.
+
+Upstream: pkg/scheduler/schedule_one_podgroup.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from podwright.apimachinery.objects import Condition, NamespacedName, PodGroup, timestamp_text
+from podwright.scheduler.config import ExtenderCall, ExtenderReply
+from podwright.scheduler.framework import Code, Decision, Status
+from podwright.scheduler.machine.actions import PatchPodGroupStatus
+from podwright.scheduler.machine.cycles.binding import Binding
+from podwright.scheduler.machine.cycles.eviction import Eviction
+from podwright.scheduler.machine.cycles.evictions import Evictions
+from podwright.scheduler.machine.cycles.failure import Failure, failed, fits_nowhere, refused
+from podwright.scheduler.machine.cycles.failure_handling import handle_failure
+from podwright.scheduler.machine.cycles.plugin_calls import (
+    call_permit,
+    call_plugin,
+    notify_plugin,
+    with_point,
+)
+from podwright.scheduler.machine.cycles.pod_steps import PodSteps
+from podwright.scheduler.machine.groups import GANG_SCHEDULING
+from podwright.scheduler.machine.profiles import RunningProfile
+from podwright.scheduler.machine.state import State, object_key
+from podwright.scheduler.queueing import QueuedPod
+
+_UNSCHEDULABLE = "pod group is unschedulable"
+_WAITING = f"{_UNSCHEDULABLE}, pod group is waiting for preemption to complete"
+_FAILED = "failed to schedule other pod from a pod group"
+_HELD = "one or more plugins asked to wait and no plugin rejected pod"
+
+GroupSteps = Generator[ExtenderCall, ExtenderReply, None]
+
+
+class Attempt:
+    """The result of the evaluation for one member.
+
+    Attributes
+    ----------
+    decision : Decision or None
+        None: the evaluation ended before this member.
+    binding : Binding or None
+        The pod with its node of the evaluation.
+    failure : Failure or None
+        Why the pod has no node.
+    error : str
+        A failure that ends the cycle.
+    permit : Status or None
+        The status of Permit.
+    eviction : Eviction or None
+        The victims to delete, if there are any.
+    needs_preemption : bool
+        The node has room only after a preemption.
+    """
+
+    __slots__ = (
+        "binding",
+        "decision",
+        "error",
+        "eviction",
+        "failure",
+        "needs_preemption",
+        "permit",
+        "queued",
+    )
+
+    def __init__(self, queued: QueuedPod) -> None:
+        self.queued = queued
+        self.decision: Decision | None = None
+        self.binding: Binding | None = None
+        self.failure: Failure | None = None
+        self.error = ""
+        self.permit: Status | None = None
+        self.eviction: Eviction | None = None
+        self.needs_preemption = False
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is a node for the pod right now."""
+        return self.permit is not None and not self.needs_preemption
+
+
+class Outcome:
+    """The outcome of a group's cycle.
+
+    Attributes
+    ----------
+    is_placed : bool
+        The members that fit are assumed on their nodes.
+    is_waiting : bool
+        The group fits after the preemption.
+    error : str
+        "" unless something went wrong.
+    """
+
+    __slots__ = ("error", "is_placed", "is_waiting")
+
+    def __init__(self) -> None:
+        self.is_placed = False
+        self.is_waiting = False
+        self.error = ""
+
+    @property
+    def message(self) -> str:
+        """For the PodGroup's condition."""
+        if self.error or self.is_placed:
+            return self.error
+        return _WAITING if self.is_waiting else _UNSCHEDULABLE
+
+
+class PodGroupCycles:
+    """Runs the cycles of pod groups."""
+
+    def __init__(self, state: State, steps: PodSteps, evictions: Evictions) -> None:
+        self._state = state
+        self._steps = steps
+        self._evictions = evictions
+        self.being_tried: frozenset[str] = frozenset()
+        """The uids of the members of the cycle that runs."""
+        self.last_decisions: tuple[Decision, ...] = ()
+        """The decisions of the last cycle, one per member."""
+
+    def steps(self, popped: QueuedPod, group: NamespacedName) -> GroupSteps:
+        """Schedule all members of the group of a popped pod; yields calls of extenders."""
+        state = self._state
+        self.last_decisions = ()
+        members = self._pop_all(popped, group)
+        profile = self._profile_of(members)
+        if profile is None:
+            return
+        members = [queued for queued in members if not self._is_skipped(queued)]
+        if not members:
+            return
+        for queued in members:
+            # The nomination of a member does not block the others; a failure restores it.
+            state.queue.nominator.remove(queued.uid)
+        attempts = [Attempt(queued) for queued in members]
+        self.being_tried = frozenset([queued.uid for queued in members])
+        outcome = yield from self._evaluate(profile, attempts)
+        self.being_tried = frozenset()
+        self.last_decisions = tuple(
+            [attempt.decision for attempt in attempts if attempt.decision is not None]
+        )
+        for attempt in attempts:
+            self._submit(attempt, outcome)
+        for attempt in attempts:
+            # Only now: an eviction reads the nominations, which `_submit` sets.
+            if attempt.eviction is not None:
+                self._evictions.start(attempt.eviction)
+        result = "scheduled" if outcome.is_placed else "error" if outcome.error else "unschedulable"
+        duration_ns = state.now_ns - state.cycle_started_ns
+        state.metrics.pod_group_ended(profile.name, result, duration_ns)
+        self._set_condition(group, outcome)
+
+    def _pop_all(self, popped: QueuedPod, group: NamespacedName) -> list[QueuedPod]:
+        """Pop all members from the queue, in the order in which they are evaluated."""
+        state = self._state
+        members = [popped]
+        for pod in state.groups.members(GANG_SCHEDULING, group).unscheduled():
+            if pod.key != popped.key:
+                queued = state.queue.pop_pod(pod.key, state.now_ns)
+                if queued is not None:
+                    members.append(queued)
+        # The sort is stable: the popped pod precedes its equals, which keep the order of the group.
+        members.sort(key=lambda queued: (-queued.priority, queued.initial_attempt_ns or 0))
+        return members
+
+    def _profile_of(self, members: list[QueuedPod]) -> RunningProfile | None:
+        """Return the profile of all members; None if they disagree, which ends their attempt."""
+        state = self._state
+        first = members[0].pod.spec.scheduler_name
+        for queued in members:
+            name = queued.pod.spec.scheduler_name
+            if name != first:
+                status = Status.error(
+                    "all pods in a single pod group should have the same .spec.schedulerName "
+                    f'set, got: "{name}" and "{first}"'
+                )
+                for failing in members:
+                    handle_failure(state, failing, failing.pod, failed(status))
+                return None
+        return state.profiles[first]
+
+    def _is_skipped(self, queued: QueuedPod) -> bool:
+        if not self._steps.is_skipped(queued, queued.pod):
+            return False
+        self._state.queue.done(queued, self._state.now_ns)
+        return True
+
+    # ------------------------------------------------------------ the evaluation
+
+    def _evaluate(
+        self, profile: RunningProfile, attempts: list[Attempt]
+    ) -> Generator[ExtenderCall, ExtenderReply, Outcome]:
+        """Determine which members fit together; all placements are reverted."""
+        outcome = Outcome()
+        needs_preemption = False
+        number = self._state.queue.scheduling_cycle - len(attempts)
+        for attempt in attempts:
+            number += 1
+            decision = yield from self._steps.decide(profile, attempt.queued.pod, number)
+            self._try(profile, attempt, decision)
+            if attempt.error:
+                outcome.is_placed = outcome.is_waiting = False
+                outcome.error = f"{_FAILED}: {attempt.error}"
+                break
+            needs_preemption |= attempt.needs_preemption
+            if attempt.permit is not None and attempt.permit.is_success:
+                outcome.is_waiting = needs_preemption
+                outcome.is_placed = not needs_preemption
+        # The last placement first, so that Unreserve finds what its own Reserve left.
+        for attempt in reversed(attempts):
+            if attempt.permit is not None:
+                self._revert(attempt)
+        return outcome
+
+    def _try(self, profile: RunningProfile, attempt: Attempt, decision: Decision) -> None:
+        """Place a member on the chosen node, up to Permit."""
+        state, queued = self._state, attempt.queued
+        attempt.decision = decision
+        self._steps.count(profile, decision)
+        slot, node = decision.slot, decision.node
+        if not node:
+            if decision.error is not None:
+                attempt.error = decision.error.message
+            attempt.failure = fits_nowhere(decision)
+            self._steps.make_calls(decision)
+            attempt.eviction = self._steps.announce(queued, decision)
+            node = attempt.failure.nominated_node or ""
+            slot = state.cluster.nodes.slot_of.get(node, -1)
+            if not node or attempt.error:
+                return
+            attempt.needs_preemption = True
+        binding = self._steps.binding(profile, queued, node)
+        status = self._steps.count_on(binding, slot)
+        if status is not None:
+            self._end(attempt, status)
+            return
+        attempt.binding = binding
+        self._mark(attempt, is_scheduled=True)
+        for plugin in binding.plugins.reserve:
+            status = call_plugin(plugin, "reserve", binding.cycle, node)
+            if not status.is_success:
+                self._revert(attempt)
+                self._end(attempt, status, "Reserve")
+                return
+        attempt.permit = self._permit(binding)
+        if attempt.permit.code not in {Code.SUCCESS, Code.WAIT}:
+            self._revert(attempt)
+            self._end(attempt, attempt.permit, "Permit")
+
+    def _permit(self, binding: Binding) -> Status:
+        """Call the Permit plugins; no pod has to wait.
+
+        Notes
+        -----
+        If several plugins return Wait, the reasons are those of the last one. Upstream:
+        pkg/scheduler/framework/runtime/framework.go, `RunPermitPlugins`.
+        """
+        held = Status.OK
+        for plugin in binding.plugins.permit:
+            status, _ = call_permit(plugin, binding.cycle, binding.node)
+            if status.code == Code.WAIT:
+                held = Status.wait(*status.reasons, _HELD)
+            elif not status.is_success:
+                return status
+        return held
+
+    def _end(self, attempt: Attempt, status: Status, point: str = "") -> None:
+        """Record that Reserve or Permit rejected a member, or failed."""
+        attempt.binding = attempt.permit = None
+        attempt.needs_preemption = False
+        if status.is_rejection:
+            attempt.failure = refused(status)
+            return
+        status = with_point(status, point) if point else status
+        attempt.error = status.message
+        attempt.failure = failed(status)
+
+    def _revert(self, attempt: Attempt) -> None:
+        binding = attempt.binding
+        assert binding is not None, f"{attempt.queued.key} has no place to take back"
+        for plugin in binding.plugins.unreserve:
+            notify_plugin(plugin, "unreserve", binding.cycle, binding.node)
+        self._state.cluster.remove(attempt.queued.key)
+        self._mark(attempt, is_scheduled=False)
+
+    def _slot_of(self, attempt: Attempt) -> int:
+        assert attempt.decision is not None, attempt.queued
+        return attempt.decision.slot
+
+    def _mark(self, attempt: Attempt, *, is_scheduled: bool) -> None:
+        self._state.groups.mark(attempt.queued.pod, is_scheduled=is_scheduled)
+
+    # ------------------------------------------------------------ what becomes of it
+
+    def _submit(self, attempt: Attempt, outcome: Outcome) -> None:
+        """Assume a member on its node, or return it to the queue."""
+        if outcome.is_placed and attempt.fits:
+            assert attempt.binding is not None, f"{attempt.queued.key} fits nowhere"
+            self._steps.commit(attempt.binding, self._slot_of(attempt))
+        else:
+            queued = attempt.queued
+            handle_failure(self._state, queued, queued.pod, _failure(attempt, outcome))
+
+    def _set_condition(self, group: NamespacedName, outcome: Outcome) -> None:
+        """Set the PodGroup's condition; once True it stays True."""
+        state = self._state
+        pod_group = state.objects.get(object_key(PodGroup, group))
+        if not isinstance(pod_group, PodGroup):
+            return
+        status, reason = "False", "SchedulerError" if outcome.error else "Unschedulable"
+        if outcome.is_placed:
+            status, reason = "True", "Scheduled"
+        changed_at: str | None = timestamp_text(state.now_ns)
+        generation = pod_group.metadata.generation or None
+        for present in pod_group.status.conditions:
+            if present.type != "PodGroupScheduled":
+                continue
+            if present.status == "True" and status != "True":
+                return
+            if present.status == status:
+                changed_at = present.last_transition_time
+                same = (present.reason, present.message, present.observed_generation)
+                if same == (reason, outcome.message, generation):
+                    return
+        condition = Condition(
+            type="PodGroupScheduled",
+            status=status,
+            reason=reason,
+            message=outcome.message,
+            last_transition_time=changed_at,
+            observed_generation=generation,
+        )
+        state.actions.append(PatchPodGroupStatus(state.next_call(), group, condition))
+
+
+def _failure(attempt: Attempt, outcome: Outcome) -> Failure:
+    """Return why a member goes back to the queue."""
+    if outcome.error:
+        if attempt.error:
+            assert attempt.failure is not None, attempt.queued
+            return attempt.failure
+        return Failure(message=outcome.error)
+    if attempt.fits and outcome.is_waiting:
+        assert attempt.binding is not None, attempt.queued
+        return Failure(message=_WAITING, is_rejected=True, nominated_node=attempt.binding.node)
+    if attempt.fits or (attempt.needs_preemption and not outcome.is_waiting):
+        # The member fits, but the group does not. Upstream records no rejecting plugin then, so
+        # the pod is retried after the error backoff, without any event.
+        reason = attempt.permit.message if attempt.permit is not None else ""
+        message = f"{_UNSCHEDULABLE}, {reason}" if reason else _UNSCHEDULABLE
+        return Failure(message=message, is_rejected=True)
+    assert attempt.failure is not None, f"{attempt.queued.key} was not tried"
+    return attempt.failure

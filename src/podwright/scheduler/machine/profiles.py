@@ -1,0 +1,211 @@
+"""A profile as the machine runs it: its runner, and its plugins from Reserve on.
+
+From Reserve on, most plugins have nothing to do for most pods. Which of them do depends only on
+the plugins that PreFilter skipped, so it is computed once per distinct set of skipped plugins.
+"""
+
+from __future__ import annotations
+
+from podwright.apimachinery.objects import FieldError, InputError, Pod
+from podwright.scheduler.framework import (
+    EXTENDER,
+    CalledExtender,
+    Decision,
+    EventHint,
+    Plugin,
+    Profile,
+    Runner,
+    Status,
+    described,
+    raised,
+)
+from podwright.scheduler.machine.cycles.batching import Batch
+from podwright.scheduler.machine.sort_order import SortOrder
+from podwright.scheduler.queueing import HintTable
+
+_OK = Status.OK
+
+
+class BindPlugins:
+    """The plugins that are called for a pod from Reserve on, in run order.
+
+    Attributes
+    ----------
+    binders : tuple of CalledExtender
+        The extenders that bind pods; they come before the Bind plugins.
+    binds_simply : bool
+        No Bind plugin implements `continue_bind`: a successful write ends the binding.
+    is_plain : bool
+        Only Bind plugins are called, and extenders if there are any.
+    only_binds : bool
+        Neither PreBind plugins nor extenders come before the Bind plugins.
+    """
+
+    __slots__ = (
+        "bind",
+        "binders",
+        "binds_simply",
+        "is_plain",
+        "only_binds",
+        "permit",
+        "post_bind",
+        "pre_bind",
+        "reserve",
+        "unreserve",
+    )
+
+    def __init__(
+        self,
+        profile: Profile,
+        skipped: frozenset[str],
+        extenders: tuple[CalledExtender, ...] = (),
+    ) -> None:
+        self.binders = tuple(e for e in extenders if e.settings.bind_verb)
+        self.reserve = _taking_part(profile.reserve, skipped)
+        self.unreserve = self.reserve[::-1]
+        self.permit = _taking_part(profile.permit, skipped)
+        self.pre_bind = _taking_part(profile.pre_bind, skipped)
+        self.bind = profile.bind
+        self.post_bind = _taking_part(profile.post_bind, skipped)
+        self.only_binds = not (self.pre_bind or self.binders)
+        self.binds_simply = not any(p.implements("continue_bind") for p in profile.bind)
+        self.is_plain = not (self.reserve or self.permit or self.pre_bind or self.post_bind)
+
+
+def _taking_part(plugins: tuple[Plugin, ...], skipped: frozenset[str]) -> tuple[Plugin, ...]:
+    return tuple(
+        plugin for plugin in plugins if not (plugin.rests_when_skipped and plugin.name in skipped)
+    )
+
+
+class RunningProfile:
+    """One profile over the machine's cluster.
+
+    Parameters
+    ----------
+    runner : Runner
+        Decides for the pods of the profile.
+    batch : Batch, optional
+        Opportunistic batching, if it is on; never together with extenders.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        batch: Batch | None = None,
+    ) -> None:
+        self.runner = runner
+        self.batch = batch
+        self.profile = profile = runner.profile
+        self.name = profile.scheduler_name
+        self.extenders = runner.extenders
+        self._bind_plugins: dict[frozenset[str], BindPlugins] = {}
+        self._order = sort_order(profile)
+        self._grouping = _grouping(profile)
+
+    def decide(self, pod: Pod, *, cycle_number: int, now_ns: int) -> Decision:
+        """Choose a node for `pod` without asking extenders; see `Runner.decide`."""
+        if self.batch is not None:
+            return self.batch.decide(pod, cycle_number=cycle_number, now_ns=now_ns)
+        return self.runner.decide(pod, cycle_number=cycle_number)
+
+    def bind_plugins(self, skipped: frozenset[str]) -> BindPlugins:
+        """Return the plugins to call for a pod for which PreFilter skipped these plugins."""
+        found = self._bind_plugins.get(skipped)
+        if found is None:
+            found = self._bind_plugins[skipped] = BindPlugins(self.profile, skipped, self.extenders)
+        return found
+
+    def skipped_in(self, plugins: BindPlugins) -> frozenset[str]:
+        """Return the skipped plugins for which `bind_plugins` returned this."""
+        return next(skipped for skipped, known in self._bind_plugins.items() if known is plugins)
+
+    def run_pre_enqueue(self, pod: Pod, now_ns: int) -> tuple[str, str, Status] | None:
+        """Run PreEnqueue, and see whether the pod has a place in the queue.
+
+        Returns
+        -------
+        (str, str, Status), optional
+            The extension point, the plugin that gates the pod, and its status.
+        """
+        for plugin in self.profile.pre_enqueue:
+            try:
+                status: object = plugin.pre_enqueue(pod)
+            except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+                status = Status.error(f"{raised(error)} (pod {pod.key})")
+            if status is _OK:
+                continue
+            if not isinstance(status, Status):
+                status = Status.error(f"returned {described(status)}, not a Status (pod {pod.key})")
+            if not status.is_success:
+                return "PreEnqueue", plugin.name, status
+        if self._order is not None:
+            status = self._order.check(pod, now_ns)
+            if not status.is_success:
+                return "QueueSort", self._order.plugin.name, status
+        for plugin in self._grouping:
+            try:
+                hash(plugin.group_of(pod))
+            except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+                return "GroupOf", plugin.name, Status.error(f"{raised(error)} (pod {pod.key})")
+        return None
+
+
+def hint_table(profile: Profile, *, has_extenders: bool = False) -> HintTable:
+    """Collect the registered events of the plugins that can reject a pod.
+
+    Extenders register nothing: every event may change their answers.
+    """
+    registrations: dict[str, tuple[EventHint, ...] | None] = {}
+    order = sort_order(profile)
+    if has_extenders:
+        registrations[EXTENDER] = None
+    for plugin in (
+        *profile.pre_enqueue,
+        *profile.pre_filter,
+        *profile.filter,
+        *profile.post_filter,
+        *profile.reserve,
+        *profile.permit,
+        *((order.plugin,) if order is not None else ()),
+        *_grouping(profile),
+    ):
+        if plugin.name not in registrations:
+            registrations[plugin.name] = _registered(plugin)
+    return HintTable.from_plugins(registrations)
+
+
+def _registered(plugin: Plugin) -> tuple[EventHint, ...] | None:
+    """Return what a plugin registers; None: every event.
+
+    Raises
+    ------
+    InputError
+        If it raises, or returns anything else; no machine is made then.
+    """
+    if not plugin.implements("events_to_register"):
+        return None
+    try:
+        answer: object = plugin.events_to_register()
+    except Exception as error:
+        raise InputError([_wrong_registration(plugin, raised(error))]) from error
+    if answer is None:
+        return None
+    if isinstance(answer, tuple | list) and all(isinstance(hint, EventHint) for hint in answer):
+        return tuple(answer)
+    text = f"returned {described(answer)}; expected a tuple of EventHint"
+    raise InputError([_wrong_registration(plugin, text)])
+
+
+def _wrong_registration(plugin: Plugin, text: str) -> FieldError:
+    return FieldError(source=f"plugin {plugin.name}", path="events_to_register", message=text)
+
+
+def sort_order(profile: Profile) -> SortOrder | None:
+    """Return the order of a profile's QueueSort plugin; None is PrioritySort's."""
+    plugins = profile.queue_sort
+    return None if not plugins or plugins[0].name == "PrioritySort" else SortOrder(plugins[0])
+
+
+def _grouping(profile: Profile) -> tuple[Plugin, ...]:
+    return tuple(plugin for plugin in profile.all_plugins() if plugin.implements("group_of"))

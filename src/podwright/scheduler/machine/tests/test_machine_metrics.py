@@ -1,0 +1,255 @@
+"""What the machine counts while it schedules, binds, waits and preempts."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import with_node_name
+from podwright.scheduler.assembly.machine import build_machine
+from podwright.scheduler.assembly.registry import Registry
+from podwright.scheduler.framework import Plugin, Status
+from podwright.scheduler.framework.binding import CallError
+from podwright.scheduler.machine import (
+    Bind,
+    CallDone,
+    CycleDue,
+    DeletePod,
+    MetricsSnapshot,
+    ObjectDeleted,
+    ObjectPut,
+    PatchPodStatus,
+    PodAllowed,
+    render_text,
+)
+from podwright.testing import make_node, make_pod
+from podwright.testing.parity.setup import effective_configuration
+
+MS = 1_000_000
+SECOND_NS = 1_000 * MS
+NAME = "default-scheduler"
+ATTEMPTS = "scheduler_schedule_attempts_total"
+ATTEMPT = "scheduler_scheduling_attempt_duration_seconds"
+ALGORITHM = "scheduler_scheduling_algorithm_duration_seconds"
+POINT = "scheduler_framework_extension_point_duration_seconds"
+HANDLING = "scheduler_event_handling_duration_seconds"
+PERMIT = "scheduler_permit_wait_duration_seconds"
+
+
+class Hold(Plugin):
+    """Holds every pod at Permit."""
+
+    name = "Hold"
+
+    def permit(self, cycle, node_name):
+        return Status.wait(), "10s"
+
+
+class Driver:
+    """Makes the machine's calls; each takes a millisecond."""
+
+    def __init__(self, *plugins):
+        registry = Registry(list(plugins))
+        config = None
+        if plugins:
+            enabled = [{"name": plugin.name} for plugin in plugins]
+            profile = {"schedulerName": NAME, "plugins": {"multiPoint": {"enabled": enabled}}}
+            config = {
+                "apiVersion": "kubescheduler.config.k8s.io/v1",
+                "kind": "KubeSchedulerConfiguration",
+                "profiles": [profile],
+            }
+        self.machine = build_machine(effective_configuration(config, registry), registry)
+        self.now_ns = SECOND_NS
+        self.bind_error = None
+        self.objects = {}
+
+    def put(self, obj):
+        self.objects[obj.key] = obj
+        self.do(ObjectPut(obj))
+
+    def do(self, event):
+        for action in self.machine.handle(event, self.now_ns):
+            match action:
+                case Bind(call, name, _, node):
+                    self.now_ns += MS
+                    if self.bind_error is None:
+                        self.put(with_node_name(self.objects[name], node))
+                    self.do(CallDone(call, self.bind_error))
+                case DeletePod(call, name, _):
+                    self.now_ns += MS
+                    self.do(ObjectDeleted(self.objects.pop(name)))
+                    self.do(CallDone(call))
+                case PatchPodStatus(call):
+                    self.do(CallDone(call))
+                case _:
+                    pass
+
+    def cycle(self):
+        self.do(CycleDue())
+        self.machine.validate()
+
+    def seen(self) -> MetricsSnapshot:
+        return self.machine.metrics_snapshot()
+
+
+def pod(name, **settings):
+    return make_pod(name, scheduler=NAME, **settings)
+
+
+@pytest.fixture
+def driver():
+    return Driver()
+
+
+def test_a_bound_pod(driver):
+    driver.put(make_node("n1"))
+    driver.put(make_node("n2"))
+    driver.put(pod("web", cpu="1"))
+    driver.now_ns += 2 * SECOND_NS
+    driver.cycle()
+    seen = driver.seen()
+    assert seen.count(ATTEMPTS, "scheduled", NAME) == 1
+    assert seen.distribution(ATTEMPT, "scheduled", NAME).total == MS
+    waited = seen.distribution("scheduler_pod_scheduling_sli_duration_seconds", "1")
+    assert waited.total == 2 * SECOND_NS + MS
+    assert seen.count(ALGORITHM) == 1
+    for point, status in (
+        ("Filter", "Success"), ("Score", "Success"), ("Permit", "Success"),
+        ("PreBindPreFlight", "Skip"), ("Bind", "Success"), ("PostBind", "Success"),
+    ):  # fmt: skip
+        assert seen.count(POINT, point, status, NAME) == 1, point
+    fit = "NodeResourcesFit"
+    assert seen.count("scheduler_plugin_evaluation_total", fit, "Filter", NAME) == 1
+    assert seen.count("scheduler_queue_incoming_pods_total", "active", "UnschedulablePodAdd") == 1
+    assert seen.count(HANDLING, "NodeAdd") == 2
+    assert seen.count(HANDLING, "UnschedulablePodAdd") == 1
+    assert seen.count(HANDLING, "AssignedPodAdd") == 1
+    sizes = [seen.count("scheduler_cache_size", kind) for kind in ("nodes", "pods", "assumed_pods")]
+    assert sizes == [2, 1, 0]
+    assert seen.count("scheduler_goroutines", "binding") == 0
+
+
+def test_a_pod_that_fits_nowhere(driver):
+    driver.put(make_node("n1", cpu="1"))
+    driver.put(pod("big", cpu="2"))
+    driver.cycle()
+    driver.machine.metrics.report_spent(3 * MS)
+    seen = driver.seen()
+    assert seen.count(ATTEMPTS, "unschedulable", NAME) == 1
+    assert seen.distribution(ATTEMPT, "unschedulable", NAME).total == 3 * MS
+    assert seen.distribution(ALGORITHM).total == 3 * MS
+    assert seen.count(POINT, "PostFilter", "Unschedulable", NAME) == 1
+    assert seen.count("scheduler_preemption_attempts_total") == 1
+    assert seen.count("scheduler_preemption_victims") == 0
+    assert seen.count("scheduler_pending_pods", "unschedulable") == 1
+    assert seen.count("scheduler_unschedulable_pods", "NodeResourcesFit", NAME) == 1
+
+
+def test_a_bind_that_fails(driver):
+    driver.put(make_node("n1"))
+    driver.put(pod("web"))
+    driver.bind_error = CallError("no")
+    driver.cycle()
+    seen = driver.seen()
+    assert seen.count(ATTEMPTS, "error", NAME) == 1
+    assert seen.count(ATTEMPTS, "scheduled", NAME) == 0
+    assert seen.distribution(ATTEMPT, "error", NAME).total == MS
+    assert seen.count(POINT, "Bind", "Error", NAME) == 1
+    assert seen.count(POINT, "Unreserve", "Success", NAME) == 1
+    assert seen.count("scheduler_pending_pods", "backoff") == 1
+
+
+def test_a_pod_that_is_held_at_permit():
+    driver = Driver(Hold)
+    driver.put(make_node("n1"))
+    driver.put(pod("web"))
+    driver.cycle()
+    seen = driver.seen()
+    assert seen.count("podwright_permit_waiting_pods") == 1
+    assert seen.count("scheduler_goroutines", "binding") == 1
+    assert seen.count("scheduler_cache_size", "assumed_pods") == 1
+    driver.now_ns += 4 * SECOND_NS
+    driver.do(PodAllowed("default/web", "Hold"))
+    seen = driver.seen()
+    assert seen.distribution(PERMIT, "Success").total == 4 * SECOND_NS
+    assert seen.distribution(ATTEMPT, "scheduled", NAME).total == 4 * SECOND_NS + MS
+    assert seen.count(POINT, "Permit", "Wait", NAME) == 1
+    assert seen.count(POINT, "Permit", "Success", NAME) == 0
+
+
+def test_a_preemption(driver):
+    driver.put(make_node("n1", cpu="2"))
+    for name in ("a", "b"):
+        driver.put(with_node_name(pod(name, cpu="1"), "n1"))
+    driver.put(pod("vip", cpu="2", priority=1_000))
+    driver.cycle()
+    seen = driver.seen()
+    assert seen.count("scheduler_preemption_attempts_total") == 1
+    assert seen.distribution("scheduler_preemption_victims").total == 2
+    assert seen.count("scheduler_preemption_goroutines_execution_total", "success") == 1
+    took = seen.distribution("scheduler_preemption_goroutines_duration_seconds", "success")
+    assert took.total == 2 * MS
+    assert seen.count(POINT, "PostFilter", "Success", NAME) == 1
+    assert seen.count("podwright_preempting_pods") == 0
+
+
+class Numbering:
+    """Numbers objects in order of appearance."""
+
+    def __init__(self):
+        self.objects = []
+
+    def of(self, obj):
+        if obj not in self.objects:
+            self.objects.append(obj)
+        return self.objects.index(obj)
+
+    def of_all(self, objects):
+        return list(map(self.of, objects))
+
+
+def test_an_attempt_that_is_under_way_keeps_its_beginning_in_a_snapshot():
+    first, second = Driver().machine, Driver().machine
+    first.handle(ObjectPut(make_node("n1")), 0)
+    first.handle(ObjectPut(pod("web")), SECOND_NS)
+    (bind,) = first.handle(CycleDue(), 2 * SECOND_NS)
+    assert isinstance(bind, Bind)
+    numbering = Numbering()
+    snapshot = first.snapshot(numbering)
+    second.restore(snapshot, dict(enumerate(numbering.objects)))
+    second.handle(CallDone(bind.call), 2 * SECOND_NS + 5 * MS)
+    seen = second.metrics_snapshot()
+    assert seen.distribution(ATTEMPT, "scheduled", NAME).total == 5 * MS
+
+
+def test_a_machine_from_a_snapshot_goes_on_counting():
+    first, second = Driver().machine, Driver().machine
+    first.handle(ObjectPut(make_node("n1")), 0)
+    for number in range(3):
+        first.handle(ObjectPut(pod(f"p{number}", cpu="100")), number)
+        first.handle(CycleDue(), number)
+    numbering = Numbering()
+    snapshot = first.snapshot(numbering)
+    second.restore(snapshot, dict(enumerate(numbering.objects)))
+    assert second.metrics_snapshot() == first.metrics_snapshot()
+    for machine in (first, second):
+        machine.handle(ObjectPut(pod("small")), SECOND_NS)
+        machine.handle(CycleDue(), SECOND_NS)
+    assert second.metrics_snapshot().count(ALGORITHM) == 4
+    assert second.metrics_snapshot() == first.metrics_snapshot()
+
+
+def test_the_same_events_give_the_same_text():
+    def run():
+        driver = Driver()
+        for number in range(5):
+            driver.put(make_node(f"n{number}", cpu="2"))
+        for number in range(12):
+            driver.put(pod(f"p{number}", cpu="1", priority=number % 3))
+            driver.cycle()
+        return driver.seen()
+
+    first, second = run(), run()
+    assert msgspec.json.encode(first) == msgspec.json.encode(second)
+    assert render_text(first) == render_text(second)

@@ -1,0 +1,45 @@
+"""The options of a scheduler, and the keyword arguments that stand for them."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import ArgumentError
+from podwright.scheduler.config import KubeSchedulerConfiguration
+from podwright.scheduler.framework import Plugin
+from podwright.scheduler.machine import MachineKeywords, SchedulerOptions
+
+FILLED_IN = {"configuration", "queue", "parallelism", "extenders"}
+"""Options that are no keywords: given by position, or filled in from the configuration."""
+
+NANOSECONDS = {"start": "start_ns", "assumed_pod_expiry": "assumed_pod_expiry_ns"}
+"""Keywords that are times or durations, which options have in nanoseconds."""
+
+
+def test_every_option_has_a_keyword_or_is_filled_in():
+    fields = {field.name for field in msgspec.structs.fields(SchedulerOptions)}
+    keywords = {NANOSECONDS.get(name, name) for name in MachineKeywords.__annotations__}
+    assert fields == keywords | FILLED_IN
+
+
+def test_a_configuration_and_keywords_become_options():
+    configuration = KubeSchedulerConfiguration(parallelism=3)
+    options = SchedulerOptions.of(configuration, seed=5, plugins=[Plugin])
+    assert (options.configuration, options.seed) == (configuration, 5)
+    assert options.plugins == (Plugin,)
+
+
+def test_keywords_change_given_options():
+    given = SchedulerOptions(seed=5, batching=True)
+    assert SchedulerOptions.of(given, seed=6) == SchedulerOptions(seed=6, batching=True)
+
+
+def test_an_unknown_keyword_is_an_error():
+    for keywords, message in (
+        ({"color": "red"}, "color: not a keyword argument$"),
+        ({"start_ns": 5}, r"start_ns: not a keyword argument; did you mean start\?"),
+    ):
+        wrong: Any = keywords
+        with pytest.raises(ArgumentError, match=message):
+            SchedulerOptions.of(None, **wrong)

@@ -1,0 +1,89 @@
+"""Timers, waiting pods, and the texts for users."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.scheduler.framework.status import Code
+from podwright.scheduler.machine.cycles.waiting import WaitingPod
+from podwright.scheduler.machine.reporting import shorten
+from podwright.scheduler.machine.tests.driving import Driver
+from podwright.scheduler.machine.timers import Timers
+
+SECOND_NS = 1_000_000_000
+
+
+def test_timers_fire_in_order_of_time_and_then_of_making():
+    timers = Timers()
+    timers.add(20, 1, "u1")
+    timers.add(10, 2, "u2", "Gate")
+    timers.add(10, 3, "u3")
+    assert timers.next_due_ns() == 10
+    assert timers.pop_due(9) is None
+    fired = [timers.pop_due(20) for _ in range(3)]
+    assert [timer.number for timer in fired if timer is not None] == [2, 3, 1]
+    assert not timers.heap
+    assert timers.next_due_ns() is None
+
+
+def waiting(**pending: int) -> WaitingPod:
+    return WaitingPod(1, "default/a", "u1", {name: n * SECOND_NS for name, n in pending.items()})
+
+
+def test_the_last_plugin_that_allows_decides():
+    pod = waiting(Gate=1, Check=2)
+    assert not pod.allow("Gate")
+    assert pod.allow("Check")
+    assert pod.verdict is not None
+    assert pod.verdict.is_success
+
+
+def test_what_comes_after_the_decision_is_ignored():
+    pod = waiting(Gate=1)
+    assert pod.allow("Gate")
+    assert not pod.reject("Gate", "too late")
+    assert not pod.preempt("DefaultPreemption")
+    assert not pod.time_out("Gate")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        pytest.param(1, "1s", id="seconds"),
+        pytest.param(90, "1m30s", id="minutes"),
+        pytest.param(900, "15m0s", id="the longest wait"),
+    ],
+)
+def test_the_message_of_a_timeout_has_the_duration_and_the_plugin(
+    seconds: int, expected: str
+) -> None:
+    pod = waiting(Gate=seconds)
+    assert pod.time_out("Gate")
+    assert pod.verdict is not None
+    assert pod.verdict.code == Code.UNSCHEDULABLE
+    assert pod.verdict.plugin == "Gate"
+    assert pod.verdict.message == f"rejected due to timeout after waiting {expected} at plugin Gate"
+
+
+def test_a_plugin_that_has_allowed_the_pod_does_not_time_out():
+    pod = waiting(Gate=1, Check=2)
+    pod.allow("Gate")
+    assert not pod.time_out("Gate")
+
+
+@pytest.mark.parametrize(
+    ("note", "cut"),
+    [
+        pytest.param("a" * 1024, "a" * 1024, id="1,024 bytes are allowed"),
+        pytest.param("a" * 1025, "a" * 1020 + " ...", id="one more is cut to 1,020 and dots"),
+        pytest.param("é" * 600, "é" * 510 + " ...", id="bytes count, not characters"),
+    ],
+)
+def test_long_notes_are_cut(note: str, cut: str) -> None:
+    assert shorten(note) == cut
+
+
+def test_an_event_without_a_handler_is_an_error_of_the_driver():
+    driver = Driver()
+    with pytest.raises(AssertionError, match="no handler for"):
+        driver.machine.handle("an event of another kind", 1)  # type: ignore[arg-type]

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from podwright.scheduler.framework import ObservedMethod, Plugin, Profile, Status, observe_plugins
+from podwright.scheduler.machine import Metrics, PluginTimings, render_text
+from podwright.scheduler.machine.cycles.extension_path import path_through
+from podwright.scheduler.machine.metrics.metric_snapshot import Levels
+from podwright.scheduler.machine.plugin_state import PluginStates
+from podwright.scheduler.queueing import QueueMetrics
+from podwright.testing import make_pod
+
+WEB, DB = make_pod("web"), make_pod("db")
+
+
+class Observer:
+    """Measures nothing."""
+
+    def __init__(self):
+        self.calls = []
+        self.read_ns = time.perf_counter_ns
+
+    def returned(self, method, arguments, duration_ns, answer):
+        pass
+
+    def raised(self, method, arguments, duration_ns, error):
+        pass
+
+
+def method(plugin, point):
+    return ObservedMethod(print, Observer(), plugin=plugin, point=point, profile="s")
+
+
+FILTER, SCORE = method("Slow", "Filter"), method("Slow", "Score")
+REJECTED = Status.unschedulable("full")
+
+
+def test_calls_are_counted_per_plugin_and_point():
+    timings = PluginTimings()
+    timings.add(SCORE, WEB, Status.OK, 5)
+    timings.add(FILTER, WEB, Status.OK, 100)
+    timings.add(FILTER, DB, REJECTED, 300)
+    first, second = timings.rows()
+    assert (first.point, first.call_count, first.total_ns) == ("Filter", 2, 400)
+    assert first.statuses == {"Success": 1, "Unschedulable": 1}
+    assert (first.longest_ns, first.longest_pod) == (300, "default/db")
+    assert (second.point, second.call_count) == ("Score", 1)
+
+
+@pytest.mark.parametrize(
+    ("calls", "status", "total_ns"),
+    [
+        pytest.param([(FILTER, REJECTED, 3)], "Success", 3, id="Filter succeeds upstream"),
+        pytest.param([(FILTER, Status.error("x"), 3)], "Error", 3, id="but for an error"),
+        pytest.param([(FILTER, Status.OK, 3), (FILTER, Status.OK, 4)], "Success", 7, id="a run"),
+    ],
+)
+def test_the_calls_of_one_pod_are_one_run_of_a_point(calls, status, total_ns):
+    timings = PluginTimings()
+    for called, result, duration_ns in calls:
+        timings.add(called, WEB, result, duration_ns)
+    timings.add(FILTER, WEB, Status.OK, 1_000, is_nested=True)
+    timings.add(FILTER, DB, Status.OK, 50)
+    found = timings.points()
+    total = sum(each.total for each in found.values())
+    assert total == total_ns + 50
+    assert found["Filter", status, "s"].total >= total_ns
+
+
+def test_the_calls_of_several_methods_and_profiles_are_kept_apart_and_together():
+    timings = PluginTimings()
+    timings.add(FILTER, WEB, Status.OK, 100)
+    timings.add(method("Slow", "Filter"), WEB, Status.OK, 200)
+    other = ObservedMethod(print, Observer(), plugin="Slow", point="Filter", profile="t")
+    for _ in range(5_000):
+        timings.add(other, DB, Status.OK, 1)
+    assert [
+        (row.profile, row.call_count, row.total_ns, row.longest_ns) for row in timings.rows()
+    ] == [
+        ("s", 2, 300, 200),
+        ("t", 5_000, 5_000, 1),
+    ]
+    assert timings.executions()["Slow", "Filter", "Success"].total == 5_300
+
+
+def test_the_metrics_have_the_durations():
+    metrics = Metrics({"s": Profile(scheduler_name="s")})
+    timings = metrics.plugin_timings = PluginTimings()
+    path = path_through(("PreFilter", "Success"), ("Filter", "Success"))
+    for _ in range(3):
+        metrics.decided("s", path)
+    timings.add(FILTER, WEB, Status.OK, 2_000_000)
+    text = render_text(metrics.snapshot(QueueMetrics(), Levels()))
+    labels = '{extension_point="Filter",plugin="Slow",status="Success"}'
+    assert f"scheduler_plugin_execution_duration_seconds_sum{labels} 0.002\n" in text
+    point = "scheduler_framework_extension_point_duration_seconds"
+    sums = [line for line in text.splitlines() if line.startswith(f"{point}_sum")]
+    assert any('"Filter"' in line and line.endswith(" 0.002") for line in sums), sums
+    counts = [line for line in text.splitlines() if line.startswith(f"{point}_count")]
+    # Two of three runs took all results from caches.
+    assert all(line.endswith(" 3") for line in counts), counts
+
+
+class Counts(Plugin):
+    name = "Counts"
+
+    def __init__(self):
+        self.seen = 0
+
+    def filter(self, cycle, node):
+        return Status()
+
+
+def test_an_observation_is_no_state_of_the_plugin():
+    plugin = Counts()
+    states = PluginStates([plugin])
+    observe_plugins(Profile(scheduler_name="s", filter=(plugin,)), Observer())
+    assert states.changed() == ()
+    plugin.seen = 1
+    assert states.changed() == ("Counts",)

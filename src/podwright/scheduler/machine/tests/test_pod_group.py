@@ -1,0 +1,249 @@
+"""The scheduling cycle of a pod group, where the vectors do not look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import Duration, Pod, PodGroup, decode_as, with_fields
+from podwright.scheduler.config import ExtenderReply
+from podwright.scheduler.framework import Cycle, Plugin, Status
+from podwright.scheduler.machine import (
+    Bind,
+    CallExtender,
+    DeletePod,
+    ExtenderReplied,
+    FlushBackoff,
+    PatchPodGroupStatus,
+)
+from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver
+from podwright.testing import make_node, make_pod
+
+GATES = "GenericWorkload=true,GangScheduling=true"
+HEAD = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+}
+
+
+def gang(name: str, least: int, **status: Any) -> PodGroup:
+    document = {
+        "metadata": {"namespace": "default", "name": name},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": least}}},
+        "status": status,
+    }
+    return decode_as(document, PodGroup)
+
+
+def member(name: str, group: str = "g", **fields: Any) -> Pod:
+    spec = {"schedulingGroup": {"podGroupName": group}}
+    return make_pod(
+        name, scheduler=fields.pop("scheduler", "default-scheduler"), spec=spec, **fields
+    )
+
+
+def driver_of(config: dict[str, Any] | None = None) -> Driver:
+    return Driver(config=config, gates=GATES)
+
+
+def test_without_the_gates_members_are_pods_like_any_other():
+    driver = Driver()
+    driver.put(make_node("n1", cpu="2"), gang("g", 2), member("a", cpu="2"))
+    driver.cycle()
+    assert driver.node_of("default/a") == "n1"
+    assert not driver.all_of(PatchPodGroupStatus)
+
+
+def test_members_with_different_schedulers_are_an_error_for_all():
+    # Upstream: pkg/scheduler/schedule_one_podgroup.go, frameworkForPodGroup
+    profiles = [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}]
+    driver = driver_of({**HEAD, "profiles": profiles})
+    driver.put(make_node("n1"), gang("g", 2), member("a"), member("b", scheduler="other"))
+    driver.cycle()
+    for name in ("default/a", "default/b"):
+        reason, message = driver.condition(name)
+        assert reason == "SchedulerError"
+        assert message == (
+            "all pods in a single pod group should have the same .spec.schedulerName set, "
+            'got: "other" and "default-scheduler"'
+        )
+        assert driver.place_of(name) == "error_backoff"
+
+
+def test_a_member_that_is_being_deleted_is_left_out_and_the_others_go_on():
+    driver = driver_of()
+    going = with_fields(member("b"), "metadata", deletion_timestamp="2026-01-01T00:00:00Z")
+    driver.put(make_node("n1"), gang("g", 2), member("a"), member("c"), going)
+    driver.cycle()
+    assert driver.node_of("default/a") == driver.node_of("default/c") == "n1"
+    assert "FailedScheduling: skip schedule deleting pod: default/b" in driver.notes
+
+
+def test_a_group_that_was_scheduled_is_never_called_unschedulable_again():
+    driver = driver_of()
+    scheduled = {"type": "PodGroupScheduled", "status": "True", "reason": "Scheduled"}
+    driver.put(make_node("n1", cpu="1"), gang("g", 1, conditions=[scheduled]))
+    driver.put(member("a", cpu="2"))
+    driver.cycle()
+    assert driver.condition("default/a")[0] == "Unschedulable"
+    assert not driver.all_of(PatchPodGroupStatus)
+
+
+def test_a_reverted_evaluation_leaves_no_state():
+    driver = driver_of()
+    driver.put(make_node("n1", cpu="2"), gang("g", 2), member("a", cpu="2"), member("b", cpu="2"))
+    driver.cycle()
+    assert not driver.machine.assumed()
+    assert not driver.machine.waiting()
+    assert not driver.machine.cluster.pods
+    assert driver.machine.cluster.nodes.requested.sum() == 0
+
+
+def test_a_deleted_group_is_an_error_and_its_pods_are_held_back_afterwards():
+    driver = driver_of()
+    group = gang("g", 2)
+    driver.put(make_node("n1"), group, member("a"), member("b"))
+    driver.remove(group)
+    driver.cycle()
+    assert driver.condition("default/a")[1].startswith('running Permit plugin "GangScheduling"')
+    driver.now_ns += 3 * SECOND_NS
+    driver.deliver(FlushBackoff())
+    assert driver.place_of("default/a") == "gated"
+
+
+def test_members_are_decided_with_extenders_one_after_the_other():
+    extender = {"urlPrefix": "http://e.example", "filterVerb": "filter", "weight": 1}
+    driver = driver_of({**HEAD, "extenders": [extender]})
+    driver.put(make_node("n1", cpu="2"), make_node("n2", cpu="2"), gang("g", 2))
+    driver.put(member("a", cpu="2"), member("b", cpu="2"))
+    driver.cycle()
+    for count in (1, 2):
+        call = driver.all_of(CallExtender)[-1]
+        assert len(driver.all_of(CallExtender)) == count
+        nodes = msgspec.json.decode(call.request.body)["Nodes"]["items"]
+        # What the first was given does not count as free for the second.
+        assert len(nodes) == 3 - count
+        body = msgspec.json.encode({"Nodes": {"items": nodes}})
+        driver.deliver(ExtenderReplied(call.call, ExtenderReply(status=200, body=body)))
+    assert {bind.pod for bind in driver.all_of(Bind)} == {"default/a", "default/b"}
+
+
+def test_groups_are_known_again_after_a_snapshot():
+    class Numbering(list[Any]):
+        def of(self, obj: Any) -> int:
+            if obj not in self:
+                self.append(obj)
+            return self.index(obj)
+
+        def of_all(self, objects: Any) -> list[int]:
+            return list(map(self.of, objects))
+
+    first, second = driver_of(), driver_of()
+    first.put(make_node("n1"), gang("g", 2), member("a"))
+    numbering = Numbering()
+    second.machine.restore(first.machine.snapshot(numbering), dict(enumerate(numbering)))
+    second.put(member("b"))
+    second.cycle()
+    assert {bind.pod for bind in second.all_of(Bind)} == {"default/a", "default/b"}
+
+
+class _Held(Plugin):
+    """Asks to wait, with the name of the plugin as its reason."""
+
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.wait(f"{self.name} waits"), "1s"
+
+
+class HeldFirst(_Held):
+    name = "HeldFirst"
+
+
+class HeldLast(_Held):
+    name = "HeldLast"
+
+
+class Accepting(Plugin):
+    name = "Accepting"
+
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.OK
+
+
+def enabled_at_permit(*names: str, is_first: bool = False) -> dict[str, Any]:
+    plugins: dict[str, Any] = {"permit": {"enabled": [{"name": name} for name in names]}}
+    if is_first:
+        # An override of a plugin of multiPoint comes first; the others of the point come last.
+        plugins["permit"]["enabled"].append({"name": "GangScheduling"})
+        plugins["permit"]["disabled"] = [{"name": "*"}]
+    return {**HEAD, "profiles": [{"plugins": plugins}]}
+
+
+@pytest.mark.parametrize(
+    ("plugins", "is_first", "reason"),
+    [
+        pytest.param((HeldFirst,), False, "HeldFirst waits", id="after the group"),
+        pytest.param((HeldFirst, HeldLast), False, "HeldLast waits", id="two after the group"),
+        pytest.param((HeldLast, HeldFirst), False, "HeldFirst waits", id="in the other order"),
+        pytest.param((HeldLast, Accepting), False, "HeldLast waits", id="one that accepts"),
+        pytest.param(
+            (HeldFirst,),
+            True,
+            "waiting for minCount pods from a gang to be scheduled",
+            id="before the group",
+        ),
+    ],
+)
+def test_the_last_plugin_that_asks_to_wait_gives_the_reason(plugins, is_first, reason):
+    config = enabled_at_permit(*[plugin.name for plugin in plugins], is_first=is_first)
+    driver = Driver(*plugins, config=config, gates=GATES)
+    driver.put(make_node("n1", cpu="1"), gang("g", 2), member("a", cpu="1"), member("b", cpu="1"))
+    driver.cycle()
+    assert driver.condition("default/a")[1] == (
+        f"pod group is unschedulable, {reason}, "
+        "one or more plugins asked to wait and no plugin rejected pod"
+    )
+
+
+class FailsOnce(Plugin):
+    """PreBind, whose first pre-flight fails."""
+
+    name = "FailsOnce"
+
+    def __init__(self) -> None:
+        self.failed = False
+
+    def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
+        if cycle.pod.metadata.name != "a" or self.failed:
+            return Status.SKIPPED
+        self.failed = True
+        return Status.error("not yet")
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status:
+        return Status.OK
+
+
+def test_members_that_wait_for_the_last_one_are_released_in_order_of_their_names():
+    driver = Driver(FailsOnce, gates=GATES)
+    driver.put(make_node("n1"), gang("g", 4))
+    driver.put(*[member(name) for name in ("c", "b", "d", "a")])
+    driver.cycle()
+    held = [name for name, plugins in driver.machine.waiting().items() if plugins]
+    assert held == ["default/c", "default/a", "default/b", "default/d"]
+    assert not driver.all_of(Bind)
+    driver.now_ns += 3 * SECOND_NS
+    driver.deliver(FlushBackoff())
+    driver.cycle()
+    bound = [bind.pod for bind in driver.all_of(Bind) if bind.pod != "default/a"]
+    assert bound == ["default/b", "default/c", "default/d"]
+    assert driver.node_of("default/a") == "n1"
+
+
+def test_a_group_that_needs_preemption_evicts_and_waits():
+    driver = driver_of()
+    driver.put(make_node("n1", cpu="2"), make_pod("low", cpu="2", node="n1"))
+    driver.put(gang("g", 1), member("a", cpu="2", priority=10))
+    driver.cycle()
+    assert [action.pod for action in driver.all_of(DeletePod)] == ["default/low"]
+    assert driver.node_of("default/a") == ""

@@ -1,0 +1,99 @@
+"""What Events and conditions say about the version of a pod that the scheduler knew.
+
+Upstream: pkg/scheduler/schedule_one.go, handleSchedulingFailure;
+pkg/scheduler/framework/preemption/executor.go
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podwright.apimachinery.objects import (
+    Condition,
+    Duration,
+    Pod,
+    with_condition,
+    with_fields,
+    with_node_name,
+)
+from podwright.scheduler.framework import Cycle, Plugin, Status
+from podwright.scheduler.machine import EmitEvent, PatchPodStatus, PodRejected
+from podwright.scheduler.machine.tests.driving import Driver, pending
+from podwright.testing import make_node
+
+
+class Gate(Plugin):
+    """Hold every pod."""
+
+    name = "Gate"
+
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.wait("an hour"), "1h"
+
+
+def generation(number: int, name: str, **fields: Any) -> Pod:
+    return with_fields(pending(name, **fields), "metadata", generation=number)
+
+
+def test_conditions_have_the_generation_of_the_pod_as_it_is_known():
+    driver = Driver()
+    victim = with_node_name(generation(2, "victim", cpu="1", priority=0), "n1")
+    driver.put(make_node("n1", cpu="1"), victim, generation(3, "big", cpu="1", priority=1))
+    driver.cycle()
+    found = [(each.pod, each.condition) for each in driver.all_of(PatchPodStatus)]
+    assert [(pod, c.type, c.observed_generation) for pod, c in found if c is not None] == [
+        ("default/big", "PodScheduled", 3),
+        ("default/victim", "DisruptionTarget", 2),
+    ]
+
+
+def test_a_new_condition_follows_those_that_the_pod_has():
+    driver = Driver()
+    bound = with_node_name(pending("victim", cpu="1", priority=0), "n1")
+    scheduled = Condition(type="PodScheduled", status="True")
+    driver.put(make_node("n1", cpu="1"), with_condition(bound, scheduled))
+    driver.put(pending("big", cpu="1", priority=1))
+    driver.cycle()
+    patches = driver.all_of(PatchPodStatus)
+    assert {each.pod: each.condition_types for each in patches} == {
+        "default/big": ("PodScheduled",),
+        "default/victim": ("PodScheduled", "DisruptionTarget"),
+    }
+
+
+def test_a_condition_that_is_the_same_is_not_written_for_a_new_generation():
+    driver = Driver()
+    driver.put(generation(1, "a", cpu="1"))
+    driver.cycle()
+    pod = driver.machine.pod("default/a")
+    assert pod is not None
+    driver.put(with_fields(pod, "metadata", generation=2, labels={"some": "label"}))
+    driver.machine.queue.activate([pod], driver.now_ns)
+    driver.cycle()
+    assert len(driver.all_of(EmitEvent)) == 2
+    assert len(driver.all_of(PatchPodStatus)) == 1
+
+
+def test_events_have_the_version_of_the_pod():
+    driver = Driver()
+    driver.put(make_node("n1", cpu="1"), pending("a", cpu="1"), pending("big", cpu="1"))
+    driver.cycle()
+    driver.cycle()
+    versions = {each.reason: each.resource_version for each in driver.all_of(EmitEvent)}
+    assert versions == {"Scheduled": "2", "FailedScheduling": "3"}
+
+
+def test_a_failure_is_reported_for_the_newest_version_and_not_for_another_pod_of_the_name():
+    driver = Driver(Gate)
+    driver.put(make_node("n1"), pending("a"), pending("b"))
+    driver.cycle()
+    driver.cycle()
+    for name, change in (("a", {"labels": {"some": "label"}}), ("b", {"uid": "another"})):
+        driver.put(with_fields(pending(name), "metadata", **change))
+    for name in ("a", "b"):
+        driver.deliver(PodRejected(pending(name).uid, "Gate", "no"))
+    failed = [each for each in driver.all_of(EmitEvent) if each.reason == "FailedScheduling"]
+    # The versions before are those of the nodes and pods, and of two nominations.
+    assert [(each.pod, each.resource_version) for each in failed] == [("default/a", "6")]
+    conditions = [each.pod for each in driver.all_of(PatchPodStatus) if each.condition]
+    assert conditions == ["default/a"]

@@ -1,0 +1,76 @@
+"""DefaultPreemption: evicts pods of lower priority for a pod that fits on no node.
+
+**What it does.** If a pod fits on no node, simulates on each node where preemption could help
+that all pods of lower priority are removed, reprieves as many of them as possible, and chooses
+the node with the lowest cost: fewest violated disruption budgets, least important victims, and
+so on. The pod is nominated to that node, and the victims are evicted.
+
+**Why it matters.** Without it, important pods would wait until other pods end.
+
+**Configuration.** ``minCandidateNodesPercentage`` and ``minCandidateNodesAbsolute`` set the
+number of candidates at which the search ends.
+
+**Example.** On a full node, a pod with priority 1000 preempts one with priority 0. Where
+preemption does not help, the message ends with ``preemption: 0/1 nodes are available: 1 No
+preemption victims found for incoming pod.``
+
+Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from podwright.scheduler.config import DefaultPreemptionArgs
+from podwright.scheduler.framework import (
+    Cycle,
+    EventHint,
+    FailedCycle,
+    Plugin,
+    PostFilterResult,
+    Status,
+    Steps,
+)
+from podwright.scheduler.plugins.hints import default_preemption as hints
+from podwright.scheduler.preemption import Limits, preempt, preempt_with_extenders
+
+
+class DefaultPreemption(Plugin):
+    """Nominate the pod to the node where it costs least to make room.
+
+    Asynchronous preemption will add `pre_enqueue`: it holds the pod back until the last of
+    its victims has been evicted.
+    """
+
+    name = "DefaultPreemption"
+    Args: ClassVar[type[DefaultPreemptionArgs]] = DefaultPreemptionArgs
+
+    def __init__(self, args: DefaultPreemptionArgs | None = None) -> None:
+        args = DefaultPreemptionArgs() if args is None else args
+        self.limits = Limits(args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute)
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with their hint functions."""
+        return hints.events_to_register()
+
+    def post_filter(
+        self, cycle: Cycle, failed: FailedCycle
+    ) -> PostFilterResult | Steps[PostFilterResult]:
+        """Find victims; `details` is a `podwright.scheduler.preemption.Preemption`."""
+        if any(extender.settings.preempt_verb for extender in failed.extenders):
+            return _with_prefix_steps(preempt_with_extenders(failed, self.limits))
+        return _with_prefix(preempt(failed, self.limits))
+
+
+def _with_prefix(result: PostFilterResult) -> PostFilterResult:
+    message = result.message
+    if not message:
+        return result
+    status = Status(result.status.code, (f"preemption: {message}",))
+    return msgspec.structs.replace(result, status=status)
+
+
+def _with_prefix_steps(steps: Steps[PostFilterResult]) -> Steps[PostFilterResult]:
+    return _with_prefix((yield from steps))

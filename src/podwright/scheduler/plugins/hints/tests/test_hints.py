@@ -1,0 +1,314 @@
+"""What the golden vectors do not reach; the rest is in tests/golden/test_queue.py."""
+
+from functools import partial
+
+import pytest
+
+from podwright.apimachinery.objects import (
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    label_selector,
+)
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.framework.events import Hint
+from podwright.scheduler.plugins.hints import (
+    default_preemption,
+    dynamic_resources,
+    gang_scheduling,
+    inter_pod_affinity,
+    node_affinity,
+    node_declared_features,
+    node_resources_fit,
+    node_volume_limits,
+    pod_topology_spread,
+    taint_toleration,
+    volume_binding,
+    volume_restrictions,
+)
+
+QUEUE, SKIP = Hint.QUEUE, Hint.SKIP
+
+
+def pod(name="pending", namespace="default", status=None, **spec):
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{name}"},
+            "spec": {"containers": [{"name": "c"}]} | spec,
+            "status": status or {},
+        }
+    )
+
+
+def selector_without_keys(constraint, _labels):
+    return label_selector(constraint.label_selector)
+
+
+def obj(api_version, kind, name="x", **fields):
+    metadata = {"name": name, "namespace": "default"}
+    return decode({"apiVersion": api_version, "kind": kind, "metadata": metadata} | fields)
+
+
+ALLOCATION: dict[str, object] = {"devices": {}}
+
+
+def claim(name="mine", **status):
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    return decode(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": metadata,
+            "status": status,
+        }
+    )
+
+
+def find_claim(key):
+    """Return the claim that exists."""
+    return claim() if key == "default/mine" else None
+
+
+def device_class(name="gpu", resource=None):
+    spec = {"extendedResourceName": resource} if resource else {}
+    return obj("resource.k8s.io/v1", "DeviceClass", name, spec=spec)
+
+
+def csi_node(**limits):
+    drivers = [
+        {"name": name, "nodeID": "n", "allocatable": {"count": count}}
+        for name, count in limits.items()
+    ]
+    return obj("storage.k8s.io/v1", "CSINode", spec={"drivers": drivers})
+
+
+def csi_driver(**spec):
+    return obj("storage.k8s.io/v1", "CSIDriver", "driver", spec=spec)
+
+
+def node(**spec):
+    return obj("v1", "Node", "n", spec=spec)
+
+
+def hint_of(events, index=0):
+    return events[index].hint
+
+
+WITH_CLAIM = pod(resourceClaims=[{"name": "a", "resourceClaimName": "mine"}])
+WITHOUT_ITS_CLAIM = pod(resourceClaims=[{"name": "a", "resourceClaimTemplateName": "t"}])
+
+
+@pytest.mark.parametrize(
+    ("waiting", "old", "new", "expected"),
+    [
+        pytest.param(WITH_CLAIM, None, claim(), QUEUE, id="its claim was created"),
+        pytest.param(WITH_CLAIM, None, claim("other"), SKIP, id="another claim was created"),
+        pytest.param(WITH_CLAIM, claim(), claim(), SKIP, id="its claim kept its status"),
+        pytest.param(WITH_CLAIM, claim(), claim(allocation=ALLOCATION), QUEUE, id="allocated"),
+        pytest.param(
+            WITH_CLAIM,
+            claim("o", allocation=ALLOCATION),
+            claim("o"),
+            QUEUE,
+            id="devices freed",
+        ),
+        pytest.param(WITHOUT_ITS_CLAIM, None, claim(), SKIP, id="its own claim is still missing"),
+    ],
+)
+def test_dynamic_resources_after_a_claim_change(waiting, old, new, expected):
+    assert dynamic_resources.after_claim_change(find_claim, waiting, old, new) is expected
+
+
+def test_dynamic_resources_waits_for_every_generated_claim():
+    statuses = {"resourceClaimStatuses": [{"name": "a", "resourceClaimName": None}]}
+    entry = {"name": "a", "resourceClaimTemplateName": "t"}
+    ready = pod(resourceClaims=[entry], status=statuses)
+    hint = partial(dynamic_resources.after_generated_claims, find_claim)
+    assert hint(WITHOUT_ITS_CLAIM, WITHOUT_ITS_CLAIM, ready) is QUEUE
+    assert hint(WITHOUT_ITS_CLAIM, WITHOUT_ITS_CLAIM, WITHOUT_ITS_CLAIM) is SKIP
+    assert hint(WITHOUT_ITS_CLAIM, ready, pod("other")) is SKIP
+
+
+GPU_POD = pod(
+    containers=[{"name": "c", "resources": {"requests": {"example.com/gpu": "1"}}}],
+)
+IMPLICIT_POD = pod(
+    containers=[
+        {"name": "c", "resources": {"requests": {"deviceclass.resource.kubernetes.io/gpu": "1"}}}
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "old", "new", "expected"),
+    [
+        (GPU_POD, None, device_class(resource="example.com/gpu"), QUEUE),
+        (GPU_POD, None, device_class(resource="example.com/fpga"), SKIP),
+        (GPU_POD, device_class(), device_class(resource="example.com/gpu"), QUEUE),
+        (
+            GPU_POD,
+            device_class(resource="example.com/gpu"),
+            device_class(resource="example.com/gpu"),
+            SKIP,
+        ),
+        (IMPLICIT_POD, None, device_class(), QUEUE),
+        (IMPLICIT_POD, None, device_class("other"), SKIP),
+    ],
+)
+def test_fit_after_a_device_class_change(waiting, old, new, expected):
+    assert node_resources_fit.after_device_class_change(waiting, old, new) is expected
+
+
+def test_fit_registers_device_classes_only_with_their_gate():
+    register = partial(node_resources_fit.events_to_register, str.lower)
+    assert len(register()) == 3
+    assert len(register(dra_extended_resource=False)) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param({"d": 1}, {"d": 2}, QUEUE, id="the limit grew"),
+        pytest.param({"d": 2}, {"d": 1}, SKIP, id="the limit shrank"),
+        pytest.param({"d": 2, "e": 1}, {"d": 2, "e": 3}, QUEUE, id="that of another driver grew"),
+    ],
+)
+def test_volume_limits_after_a_csi_node_update(old, new, expected):
+    hint = node_volume_limits.after_csi_node_updated
+    assert hint(pod(), csi_node(**old), csi_node(**new)) is expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param({"storageCapacity": True}, {}, QUEUE, id="no longer watched"),
+        pytest.param({}, {"storageCapacity": True}, SKIP, id="watched now"),
+    ],
+)
+def test_volume_binding_after_a_csi_driver_change(before, after, expected):
+    mine = pod(volumes=[{"name": "v", "csi": {"driver": "driver"}}])
+    hint = volume_binding.after_csi_driver_change
+    assert hint(mine, csi_driver(**before), csi_driver(**after)) is expected
+    assert hint(pod(), csi_driver(**before), csi_driver(**after)) is SKIP
+
+
+@pytest.mark.parametrize(
+    ("source", "mine", "theirs", "conflict"),
+    [
+        ("gcePersistentDisk", {"pdName": "d"}, {"pdName": "d"}, True),
+        (
+            "gcePersistentDisk",
+            {"pdName": "d", "readOnly": True},
+            {"pdName": "d", "readOnly": True},
+            False,
+        ),
+        ("awsElasticBlockStore", {"volumeID": "d"}, {"volumeID": "d", "readOnly": True}, True),
+        ("iscsi", {"iqn": "a"}, {"iqn": "b"}, False),
+        ("rbd", {"monitors": ["m", "n"], "image": "i"}, {"monitors": ["n"], "image": "i"}, True),
+        ("rbd", {"monitors": ["m"], "image": "i"}, {"monitors": ["n"], "image": "i"}, False),
+    ],
+)
+def test_volume_restrictions_after_a_pod_with_the_same_disk_goes(source, mine, theirs, conflict):
+    pending = pod(volumes=[{"name": "v", source: mine}])
+    deleted = pod("other", volumes=[{"name": "v", source: theirs}], nodeName="n")
+    answer = volume_restrictions.after_pod_deleted(pending, deleted, None)
+    assert answer is (QUEUE if conflict else SKIP)
+
+
+def test_gang_scheduling_waits_for_members_and_for_the_group():
+    member = pod(schedulingGroup={"podGroupName": "g"})
+    added = pod("added", schedulingGroup={"podGroupName": "g"})
+    group = obj("scheduling.k8s.io/v1alpha2", "PodGroup", "g")
+    assert gang_scheduling.after_pod_added(member, None, added) is QUEUE
+    assert gang_scheduling.after_pod_added(member, None, pod("lone")) is SKIP
+    assert gang_scheduling.after_pod_added(pod(), None, pod("lone")) is SKIP
+    assert gang_scheduling.after_group_added(member, None, group) is QUEUE
+    assert gang_scheduling.after_group_added(pod(), None, group) is SKIP
+
+
+def test_declared_features_look_at_what_the_pod_itself_requires():
+    hint = hint_of(
+        node_declared_features.events_to_register(
+            required_features=lambda pod: ("HostUsers",) if pod.spec.host_network else ()
+        ),
+        1,
+    )
+    assert hint(pod(), pod(), pod(hostNetwork=True)) is QUEUE
+    assert hint(pod(), pod(), pod()) is SKIP
+    assert hint(pod(), pod("other"), pod("other", hostNetwork=True)) is SKIP
+
+
+def test_added_affinity_must_match_the_node_as_well():
+    term = NodeSelectorTerm(match_expressions=(NodeSelectorRequirement("zone", "Exists"),))
+    hint = hint_of(node_affinity.events_to_register(added_affinity=NodeSelector((term,))))
+    assert hint(pod(), None, node()) is SKIP
+    zoned = decode(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"zone": "a"}}}
+    )
+    assert hint(pod(), None, zoned) is QUEUE
+
+
+def test_comparison_operators_tolerate_only_with_their_gate():
+    taint = {"key": "k", "value": "5", "effect": "NoSchedule"}
+    tolerant = pod(tolerations=[{"key": "k", "operator": "Gt", "value": "3"}])
+    for gate, expected in [(False, SKIP), (True, QUEUE)]:
+        hint = hint_of(taint_toleration.events_to_register(comparison_operators=gate))
+        assert hint(tolerant, None, node(taints=[taint])) is expected
+
+
+def test_default_constraints_count_for_pods_without_their_own():
+    constrained = pod(
+        topologySpreadConstraints=[
+            {
+                "maxSkew": 1,
+                "topologyKey": "zone",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {},
+            }
+        ]
+    )
+    with_defaults = pod_topology_spread.events_to_register(
+        selector_without_keys,
+        default_constraints=lambda _pod: constrained.spec.topology_spread_constraints,
+    )
+    other = pod("other", nodeName="n")
+    assert hint_of(with_defaults)(pod(), None, other) is QUEUE
+    without = pod_topology_spread.events_to_register(selector_without_keys)
+    assert hint_of(without)(pod(), None, other) is SKIP
+
+
+def test_a_class_for_a_resource_of_which_a_pod_requests_none_queues_it():
+    """Upstream: noderesources/fit.go, isSchedulableAfterDeviceClassEvent."""
+    container = {"name": "c", "resources": {"requests": {"example.com/gpu": "0"}}}
+    pending = pod(containers=[container])
+    changed = device_class(resource="example.com/gpu")
+    assert node_resources_fit.after_device_class_change(pending, device_class(), changed) is QUEUE
+
+
+def test_the_preemptor_is_never_queued_by_a_hint():
+    assert default_preemption.after_pod_deleted(pod(), pod("victim"), None) is SKIP
+
+
+def test_a_hint_given_another_kind_of_object_raises():
+    with pytest.raises(TypeError, match="expected a Pod, got Node"):
+        gang_scheduling.after_pod_added(pod(), None, node())
+
+
+@pytest.mark.parametrize(
+    ("placement", "answer"),
+    [
+        pytest.param({"nodeName": "n1"}, QUEUE, id="a placed pod"),
+        pytest.param({"status": {"nominatedNodeName": "n1"}}, QUEUE, id="a nominated pod"),
+        pytest.param({}, SKIP, id="a pending pod was on no node"),
+    ],
+)
+def test_a_pod_that_is_no_longer_near_helps_if_it_counted_on_a_node(placement, answer):
+    # Upstream: pkg/scheduler/framework/plugins/interpodaffinity/plugin.go,
+    # isSchedulableAfterPodChange
+    selector = {"labelSelector": {}, "topologyKey": "kubernetes.io/hostname"}
+    away = {"requiredDuringSchedulingIgnoredDuringExecution": [selector]}
+    waiting = pod(affinity={"podAntiAffinity": away})
+    gone = pod("gone", **placement)
+    assert inter_pod_affinity.after_pod_change(waiting, gone, None) is answer

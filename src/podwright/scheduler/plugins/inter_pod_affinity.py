@@ -1,0 +1,382 @@
+"""InterPodAffinity: places pods near or away from other pods.
+
+**What it does.** Rejects nodes whose topology domain has no pod that matches the pod's required
+affinity, or has a pod that its required anti-affinity, or that of a placed pod, forbids. Scores
+nodes by the weights of preferred terms: those of the pod and, by symmetry, those of placed pods
+that match the pod.
+
+**Why it matters.** It places communicating pods together, and separates replicas or tenants.
+
+**Configuration.** ``hardPodAffinityWeight``: the weight in scoring of a placed pod's required
+affinity for the pod; ``ignorePreferredTermsOfExistingPods``: a pod without preferred terms is
+not scored.
+
+**Example.** With required anti-affinity to ``app=db`` on ``kubernetes.io/hostname`` nodes that
+run such a pod are rejected with ``node(s) didn't match pod anti-affinity rules``.
+
+Upstream: pkg/scheduler/framework/plugins/interpodaffinity/{filtering,scoring}.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import ClassVar
+
+import msgspec
+
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.columns import (
+    NO_TERMS,
+    NO_WEIGHTED_TERMS,
+    AffinityTerms,
+    Cluster,
+    Counted,
+    Counter,
+    DomainRule,
+    PodSelector,
+    TermKind,
+    WeightedTerms,
+    affinity_terms,
+)
+from podwright.scheduler.config import InterPodAffinityArgs
+from podwright.scheduler.framework import (
+    LABELS,
+    Cycle,
+    EventHint,
+    NodeColumns,
+    Normalization,
+    PlacedPod,
+    Plugin,
+    Reads,
+    Scores,
+    StateKey,
+    Status,
+    Verdicts,
+)
+from podwright.scheduler.kernels.affinity_terms import (
+    add_counts,
+    is_any_counted,
+    normalize_between,
+    reject_counted,
+    require_counted,
+)
+from podwright.scheduler.plugins.hints import inter_pod_affinity as hints
+
+_AFFINITY, _ANTI_AFFINITY, _OF_PLACED = 1, 2, 3
+_STATUSES = {
+    _AFFINITY: Status.unresolvable("node(s) didn't match pod affinity rules"),
+    _ANTI_AFFINITY: Status.unschedulable("node(s) didn't match pod anti-affinity rules"),
+    _OF_PLACED: Status.unschedulable("node(s) didn't satisfy existing pods anti-affinity rules"),
+}
+_NO_LABELS: Mapping[str, str] = {}
+
+
+class _PodKey(msgspec.Struct, frozen=True):
+    """What inter-pod affinity reads of a pod."""
+
+    namespace: str
+    labels: frozenset[tuple[str, str]]
+    terms: AffinityTerms
+
+
+class _FilterState:
+    """The required terms that apply to a pod, as counters, and the changes of a dry run.
+
+    Attributes
+    ----------
+    affinity : dict of str to Counter
+        By topology key: pods that match all the pod's required affinity terms.
+    anti, of_placed : dict of str to Counter
+        By topology key: pods that an anti-affinity term of the pod means; placed pods with
+        an anti-affinity term that means the pod.
+    affinity_pods : tuple of PodSelector
+        All must match.
+    anti_pods : tuple of (str, PodSelector)
+        By term: topology key, and the pods that match.
+    matches_self : bool
+        Whether the pod matches all its own required affinity terms.
+    changes : dict of (int, str, int) to int
+        In a dry run, per code of the rule, topology key and label value, the added count.
+    """
+
+    __slots__ = (
+        "affinity", "affinity_pods", "anti", "anti_pods", "changes", "cluster", "labels",
+        "matches_self", "namespace", "of_placed",
+    )  # fmt: skip
+
+    def __init__(self, cluster: Cluster, namespace: str, labels: Mapping[str, str]) -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+        self.labels = labels
+        self.affinity: dict[str, Counter] = {}
+        self.anti: dict[str, Counter] = {}
+        self.of_placed: dict[str, Counter] = {}
+        self.affinity_pods: tuple[PodSelector, ...] = ()
+        self.anti_pods: tuple[tuple[str, PodSelector], ...] = ()
+        self.matches_self = False
+        self.changes: dict[tuple[int, str, int], int] = {}
+
+    def clone(self) -> _FilterState:
+        copy = _FilterState(self.cluster, self.namespace, self.labels)
+        copy.affinity, copy.anti, copy.of_placed = self.affinity, self.anti, self.of_placed
+        copy.affinity_pods, copy.anti_pods = self.affinity_pods, self.anti_pods
+        copy.matches_self = self.matches_self
+        copy.changes = dict(self.changes)
+        return copy
+
+    @property
+    def is_first(self) -> bool:
+        """Whether no pod anywhere matches the affinity terms, but the pod itself does."""
+        if not self.matches_self:
+            return False
+        total = sum(n for (rule, _, _), n in self.changes.items() if rule == _AFFINITY)
+        # Without a net change any count above 0 decides; with one, only the sum can show 0.
+        if not total:
+            return not any(is_any_counted(c.current()) for c in self.affinity.values())
+        return total + sum(int(c.current().sum()) for c in self.affinity.values()) == 0
+
+    def update(self, placed: PlacedPod, sign: int) -> None:
+        """Count a pod that is added (1) or removed (-1) (`updateWithPod`)."""
+        metadata = placed.pod.metadata
+        namespace, labels, slot = metadata.namespace, metadata.labels, placed.slot
+        selectors = self.cluster.selectors
+        for term_id in placed.keys.term_ids:
+            term = selectors.term(term_id)
+            if term.kind == TermKind.REQUIRED_ANTI and term.matches(
+                self.namespace,
+                self.labels,
+                self.cluster.namespaces.get(self.namespace, _NO_LABELS),
+            ):
+                self._change(_OF_PLACED, term.topology_key, slot, sign)
+        if self.affinity_pods and all(p.matches(namespace, labels) for p in self.affinity_pods):
+            for key in self.affinity:
+                self._change(_AFFINITY, key, slot, sign)
+        for key, pods in self.anti_pods:
+            if pods.matches(namespace, labels):
+                self._change(_ANTI_AFFINITY, key, slot, sign)
+
+    def _change(self, rule: int, topology_key: str, slot: int, sign: int) -> None:
+        value = int(self.cluster.nodes.label_ids(topology_key)[slot])
+        if value >= 0:
+            change = (rule, topology_key, value)
+            self.changes[change] = self.changes.get(change, 0) + sign
+
+    def code_of(self, slot: int) -> int:
+        """Return the verdict on a slot, with the changes of the dry run."""
+        is_near = True
+        for key, counter in self.affinity.items():
+            count = self._count(_AFFINITY, key, counter, slot)
+            if count is None:
+                return _AFFINITY
+            is_near &= count > 0
+        if not is_near and not self.is_first:
+            return _AFFINITY
+        for rule, counters in ((_ANTI_AFFINITY, self.anti), (_OF_PLACED, self.of_placed)):
+            # A pod added in the dry run may bring a topology key for which there is no counter.
+            changed = [key for code, key, _ in self.changes if code == rule]
+            for key in {**counters, **dict.fromkeys(changed)}:
+                count = self._count(rule, key, counters.get(key), slot)
+                if count is not None and count > 0:
+                    return rule
+        return 0
+
+    def _count(self, rule: int, key: str, counter: Counter | None, slot: int) -> int | None:
+        """Return how many pods are counted in the slot's domain; None if it has none."""
+        value = int(self.cluster.nodes.label_ids(key)[slot])
+        if value < 0:
+            return None
+        count = self.changes.get((rule, key, value), 0)
+        if counter is not None:
+            counts = counter.current()
+            count += int(counts[counter.domains.reading[slot]])
+        return count
+
+
+class _ScoreState:
+    """One counter of weights per topology key."""
+
+    __slots__ = ("counters",)
+
+    def __init__(self, counters: tuple[Counter, ...]) -> None:
+        self.counters = counters
+
+
+_FILTER: StateKey[_FilterState] = StateKey(
+    "PreFilterInterPodAffinity", "error reading {} from cycleState: not found"
+)
+_SCORE: StateKey[_ScoreState] = StateKey(
+    "PreScoreInterPodAffinity", "failed to read {} from cycleState: not found"
+)
+
+
+class InterPodAffinity(Plugin):
+    """Place pods near or away from other pods."""
+
+    name = "InterPodAffinity"
+    key_reads_all_labels = False
+    Args: ClassVar[type[InterPodAffinityArgs]] = InterPodAffinityArgs
+    pre_filter_reads = Reads.NAMESPACES | Reads.TERMS
+    filter_reads = Reads.CLUSTER
+    pre_score_reads = Reads.NAMESPACES | Reads.TERMS
+    score_reads = Reads.CLUSTER
+    normalization = Normalization.CUSTOM
+    scores_in_range = True
+
+    def __init__(self, args: InterPodAffinityArgs | None = None) -> None:
+        args = args or InterPodAffinityArgs()
+        # What a matching pod adds to the score of its domain, times the weight of its term.
+        self._factors = {
+            TermKind.REQUIRED: args.hard_pod_affinity_weight,
+            TermKind.PREFERRED: 1,
+            TermKind.PREFERRED_ANTI: -1,
+        }
+        self._ignores_placed = args.ignore_preferred_terms_of_existing_pods
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with their hint functions."""
+        return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
+        """Return the labels, which terms of placed pods select.
+
+        Pods with terms have no fragment. Upstream omits the labels when the preferred terms of
+        placed pods are ignored, although required ones are not.
+        """
+        affinity = pod.spec.affinity
+        if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
+            return None
+        return {} if self._ignores_placed else {LABELS: pod.metadata.labels}
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return namespace, labels (terms of placed pods select them) and the pod's terms."""
+        metadata = pod.metadata
+        labels = frozenset(metadata.labels.items())
+        terms = affinity_terms(pod)
+        if terms is NO_TERMS:
+            return (metadata.namespace, labels)
+        return _PodKey(metadata.namespace, labels, terms)
+
+    # ------------------------------------------------------------ filtering
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        """Find the required terms that concern the pod; skip if there are none."""
+        pod, cluster = cycle.pod, cycle.cluster
+        namespace, labels = pod.metadata.namespace, pod.metadata.labels
+        terms = affinity_terms(pod)
+        if terms.errors:
+            return Status.unresolvable(f"parsing pod: {'; '.join(terms.errors)}")
+        of_placed = cluster.selectors.terms_matching(
+            {TermKind.REQUIRED_ANTI: 1},
+            namespace,
+            labels,
+            cluster.namespaces.get(namespace, _NO_LABELS),
+        )
+        if not of_placed and not terms.required and not terms.required_anti:
+            return Status.SKIPPED
+        state = _FilterState(cluster, namespace, labels)
+        state.affinity_pods = tuple([t.resolve(cluster.namespaces) for t in terms.required])
+        state.matches_self = all(p.matches(namespace, labels) for p in state.affinity_pods)
+        # Upstream counts a pod for a term only if it matches all of them (filtering.go,
+        # podMatchesAllAffinityTerms), so all counters have the same selectors.
+        for term in terms.required:
+            state.affinity[term.topology_key] = cluster.selectors.counter(
+                DomainRule.of_key(term.topology_key), ((state.affinity_pods, 1),)
+            )
+        state.anti_pods = tuple(
+            [(t.topology_key, t.resolve(cluster.namespaces)) for t in terms.required_anti]
+        )
+        meant: dict[str, list[Counted]] = {}
+        for key, pods in state.anti_pods:
+            meant.setdefault(key, []).append(((pods,), 1))
+        state.anti = _counters(cluster, meant, {})
+        state.of_placed = _counters(cluster, {}, of_placed)
+        cycle.write(_FILTER, state)
+        return Status.OK
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Reject by the pod's affinity, its anti-affinity, and that of placed pods."""
+        state = cycle.read(_FILTER)
+        out.decode = _STATUSES.__getitem__
+        rows, codes = out.rows, out.codes
+        if state.changes:
+            for slot in rows.tolist():
+                codes[slot] = state.code_of(slot)
+            return
+        if state.affinity:
+            is_first = state.is_first
+            for counter in state.affinity.values():
+                counts = counter.current()
+                require_counted(counter.domains.reading, counts, is_first, _AFFINITY, rows, codes)
+        for counter in state.anti.values():
+            counts = counter.current()
+            reject_counted(counter.domains.reading, counts, _ANTI_AFFINITY, rows, codes)
+        for counter in state.of_placed.values():
+            counts = counter.current()
+            reject_counted(counter.domains.reading, counts, _OF_PLACED, rows, codes)
+
+    def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
+        """Count one pod more."""
+        cycle.read(_FILTER).update(placed, 1)
+
+    def remove_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
+        """Count one pod less."""
+        cycle.read(_FILTER).update(placed, -1)
+
+    # ------------------------------------------------------------ scoring
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        """Find the terms that score; skip if none of them matches a placed pod."""
+        pod, cluster = cycle.pod, cycle.cluster
+        namespace, labels = pod.metadata.namespace, pod.metadata.labels
+        terms = affinity_terms(pod)
+        own = (*terms.preferred, *terms.preferred_anti)
+        if self._ignores_placed and not own:
+            return Status.SKIPPED
+        if terms.errors:
+            return Status.error(f"failed to parse pod: {'; '.join(terms.errors)}")
+        carried = cluster.selectors.terms_matching(
+            self._factors, namespace, labels, cluster.namespaces.get(namespace, _NO_LABELS)
+        )
+        meant: dict[str, list[Counted]] = {}
+        for spec in own:
+            weight = spec.weight * self._factors[spec.kind]
+            counted = ((spec.resolve(cluster.namespaces),), weight)
+            meant.setdefault(spec.topology_key, []).append(counted)
+        # All of them are evaluated, so that `terms_version` changes when one of the results
+        # changes.
+        present = [
+            cluster.selectors.is_present(key, tuple(counted)) for key, counted in meant.items()
+        ]
+        if not carried and not any(present):
+            return Status.SKIPPED
+        counters = _counters(cluster, meant, carried)
+        cycle.write(_SCORE, _ScoreState(tuple(counters.values())))
+        return Status.OK
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        """Add up the weights in the domains of each node."""
+        counters = cycle.read(_SCORE).counters
+        out.values[out.rows] = 0
+        for counter in counters:
+            counts = counter.current()
+            add_counts(counter.domains.reading, counts, out.rows, out.values)
+
+    def normalize_score(self, cycle: Cycle, out: Scores) -> None:
+        """Scale from the least to the greatest."""
+        normalize_between(out.rows, out.values)
+
+
+def _counters(
+    cluster: Cluster,
+    meant: Mapping[str, list[Counted]],
+    carried: Mapping[str, WeightedTerms],
+) -> dict[str, Counter]:
+    """Return one counter per topology key, of matching pods and of pods that have terms."""
+    return {
+        key: cluster.selectors.counter(
+            DomainRule.of_key(key),
+            tuple(meant.get(key, ())),
+            carried.get(key, NO_WEIGHTED_TERMS),
+        )
+        for key in {**meant, **carried}
+    }

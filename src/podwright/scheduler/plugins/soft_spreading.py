@@ -1,0 +1,139 @@
+"""Counts of soft spread constraints, and groups of nodes with equal counts.
+
+The score of a node depends only on its domain and on the number of matching pods on it. With
+few zones and few matching pods per node there are few groups.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread/scoring.go
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import accumulate
+from operator import mul
+
+import numpy as np
+
+from podwright._arrays import F64Array, I32Array, I64Array, I64Matrix
+from podwright.scheduler.columns import Counter
+from podwright.scheduler.framework import ScoreGroups
+from podwright.scheduler.kernels.spread import (
+    ABSENT_DOMAIN,
+    IS_PER_NODE,
+    add_digits,
+    add_group_scores,
+    normalize_groups,
+)
+
+_MOST_GROUPS = 128
+"""With more groups than this it is as quick to go over all slots."""
+
+_SPARE_COUNTS = 4
+"""The growth of the number of pods on a node at which the groups are rebuilt."""
+
+
+class ScoreState:
+    """The soft constraints and their counts.
+
+    Attributes
+    ----------
+    counters : tuple of Counter
+    settings : (n_constraints, 3) int64
+        The settings of `kernels.spread.add_spread_scores`.
+    requires_all : bool
+        Whether nodes that lack one of the topology keys are ignored.
+    """
+
+    __slots__ = ("counters", "requires_all", "settings")
+
+    def __init__(
+        self, counters: tuple[Counter, ...], settings: I64Matrix, *, requires_all: bool
+    ) -> None:
+        self.counters = counters
+        self.settings = settings
+        self.requires_all = requires_all
+
+    def counts(self) -> tuple[I64Array, ...]:
+        """Return the counts, and bring the domains up to date on the way."""
+        counts = tuple([counter.current() for counter in self.counters])
+        if not self.requires_all:
+            for i, counter in enumerate(self.counters):
+                if counter.domains.rule.absent_is_empty:
+                    self.settings[i, ABSENT_DOMAIN] = counter.domains.empty_domain
+        return counts
+
+
+class SpreadGroups(ScoreGroups):
+    """Nodes with the same domains, and the same number of pods where hosts are domains.
+
+    A group's number has one digit per constraint, the first one last: the domain, or the number
+    of pods on the node. The greatest digit means nodes without a domain.
+    """
+
+    __slots__ = ("_constraints", "_counted", "_scores", "_state", "n_groups")
+
+    def __init__(self, state: ScoreState, bases: list[int]) -> None:
+        self.n_groups = math.prod(bases)
+        self._state = state
+        # Valid until a node changes; the groups are rebuilt then.
+        self._counted = tuple([(counter, counter.domains) for counter in state.counters])
+        strides = accumulate([1, *bases[:-1]], mul)
+        self._constraints = [
+            (counter.domains.reading, setting, bool(setting[IS_PER_NODE]), base, stride)
+            for counter, setting, base, stride in zip(
+                state.counters, state.settings, bases, strides, strict=True
+            )
+        ]
+        self._scores: I64Array = np.zeros(self.n_groups, dtype=np.int64)
+
+    @classmethod
+    def of(cls, state: ScoreState) -> SpreadGroups | None:
+        """Return the groups for the present counts; None if there are many."""
+        bases = [
+            2 * int(counts.max(initial=0)) + _SPARE_COUNTS if is_per_node else len(counts) + 1
+            for counts, is_per_node in zip(
+                state.counts(), state.settings[:, IS_PER_NODE].tolist(), strict=True
+            )
+        ]
+        return cls(state, bases) if math.prod(bases) <= _MOST_GROUPS else None
+
+    def assign(self, slots: I32Array, out: I32Array) -> bool:
+        """Write the group of every slot in `slots` to `out`."""
+        counts = self._counts()
+        if counts is None:
+            return False
+        return all(
+            add_digits(domains, count_of, is_per_node, base, stride, slots, out)
+            for count_of, (domains, _, is_per_node, base, stride) in zip(
+                counts, self._constraints, strict=True
+            )
+        )
+
+    def scores(self, sizes: I64Array) -> I64Array | None:
+        """Return the points of the slots of each group; None if domains have other numbers now.
+
+        Parameters
+        ----------
+        sizes : (n_groups,) int64
+            How many feasible slots each group has.
+        """
+        counts = self._counts()
+        if counts is None:
+            return None
+        requires_all = self._state.requires_all
+        rows: I32Array = np.flatnonzero(sizes).astype(np.int32)
+        sums: F64Array = np.zeros(len(rows), dtype=np.float64)
+        for count_of, (_, setting, _, base, stride) in zip(counts, self._constraints, strict=True):
+            add_group_scores(count_of, setting, base, stride, requires_all, sizes, rows, sums)
+        first_base = self._constraints[0][3]
+        normalize_groups(sums, first_base, requires_all, rows, self._scores)
+        return self._scores
+
+    def _counts(self) -> tuple[I64Array, ...] | None:
+        """Return the counts; None if domains have other numbers now."""
+        counts = tuple([counter.current() for counter, _ in self._counted])
+        for counter, domains in self._counted:
+            # A counter that was dropped and rebuilt meanwhile may use other domains.
+            if counter.domains is not domains:
+                return None
+        return counts

@@ -1,0 +1,150 @@
+"""Coscheduling in a machine; the stories show how a group is placed and rejected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import CoschedulingPodGroup, Pod, PodGroup, decode_as
+from podwright.apimachinery.objects.errors import InputError
+from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver
+from podwright.testing import make_node, make_pod
+
+LABEL = "scheduling.x-k8s.io/pod-group"
+
+
+def configuration(**args: int) -> dict[str, Any]:
+    sort = {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]}
+    plugins = {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}, "queueSort": sort}
+    profile = {
+        "schedulerName": "default-scheduler",
+        "plugins": plugins,
+        "pluginConfig": [{"name": "Coscheduling", "args": args}],
+    }
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile],
+    }
+
+
+def group(name: str, least: int, *, created: str = "", **spec: Any) -> CoschedulingPodGroup:
+    meta = {"namespace": "default", "name": name, "creationTimestamp": created or None}
+    document = {"metadata": meta, "spec": {"minMember": least, **spec}}
+    return decode_as(document, CoschedulingPodGroup)
+
+
+def member(name: str, of: str = "g", **fields: Any) -> Pod:
+    return make_pod(name, scheduler="default-scheduler", labels={LABEL: of}, **fields)
+
+
+@pytest.mark.parametrize(
+    ("least_resources", "message"),
+    [
+        pytest.param({"cpu": "4"}, "", id="what all nodes have together is enough"),
+        pytest.param({"cpu": "4500m"}, "resource gap: cpu: 500m", id="half a CPU is missing"),
+        pytest.param({"example.com/gpu": "2"}, "resource gap: example.com/gpu: 2",
+                     id="no node has any"),
+    ],
+)  # fmt: skip
+def test_a_group_is_not_scheduled_where_nodes_lack_its_resources(least_resources, message):
+    driver = Driver(config=configuration())
+    driver.put(make_node("n1", cpu="2"), make_node("n2", cpu="2"))
+    driver.put(group("g", 2, minResources=least_resources), member("a"), member("b"))
+    driver.cycle()
+    driver.cycle()
+    if message:
+        assert message in driver.condition("default/a")[1]
+    else:
+        assert driver.node_of("default/a")
+        assert driver.node_of("default/b")
+
+
+def test_requests_of_placed_members_count_as_free_for_their_group():
+    driver = Driver(config=configuration())
+    driver.put(make_node("n1", cpu="4"), group("g", 2, minResources={"cpu": "4"}))
+    driver.put(member("a", cpu="2", node="n1"), member("b", cpu="2"))
+    driver.cycle()
+    assert driver.node_of("default/b") == "n1"
+
+
+@pytest.mark.parametrize(
+    ("percentage", "waits"),
+    [
+        pytest.param(50, True, id="half of the members are missing and half may be"),
+        pytest.param(49, False, id="one per cent too few"),
+    ],
+)
+def test_members_keep_their_nodes_if_nearly_all_have_one(percentage, waits):
+    driver = Driver(config=configuration(podGroupRejectPercentage=percentage))
+    driver.put(make_node("n1", cpu="1"), group("g", 2))
+    driver.put(member("a", cpu="1"), member("b", cpu="1"))
+    driver.cycle()
+    driver.cycle()
+    assert ("default/a" in driver.machine.waiting()) is waits
+
+
+def test_members_are_tried_in_the_order_of_their_groups_and_not_of_their_own():
+    driver = Driver(config=configuration())
+    driver.put(group("new", 1, created="2023-01-02T00:00:00Z"))
+    driver.put(group("old", 1, created="2023-01-01T00:00:00Z"))
+    driver.put(member("a", "new"), member("b", "old"), member("c", "new"), member("d", "old"))
+    queue = driver.machine.queue
+    order = []
+    while (queued := queue.pop(driver.now_ns)) is not None:
+        order.append(queued.pod.metadata.name)
+        queue.done(queued, driver.now_ns)
+    assert order == ["b", "d", "a", "c"]
+
+
+def test_a_pod_whose_group_does_not_exist_is_refused_at_permit():
+    driver = Driver(config=configuration())
+    driver.put(make_node("n1"), member("a"))
+    driver.cycle()
+    assert driver.condition("default/a")[1] == ("0/1 nodes are available: 1 PodGroup not found.")
+    driver.put(group("g", 1))
+    assert driver.place_of("default/a") in {"active", "backoff"}
+
+
+def test_the_two_kinds_of_groups_with_one_name_are_distinct():
+    driver = Driver(config=configuration())
+    in_tree = decode_as({"metadata": {"namespace": "default", "name": "g"}}, PodGroup)
+    driver.put(make_node("n1"), group("g", 1), in_tree, member("a"))
+    driver.remove(in_tree)
+    driver.cycle()
+    assert driver.node_of("default/a") == "n1"
+
+
+def test_a_rejected_group_is_not_tried_again_while_it_is_backed_off():
+    driver = Driver(config=configuration(podGroupBackoffSeconds=60))
+    driver.put(make_node("n1", cpu="1"), group("g", 2))
+    driver.put(member("a", cpu="1"), member("b", cpu="1"))
+    driver.cycle()
+    driver.cycle()
+    assert not driver.machine.can_snapshot
+    driver.now_ns += 2 * SECOND_NS
+    driver.put(make_node("n2", cpu="1"))
+    driver.cycle()
+    assert "podGroup default/g failed recently" in driver.notes[-1]
+
+
+def test_pods_without_a_group_are_left_alone():
+    driver = Driver(config=configuration())
+    driver.put(make_node("n1"), make_pod("a", scheduler="default-scheduler"))
+    driver.cycle()
+    assert driver.node_of("default/a") == "n1"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("permitWaitingTimeSeconds", -1),
+        ("podGroupBackoffSeconds", -1),
+        ("podGroupRejectPercentage", 101),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused_with_their_path(name, value):
+    with pytest.raises(InputError, match=rf"args\.{name}"):
+        Driver(config=configuration(**{name: value}))
+    Driver(config=configuration(**{name: 1}))

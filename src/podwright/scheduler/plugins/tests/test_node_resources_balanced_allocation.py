@@ -1,0 +1,44 @@
+import pytest
+
+from podwright.scheduler.config.schema import NodeResourcesBalancedAllocationArgs, ResourceSpec
+from podwright.scheduler.plugins.node_resources_balanced_allocation import (
+    NodeResourcesBalancedAllocation,
+)
+from podwright.scheduler.plugins.tests.one_node_at_a_time import cycle_of, node, pod, scored
+
+
+def test_a_pod_without_requests_is_not_scored():
+    plugin = NodeResourcesBalancedAllocation()
+    assert plugin.pre_score(cycle_of(pod(), node("n"))).is_skip
+
+
+def test_a_pod_that_requests_none_of_the_resources_is_not_scored():
+    args = NodeResourcesBalancedAllocationArgs(
+        resources=(ResourceSpec(name="example.com/gpu", weight=1),)
+    )
+    plugin = NodeResourcesBalancedAllocation(args)
+    assert plugin.pre_score(cycle_of(pod(requests={"cpu": "1"}), node("n"))).is_skip
+
+
+@pytest.mark.parametrize(
+    ("there", "requests", "expected"),
+    [
+        pytest.param({}, {"cpu": "2", "memory": "4Gi"}, 75, id="as even as before"),
+        pytest.param({"cpu": "2"}, {"memory": "4Gi"}, 87, id="better with the pod"),
+        pytest.param({}, {"memory": "4Gi"}, 62, id="worse with the pod"),
+    ],
+)
+def test_the_change_is_scored(there, requests, expected):
+    plugin = NodeResourcesBalancedAllocation()
+    cycle = cycle_of(pod(requests=requests), node("n"), pod("there", there, nodeName="n"))
+    assert plugin.pre_score(cycle).is_success
+    assert scored(plugin, cycle) == {"n": expected}
+
+
+def test_a_resource_that_the_pod_does_not_request_stays_as_it_is():
+    tiny = node("n", status={"allocatable": {"cpu": "2m", "memory": "8Gi", "pods": "110"}})
+    there = pod("there", {"cpu": "1m", "memory": "4Gi"}, nodeName="n")
+    plugin = NodeResourcesBalancedAllocation()
+    cycle = cycle_of(pod(requests={"memory": "1"}), tiny, there)
+    assert plugin.pre_score(cycle).is_success
+    assert scored(plugin, cycle) == {"n": 74}

@@ -1,0 +1,164 @@
+import pytest
+
+from podwright.scheduler.config.schema import (
+    NodeResourcesFitArgs,
+    RequestedToCapacityRatio,
+    ResourceSpec,
+    ScoringStrategy,
+    UtilizationShapePoint,
+)
+from podwright.scheduler.framework import Code
+from podwright.scheduler.framework.shape import shape_table
+from podwright.scheduler.plugins.node_resources_fit import NodeResourcesFit
+from podwright.scheduler.plugins.tests.one_node_at_a_time import (
+    cycle_of,
+    filtered,
+    node,
+    pod,
+    scored,
+)
+
+CPU_AND_MEMORY = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
+
+
+def verdict(incoming, *objects, args=None):
+    plugin = NodeResourcesFit(args)
+    cycle = cycle_of(incoming, *objects)
+    plugin.pre_filter(cycle)
+    return filtered(plugin, cycle)["n"]
+
+
+@pytest.mark.parametrize(
+    ("requests", "code", "reasons"),
+    [
+        pytest.param({"cpu": "3"}, Code.SUCCESS, (), id="exactly what is left"),
+        pytest.param({"cpu": "3001m"}, Code.UNSCHEDULABLE, ("Insufficient cpu",), id="one short"),
+        pytest.param(
+            {"cpu": "5"},
+            Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            ("Insufficient cpu",),
+            id="more than the node has at all",
+        ),
+        pytest.param(
+            {"example.com/b": "1", "example.com/a": "1", "memory": "8Gi", "cpu": "4"},
+            Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            (
+                "Insufficient cpu",
+                "Insufficient memory",
+                "Insufficient example.com/a",
+                "Insufficient example.com/b",
+            ),
+            id="all reasons, scalars sorted by name at the end",
+        ),
+    ],
+)
+def test_the_reasons_name_the_missing_resources(requests, code, reasons):
+    there = pod("there", {"cpu": "1", "memory": "1Gi"}, nodeName="n")
+    found = verdict(pod(requests=requests), node("n"), there)
+    assert (found.code, found.reasons) == (code, reasons)
+
+
+def test_a_node_that_takes_no_pods_rejects_pods_without_requests():
+    full = node("n", status={"allocatable": {"cpu": "4"}})
+    found = verdict(pod(), full)
+    assert (found.code, found.reasons) == (Code.UNSCHEDULABLE, ("Too many pods",))
+
+
+@pytest.mark.parametrize(
+    ("args", "passes"),
+    [
+        pytest.param(NodeResourcesFitArgs(), False, id="checked by default"),
+        pytest.param(NodeResourcesFitArgs(ignored_resources=("example.com/gpu",)), True, id="name"),
+        pytest.param(
+            NodeResourcesFitArgs(ignored_resource_groups=("example.com",)), True, id="group"
+        ),
+        pytest.param(NodeResourcesFitArgs(ignored_resources=("cpu",)), False, id="not this one"),
+    ],
+)
+def test_extended_resources_can_be_ignored(args, passes):
+    found = verdict(pod(requests={"example.com/gpu": "1"}), node("n"), args=args)
+    assert found.is_success == passes
+
+
+def test_fixed_resources_cannot_be_ignored():
+    args = NodeResourcesFitArgs(ignored_resources=("cpu",))
+    assert not verdict(pod(requests={"cpu": "5"}), node("n"), args=args).is_success
+
+
+def score_of(incoming, strategy, *objects):
+    plugin = NodeResourcesFit(NodeResourcesFitArgs(scoring_strategy=strategy))
+    cycle = cycle_of(incoming, node("n"), *objects)
+    plugin.pre_score(cycle)
+    return scored(plugin, cycle)["n"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        pytest.param("LeastAllocated", (75 + 50) // 2, id="what is left"),
+        pytest.param("MostAllocated", (25 + 50) // 2, id="what is in use"),
+    ],
+)
+def test_scores_follow_the_strategy(strategy, expected):
+    incoming = pod(requests={"cpu": "1", "memory": "4Gi"})
+    assert score_of(incoming, ScoringStrategy(type=strategy, resources=CPU_AND_MEMORY)) == expected
+
+
+def test_a_pod_without_requests_counts_for_a_little():
+    strategy = ScoringStrategy(
+        type="MostAllocated", resources=(ResourceSpec(name="cpu", weight=1),)
+    )
+    assert score_of(pod(), strategy) == 2  # 100m of 4
+
+
+def test_a_scalar_that_the_pod_does_not_request_is_not_scored():
+    gpu = ScoringStrategy(
+        type="LeastAllocated", resources=(ResourceSpec(name="example.com/gpu", weight=1),)
+    )
+    assert score_of(pod(requests={"cpu": "1"}), gpu) == 0
+
+
+def test_scores_pass_over_requests_of_the_pod_as_a_whole():
+    strategy = ScoringStrategy(
+        type="MostAllocated", resources=(ResourceSpec(name="cpu", weight=1),)
+    )
+    incoming = pod(requests={"cpu": "1"}, resources={"requests": {"cpu": "2"}})
+    assert score_of(incoming, strategy) == 25
+
+
+def test_a_shape_scores_by_utilization():
+    shape = (
+        UtilizationShapePoint(utilization=0, score=0),
+        UtilizationShapePoint(utilization=100, score=10),
+    )
+    strategy = ScoringStrategy(
+        type="RequestedToCapacityRatio",
+        resources=CPU_AND_MEMORY,
+        requested_to_capacity_ratio=RequestedToCapacityRatio(shape=shape),
+    )  # fmt: skip
+    assert score_of(pod(requests={"cpu": "1", "memory": "4Gi"}), strategy) == 38  # 37.5
+
+
+@pytest.mark.parametrize(
+    ("points", "utilization", "expected"),
+    [
+        pytest.param([(20, 3), (80, 9)], 0, 30, id="before the first point"),
+        pytest.param([(20, 3), (80, 9)], 50, 60, id="between"),
+        pytest.param([(20, 3), (80, 9)], 100, 90, id="after the last"),
+        pytest.param([(0, 10), (3, 0)], 1, 67, id="a falling line is cut towards its start"),
+    ],
+)
+def test_shape_table(points, utilization, expected):
+    shape = [UtilizationShapePoint(utilization=u, score=s) for u, s in points]
+    assert shape_table(shape)[utilization] == expected
+
+
+def test_pods_of_one_template_share_a_key():
+    plugin = NodeResourcesFit()
+    assert plugin.pod_key(pod("a", {"cpu": "1"})) == plugin.pod_key(pod("b", {"cpu": "1"}))
+    assert plugin.pod_key(pod("a", {"cpu": "1"})) != plugin.pod_key(pod("b", {"cpu": "2"}))
+    sidecar = {"name": "i", "resources": {"requests": {"cpu": "1"}}, "restartPolicy": "Always"}
+    once = {"name": "i", "resources": {"requests": {"cpu": "1"}}}
+    assert plugin.pod_key(pod(initContainers=[sidecar])) != plugin.pod_key(
+        pod(initContainers=[once])
+    )

@@ -1,0 +1,31 @@
+"""What subclasses of the built-in plugins inherit."""
+
+import pytest
+
+from podwright.scheduler.framework import Plugin
+from podwright.scheduler.plugins.node_resources_fit import NodeResourcesFit
+
+
+class FiltersByName(NodeResourcesFit):
+    def filter_columns(self, cycle, nodes, out):
+        super().filter_columns(cycle, nodes, out)
+
+
+class ScoresByName(NodeResourcesFit):
+    def score_columns(self, cycle, nodes, out):
+        super().score_columns(cycle, nodes, out)
+
+
+class Renamed(NodeResourcesFit):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("subclass", "keeps_sums", "keeps_requests"),
+    [(Renamed, True, True), (FiltersByName, False, True), (ScoresByName, True, False)],
+)
+def test_a_subclass_that_filters_or_scores_itself_loses_the_form_as_sums(
+    subclass, keeps_sums, keeps_requests
+):
+    assert (subclass.filter_as_sums is not Plugin.filter_as_sums) is keeps_sums
+    assert (subclass.score_as_requests is not Plugin.score_as_requests) is keeps_requests

@@ -1,0 +1,261 @@
+"""Victims on all nodes in one kernel call, for filters that depend only on sums of requests.
+
+`preemption.victims` is the plain version that calls the filters; both give the same
+result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import TypeVar, overload
+
+import numpy as np
+
+from podwright._arrays import I8Array, I32Array, I64Array, I64Matrix
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.columns import NodeColumns, priority_of
+from podwright.scheduler.framework import FailedCycle, Rejection, Status, SumFilters
+from podwright.scheduler.kernels.preemption import (
+    BLOCKED_AFTER,
+    BLOCKED_BEFORE,
+    HAS_ROOM,
+    NO_LOWER_PRIORITY,
+    KnownResults,
+    Ranked,
+    dry_run_sums,
+    least_ranked,
+    slots_with,
+)
+from podwright.scheduler.kernels.tally import tally
+from podwright.scheduler.preemption.candidates import Candidate, DryRun
+from podwright.scheduler.preemption.victims import NO_VICTIMS, expected_a_victim
+
+_T = TypeVar("_T")
+
+
+class SummedCandidates(Sequence[Candidate]):
+    """Candidates as columns; a `Candidate` is built when it is read.
+
+    Names and pods are also looked up at the first read: of hundreds of candidates one is chosen.
+
+    Parameters
+    ----------
+    nodes : NodeColumns
+        The nodes of the slots.
+    slots : (n,) int32
+    pods : sequence of tuple of Pod
+        Per slot; `RankedPods` notifies before it changes.
+
+    Attributes
+    ----------
+    measures : (n, 5) int64
+        The values of the criteria.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_first_mark",
+        "_marks",
+        "_names",
+        "_pods",
+        "_ranks",
+        "_settled",
+        "_slots",
+        "measures",
+    )
+
+    def __init__(
+        self,
+        nodes: NodeColumns,
+        slots: I32Array,
+        pods: Sequence[tuple[Pod, ...]],
+        measures: I64Matrix,
+        first_mark: I64Array,
+        marks: I8Array,
+    ) -> None:
+        # Entries of these two are never changed for an existing slot.
+        self._names, self._ranks = nodes.names, nodes.name_ranks()
+        self._slots = slots
+        self._pods = pods
+        self._settled: tuple[tuple[Pod, ...], ...] | None = None
+        self.measures = measures
+        self._first_mark = first_mark
+        self._marks = marks
+
+    @classmethod
+    def together(cls, nodes: NodeColumns, parts: Sequence[SummedCandidates]) -> SummedCandidates:
+        """Return the candidates of all parts, in order."""
+        lengths = np.concatenate([np.diff(part._first_mark) for part in parts])  # noqa: SLF001 - its own
+        whole = cls(
+            nodes,
+            np.concatenate([part._slots for part in parts]),  # noqa: SLF001 - its own
+            (),
+            np.concatenate([part.measures for part in parts]),
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.concatenate([part._marks for part in parts]),  # noqa: SLF001 - its own
+        )
+        whole._settled = tuple(chain.from_iterable([part.settle() for part in parts]))
+        return whole
+
+    def settle(self) -> tuple[tuple[Pod, ...], ...]:
+        """Copy the pods of the candidates before the cluster changes."""
+        if self._settled is None:
+            self._settled = at(self._pods, self._slots.tolist())
+            self._pods = ()
+        return self._settled
+
+    def names(self, rows: I64Array) -> tuple[str, ...]:
+        """Return the nodes of the candidates at `rows`, (k,) int64, sorted."""
+        return tuple(sorted(at(self._names, self._slots[rows].tolist())))
+
+    def first_by_name(self, rows: I64Array) -> int:
+        """Return which of the candidates at `rows`, (k,) int64, has the smallest name."""
+        return int(least_ranked(rows, self._slots, self._ranks))
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @overload
+    def __getitem__(self, index: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Candidate]: ...
+    def __getitem__(self, index: int | slice) -> Candidate | Sequence[Candidate]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        slot = self._slots[index]
+        pods = self._pods[slot] if self._settled is None else self._settled[index]
+        marks = self._marks[self._first_mark[index] : self._first_mark[index + 1]].tolist()
+        lower = pods[len(pods) - len(marks) :]
+        return Candidate(
+            node=self._names[slot],
+            victims=tuple([pod for pod, mark in zip(lower, marks, strict=True) if mark]),
+            spared=tuple([pod for pod, mark in zip(lower, marks, strict=True) if not mark]),
+            pdb_violations=int(self.measures[index, 0]),
+        )
+
+
+class SummedNodes:
+    """A dry run over columns."""
+
+    def __init__(self, failed: FailedCycle, filters: SumFilters) -> None:
+        self._failed = failed
+        self._cluster = failed.cluster
+        self._filters = filters
+
+    @classmethod
+    def of(cls, failed: FailedCycle) -> SummedNodes | None:
+        """Return this form of dry run, if the pod's filters allow it."""
+        filters = failed.sum_filters()
+        return None if filters is None else cls(failed, filters)
+
+    def dry_run(self, slots: I32Array, required: int) -> DryRun | None:
+        """Visit `slots` in order until there are enough candidates.
+
+        None if pods start in the future: then the columns do not have the right order.
+
+        Parameters
+        ----------
+        slots : (k,) int32
+        required : int
+            The sufficient number of candidates, if one of them violates no budget.
+        """
+        cluster, failed = self._cluster, self._failed
+        n_slots = cluster.nodes.n_slots
+        room, _ = self._filters.room_for(failed.pod, cluster)
+        blocked = self._filters.blocked(n_slots)
+        codes: I64Array = np.empty(n_slots, dtype=np.int64)
+        left: I64Array = np.array(cluster.budgets.allowed, dtype=np.int64)
+        priority = priority_of(failed.pod)
+        goal: I64Array = np.array([priority, failed.now_ns, required, 0, 0], dtype=np.int64)
+        ranked = cluster.ranked_pods
+        visited = 0
+        parts: list[SummedCandidates] = []
+        # The first chunk (twice the required number of nodes, or what the last search needed)
+        # usually has enough candidates; the pods of the other nodes need not be sorted.
+        reach = max(2 * required, ranked.reach, 1)
+        while visited < len(slots) and not (goal[4] > 0 and goal[3] >= required):
+            chunk = slots[visited : visited + reach]
+            ranked.bring_up_to_date(chunk)
+            if ranked.latest_start_ns > failed.now_ns:
+                return None
+            pods = Ranked(
+                ranked.first,
+                ranked.counts,
+                ranked.priorities,
+                ranked.starts,
+                ranked.requests,
+                ranked.budget_sets,
+                ranked.set_first,
+                ranked.set_members,
+                ranked.written,
+            )
+            known = cluster.dry_run_cache.of(priority, room.pairs, len(ranked.priorities))
+            tried = KnownResults(
+                known.written, known.codes, known.measures, known.lower, known.marks
+            )
+            seen, found, measures, first_mark, marks = dry_run_sums(
+                chunk, blocked, room, pods, tried, left, goal, codes
+            )
+            parts.append(self._candidates(found, measures, first_mark, marks))
+            visited += seen
+        # A quarter more than this search visited, so that a similar one needs a single chunk.
+        ranked.reach = visited + visited // 4
+        is_everywhere = sum(map(len, parts)) == visited
+        rejections, errors = ((), ()) if is_everywhere else self._rejections(codes, slots[:visited])
+        return DryRun(
+            candidates=(
+                parts[0] if len(parts) == 1 else SummedCandidates.together(cluster.nodes, parts)
+            ),
+            rejections=rejections,
+            errors=errors,
+            visited_count=visited,
+        )
+
+    def _candidates(
+        self, found: I32Array, measures: I64Matrix, first_mark: I64Array, marks: I8Array
+    ) -> SummedCandidates:
+        nodes, ranked = self._cluster.nodes, self._cluster.ranked_pods
+        candidates = SummedCandidates(nodes, found, ranked.pods, measures, first_mark, marks)
+        ranked.lend(candidates)
+        return candidates
+
+    def _rejections(
+        self, codes: I64Array, visited: I32Array
+    ) -> tuple[tuple[Rejection, ...], tuple[str, ...]]:
+        """Return why the other nodes are not candidates, and the failure."""
+        counts: dict[Status, int] = {}
+        errors: list[str] = []
+        distinct, how_many, _ = tally(codes, visited)
+        for code, count in zip(distinct.tolist(), how_many.tolist(), strict=True):
+            if code == NO_LOWER_PRIORITY:
+                counts[NO_VICTIMS] = counts.get(NO_VICTIMS, 0) + count
+            elif code in (BLOCKED_BEFORE, BLOCKED_AFTER, HAS_ROOM):
+                for slot in slots_with(codes, visited, code).tolist():
+                    if code == HAS_ROOM:
+                        status = expected_a_victim(self._cluster.nodes.names[slot])
+                        errors.append(status.message)
+                    else:
+                        status = self._filters.blocking_status(slot)
+                    counts[status] = counts.get(status, 0) + 1
+            else:
+                status = self._filters.status_of(code)
+                counts[status] = counts.get(status, 0) + count
+        rejections = tuple([Rejection(status, count) for status, count in counts.items()])
+        return rejections, tuple(errors)
+
+
+def at(values: Sequence[_T], indices: list[int]) -> tuple[_T, ...]:
+    """Return the values at indices that ascend, with one wrap-around."""
+    n = len(indices)
+    if n < 2:
+        return tuple([values[i] for i in indices])
+    first, last = indices[0], indices[-1]
+    if last - first == n - 1:
+        # The common case is one contiguous range.
+        return tuple(values[first : last + 1])
+    found: tuple[_T, ...] = itemgetter(*indices)(values)
+    return found

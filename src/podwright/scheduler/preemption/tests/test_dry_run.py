@@ -1,0 +1,177 @@
+"""Cached results of dry runs are reused, except where a slot has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.preemption.candidates import DryRun
+from podwright.scheduler.preemption.dry_run import Limits, dry_run
+from podwright.scheduler.preemption.sums import SummedCandidates
+from podwright.scheduler.preemption.tests.situations import (
+    budget,
+    cluster_of,
+    failed_cycle,
+    node,
+    pod,
+)
+from podwright.scheduler.preemption.victims import NO_VICTIMS
+
+COVERED = {"app": "a"}
+HIGH = pod("high", "1500m", priority=10)
+
+
+def full_cluster() -> Cluster:
+    """Return two nodes, each full of two pods; the lower one is covered by a budget."""
+    return cluster_of(
+        node("n1"),
+        node("n2"),
+        pod("a1", on="n1", priority=1, labels=COVERED),
+        pod("b1", on="n1", priority=2),
+        pod("a2", on="n2", priority=1, labels=COVERED),
+        pod("b2", on="n2", priority=2),
+        budget("b", 0, COVERED),
+    )
+
+
+def found(cluster: Cluster, preemptor: Pod) -> tuple[DryRun, DryRun]:
+    """Return the results of the sums and of the filters."""
+    failed = failed_cycle(preemptor, cluster)
+    return dry_run(failed), dry_run(failed, use_sums=False)
+
+
+def reasons(run: DryRun) -> object:
+    return list(run.candidates), run.rejections
+
+
+def measured(run: DryRun) -> list[list[int]]:
+    assert isinstance(run.candidates, SummedCandidates)
+    rows: list[list[int]] = run.candidates.measures.tolist()
+    return rows
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda c: c.put(node("n1", "1")), id="a node shrinks"),
+        pytest.param(lambda c: c.put(node("n1", "3")), id="a node grows"),
+        pytest.param(lambda c: c.put(node("n1", unschedulable=True)), id="a node is cordoned"),
+        pytest.param(lambda c: c.delete(node("n2")), id="a node is deleted"),
+        pytest.param(
+            lambda c: (c.put(node("n3")), c.put(pod("x", "2", on="n3"))), id="a full node is added"
+        ),
+        pytest.param(lambda c: c.put(pod("c", on="n2", priority=5)), id="a pod is added"),
+        pytest.param(
+            lambda c: (c.remove("default/b1"), c.put(pod("c", on="n1", priority=11))),
+            id="a pod takes another one's place",
+        ),
+        pytest.param(
+            lambda c: c.put(pod("b1", on="n1", priority=2, started="2026-01-01T00:00:00Z")),
+            id="a pod starts",
+        ),
+        pytest.param(lambda c: c.put(budget("b", 1, COVERED)), id="a budget has more left"),
+        pytest.param(lambda c: c.delete(budget("b", 0, COVERED)), id="a budget is deleted"),
+        pytest.param(lambda c: c.put(budget("b", 0, {"app": "b"})), id="it covers others"),
+        pytest.param(
+            lambda c: c.put(pod("w", "1", priority=10, nominated="n1")), id="a pod is nominated"
+        ),
+    ],
+)
+def test_a_dry_run_uses_the_changes_since_the_last_one(change: Callable[[Cluster], object]):
+    cluster = full_cluster()
+    before, plain_before = found(cluster, HIGH)
+    assert reasons(before) == reasons(plain_before)
+    change(cluster)
+    after, plain = found(cluster, HIGH)
+    assert reasons(after) == reasons(plain)
+    again, _ = found(cluster, HIGH)
+    assert reasons(again) == reasons(after)
+    assert (reasons(before), measured(before)) != (reasons(after), measured(after)), "it mattered"
+
+
+def test_the_effect_of_a_nominated_pod_ends_with_its_nomination():
+    cluster = full_cluster()
+    waiting = pod("w", "1", priority=10, nominated="n1")
+    first, _ = found(cluster, HIGH)
+    cluster.put(waiting)
+    assert len(found(cluster, HIGH)[0].candidates) < len(first.candidates)
+    cluster.clear_nomination(waiting)
+    assert reasons(found(cluster, HIGH)[0]) == reasons(first)
+
+
+@pytest.mark.parametrize(
+    "preemptor",
+    [
+        pytest.param(pod("other", "1500m", priority=2), id="of lower priority"),
+        pytest.param(pod("other", "500m", priority=10), id="that requests less"),
+    ],
+)
+def test_results_of_one_preemptor_are_not_used_for_another(preemptor: Pod):
+    cluster = full_cluster()
+    first, _ = found(cluster, HIGH)
+    other, plain = found(cluster, preemptor)
+    assert reasons(other) == reasons(plain)
+    assert reasons(other) != reasons(first)
+    assert reasons(found(cluster, HIGH)[0]) == reasons(first)
+
+
+def test_more_kinds_of_preemptors_than_are_cached_find_correct_results():
+    cluster = full_cluster()
+    for _ in range(2):
+        for priority in range(2, 9):
+            one, plain = found(cluster, pod("one", "1500m", priority=priority))
+            assert reasons(one) == reasons(plain)
+
+
+@pytest.mark.parametrize("use_sums", [True, False])
+@pytest.mark.parametrize("required", [1, 2, 3])
+@pytest.mark.parametrize("harmless", [(), (3,), (2, 3), (0, 1, 2, 3, 4, 5)])
+def test_a_search_ends_with_enough_candidates_of_which_one_is_harmless(
+    harmless: tuple[int, ...], required: int, use_sums: bool
+):
+    cluster = cluster_of(
+        *[node(f"n{i}") for i in range(6)],
+        *[pod(f"p{i}", "2", on=f"n{i}", labels={} if i in harmless else COVERED) for i in range(6)],
+        budget("b", 0, COVERED),
+    )
+    offsets = set()
+    for number in range(12):
+        run = dry_run(failed_cycle(HIGH, cluster, number), Limits(0, required), use_sums=use_sums)
+        order = [(run.offset + i) % 6 for i in range(6)]
+        firsts = [order.index(i) + 1 for i in harmless]
+        assert run.visited_count == max(required, min(firsts, default=6))
+        names = [candidate.node for candidate in run.candidates]
+        assert names == [f"n{i}" for i in order[: run.visited_count]]
+        offsets.add(run.offset)
+    assert len(offsets) > 3
+
+
+def test_without_a_pod_of_lower_priority_no_node_is_tried():
+    cluster = full_cluster()
+    failed = failed_cycle(pod("one", "1500m", priority=1), cluster)
+    assert not cluster.has_pods_below(1)
+    run = dry_run(failed)
+    # The same as from trying each node: one more pod, on no node that could help, turns that on.
+    cluster.put(node("other", unschedulable=True))
+    cluster.put(pod("low", on="other", priority=0))
+    failed = failed_cycle(pod("one", "1500m", priority=1), cluster)
+    assert cluster.has_pods_below(1)
+    for tried in (dry_run(failed), dry_run(failed, use_sums=False)):
+        assert reasons(tried) == reasons(run)
+        assert tried.visited_count == run.visited_count
+        assert (tried.helpable_count, tried.offset) == (run.helpable_count, run.offset)
+    assert [(each.status, each.count) for each in run.rejections] == [(NO_VICTIMS, 2)]
+
+
+def test_the_lowest_priority_follows_the_placed_pods():
+    cluster = full_cluster()
+    assert (cluster.has_pods_below(2), cluster.has_pods_below(1)) == (True, False)
+    cluster.remove("default/a1")
+    assert cluster.has_pods_below(2)
+    cluster.remove("default/a2")
+    assert (cluster.has_pods_below(3), cluster.has_pods_below(2)) == (True, False)
+    cluster.put(pod("b1", on="n2", priority=0))
+    assert cluster.has_pods_below(1)

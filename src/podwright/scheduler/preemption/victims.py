@@ -1,0 +1,177 @@
+"""Victims on one node: the general algorithm, which calls the filters.
+
+All pods of lower priority are removed. If the pod then fits, as many of them as possible are
+reprieved: first those whose eviction would violate a disruption budget, then the others, in
+both cases the most important first. The pods that cannot be reprieved are the victims.
+"""
+
+from __future__ import annotations
+
+from podwright.apimachinery.objects import NamespacedName, Pod
+from podwright.scheduler.columns import PlacedPod, SlotDryRun, priority_of
+from podwright.scheduler.columns.importance import importance
+from podwright.scheduler.framework import (
+    Cycle,
+    FailedCycle,
+    Plugin,
+    PluginFailure,
+    SlotFilter,
+    Status,
+    counting_nominated,
+)
+from podwright.scheduler.preemption.candidates import Candidate
+
+NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
+
+
+def expected_a_victim(node: str) -> Status:
+    """Return the status of a node on which the pod fits although the cycle rejected it.
+
+    Notes
+    -----
+    An extender rejected it, or the cluster changed.
+    """
+    return Status.error(f'expected at least one victim pod on node "{node}"')
+
+
+def select_victims(
+    failed: FailedCycle,
+    slot: int,
+    slot_filter: SlotFilter | None = None,
+    *,
+    last: frozenset[NamespacedName] = frozenset(),
+) -> Candidate | Status:
+    """Find the victims on one node.
+
+    Parameters
+    ----------
+    slot_filter : SlotFilter, optional
+        Of this cycle; made here if it is left out.
+    last : frozenset of str
+        Pods that come after others of the same importance; upstream leaves the order of
+        equals to its sort.
+
+    Returns
+    -------
+    Candidate or Status
+        The status gives the reason why preemption does not help.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go,
+    `SelectVictimsOnNode`.
+    """
+    cluster = failed.cluster
+    priority = priority_of(failed.pod)
+    lower = [
+        placed for placed in cluster.pods_on[slot].values() if priority_of(placed.pod) < priority
+    ]
+    if not lower:
+        return NO_VICTIMS
+    with cluster.dry_run(slot) as dry_run:
+        try:
+            filters = slot_filter or SlotFilter(failed.profile, failed.ranking)
+            return _NodeDryRun(failed, slot, dry_run, filters).select(lower, last)
+        except PluginFailure as failure:
+            return failure.status
+
+
+class _NodeDryRun:
+    """One node during its dry run, and the plugins' view of it."""
+
+    def __init__(
+        self, failed: FailedCycle, slot: int, dry_run: SlotDryRun, filters: SlotFilter
+    ) -> None:
+        self._filters = filters
+        self._cycle = failed.cycle.clone()
+        self._slot = slot
+        self._now_ns = failed.now_ns
+        self._dry_run = dry_run
+        self._cluster = failed.cluster
+        self._name = failed.cluster.nodes.names[slot]
+        self._nominated = counting_nominated(failed.cluster, failed.pod, self._name)
+        skipped = failed.outcome.skipped
+        self._counting = [
+            plugin
+            for plugin in failed.profile.pre_filter
+            if plugin.name not in skipped and _counts(plugin)
+        ]
+
+    def select(self, lower: list[PlacedPod], last: frozenset[NamespacedName]) -> Candidate | Status:
+        """Remove all of `lower`, and reprieve as many as possible."""
+        for placed in lower:
+            self._dry_run.remove(placed)
+            self._update_plugins(self._cycle, placed, -1)
+        status = self._filter()
+        if not status.is_success:
+            return status
+        now_ns = self._now_ns
+        # Must precede the split: each pod uses up its budgets, the most important one first.
+        lower.sort(key=lambda placed: _rank(placed.pod, now_ns, last))
+        violating, others = self._cluster.budgets.split(lower)
+        # Reprieved first, so that room on the node spares budgets before other pods.
+        victims = [placed for placed in violating if not self._reprieve(placed)]
+        violations = len(victims)
+        victims += [placed for placed in others if not self._reprieve(placed)]
+        if not victims:
+            return expected_a_victim(self._name)
+        # `victims` begins with the violating ones; the candidate needs the order of importance.
+        going = {id(placed) for placed in victims}
+        return Candidate(
+            node=self._name,
+            victims=tuple(placed.pod for placed in lower if id(placed) in going),
+            spared=tuple(placed.pod for placed in lower if id(placed) not in going),
+            pdb_violations=violations,
+        )
+
+    def _reprieve(self, placed: PlacedPod) -> bool:
+        """Put a pod back if the preemptor still fits."""
+        self._dry_run.add_back(placed)
+        self._update_plugins(self._cycle, placed, 1)
+        if self._filter().is_success:
+            return True
+        self._dry_run.remove(placed)
+        self._update_plugins(self._cycle, placed, -1)
+        return False
+
+    def _filter(self) -> Status:
+        """Run the filters with the nominated pods, if there are any, and without them."""
+        slot = self._slot
+        if self._nominated:
+            # The counts of nominated pods go to a copy, so that only the slot has to be undone.
+            cycle = self._cycle.clone()
+            added = [self._dry_run.add(pod) for pod in self._nominated]
+            for placed in added:
+                self._update_plugins(cycle, placed, 1)
+            status = self._filters.status(cycle, slot)
+            for placed in added:
+                self._dry_run.remove(placed)
+            if not status.is_success:
+                return status
+        # A nominated pod may never arrive, so the pod's affinity must not depend on one
+        # (upstream: framework/runtime/framework.go, RunFilterPluginsWithNominatedPods).
+        return self._filters.status(self._cycle, slot)
+
+    def _update_plugins(self, cycle: Cycle, placed: PlacedPod, sign: int) -> None:
+        """Update the plugins that count over many nodes."""
+        for plugin in self._counting:
+            point = "AddPod" if sign > 0 else "RemovePod"
+            try:
+                if sign > 0:
+                    plugin.add_pod(cycle, placed)
+                else:
+                    plugin.remove_pod(cycle, placed)
+            except Exception as error:
+                raise PluginFailure.raised(plugin, point, cycle, error, self._name) from error
+
+
+def _rank(
+    pod: Pod, now_ns: int, last: frozenset[NamespacedName]
+) -> tuple[int, int, bool, NamespacedName]:
+    priority, started, name = importance(pod, now_ns)
+    return priority, started, name in last, name
+
+
+def _counts(plugin: Plugin) -> bool:
+    """Return whether a plugin implements `add_pod` and `remove_pod`."""
+    return plugin.implements("add_pod") or plugin.implements("remove_pod")

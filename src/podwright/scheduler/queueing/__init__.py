@@ -1,0 +1,63 @@
+"""The scheduling queue: activeQ, backoffQ, unschedulable pods, gated pods, pods in flight.
+
+The room decides which pod is scheduled next and when a rejected pod is retried. It does not run
+scheduling cycles. It reads no clock: time is an argument, and the time of the next flush is
+returned.
+
+Words used here, besides upstream's:
+
+- A *place* (`QueueName`) is the queue or set in which a pod is; each pod is in exactly one.
+- To *park* a pod is to return it to the queue after a failed attempt.
+- A *rejector* is a plugin that rejected the pod in its last attempt.
+- A *story* is the log of the queue's operations on a pod.
+
+Start with the rules in `queue.py`. `hints.py` decides which event requeues which pod, `rules.py`
+is the interface that other rule sets implement, and `blocking.py` is a thread-safe queue for use
+outside the scheduler, which nothing in the core imports.
+"""
+
+from podwright.scheduler.queueing.events import derive_events, derive_node_update, derive_pod_update
+from podwright.scheduler.queueing.heap import LazyHeap
+from podwright.scheduler.queueing.hints import HintTable, Requeue
+from podwright.scheduler.queueing.metrics import QueueMetrics
+from podwright.scheduler.queueing.nominator import Nominator
+from podwright.scheduler.queueing.order import Less, SortKey, priority_sort_key, sort_key_of
+from podwright.scheduler.queueing.pod import QueuedPod, QueueName
+from podwright.scheduler.queueing.queue import PreEnqueue, SchedulingQueue
+from podwright.scheduler.queueing.rules import PodQueue
+from podwright.scheduler.queueing.settings import SECOND_NS, QueueSettings
+from podwright.scheduler.queueing.snapshot import (
+    QueuedPodSnapshot,
+    QueueSnapshot,
+    queued_from,
+    queued_snapshot,
+)
+from podwright.scheduler.queueing.story import Story, Touch
+
+__all__ = [
+    "SECOND_NS",
+    "HintTable",
+    "LazyHeap",
+    "Less",
+    "Nominator",
+    "PodQueue",
+    "PreEnqueue",
+    "QueueMetrics",
+    "QueueName",
+    "QueueSettings",
+    "QueueSnapshot",
+    "QueuedPod",
+    "QueuedPodSnapshot",
+    "Requeue",
+    "SchedulingQueue",
+    "SortKey",
+    "Story",
+    "Touch",
+    "derive_events",
+    "derive_node_update",
+    "derive_pod_update",
+    "priority_sort_key",
+    "queued_from",
+    "queued_snapshot",
+    "sort_key_of",
+]

@@ -1,0 +1,191 @@
+"""Queueing hints: which plugins registered an event, and whether it requeues a pod.
+
+There is one table per profile, built from the registrations of its plugins. Looking up an event is
+one dictionary access after the first time.
+
+Upstream: pkg/scheduler/scheduler.go (buildQueueingHintMap),
+pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing)
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.framework import (
+    ALL_RESOURCES,
+    NODE,
+    ActionType,
+    ClusterEvent,
+    EventHint,
+    Hint,
+    HintFunction,
+)
+from podwright.scheduler.queueing.events import possible_events
+from podwright.scheduler.queueing.pod import QueuedPod
+
+__all__ = ["HintTable", "Registered", "Requeue"]
+
+
+class Requeue(enum.Enum):
+    """Whether and how an event requeues a pod."""
+
+    SKIP = "skip"
+    AFTER_BACKOFF = "after_backoff"
+    IMMEDIATELY = "immediately"
+
+
+class Registered(NamedTuple):
+    """An event's label, and the hint functions of the plugins that registered it."""
+
+    label: str
+    functions_of: dict[str, tuple[HintFunction | None, ...]]
+
+
+class HintTable:
+    """The registrations of one profile as they are; see also `from_plugins`.
+
+    Parameters
+    ----------
+    registrations : mapping of plugin name to sequence of EventHint
+        The events and hints of each plugin.
+    """
+
+    def __init__(self, registrations: Mapping[str, Sequence[EventHint]]) -> None:
+        self._registrations = {plugin: tuple(hints) for plugin, hints in registrations.items()}
+        self._registered: dict[ClusterEvent, Registered] = {}
+        self._labels: dict[str, tuple[str, ...]] = {}
+        # An event is looked up for every waiting pod in turn, and hashing it costs more than
+        # most hints, so a repeated event is recognized by identity.
+        self._last_event: ClusterEvent | None = None
+        self._last_found = Registered("", {})
+        self.executions: Counter[tuple[str, str, str]] = Counter()
+        """Hint calls by (plugin, event label, answer)."""
+
+    @classmethod
+    def from_plugins(cls, registrations: Mapping[str, Sequence[EventHint] | None]) -> HintTable:
+        """Build the table of a profile from the registrations of its plugins.
+
+        Parameters
+        ----------
+        registrations : mapping of plugin name to sequence of EventHint, or None
+            None is a plugin without `events_to_register`: every event concerns it, and its hint
+            is always `QUEUE`. An empty sequence is a plugin that no event concerns.
+
+        Notes
+        -----
+        A plugin that registers the addition of nodes but not `UPDATE_NODE_TAINT` is also
+        registered for the latter, with the hint `QUEUE`. Upstream added this for nodes that are
+        added before they are ready, and keeps it although the cause is fixed.
+        """
+        return cls({plugin: _complete(hints) for plugin, hints in registrations.items()})
+
+    def labels_of(self, plugin: str) -> tuple[str, ...]:
+        """Return the labels of the events that a plugin registered."""
+        found = self._labels.get(plugin)
+        if found is None:
+            hints = self._registrations.get(plugin, ())
+            events = [
+                event
+                for event in possible_events()
+                if any(hint.event.matches(event) for hint in hints)
+            ]
+            found = self._labels[plugin] = tuple(dict.fromkeys(event.label for event in events))
+        return found
+
+    def concerns(self, plugin: str, event: ClusterEvent) -> bool:
+        """Whether the plugin registered the event."""
+        return plugin in self.registered(event).functions_of
+
+    def registered(self, event: ClusterEvent) -> Registered:
+        """Return the plugins that registered the event, with their hint functions."""
+        if event is self._last_event:
+            return self._last_found
+        found = self._registered.get(event)
+        if found is None:
+            functions_of = {
+                plugin: functions
+                for plugin, hints in self._registrations.items()
+                if (functions := tuple(hint.hint for hint in hints if hint.event.matches(event)))
+            }
+            found = self._registered[event] = Registered(event.label, functions_of)
+        self._last_event, self._last_found = event, found
+        return found
+
+    def answers(
+        self, pod: Pod, event: ClusterEvent, old: object | None, new: object | None
+    ) -> dict[str, Hint]:
+        """Return the hint of every plugin that registered the event."""
+        found = self.registered(event)
+        return {
+            plugin: self._run_hint(found, plugin, pod, old, new) for plugin in found.functions_of
+        }
+
+    def requeue(
+        self, queued: QueuedPod, event: ClusterEvent, old: object | None, new: object | None
+    ) -> Requeue:
+        """Return whether and how the event requeues a rejected pod.
+
+        Only the hints of the rejectors are run. `QUEUE` of a pending plugin skips the backoff;
+        `QUEUE` of another plugin does not.
+        """
+        if not queued.unschedulable_plugins and not queued.pending_plugins:
+            return Requeue.AFTER_BACKOFF
+        if event.is_wildcard:
+            # A wildcard event with an object concerns that pod only.
+            if new is not None and not (isinstance(new, Pod) and new.metadata.uid == queued.uid):
+                return Requeue.SKIP
+            return Requeue.AFTER_BACKOFF
+        return self._run_rejector_hints(queued, event, old, new)
+
+    def _run_rejector_hints(
+        self, queued: QueuedPod, event: ClusterEvent, old: object | None, new: object | None
+    ) -> Requeue:
+        found = self.registered(event)
+        pod = queued.pod
+        pending = queued.pending_plugins
+        # Pending plugins come first: their QUEUE skips the backoff, whatever others answer.
+        if pending:
+            for plugin in found.functions_of:
+                if plugin in pending and self._run_hint(found, plugin, pod, old, new) is Hint.QUEUE:
+                    return Requeue.IMMEDIATELY
+        rejectors = (
+            queued.unschedulable_plugins - pending if pending else queued.unschedulable_plugins
+        )
+        for plugin in found.functions_of:
+            if plugin in rejectors and self._run_hint(found, plugin, pod, old, new) is Hint.QUEUE:
+                return Requeue.AFTER_BACKOFF
+        return Requeue.SKIP
+
+    def _run_hint(
+        self, found: Registered, plugin: str, pod: Pod, old: object | None, new: object | None
+    ) -> Hint:
+        for function in found.functions_of[plugin]:
+            answer = "Queue"
+            if function is not None:
+                try:
+                    if function(pod, old, new) is Hint.SKIP:
+                        answer = "QueueSkip"
+                # As upstream, an error counts as Queue, so that the pod is not stuck.
+                except Exception:  # noqa: BLE001 - a user's plugin may raise anything
+                    answer = "Error"
+            self.executions[plugin, found.label, answer] += 1
+            if answer != "QueueSkip":
+                return Hint.QUEUE
+        return Hint.SKIP
+
+
+def _complete(hints: Sequence[EventHint] | None) -> tuple[EventHint, ...]:
+    """Return a plugin's registrations with upstream's additions."""
+    if hints is None:
+        return tuple(EventHint(resource, ActionType.ALL) for resource in ALL_RESOURCES)
+    node_actions = ActionType.NONE
+    for hint in hints:
+        if hint.resource == NODE:
+            node_actions |= hint.actions
+    if ActionType.ADD in node_actions and ActionType.UPDATE_NODE_TAINT not in node_actions:
+        return (*hints, EventHint(NODE, ActionType.UPDATE_NODE_TAINT))
+    return tuple(hints)

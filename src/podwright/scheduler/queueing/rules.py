@@ -1,0 +1,123 @@
+"""The interface of a queue that the machine and `BlockingQueue` use.
+
+The configuration's `rules` select the implementation: `SchedulingQueue` of this room, or
+`podwright.scheduler.classic.ClassicQueue`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.framework import ClusterEvent
+from podwright.scheduler.queueing.metrics import QueueMetrics
+from podwright.scheduler.queueing.nominator import Nominator
+from podwright.scheduler.queueing.pod import QueuedPod, QueueName
+from podwright.scheduler.queueing.story import Touch
+
+__all__ = ["PodQueue"]
+
+
+class PodQueue(Protocol):
+    """A queue of pending pods; `SchedulingQueue` documents each method."""
+
+    @property
+    def nominator(self) -> Nominator:
+        """The nominations."""
+
+    @property
+    def has_next(self) -> bool:
+        """Whether `pop` would return a pod."""
+
+    @property
+    def scheduling_cycle(self) -> int:
+        """The number of popped pods."""
+
+    def __len__(self) -> int: ...
+
+    def add(self, pod: Pod, now_ns: int, *, key: str = "") -> QueueName:
+        """Add a new pending pod; `key` is its name, if the caller has it."""
+
+    def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
+        """Update a pending pod to a newer version."""
+
+    def delete(self, pod: Pod, now_ns: int, *, key: str = "") -> None:
+        """Remove a waiting pod; `key` is its name, if the caller has it."""
+
+    def pop(self, now_ns: int) -> QueuedPod | None:
+        """Pop the next pod."""
+
+    def pop_pod(self, name: str, now_ns: int) -> QueuedPod | None:
+        """Pop a specific pod."""
+
+    def done(self, queued: QueuedPod, now_ns: int) -> None:
+        """End the attempt of a pod that is not requeued."""
+
+    def park(
+        self,
+        queued: QueuedPod,
+        now_ns: int,
+        *,
+        unschedulable_plugins: Iterable[str] = (),
+        pending_plugins: Iterable[str] = (),
+        pod: Pod | None = None,
+        always_backoff: bool = False,
+    ) -> QueueName:
+        """Return a pod to the queue after a failed attempt."""
+
+    def move(
+        self,
+        event: ClusterEvent,
+        now_ns: int,
+        *,
+        old: object | None = None,
+        new: object | None = None,
+        pre_check: Callable[[Pod], bool] | None = None,
+    ) -> list[str]:
+        """Requeue the pods that a cluster event concerns."""
+
+    def flush_backoff(self, now_ns: int) -> list[str]:
+        """Move pods whose backoff is over to active."""
+
+    def flush_unschedulable(self, now_ns: int) -> list[str]:
+        """Requeue the pods that have been unschedulable for too long."""
+
+    def activate(self, pods: Iterable[Pod], now_ns: int) -> list[str]:
+        """Move the pods to active immediately."""
+
+    def nominate(self, pod: Pod, node_name: str | None = None) -> None:
+        """Nominate the pod to the node."""
+
+    def next_due_ns(self) -> int | None:
+        """Return when the next flush would move a pod."""
+
+    def get(self, name: str) -> QueuedPod | None:
+        """Return the waiting pod of that name."""
+
+    def in_flight(self) -> list[QueuedPod]:
+        """Return the pods in flight."""
+
+    def pods_in(self, place: QueueName) -> list[QueuedPod]:
+        """Return the pods in one place, in order."""
+
+    def first_in(self, place: QueueName, limit_count: int) -> list[QueuedPod]:
+        """Return the first pods in one place."""
+
+    def count_in(self, place: QueueName) -> int:
+        """Return the number of pods in one place."""
+
+    def moving_events(self, queued: QueuedPod) -> dict[str, tuple[str, ...]]:
+        """Return the events that may move a pod, and the plugins that registered them."""
+
+    def backoff_end_ns(self, queued: QueuedPod) -> int:
+        """Return when the pod's backoff ends; -1 if it has none."""
+
+    def metrics(self) -> QueueMetrics:
+        """Return the counters."""
+
+    def story(self, name: str) -> list[Touch]:
+        """Return the queue's operations on a pod."""
+
+    def validate(self) -> None:
+        """Assert every invariant."""

@@ -1,0 +1,101 @@
+"""Which plugins an event consults, and when the flush of unschedulable pods is due."""
+
+import pytest
+
+from podwright.scheduler.framework.events import NODE, ActionType, EventHint
+from podwright.scheduler.queueing import HintTable, QueueName
+from podwright.scheduler.queueing.tests.pods import NODE_ADD, NODE_LABEL, at, make_pod, make_queue
+
+
+def make_queue_of_two_plugins(**options):
+    """A queue whose plugins `OnAdd` and `OnLabel` register one event of nodes each."""
+    table = HintTable(
+        {
+            "OnAdd": (EventHint(NODE, ActionType.ADD),),
+            "OnLabel": (EventHint(NODE, ActionType.UPDATE_NODE_LABEL),),
+            "Hold": (EventHint(NODE, ActionType.ADD),),
+        }
+    )
+    return make_queue(hints={"default-scheduler": table}, **options)
+
+
+def fail(queue, name, **rejected):
+    queue.add(make_pod(name), at(0))
+    queue.park(queue.pop(at(0)), at(0), **rejected)
+
+
+@pytest.mark.parametrize("events", [(NODE_ADD, NODE_LABEL), (NODE_LABEL, NODE_ADD)])
+def test_a_pending_plugin_decides_regardless_of_the_order_of_events(events):
+    queue = make_queue_of_two_plugins()
+    queue.add(make_pod("p"), at(0))
+    queued = queue.pop(at(0))
+    for event in events:
+        queue.move(event, at(0.1))
+    place = queue.park(
+        queued, at(0.2), unschedulable_plugins=["OnAdd"], pending_plugins=["OnLabel"]
+    )
+    assert place is QueueName.ACTIVE
+
+
+def test_each_event_consults_the_plugins_that_registered_it():
+    queue = make_queue_of_two_plugins()
+    fail(queue, "add", unschedulable_plugins=["OnAdd"])
+    fail(queue, "label", unschedulable_plugins=["OnLabel"])
+    assert queue.move(NODE_LABEL, at(1)) == ["default/label"]
+    assert queue.move(NODE_LABEL, at(1)) == []
+    assert queue.move(NODE_ADD, at(1)) == ["default/add"]
+
+
+def test_a_pod_that_fails_at_a_tick_is_due_at_the_tick_after_five_minutes():
+    queue = make_queue(start_ns=at(0))
+    fail(queue, "p", unschedulable_plugins=["Stubborn"])
+    assert queue.next_due_ns() == at(330)
+    assert queue.flush_unschedulable(at(330)) == ["default/p"]
+
+
+def test_a_plugin_that_gated_a_pod_stays_a_rejector_until_the_next_attempt():
+    held = {"default/p"}
+    queue = make_queue_of_two_plugins(
+        pre_enqueue=lambda pod: ("Hold", ()) if pod.key in held else None
+    )
+    queue.add(make_pod("p"), at(0))
+    assert queue.metrics().unschedulable_pods["Hold", "default-scheduler"] == 1
+    held.clear()
+    assert queue.move(NODE_ADD, at(1)) == ["default/p"]
+    queued = queue.get("default/p")
+    assert queued.rejectors == {"Hold"}
+    assert queue.metrics().unschedulable_pods["Hold", "default-scheduler"] == 1
+    queue.pop(at(2))
+    assert queue.metrics().unschedulable_pods["Hold", "default-scheduler"] == 0
+
+
+def test_the_events_that_may_move_a_pod_are_those_of_its_rejectors():
+    queue = make_queue_of_two_plugins()
+    fail(queue, "both", unschedulable_plugins=["OnAdd", "OnLabel"])
+    fail(queue, "add", unschedulable_plugins=["Hold", "OnAdd"])
+    fail(queue, "failed")
+    both, added, failed = (queue.get(f"default/{name}") for name in ("both", "add", "failed"))
+    # A plugin that registers new nodes is also consulted for taints, see `from_plugins`.
+    assert queue.moving_events(both) == {"NodeAdd": ("OnAdd",), "NodeUpdateNodeLabel": ("OnLabel",)}
+    assert queue.moving_events(added) == {"NodeAdd": ("Hold", "OnAdd")}
+    assert failed.place is QueueName.ERROR_BACKOFF
+    assert queue.moving_events(failed) == {}
+    assert queue.activate([both.pod], at(1)) == ["default/both"]
+    assert queue.moving_events(both) == {}
+
+
+def test_a_gated_pod_waits_for_the_events_of_the_plugin_that_gates_it():
+    queue = make_queue()
+    queue.add(make_pod("p", gates=["a"]), at(0))
+    gated = queue.get("default/p")
+    label = "UpdatePodSchedulingGatesEliminated"
+    assert queue.moving_events(gated) == {
+        f"AssignedPod{label}": ("SchedulingGates",),
+        f"UnschedulablePod{label}": ("SchedulingGates",),
+    }
+
+
+def test_a_pod_of_a_profile_without_hints_is_moved_by_every_event():
+    queue = make_queue(hints={})
+    fail(queue, "p", unschedulable_plugins=["Fit"])
+    assert queue.moving_events(queue.get("default/p")) == {"*": ()}

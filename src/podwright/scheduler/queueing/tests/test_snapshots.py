@@ -1,0 +1,188 @@
+"""A queue that is restored from a snapshot continues as the original does."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from podwright.scheduler.framework.events import NODE, POD, ActionType, EventHint
+from podwright.scheduler.queueing import HintTable, QueuedPod, QueueName
+from podwright.scheduler.queueing.snapshot import QueueSnapshot, queued_from, queued_snapshot
+from podwright.scheduler.queueing.tests.pods import (
+    NODE_ADD,
+    NODE_LABEL,
+    always_skip,
+    at,
+    hold_gated,
+    is_itself,
+    make_pod,
+    make_queue,
+    names,
+)
+from podwright.testing import make_node
+
+
+class Objects:
+    """Numbers objects and queued pods in order of appearance, and resolves the numbers."""
+
+    def __init__(self):
+        self.objects = []
+        self.entries = []
+
+    def of(self, obj):
+        return self._number(self.objects, obj)
+
+    def of_queued(self, queued):
+        return self._number(self.entries, queued)
+
+    @staticmethod
+    def _number(known, one):
+        for number, other in enumerate(known):
+            if other is one:
+                return number
+        known.append(one)
+        return len(known) - 1
+
+    def object(self, number):
+        return self.objects[number]
+
+    def pod(self, number):
+        return self.objects[number]
+
+    def queued(self, number):
+        return self.entries[number]
+
+
+def table():
+    return HintTable(
+        {
+            "Fit": (EventHint(NODE, ActionType.ADD),),
+            "Label": (EventHint(NODE, ActionType.UPDATE_NODE_LABEL, always_skip),),
+            "SchedulingGates": (
+                EventHint(POD, ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, is_itself),
+            ),
+        }
+    )
+
+
+def empty_queue():
+    return make_queue(hints={"default-scheduler": table()}, pre_enqueue=hold_gated)
+
+
+def full_queue():
+    """A queue with pods in every place, and events that are kept for pods in flight."""
+    queue = empty_queue()
+    for second, name in enumerate(("backoff", "unschedulable", "error")):
+        queue.add(make_pod(name), at(second))
+        queued = queue.pop(at(second))
+        plugins = [] if name == "error" else ["Fit"]
+        queue.park(queued, at(second), unschedulable_plugins=plugins)
+        if name == "backoff":
+            queue.move(NODE_ADD, at(0.1), new=make_node("n0"))
+    for name in ("flight-a", "flight-b"):
+        queue.add(make_pod(name, priority=9), at(3))
+        queue.pop(at(3))
+        queue.move(NODE_ADD, at(3), old=None, new=make_node("n1"), pre_check=lambda _: False)
+    queue.move(NODE_LABEL, at(3), old=make_node("n1"), new=make_node("n2"))
+    queue.add(make_pod("gated", gates=["g"]), at(4))
+    queue.add(make_pod("active", nominated="n1"), at(5))
+    return queue
+
+
+def restored(queue):
+    """Return a new queue from a snapshot; all queued pods are new instances."""
+    objects = Objects()
+    taken = queue.snapshot(objects)
+    data = msgspec.msgpack.encode(taken)
+    snapshot = msgspec.msgpack.decode(data, type=QueueSnapshot)
+    entries = [queued_snapshot(queued, objects) for queued in objects.entries]
+    places = {number: QueueName(entry.place) for number, entry in enumerate(entries)}
+    objects.entries = [queued_from(entry, objects.pod(entry.pod)) for entry in entries]
+    second = empty_queue()
+    second.restore(snapshot, objects, places)
+    return second
+
+
+def contents(queue):
+    return {place: names(queue.pods_in(place)) for place in QueueName if place.value}
+
+
+def run_on(queue):
+    """Do to a queue what shows its state; return what happened."""
+    seen = [contents(queue), queue.next_due_ns(), queue.nominator.nodes().keys()]
+    flight = queue.in_flight()
+    seen.append([queue.park(queued, at(6), unschedulable_plugins=["Fit"]) for queued in flight])
+    seen += [queue.flush_backoff(at(6)), queue.move(NODE_ADD, at(7), new=make_node("n3"))]
+    for gated in queue.pods_in(QueueName.GATED):
+        seen.append(queue.update(gated.pod, make_pod(gated.pod.metadata.name), at(8)))
+    seen.append(queue.flush_unschedulable(at(1_000)))
+    while (queued := queue.pop(at(1_001))) is not None:
+        seen.append((queued.key, queued.attempts, queued.was_flushed, queued.initial_attempt_ns))
+    queue.validate()
+    metrics = vars(queue.metrics())
+    return [*seen, metrics, [queue.story(f"default/{name}") for name in ("backoff", "gated")]]
+
+
+def test_a_restored_queue_has_the_same_pods_in_the_same_places():
+    queue = full_queue()
+    found = contents(queue)
+    assert {place.value: len(pods) for place, pods in found.items() if pods} == {
+        "active": 1,
+        "backoff": 1,
+        "error_backoff": 1,
+        "unschedulable": 1,
+        "gated": 1,
+        "in_flight": 2,
+    }
+    second = restored(queue)
+    second.validate()
+    assert contents(second) == found
+    assert vars(second.metrics()) == vars(queue.metrics())
+
+
+def test_a_restored_queue_continues_as_the_original():
+    assert run_on(restored(full_queue())) == run_on(full_queue())
+
+
+def test_a_snapshot_of_a_queued_pod_has_every_field():
+    queued = QueuedPod(make_pod("p"), 7, at(1))
+    queued.place = QueueName.GATED
+    queued.initial_attempt_ns = at(2)
+    queued.attempts = 3
+    queued.unschedulable_count = 4
+    queued.consecutive_errors = 5
+    queued.backoff_end_ns = at(6)
+    queued.unschedulable_plugins = frozenset({"Fit"})
+    queued.pending_plugins = frozenset({"Gate"})
+    queued.gating_plugin = "SchedulingGates"
+    queued.gating_reasons = ("gated",)
+    queued.was_flushed = True
+    objects = Objects()
+    entry = queued_snapshot(queued, objects)
+    again = queued_from(entry, queued.pod)
+    again.place = queued.place
+    assert queued_snapshot(again, objects) == entry
+
+
+def test_pods_of_one_time_leave_the_unschedulable_set_in_order_of_entry():
+    queue = empty_queue()
+    for name in ("c", "a", "b"):
+        queue.add(make_pod(name), at(0))
+    for queued in [queue.pop(at(0)) for _ in range(3)]:
+        queue.park(queued, at(0), unschedulable_plugins=["Label"])
+    oldest = queue._subqueues.unschedulable._by_age
+    assert [queued.pod.metadata.name for queued in oldest.ordered()] == ["c", "a", "b"]
+
+
+def test_validate_finds_a_wrong_count_of_gated_pods():
+    queue = full_queue()
+    queue._subqueues.unschedulable.gated_count += 1
+    with pytest.raises(AssertionError, match=r"\(1, 2\)"):
+        queue.validate()
+
+
+def test_validate_finds_a_pod_in_flight_with_another_place():
+    queue = full_queue()
+    queue.in_flight()[0].place = QueueName.ACTIVE
+    with pytest.raises(AssertionError, match="flight-a"):
+        queue.validate()

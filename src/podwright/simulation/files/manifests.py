@@ -1,0 +1,393 @@
+"""Files and folders of manifests, read as bytes and as objects.
+
+This module finds and reads files and merges their objects; `object_reader` reads the content.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import BinaryIO, TypeVar, get_args
+
+import msgspec
+
+from podwright._html import paragraphs, section, table
+from podwright._progress import metered
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    KubernetesObject,
+    Object,
+    Unknown,
+    api_group,
+    quoted,
+    unsupported,
+)
+from podwright.apimachinery.schema import built_in
+from podwright.simulation.files.amounts import overflows
+from podwright.simulation.files.device_cards import with_device_slices
+from podwright.simulation.files.distinct_objects import DistinctObjects
+from podwright.simulation.files.document_cache import DocumentCache
+from podwright.simulation.files.documents import Watch
+from podwright.simulation.files.object_reader import (
+    FieldValidation,
+    PartialManifest,
+    Sourced,
+    SourcedDocument,
+    read_manifest,
+    require_validation,
+)
+from podwright.simulation.files.openb_gpus import OpenbGpus, requests_openb_gpus, with_openb_gpus
+from podwright.simulation.files.unrendered import Unrendered, UnrenderedFiles, skipped_text
+
+STDIN = "-"
+STDIN_SOURCE = "stdin"
+
+SUFFIXES = (".yaml", ".yml", ".json", ".csv")
+"""The suffixes of manifests in a folder; each is also read with `.gz` appended."""
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+class LoadedObjects(msgspec.Struct, frozen=True):
+    """The objects of some files.
+
+    Attributes
+    ----------
+    sourced : tuple of Sourced
+        Every object once, in the order of the files and of the documents in them.
+    configuration : SourcedDocument or None
+        The KubeSchedulerConfiguration among them, not yet parsed.
+    warnings : tuple of str
+        What was read although it may be wrong; see `FieldValidation`.
+    validate : str
+        What was done about problems; with `strict` all objects are valid.
+    """
+
+    sourced: tuple[Sourced, ...] = ()
+    configuration: SourcedDocument | None = None
+    warnings: tuple[str, ...] = ()
+    validate: FieldValidation = "strict"
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self._counts().items())
+        return f"<LoadedObjects: {kinds or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        kinds = table(("Kind", "Objects"), list(self._counts().items()))
+        return section("Loaded objects", kinds, paragraphs(self.warnings))
+
+    def _counts(self) -> dict[str, int]:
+        """Return the number of objects of each kind, in order of appearance."""
+        return dict(Counter(entry.object.kind for entry in self.sourced))
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """The objects, without their sources."""
+        return tuple(entry.object for entry in self.sourced)
+
+    def of_custom_kinds(self) -> tuple[Sourced, ...]:
+        """Return the first object of each kind that is not built in, in order."""
+        found: dict[tuple[str, str], Sourced] = {}
+        for entry in self.sourced:
+            group = api_group(entry.object.api_version)
+            if isinstance(entry.object, Unknown) and not built_in().is_built_in(group):
+                found.setdefault((group, entry.object.kind), entry)
+        return tuple(found.values())
+
+    def of(self, cls: type[T]) -> tuple[T, ...]:
+        """Return the objects of one kind, in order."""
+        return tuple(entry.object for entry in self.sourced if isinstance(entry.object, cls))
+
+
+class PartialObjects(InputError):  # noqa: N818 - named for what it carries
+    """The errors of some files, with what can be read of them.
+
+    Attributes
+    ----------
+    loaded : LoadedObjects
+        The objects, without values of wrong types, so that references can be checked, too.
+    is_complete : bool
+        Whether every document is among them. If not, references may be to those that are missing.
+    """
+
+    def __init__(
+        self, errors: Iterable[FieldError], loaded: LoadedObjects, *, is_complete: bool
+    ) -> None:
+        super().__init__(errors)
+        self.loaded = loaded
+        self.is_complete = is_complete
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=4)
+
+
+def read_paths(
+    paths: Iterable[str | Path],
+    *,
+    stdin: BinaryIO | None = None,
+    report: Callable[[str], None] = _warn,
+) -> list[tuple[str, bytes]]:
+    """Read files, and all manifests in folders.
+
+    In folders the sources of Helm charts, kustomizations with the resources and patches that they
+    name, unrendered templates and files without Kubernetes objects are skipped; see `unrendered`.
+
+    Parameters
+    ----------
+    paths : iterable of str or Path
+        Files are read regardless of their suffix; folders are searched recursively, in sorted
+        order, for files with one of the `SUFFIXES`. `-` is the standard input.
+    stdin : BinaryIO, optional
+        The standard input.
+    report : callable
+        Receives one line for each chart, kustomization or folder with skipped files; by default
+        a warning is issued.
+
+    Returns
+    -------
+    list of (str, bytes)
+        Name and content; a file that is given twice is read once.
+
+    Raises
+    ------
+    InputError
+        With every path that cannot be read, and every given file that has to be rendered first.
+    """
+    found: dict[str, bytes] = {}
+    errors: list[FieldError] = []
+    unrendered = UnrenderedFiles()
+    for path in map(str, paths):
+        if path == STDIN:
+            if stdin is None:
+                errors.append(FieldError(source=path, path="", message="no standard input"))
+            elif STDIN_SOURCE not in found:
+                found[STDIN_SOURCE] = stdin.read()
+        elif not path:
+            errors.append(FieldError(source='""', path="", message="an empty name is not a file"))
+        elif Path(path).is_dir():
+            _read_folder(Path(path), unrendered, found, errors, report)
+        elif path not in found and (data := _read_file(Path(path), errors)) is not None:
+            reason = unrendered.reason(Path(path), data, is_named=True)
+            if reason is None or not reason.advice:
+                found[path] = data
+            else:
+                message = f"part of {reason.what}, not a manifest{reason.remedy}"
+                errors.append(FieldError(source=path, path="", message=message))
+    if errors:
+        raise InputError(errors)
+    return list(found.items())
+
+
+def _read_file(file: Path, errors: list[FieldError]) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        errors.append(FieldError(source=str(file), path="", message=message))
+        return None
+    except ValueError as error:  # a NUL character in the path
+        errors.append(FieldError(source=quoted(str(file)), path="", message=f"no file: {error}"))
+        return None
+
+
+def _read_folder(
+    folder: Path,
+    unrendered: UnrenderedFiles,
+    found: dict[str, bytes],
+    errors: list[FieldError],
+    report: Callable[[str], None],
+) -> None:
+    skipped: dict[Unrendered, list[Path]] = {}
+    files = _manifests_in(folder)
+    for inside in _folders_of(files, folder):
+        unrendered.examine(inside)
+    for file in files:
+        data = None if str(file) in found else _read_file(file, errors)
+        if data is None:
+            continue
+        reason = unrendered.reason(file, data)
+        if reason is None:
+            found[str(file)] = data
+        else:
+            skipped.setdefault(reason, []).append(file)
+    if not files:
+        message = f"no manifests in this folder (looked for {', '.join(SUFFIXES)}, also .gz)"
+        errors.append(FieldError(source=str(folder), path="", message=message))
+    has_manifests = len(files) > sum(map(len, skipped.values()))
+    for reason, group in skipped.items():
+        if has_manifests:
+            report(skipped_text(reason, group))
+        else:
+            message = f"no manifests in this folder, only {reason.what}{reason.remedy}"
+            errors.append(FieldError(source=str(reason.folder), path="", message=message))
+
+
+def _folders_of(files: list[Path], folder: Path) -> list[Path]:
+    """Return the folders between a folder and the files in it, both ends included."""
+    several = {folder}
+    for file in files:
+        for inside in file.parents:
+            if inside in several:
+                break
+            several.add(inside)
+    return sorted(several)
+
+
+def _manifests_in(folder: Path) -> list[Path]:
+    return sorted(
+        file
+        for file in folder.rglob("*")
+        if file.name.removesuffix(".gz").endswith(SUFFIXES)
+        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+        and file.is_file()
+    )
+
+
+def load(
+    paths: str | Path | Sequence[str | Path],
+    *,
+    stdin: BinaryIO | None = None,
+    validate: FieldValidation = "strict",
+    openb_gpus: OpenbGpus | None = None,
+    report: Callable[[str], None] = _warn,
+    progress: bool | None = None,
+) -> LoadedObjects:
+    """Read the objects of one or several files and folders.
+
+    Duplicates with the same content are merged, so a folder may contain a dump of all kinds
+    beside dumps of single kinds.
+
+    Parameters
+    ----------
+    paths : str, Path or sequence of them
+        Files and folders; `-` is the standard input.
+    stdin : BinaryIO, optional
+        The standard input.
+    validate : str
+        What is done about unknown fields and invalid values in manifests, as with
+        `kubectl --validate`: `strict` raises, `warn` reports them in `warnings`, `ignore` accepts
+        them. Objects that an API server has stored are read leniently.
+    openb_gpus : str, optional
+        Makes the GPUs of the openb trace a resource that the scheduler counts: `milli`, thousandths
+        that pods share, or `count`, whole GPUs. Without it, they are annotations of the pods.
+
+    report : callable
+        Receives a line for each chart, kustomization or folder with skipped files; by default a
+        warning is issued.
+    progress : bool, optional
+        Whether to show the progress; by default in terminals and notebooks, if it takes long.
+
+    Raises
+    ------
+    InputError
+        With all errors in all files, or if an argument has none of its values.
+    """
+    several = (paths,) if isinstance(paths, str | Path) else paths
+    contents = read_paths(several, stdin=stdin, report=report)
+    places: dict[str, tuple[int, int]] = {}
+    size = 0
+    for source, data in contents:
+        places[source] = (size, len(data))
+        size += len(data)
+    with metered("reading", size, is_shown=progress) as meter:
+
+        def watch(source: str, share: float) -> None:
+            begin, length = places[source]
+            meter.advance(begin + share * length, lambda: source)
+
+        loaded = load_bytes(contents, validate=validate, watch=watch)
+    return count_openb_gpus(
+        loaded, openb_gpus, FieldError(source="openb_gpus", path="", message="")
+    )
+
+
+def count_openb_gpus(
+    loaded: LoadedObjects, gpus: OpenbGpus | None, option: FieldError
+) -> LoadedObjects:
+    """Return the objects with the GPUs of the openb trace as a resource; see `load`.
+
+    Parameters
+    ----------
+    option : FieldError
+        The place of the option, for errors.
+
+    Raises
+    ------
+    InputError
+        If the value is not supported, or no pod requests GPUs by annotations.
+    """
+    if gpus is None:
+        return loaded
+    message = ""
+    if gpus not in get_args(OpenbGpus):
+        message = unsupported(gpus, get_args(OpenbGpus))
+    elif not requests_openb_gpus(loaded.sourced):
+        message = "has no effect without pods of the openb trace that request GPUs"
+    if message:
+        raise InputError([msgspec.structs.replace(option, message=message)])
+    return msgspec.structs.replace(loaded, sourced=with_openb_gpus(loaded.sourced, gpus))
+
+
+def load_bytes(
+    files: Iterable[tuple[str, bytes]],
+    *,
+    validate: FieldValidation = "strict",
+    has_defaults: bool = True,
+    watch: Watch | None = None,
+    cache: DocumentCache | None = None,
+) -> LoadedObjects:
+    """Read the objects from the content of files; see `load` and `read_manifest`.
+
+    Parameters
+    ----------
+    files : iterable of (str, bytes)
+        Path and content.
+    watch : callable, optional
+        Receives the name of each file and the share of it that is read.
+    cache : DocumentCache, optional
+        Keeps the parsed documents of large YAML files.
+
+    Raises
+    ------
+    PartialObjects
+        With all errors in all files.
+    """
+    require_validation(validate)
+    errors: list[FieldError] = []
+    is_complete = True
+    distinct = DistinctObjects(errors)
+    configuration: SourcedDocument | None = None
+    warnings: list[str] = []
+    for source, data in files:
+        try:
+            manifest = read_manifest(
+                data,
+                source=source,
+                validate=validate,
+                has_defaults=has_defaults,
+                watch=watch,
+                cache=None if source == STDIN_SOURCE else cache,
+            )
+        except PartialManifest as error:
+            errors.extend(error.errors)
+            is_complete = is_complete and error.is_complete
+            manifest = error.manifest
+        warnings += manifest.warnings
+        for entry in manifest.objects:
+            distinct.add(entry)
+        for document in manifest.configurations:
+            if configuration is None:
+                configuration = document
+            elif configuration.document != document.document:
+                message = f"a second scheduler configuration; the first is {configuration.source}"
+                errors.append(FieldError(source=document.source, path="", message=message))
+    kept = with_device_slices(distinct.kept, errors, warnings)
+    warnings += overflows(kept)
+    loaded = LoadedObjects(tuple(kept), configuration, tuple(warnings), validate)
+    if errors:
+        raise PartialObjects(errors, loaded, is_complete=is_complete)
+    return loaded

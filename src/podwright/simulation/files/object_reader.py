@@ -1,0 +1,404 @@
+"""From documents to objects, as strictly as the API server reads them.
+
+A document of a manifest is new to the API server, which is what `kubectl apply --validate=strict`
+assumes: fields must be known, types right, the version served, and the object valid after its
+defaults have been set. An object that comes from a server has passed all that; it may be newer or
+older than Kubernetes 1.36. It is read leniently: unknown fields are ignored with one warning for
+each kind, and an older version is converted.
+
+An object is from a server if it has `metadata.uid`
+and `metadata.resourceVersion`, or stands in a record or a snapshot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    Document,
+    FieldError,
+    InputError,
+    Object,
+    SharedSpecs,
+    Unknown,
+    api_group,
+    nearest,
+    required,
+    unsupported,
+)
+from podwright.apimachinery.schema import (
+    UNKNOWN_FIELD,
+    Kind,
+    Problem,
+    Schema,
+    built_in,
+    decode,
+)
+from podwright.simulation.files.document_cache import DocumentCache
+from podwright.simulation.files.documents import (
+    Place,
+    Watch,
+    is_configuration,
+    is_from_server,
+    read_documents,
+)
+from podwright.simulation.files.snapshot_configuration import readable_configuration
+
+FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
+"""What is done about problems in manifests: errors, warnings, or nothing (`kubectl --validate`).
+
+A value that cannot be decoded is always an error."""
+
+
+def require_validation(validate: FieldValidation) -> None:
+    """Reject a value that is not one of `FieldValidation`.
+
+    Raises
+    ------
+    InputError
+    """
+    if validate not in get_args(FieldValidation):
+        message = unsupported(validate, get_args(FieldValidation))
+        raise InputError([FieldError(source="validate", path="", message=message)])
+
+
+_FIELDS_SHOWN: Final = 5
+_EXAMINED_MAX: Final = 1_000
+"""How many stored objects of a kind are searched for unknown fields: objects of one server have
+the same ones, and a large dump is read faster."""
+_QUOTED: Final = re.compile(r'"([^"]*)"')
+_INDEX: Final = re.compile(r"\[[0-9]+\]")
+
+
+class Sourced(msgspec.Struct, frozen=True, gc=False):
+    """An object with its source."""
+
+    source: str
+    object: Object
+
+
+class SourcedDocument(msgspec.Struct, frozen=True, gc=False):
+    """A document with its source."""
+
+    source: str
+    document: Document
+
+
+class ObjectReader:
+    """Reads documents of one input, and collects what is wrong with them.
+
+    Parameters
+    ----------
+    validate : str
+        What is done about problems in manifests.
+    has_defaults : bool
+        Whether the objects of manifests get upstream's defaults, or stay as they are written.
+    schema : Schema, optional
+        The kinds; by default those of Kubernetes.
+
+    Attributes
+    ----------
+    errors : list of FieldError
+        Why documents were rejected.
+    """
+
+    def __init__(
+        self,
+        validate: FieldValidation = "strict",
+        *,
+        has_defaults: bool = True,
+        schema: Schema | None = None,
+    ) -> None:
+        self.errors: list[FieldError] = []
+        self._has_defaults = has_defaults
+        self._validate = validate
+        self._schema = schema or built_in()
+        self._shared_specs = SharedSpecs()
+        self._warnings: list[str] = []
+        self._examined: dict[Kind, int] = {}
+        self._newer: dict[str, tuple[str, dict[str, None]]] = {}
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return the warnings so far, each a sentence with its source."""
+        newer = tuple(
+            f"{source}: {kind}: unknown {_listed(list(fields))} ignored (newer than Kubernetes 1.36"
+            " or misspelled)"
+            for kind, (source, fields) in self._newer.items()
+        )
+        return (*self._warnings, *newer)
+
+    def read(
+        self, document: Document, place: Place, *, is_stored: bool = False, path: str = ""
+    ) -> Object | None:
+        """Return the object of a document; None if it has errors that leave nothing of it.
+
+        An object of a manifest that has errors is returned without the values of wrong types, so
+        that references to it and in it can be checked, too.
+
+        Parameters
+        ----------
+        document : dict
+            The object as JSON; it must not be changed afterwards.
+        place : Place
+            Its location, for errors.
+        is_stored : bool
+            Whether the document stands in a record or a snapshot.
+        path : str
+            The path of the object in its place: `resource` in a line of a record.
+        """
+        found = _Reading(document, place, path)
+        before = len(self.errors)
+        api_version, kind = document.get("apiVersion"), document.get("kind")
+        is_typed = isinstance(api_version, str) and isinstance(kind, str) and api_version and kind
+        if not is_typed:
+            return self._decoded(document, found)
+        known = self._schema.find(str(api_version), str(kind))
+        if is_stored or is_from_server(document):
+            if known is None:
+                document, known = self._converted(document)
+            if known is not None:
+                self._note_newer_fields(document, known, found)
+            return self._decoded(document, found)
+        if known is None:
+            if message := self._schema.no_match(str(api_version), str(kind)):
+                self.errors.append(found.error("kind", message))
+                return None
+            return self._named(self._decoded(document, found), found, before)
+        return self._named(self._of_manifest(document, known, found), found, before)
+
+    # ------------------------------------------------------------------------ manifests
+
+    def note_duplicates(self, duplicates: list[FieldError]) -> None:
+        """Report keys that a mapping of a manifest has twice, and clear the list."""
+        if self._validate == "strict":
+            self.errors += duplicates
+        elif self._validate == "warn":
+            self._warnings += map(str, duplicates)
+        duplicates.clear()
+
+    def _of_manifest(self, document: Document, kind: Kind, found: _Reading) -> Object | None:
+        made, problems = kind.checked(document)
+        document = made if self._has_defaults else document
+        if not problems:
+            return self._decoded(document, found, shared=self._shared_specs)
+        errors = [
+            found.error(_written_path(kind, path), _with_suggestion(message, value), value)
+            for path, message, value in problems
+        ]
+        if self._validate == "warn":
+            self._warnings += map(str, errors)
+        if self._validate != "strict":
+            return self._decoded(document, found) or _partial(kind, document)
+        self.errors += errors
+        # Decoding may find further errors; a field is reported once.
+        obj = self._decoded(document, found, reported={error.path for error in errors})
+        return obj or _partial(kind, document)
+
+    def _named(self, obj: Object | None, found: _Reading, before: int) -> Object | None:
+        """Return an object; without a name it has an error, unless it has others."""
+        is_nameless = obj is not None and not obj.name and not obj.metadata.generate_name
+        if is_nameless and len(self.errors) == before:
+            self.errors.append(found.error("metadata.name", required("name or generateName")))
+        return obj
+
+    # ------------------------------------------------------------------- server objects
+
+    def _converted(self, document: Document) -> tuple[Document, Kind | None]:
+        """Return an object of an older version in the version that replaces it."""
+        api_version, name = str(document["apiVersion"]), str(document["kind"])
+        if not self._schema.is_built_in(api_group(api_version)):
+            return document, None
+        successor = self._schema.successor(api_version, name)
+        kind = self._schema.find(successor, name) if successor else None
+        if kind is None:
+            return document, None
+        converted = document | {"apiVersion": successor}
+        # Fields of the older version that the newer one has not: the versions differ in form.
+        is_same_form = not kind.decoding_problems(converted)
+        return (converted, kind) if is_same_form else (document, None)
+
+    def _note_newer_fields(self, document: Document, kind: Kind, found: _Reading) -> None:
+        self._examined[kind] = count = self._examined.get(kind, 0) + 1
+        if count > _EXAMINED_MAX:
+            return
+        for problem in kind.decoding_problems(document):
+            if _is_unknown_field(problem):
+                name = f"{kind.api_version} {kind.row.kind}"
+                _, fields = self._newer.setdefault(name, (str(found.place), {}))
+                fields.setdefault(_INDEX.sub("[]", problem[0]))
+
+    # -------------------------------------------------------------------------- decoding
+
+    def _decoded(
+        self,
+        document: Document,
+        found: _Reading,
+        reported: Container[str] = (),
+        shared: SharedSpecs | None = None,
+    ) -> Object | None:
+        try:
+            return decode(document, shared=shared)
+        except InputError as error:
+            several = [found.error(one.path, one.message, one.value) for one in error.errors]
+            self.errors += [one for one in several if one.path not in reported]
+            return None
+
+
+class _Reading(msgspec.Struct, frozen=True):
+    """One document while it is read."""
+
+    document: Document
+    place: Place
+    path: str
+
+    def error(self, path: str, message: str, value: Any = None) -> FieldError:
+        whole = ".".join(part for part in (self.path, path) if part)
+        return FieldError(source=self.place.of(whole), path=whole, message=message, value=value)
+
+
+def _partial(kind: Kind, document: Document) -> Object | None:
+    """Return an object without its values of wrong types; None if that includes its name."""
+    readable = kind.decodable(document)
+    if "metadata" not in readable:
+        return None
+    try:
+        return decode(readable)
+    except InputError:
+        pass
+    names = ("apiVersion", "kind", "metadata")
+    try:
+        bare = decode({name: readable[name] for name in names if name in readable})
+    except InputError:
+        return None
+    row = kind.row
+    return Unknown(
+        api_version=kind.api_version, kind=row.kind, metadata=bare.metadata, raw=readable
+    )
+
+
+def _written_path(kind: Kind, path: str) -> str:
+    """Return the path of a field where the document has it.
+
+    Upstream's validation reports the taints of nodes as `metadata.taints` (ValidateNode in
+    pkg/apis/core/validation/validation.go).
+    """
+    if kind.row.kind == "Node" and path.startswith("metadata.taints"):
+        return f"spec{path.removeprefix('metadata')}"
+    return path
+
+
+def _is_unknown_field(problem: Problem) -> bool:
+    return problem[1].startswith(UNKNOWN_FIELD)
+
+
+def _with_suggestion(message: str, value: Any) -> str:
+    """Return a text of upstream about an enumeration with the nearest of the valid values."""
+    listed = message.partition(": supported values: ")[2]
+    if not listed or "did you mean" in message or not isinstance(value, str):
+        return message
+    near = nearest(value, _QUOTED.findall(listed))
+    return f'{message}; did you mean "{near}"?' if near else message
+
+
+def _listed(fields: list[str]) -> str:
+    shown = ", ".join(fields[:_FIELDS_SHOWN])
+    more = len(fields) - _FIELDS_SHOWN
+    rest = f" and {more} more" if more > 0 else ""
+    return f"field{'s' if len(fields) > 1 else ''} {shown}{rest}"
+
+
+# ------------------------------------------------------------------------------ manifests
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The content of one file, in order."""
+
+    objects: tuple[Sourced, ...] = ()
+    configurations: tuple[SourcedDocument, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class PartialManifest(InputError):  # noqa: N818 - named for what it carries
+    """The errors of a file, with what can be read of it.
+
+    Attributes
+    ----------
+    manifest : Manifest
+        The objects, without values of wrong types, so that references can be checked, too.
+    is_complete : bool
+        Whether every document of the file is among them.
+    """
+
+    def __init__(
+        self, errors: Iterable[FieldError], manifest: Manifest, *, is_complete: bool
+    ) -> None:
+        super().__init__(errors)
+        self.manifest = manifest
+        self.is_complete = is_complete
+
+
+def read_manifest(
+    data: bytes,
+    *,
+    source: str,
+    validate: FieldValidation = "strict",
+    has_defaults: bool = True,
+    watch: Watch | None = None,
+    cache: DocumentCache | None = None,
+) -> Manifest:
+    """Read the objects and configurations of a file.
+
+    Parameters
+    ----------
+    data : bytes
+        The content, compressed or not.
+    source : str
+        The file's name, for errors.
+    validate : str
+        What is done about problems in manifests.
+    has_defaults : bool
+        Whether the objects of manifests get upstream's defaults.
+    watch, cache : optional
+        As for `load_bytes`.
+
+    Raises
+    ------
+    PartialManifest
+        With the errors of all documents.
+    """
+    reader = ObjectReader(validate, has_defaults=has_defaults)
+    objects: list[Sourced] = []
+    configurations: list[SourcedDocument] = []
+    notes: list[str] = []
+    unreadable: list[FieldError] = []
+    duplicates: list[FieldError] = []
+    is_complete = True
+    found = read_documents(data, source, unreadable, duplicates, watch=watch, cache=cache)
+    for place, document, is_stored in found:
+        reader.note_duplicates(duplicates)
+        reader.errors += unreadable
+        is_complete = is_complete and not unreadable
+        unreadable.clear()
+        if is_configuration(document):
+            readable = document
+            if is_stored:
+                readable, differences = readable_configuration(document)
+                notes += [f"{place}: {difference}" for difference in differences]
+            configurations.append(SourcedDocument(str(place), readable))
+            continue
+        obj = reader.read(document, place, is_stored=is_stored)
+        if obj is None:
+            is_complete = False
+        else:
+            objects.append(Sourced(str(place), obj))
+    reader.note_duplicates(duplicates)
+    reader.errors += unreadable
+    manifest = Manifest(tuple(objects), tuple(configurations), (*notes, *reader.warnings()))
+    if reader.errors:
+        is_complete = is_complete and not unreadable
+        raise PartialManifest(reader.errors, manifest, is_complete=is_complete)
+    return manifest

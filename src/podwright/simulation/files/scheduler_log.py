@@ -1,0 +1,265 @@
+"""Logs of a real scheduler: its attempts and their results, in order.
+
+One JSON object per line, in a file that may be compressed with gzip:
+
+    {"time": RFC 3339, "what": WHAT, "pod": "namespace/name", ...}
+
+| what | further fields | meaning |
+|---|---|---|
+| attempt | | a scheduling cycle begins; the order of these lines is that of the cycles |
+| bound | node, evaluatedNodes, feasibleNodes | the cycle chose this node, and the pod is bound |
+| unschedulable | err | the cycle found no node |
+| preempt | node | preemption chose this node |
+| victim | preemptor, victim, node | this pod is deleted; `preemptor` instead of `pod` |
+| condition | nominatedNodeName, nominatingMode | the pod's nomination is written, if mode is 1 |
+| condition | conditionType, conditionStatus | a condition of the pod is written |
+| queue | event, queue | the pod was moved because of this event |
+| observed | event | AssignedPodAdd: the pod was observed with a node for the first time; |
+| | | AssignedPodDelete: its end was observed |
+
+Other lines are ignored, and so is a last line without a line feed, as in a record.
+
+The file may also be the output of kube-scheduler itself (`kube_scheduler_log`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    NamespacedName,
+    invalid,
+    quoted,
+    required,
+    timestamp_ns,
+)
+from podwright.simulation.files.kube_scheduler_log import (
+    is_json_line,
+    is_text_line,
+    json_line,
+    text_line,
+)
+from podwright.simulation.files.record import numbered_lines
+
+What: TypeAlias = Literal[
+    "attempt", "bound", "unschedulable", "preempt", "victim", "condition", "queue", "observed"
+]
+
+
+class LogLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One line of the log.
+
+    Attributes
+    ----------
+    line : int
+        Its number in the file, from 1.
+    time_ns : int
+        When it was written, in nanoseconds since 1970.
+    what : str
+        See the module.
+    pod : str
+        "namespace/name"; for `victim` the preemptor.
+    node : str
+        The chosen node; for `condition` the nominated node.
+    evaluated_count, feasible_count : int
+        Of `bound`; 0 if the line does not have them.
+    victim : str
+        "namespace/name".
+    is_nominating : bool
+        Whether a `condition` sets or clears the nomination.
+    is_failure : bool
+        Whether a `condition` ends an attempt that failed. A nomination without a condition is of a
+        pod that has been placed, and waits for its volumes or for a plugin before it is bound.
+    event : str
+        The event that moved the pod, or was observed.
+    message : str
+        Why no node was found.
+    """
+
+    line: int
+    time_ns: int
+    what: What
+    pod: NamespacedName
+    node: str = ""
+    evaluated_count: int = 0
+    feasible_count: int = 0
+    victim: NamespacedName = ""
+    is_nominating: bool = False
+    is_failure: bool = False
+    event: str = ""
+    message: str = ""
+
+
+class SchedulerLog(msgspec.Struct, frozen=True):
+    """The lines of a log.
+
+    Attributes
+    ----------
+    source : str
+        The file's name.
+    lines : tuple of LogLine
+        In the order of the file.
+    """
+
+    source: str
+    lines: tuple[LogLine, ...] = ()
+
+
+_REQUIRED: dict[str, tuple[str, ...]] = {
+    "bound": ("pod", "node"),
+    "preempt": ("pod", "node"),
+    "victim": ("preemptor", "victim", "node"),
+}
+_NUMBERS = ("evaluatedNodes", "feasibleNodes", "nominatingMode")
+_TEXTS = (
+    "pod",
+    "node",
+    "preemptor",
+    "victim",
+    "nominatedNodeName",
+    "conditionType",
+    "conditionStatus",
+    "event",
+    "err",
+)
+_KNOWN = frozenset(get_args(What))
+
+
+def load_scheduler_log(path: str | Path, *, near_ns: int = 0) -> SchedulerLog:
+    """Read a scheduler's log from a file, compressed or not; see `read_scheduler_log`.
+
+    Raises
+    ------
+    InputError
+        With all errors in the file.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        message = f"cannot be read: {error.strerror}"
+        raise InputError([FieldError(source=str(path), path="", message=message)]) from None
+    return read_scheduler_log(data, source=str(path), near_ns=near_ns)
+
+
+def read_scheduler_log(data: bytes, *, source: str, near_ns: int = 0) -> SchedulerLog:
+    """Read a scheduler's log.
+
+    Parameters
+    ----------
+    near_ns : int
+        A time of the record, in nanoseconds since 1970. Dates without a year, in kube-scheduler's
+        text format, are of the year that brings them nearest to it.
+
+    Raises
+    ------
+    InputError
+        With all errors, each with its line and path.
+    """
+    lines: list[LogLine] = []
+    errors: list[FieldError] = []
+    unread: list[FieldError] = []
+    is_of_process = False
+    for number, text in _entries(data, source):
+        place = f"{source}: line {number}"
+        is_text = is_text_line(text)
+        try:
+            value: Any = text_line(text, near_ns) if is_text else msgspec.json.decode(text)
+            is_json = is_json_line(value)
+            value = json_line(value) if is_json else value
+        except (ValueError, SyntaxError, RecursionError) as error:
+            kind, found = ("not a line of a log", errors) if is_text else ("not JSON", unread)
+            found.append(FieldError(source=place, path="", message=f"{kind}: {error}"))
+            continue
+        is_of_process |= is_text or is_json
+        if value is None:
+            continue
+        found = _problems(value, place)
+        errors += found
+        if not found and value["what"] in _KNOWN:
+            lines.append(_line(number, value))
+    if not is_of_process:
+        # A process may also write other text, such as the usage of its flags.
+        errors = sorted([*errors, *unread], key=lambda error: int(error.source.split()[-1]))
+    if not errors and not any(line.what == "attempt" for line in lines):
+        message = (
+            'no attempts in this file: no line has "what": "attempt", or is of kube-scheduler '
+            "with -v=3 or more"
+        )
+        errors.append(FieldError(source=source, path="", message=message))
+    if errors:
+        raise InputError(errors)
+    return SchedulerLog(source, tuple(lines))
+
+
+def _entries(data: bytes, source: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the complete lines; lines that continue a text line are joined to it."""
+    first, entry = 0, b""
+    for number, text, is_terminated in numbered_lines(data, source=source):
+        if not is_terminated:
+            continue
+        is_continued = text.startswith((b"\t", b" >")) and is_text_line(entry)
+        if is_continued:
+            entry += b"\n" + text
+            continue
+        if entry.strip():
+            yield first, entry
+        first, entry = number, text
+    if entry.strip():
+        yield first, entry
+
+
+def _problems(value: Any, place: str) -> list[FieldError]:
+    if not isinstance(value, dict):
+        message = f"an object is expected, not {quoted(value)}"
+        return [FieldError(source=place, path="", message=message)]
+
+    def problem(path: str, message: str) -> FieldError:
+        return FieldError(source=place, path=path, message=message, value=value.get(path))
+
+    what = value.get("what")
+    found = [
+        problem(name, required())
+        for name in ("time", "what", *_REQUIRED.get(str(what), ("pod",)))
+        if value.get(name) in (None, "") and (name in {"time", "what"} or what in _KNOWN)
+    ]
+    found += [
+        problem(name, invalid(value[name], "a string is expected"))
+        for name in ("time", "what", *_TEXTS)
+        if value.get(name) is not None and not isinstance(value[name], str)
+    ]
+    found += [
+        problem(name, invalid(value[name], "an integer is expected"))
+        for name in _NUMBERS
+        if value.get(name) is not None and type(value[name]) is not int
+    ]
+    time = value.get("time")
+    if isinstance(time, str) and time and timestamp_ns(time) is None:
+        detail = "a time is expected, such as 2026-03-02T10:11:12.5Z"
+        found.append(problem("time", invalid(time, detail)))
+    return found
+
+
+def _line(number: int, value: dict[str, Any]) -> LogLine:
+    time_ns = timestamp_ns(value["time"])
+    assert time_ns is not None, f"line {number}: the time was not validated"
+    return LogLine(
+        line=number,
+        time_ns=time_ns,
+        what=value["what"],
+        pod=value.get("pod") or value.get("preemptor") or "",
+        node=value.get("node") or value.get("nominatedNodeName") or "",
+        evaluated_count=value.get("evaluatedNodes") or 0,
+        feasible_count=value.get("feasibleNodes") or 0,
+        victim=value.get("victim") or "",
+        is_nominating=value.get("nominatingMode") == 1,
+        is_failure=value.get("conditionType") == "PodScheduled"
+        and value.get("conditionStatus") == "False",
+        event=value.get("event") or "",
+        message=value.get("err") or "",
+    )

@@ -1,0 +1,45 @@
+"""Compressed files are unpacked, but not into much more than anybody writes."""
+
+import gzip
+
+import pytest
+
+from podwright.apimachinery.objects import FieldError, InputError
+from podwright.simulation.files import compression
+from podwright.simulation.files.compression import unpacked
+from podwright.simulation.files.documents import _unpacked
+from podwright.simulation.files.record import file_lines, numbered_lines
+
+
+@pytest.fixture
+def _small_limit(monkeypatch):
+    monkeypatch.setattr(compression, "UNPACKED_BYTES", 1_000)
+    monkeypatch.setattr(compression, "RATIO_MAX", 10)
+
+
+LINES = b"x" * 500 + b"\n" + b"y" * 2_000_000
+MESSAGE = "cannot be unpacked: it becomes larger than"
+
+
+def test_a_compressed_file_is_unpacked():
+    assert unpacked(gzip.compress(LINES)) == LINES
+    assert unpacked(LINES) == LINES
+
+
+@pytest.mark.usefixtures("_small_limit")
+def test_lines_of_a_file_that_becomes_too_large_are_an_error(tmp_path):
+    file = tmp_path / "record.jsonl.gz"
+    file.write_bytes(gzip.compress(LINES))
+    lines = file_lines(file)
+    assert next(lines)[0] == 1
+    with pytest.raises(InputError, match=MESSAGE):
+        next(lines)
+    with pytest.raises(InputError, match=MESSAGE):
+        list(numbered_lines(file.read_bytes(), source=str(file)))
+
+
+@pytest.mark.usefixtures("_small_limit")
+def test_documents_of_a_file_that_becomes_too_large_are_an_error():
+    errors: list[FieldError] = []
+    assert _unpacked(gzip.compress(LINES), "a.yaml.gz", errors) is None
+    assert [MESSAGE in error.message for error in errors] == [True]

@@ -1,0 +1,316 @@
+"""The cache of parsed documents: faults, other contents, other code, sizes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from podwright.apimachinery.objects import YamlDocument, YamlError, read_yaml
+from podwright.simulation.files import DocumentCache, document_cache
+from podwright.simulation.files.document_cache import SUFFIX, CacheEntry
+
+ENTRY = f".dump.yaml{SUFFIX}"
+TEXT = """\
+apiVersion: v1
+kind: List
+items:
+- kind: Pod
+  metadata: {name: a, labels: {app: web, tier: front}}
+  spec: {priority: 1, weight: 1.0, empty: null, ready: yes, text: "1"}
+- kind: Pod
+  metadata: {name: b, labels: {app: web, tier: front}}
+  spec: {priority: 1, weight: 1.0, empty: null, ready: yes, text: "1", text: "2"}
+---
+kind: ConfigMap
+metadata: {name: c, labels: {app: web, tier: front}}
+"""
+
+
+@pytest.fixture
+def dump(tmp_path):
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    (folder / "dump.yaml").write_text(padded(TEXT))
+    return folder / "dump.yaml"
+
+
+def padded(text: str) -> str:
+    """Return a text with a comment: entries are not larger than their files."""
+    return f"# {'-' * 2_000}\n{text}"
+
+
+def parse(data: bytes) -> list[YamlDocument]:
+    return list(read_yaml(data.decode(), allow_duplicates=True))
+
+
+def entry_of(path: Path, cache: DocumentCache | None = None) -> CacheEntry:
+    entry = (cache or DocumentCache(least_bytes=1)).entry(str(path), path.read_bytes())
+    assert entry is not None
+    return entry
+
+
+def fill(path: Path, cache: DocumentCache | None = None) -> None:
+    documents = parse(path.read_bytes())
+    assert list(entry_of(path, cache).recorded(documents)) == documents
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_documents_are_those_of_the_parser(dump):
+    assert entry_of(dump).read() is None
+    fill(dump)
+    kept, parsed = entry_of(dump).read(), parse(dump.read_bytes())
+    assert kept == parsed
+    assert repr(kept) == repr(parsed)
+    assert kept[0].duplicates == ((10, "text"),)
+    assert names_in(dump.parent) == {"dump.yaml", ENTRY}
+
+
+def test_equal_parts_are_one_object(dump):
+    fill(dump)
+    kept = entry_of(dump).read()
+    assert kept is not None
+    first, second = kept[0].value["items"]
+    assert first["metadata"]["labels"] is second["metadata"]["labels"]
+
+
+def test_only_the_user_can_read_an_entry(dump):
+    fill(dump)
+    assert (dump.parent / ENTRY).stat().st_mode & 0o777 == 0o600
+
+
+def test_small_files_are_not_cached(dump):
+    cache = DocumentCache(least_bytes=len(dump.read_bytes()) + 1)
+    assert cache.entry(str(dump), dump.read_bytes()) is None
+
+
+def test_changed_content_is_parsed_and_replaces_the_entry(dump):
+    fill(dump)
+    dump.write_text(dump.read_text().replace("name: a", "name: z"))
+    assert entry_of(dump).read() is None
+    fill(dump)
+    kept = entry_of(dump).read()
+    assert kept is not None
+    assert kept[0].value["items"][0]["metadata"]["name"] == "z"
+    assert names_in(dump.parent) == {"dump.yaml", ENTRY}
+
+
+def test_an_entry_of_other_code_is_ignored(dump, monkeypatch):
+    fill(dump)
+    monkeypatch.setattr(document_cache, "_fingerprint", lambda: b"another version")
+    assert entry_of(dump).read() is None
+    fill(dump)
+    assert entry_of(dump).read() is not None
+
+
+def test_without_sources_nothing_is_cached(dump, monkeypatch):
+    monkeypatch.setattr(document_cache, "_fingerprint", lambda: b"")
+    assert DocumentCache(least_bytes=1).entry(str(dump), dump.read_bytes()) is None
+
+
+def test_an_entry_of_another_user_is_ignored(dump, monkeypatch):
+    fill(dump)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert entry_of(dump).read() is None
+
+
+def test_a_damaged_entry_is_ignored_and_replaced(dump):
+    fill(dump)
+    place = dump.parent / ENTRY
+    whole = place.read_bytes()
+    for damaged in (
+        b"",
+        b"text",
+        whole[:-1],
+        whole[: len(whole) // 2],
+        whole + b"x",
+        *(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(len(whole))),
+    ):
+        place.write_bytes(damaged)
+        assert entry_of(dump).read() is None
+    fill(dump)
+    assert place.read_bytes() == whole
+
+
+def test_a_folder_instead_of_an_entry_is_ignored(dump):
+    (dump.parent / ENTRY).mkdir()
+    assert entry_of(dump).read() is None
+    fill(dump)
+    assert entry_of(dump).read() is None
+
+
+def nested(levels: int) -> list[object]:
+    value: list[object] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(YamlDocument({"a": 1}, 1, has_aliases=True), id="aliases multiply the size"),
+        pytest.param(YamlDocument({"a": {"b": 2**64}}, 1), id="more than 64 bits"),
+        pytest.param(YamlDocument({"a": {"b": {"c": "\ud800"}}}, 1), id="half a surrogate pair"),
+        pytest.param(YamlDocument({"a": {"b": nested(50_000)}}, 1), id="too many levels"),
+        pytest.param(YamlDocument(2**64, 1), id="a number alone"),
+    ],
+)
+def test_what_cannot_be_kept_is_parsed_each_time(dump, document):
+    others = parse(dump.read_bytes())
+    assert len(list(entry_of(dump).recorded([*others, document]))) == len(others) + 1
+    assert names_in(dump.parent) == {"dump.yaml"}
+
+
+def test_aliases_are_noticed():
+    assert [one.has_aliases for one in parse(b"a: &x 1\nb: *x\n---\na: &x 1\n")] == [True, False]
+
+
+def test_an_invalid_file_has_no_entry(tmp_path):
+    path = tmp_path / "dump.yaml"
+    path.write_text(padded("a: 1\n---\na: [\n"))
+    documents = read_yaml(path.read_text(), allow_duplicates=True)
+    with pytest.raises(YamlError):
+        list(entry_of(path).recorded(documents))
+    assert names_in(tmp_path) == {"dump.yaml"}
+
+
+# ------------------------------------------------------------------------------ places
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "caches" / "documents"
+
+
+@pytest.fixture
+def read_only(dump, monkeypatch):
+    """Make the folder of the dump read-only; permissions do not apply to root."""
+    make = tempfile.mkstemp
+
+    def mkstemp(**options):
+        if Path(options["dir"]) == dump.parent:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return make(**options)
+
+    monkeypatch.setattr(tempfile, "mkstemp", mkstemp)
+
+
+@pytest.mark.usefixtures("read_only")
+def test_beside_a_file_in_a_read_only_folder_nothing_is_written(dump, folder):
+    fill(dump)
+    assert entry_of(dump).read() is None
+    cache = DocumentCache(folder, least_bytes=1)
+    fill(dump, cache)
+    assert names_in(dump.parent) == {"dump.yaml"}
+    assert len(names_in(folder)) == 1
+    assert entry_of(dump, cache).read() == parse(dump.read_bytes())
+
+
+def test_a_copy_of_the_file_has_the_same_entry_in_the_folder(dump, folder, tmp_path):
+    cache = DocumentCache(folder, is_beside=False, least_bytes=1)
+    fill(dump, cache)
+    copy = tmp_path / "copy.yaml"
+    copy.write_bytes(dump.read_bytes())
+    assert entry_of(copy, cache).read() == parse(dump.read_bytes())
+    assert names_in(dump.parent) == {"dump.yaml"}
+
+
+def test_a_folder_that_cannot_be_made_is_no_error(dump, tmp_path):
+    (tmp_path / "file").write_text("")
+    fill(dump, DocumentCache(tmp_path / "file" / "documents", is_beside=False, least_bytes=1))
+
+
+def test_the_folder_keeps_the_entries_that_were_used_last(dump, folder):
+    def cache(bytes_max):
+        return DocumentCache(folder, is_beside=False, least_bytes=1, folder_bytes_max=bytes_max)
+
+    paths = [dump.with_name(f"{number}.yaml") for number in range(4)]
+    for number, path in enumerate(paths):
+        path.write_text(f"{dump.read_text()}# {number}\n")
+    for path in paths[:3]:
+        fill(path, cache(1 << 20))
+    size = sum(path.stat().st_size for path in folder.iterdir()) // 3
+    for age, path in enumerate(sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime_ns)):
+        os.utime(path, (1_000 + age, 1_000 + age))
+    assert entry_of(paths[0], cache(1 << 20)).read() is not None
+    fill(paths[3], cache(int(size * 2.5)))
+    found = [entry_of(path, cache(1 << 20)).read() is not None for path in paths]
+    assert found == [True, False, False, True]
+
+
+def test_an_entry_larger_than_the_folder_is_not_written(dump, folder):
+    fill(dump, DocumentCache(folder, is_beside=False, least_bytes=1, folder_bytes_max=100))
+    assert not folder.exists()
+
+
+# ------------------------------------------------------------------- processes that fail
+
+WRITER = """
+import os, signal, sys
+from pathlib import Path
+from podwright.simulation.files import DocumentCache
+from podwright.apimachinery.objects import read_yaml
+
+path = Path(sys.argv[1])
+if sys.argv[2] == "kill":
+    Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+entry = DocumentCache(least_bytes=1).entry(str(path), path.read_bytes())
+print(len(list(entry.recorded(read_yaml(path.read_text(), allow_duplicates=True)))))
+"""
+
+
+def run_writer(dump: Path, how: str, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WRITER, str(dump), how],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def test_a_process_that_is_killed_leaves_no_entry(dump):
+    ended = run_writer(dump, "kill")
+    assert ended.returncode == -signal.SIGKILL
+    left = names_in(dump.parent) - {"dump.yaml"}
+    assert [name for name in left if name.endswith(".new")] == list(left) != []
+    assert entry_of(dump).read() is None
+    fill(dump)
+    # Another process may still write a file that is so young.
+    assert names_in(dump.parent) == {"dump.yaml", ENTRY, *left}
+    for name in left:
+        os.utime(dump.parent / name, (1_000, 1_000))
+    fill(dump)
+    assert names_in(dump.parent) == {"dump.yaml", ENTRY}
+
+
+def test_a_full_disk_leaves_no_entry(dump):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    ended = run_writer(dump, "full", preexec_fn=limit)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "2\n", "")
+    assert names_in(dump.parent) == {"dump.yaml"}
+    assert entry_of(dump).read() is None
+
+
+@pytest.mark.parametrize(("spare_bytes", "is_written"), [(0, True), (-1, False)])
+def test_an_entry_may_be_exactly_as_large_as_the_limit(dump, tmp_path, spare_bytes, is_written):
+    fill(dump)
+    limit = (dump.parent / ENTRY).stat().st_size + spare_bytes
+    place = tmp_path / "entry"
+    key = (b"k" * 32, b"f" * 32)
+    entry = CacheEntry(key, (place,), bytes_max=limit, folder=None, folder_bytes_max=0)
+    list(entry.recorded(parse(dump.read_bytes())))
+    assert place.exists() is is_written

@@ -1,0 +1,295 @@
+import gzip
+import json
+
+import pytest
+
+from podwright.apimachinery.objects import InputError, Node, Pod
+from podwright.simulation.files import read_manifest
+
+SPEC = {"containers": [{"name": "main", "image": "app"}]}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "namespace": "default"},
+    "spec": SPEC,
+}
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+YAML = b"""\
+# a comment
+apiVersion: v1
+kind: Node
+metadata: {name: n, labels: {zone: a}}
+---
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+  annotations: &notes {octal: "0777", date: 2026-01-01, exponent: 1e}
+  labels:
+    <<: *notes
+    octal: "0"
+spec:
+  containers: [{name: main, image: app}]
+  priority: 010
+"""
+
+
+def keys(manifest):
+    return [(entry.object.kind, entry.object.key) for entry in manifest.objects]
+
+
+def as_json(value):
+    return json.dumps(value).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        pytest.param(YAML, [("Node", "n"), ("Pod", "default/p")], id="YAML documents"),
+        pytest.param(as_json(POD), [("Pod", "default/p")], id="one JSON object"),
+        pytest.param(gzip.compress(as_json(POD)), [("Pod", "default/p")], id="gzip"),
+        pytest.param(
+            b"\xef\xbb\xbf" + as_json(POD), [("Pod", "default/p")], id="a byte order mark"
+        ),
+        pytest.param(YAML.decode().encode("utf-16"), [("Node", "n"), ("Pod", "default/p")],
+                     id="UTF-16"),
+        pytest.param(b"\xfe\xff" + YAML.decode().encode("utf-16-be"),
+                     [("Node", "n"), ("Pod", "default/p")], id="UTF-16, the first byte higher"),
+        pytest.param(json.dumps(POD).encode("utf-16"), [("Pod", "default/p")], id="JSON in UTF-16"),
+        pytest.param(YAML.replace(b"\n", b"\r\n"), [("Node", "n"), ("Pod", "default/p")],
+                     id="lines of Windows"),
+        pytest.param(
+            as_json(POD) + b"\n" + as_json(NODE),
+            [("Pod", "default/p"), ("Node", "n")],
+            id="JSON objects one after the other",
+        ),
+        pytest.param(
+            as_json({"apiVersion": "v1", "kind": "List", "items": [POD, NODE]}),
+            [("Pod", "default/p"), ("Node", "n")],
+            id="a List",
+        ),
+        pytest.param(
+            as_json(
+                {
+                    "apiVersion": "v1",
+                    "kind": "PodList",
+                    "items": [{"metadata": {"name": "p"}, "spec": SPEC}],
+                }
+            ),
+            [("Pod", "default/p")],
+            id="a typed list, whose items have no kind",
+        ),
+        pytest.param(
+            as_json({"kind": "List", "items": [{"kind": "List", "items": [POD]}, NODE]}),
+            [("Pod", "default/p"), ("Node", "n")],
+            id="a List in a List",
+        ),
+        pytest.param(
+            as_json([POD, NODE]), [("Pod", "default/p"), ("Node", "n")], id="a JSON list of objects"
+        ),
+        pytest.param(
+            b"apiVersion: v1\nkind: Node\nmetadata: {name: n, labels: {!!merge <<: {a: b}}}",
+            [("Node", "n")],
+            id="a merge key with a tag",
+        ),
+        pytest.param(
+            b"{apiVersion: v1, kind: Node, metadata: {name: n}}", [("Node", "n")], id="flow YAML"
+        ),
+        pytest.param(b"", [], id="an empty file"),
+        pytest.param(b"apiVersion: v1\nkind: List\n", [], id="a list without items"),
+    ],
+)  # fmt: skip
+def test_read_manifest(data, found):
+    assert keys(read_manifest(data, source="f")) == found
+
+
+def test_yaml_scalars_have_kubectls_meaning():
+    node, pod = (entry.object for entry in read_manifest(YAML, source="f").objects)
+    assert isinstance(node, Node)
+    assert isinstance(pod, Pod)
+    assert pod.metadata.labels == {"octal": "0", "date": "2026-01-01", "exponent": "1e"}
+    assert pod.metadata.annotations["date"] == "2026-01-01"
+    assert pod.metadata.annotations["exponent"] == "1e"
+    assert pod.spec.priority == 8
+
+
+def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
+    snapshot = {
+        "pods": [{"metadata": {"name": "p"}}],
+        "nodes": [{"metadata": {"name": "n"}}],
+        "pvs": [], "pvcs": None, "storageClasses": [{"metadata": {"name": "s"}}],
+        "priorityClasses": [], "namespaces": [], "schedulerConfig": CONFIG,
+    }  # fmt: skip
+    manifest = read_manifest(as_json(snapshot), source="f")
+    assert keys(manifest) == [("StorageClass", "s"), ("Node", "n"), ("Pod", "default/p")]
+    assert [entry.document for entry in manifest.configurations] == [CONFIG]
+
+
+@pytest.mark.parametrize(
+    ("data", "errors"),
+    [
+        pytest.param(
+            YAML + b"  preemptionPolicy: Nver\n---\nkind: Pod\n---\n- 1\n",
+            [
+                'f: document 3 (line 18): spec.preemptionPolicy: Unsupported value: "Nver": '
+                'supported values: "PreemptLowerPriority", "Never"; did you mean "Never"?',
+                "f: document 4 (line 20): apiVersion: Required value",
+                "f: document 5 (line 22): an object is expected, with apiVersion and kind, not [1]",
+            ],
+            id="the errors of all documents",
+        ),
+        pytest.param(
+            b"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n"
+            b"  metadata: {name: p}\n  spec: {containers: [{name: main, image: app}]}\n"
+            b"- apiVersion: v1\n  kind: Pod\n  metadata: {}\n"
+            b"  spec: {containers: [{name: main, image: app}]}\n",
+            [
+                "f: document 1 (line 10): items[1]: metadata.name: "
+                "Required value: name or generateName"
+            ],
+            id="the line of an item",
+        ),
+        pytest.param(
+            b"apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: a}\n---\n"
+            b"apiVersion: v1\nkind: DeploymentList\nitems:\n- {metadata: {name: b}}\n",
+            [
+                'f: document 1 (line 2): kind: no matches for kind "Deploymnt" in version'
+                ' "apps/v1"; did you mean "Deployment"?',
+                'f: document 2 (line 8): items[0]: kind: no matches for kind "Deployment" in'
+                ' version "v1"',
+            ],
+            id="kinds that a built-in group does not have",
+        ),
+        pytest.param(b"a: 1\nb: [\n", ["f: line 3: not YAML: "], id="text that is not YAML"),
+        pytest.param(
+            b"apiVersion: v1\nkind: Pod\nkind: Pod\nmetadata: {name: p, name: p}\n"
+            b"spec: {containers: [{name: main, image: app}]}\n",
+            ['f: line 3: duplicate key "kind"', 'f: line 4: duplicate key "name"'],
+            id="keys twice",
+        ),
+        pytest.param(
+            b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "name": "q"},'
+            b' "spec": {"containers": [{"name": "main", "image": "app"}]}}',
+            ['f: duplicate key "name"'],
+            id="a key twice in JSON",
+        ),
+        pytest.param(
+            b'{"apiVersion": "v1",\n "kind": "Pod", "metadata": {"name": "p",\n "name": "q"},'
+            b'\n "spec": {"containers": [{"name": "main", "image": "app"}], "containers": []}}',
+            [
+                'f: line 3: duplicate key "name"',
+                'f: line 4: duplicate key "containers"',
+                "f: line 4: spec.containers: Required value",
+            ],
+            id="keys twice in lines of JSON",
+        ),
+        pytest.param(b"a: *b\n", ['f: line 1: unknown alias "b"'], id="an unknown alias"),
+        pytest.param(b"\x1f\x8bxx", ["f: cannot be unpacked: "], id="broken gzip"),
+        pytest.param(b"\xff\xfe\x00", ["f: not UTF-16 text: "], id="not UTF-16 text"),
+        pytest.param(b"a: caf\xe9\n", ["f: not UTF-8 text: "], id="not text"),
+        pytest.param(
+            b'{"kind": "Pod",\n "metadata": {"name": "p',
+            ["f: line 2: not JSON: unterminated string (column 23)"],
+            id="half of a JSON text",
+        ),
+        pytest.param(
+            b'[{"kind": "Pod"}\n {"kind": "Pod"}]',
+            ["f: line 2: not JSON: expecting ',' delimiter (column 2)"],
+            id="a JSON list without a comma",
+        ),
+        pytest.param(b"{kind: Pod", ["f: line 2: not YAML: "], id="half of a flow mapping"),
+        pytest.param(
+            as_json(POD | {"metadata": {"name": "p", "generation": 1}}).replace(
+                b": 1}", b": 1" + b"0" * 5000 + b"}"
+            ),
+            ["f: document 1 (line 1): metadata.generation: Invalid value: "],
+            id="an integer of thousands of digits",
+        ),
+        pytest.param(
+            as_json(POD | {"metadata": {"name": "p", "generation": 1}}).replace(
+                b": 1}", b": 1e999}"
+            ),
+            ['f: metadata.generation: Invalid value: "1e999": an integer is expected'],
+            id="a number that no float has",
+        ),
+        pytest.param(
+            as_json(POD | {"metadata": {"name": "p\ud83d"}}),
+            ['f: metadata.name: Invalid value: "p\ufffd"'],
+            id="half a surrogate pair",
+        ),
+        pytest.param(
+            b"sn,cpu_milli,memory_mib,gpu,model\nn1,many,1,0,\n",
+            ['f: line 2: cpu_milli: Invalid value: "many": a whole number is expected'],
+            id="a cell of a table",
+        ),
+    ],
+)
+def test_errors_have_their_location(data, errors):
+    with pytest.raises(InputError) as refused:
+        read_manifest(data, source="f")
+    lines = str(refused.value).splitlines()
+    assert len(lines) == len(errors)
+    for line, error in zip(lines, errors, strict=True):
+        assert line.startswith(error)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(as_json({"kind": "List", "items": [POD] * 250}), id="a list"),
+        pytest.param(as_json([POD] * 250), id="a JSON list of objects"),
+        pytest.param(b"\n".join([as_json(POD)] * 250), id="objects one after the other"),
+    ],
+)
+def test_the_share_of_json_that_is_read_is_reported(data):
+    shares = []
+
+    def watch(source, share):
+        shares.append((source, share))
+
+    assert len(read_manifest(data, source="f", watch=watch).objects) == 250
+    assert shares == [("f", 0.0), ("f", 0.5), ("f", 0.7), ("f", 0.9)]
+
+
+def test_openb_nodes_and_pods_are_kubernetes_objects():
+    nodes = b"sn,cpu_milli,memory_mib,gpu,model\nn1,32000,262144,2,T4\nn2,1000,1,0,\n"
+    gpu, plain = (entry.object for entry in read_manifest(nodes, source="f").objects)
+    assert isinstance(gpu, Node)
+    assert isinstance(plain, Node)
+    assert gpu.status.allocatable == {
+        "cpu": "32000m",
+        "memory": "262144Mi",
+        "pods": "1001",
+        "alibabacloud.com/gpu-count": "2",
+        "alibabacloud.com/gpu-milli": "2000",
+    }
+    assert gpu.metadata.labels["alibabacloud.com/gpu-card-model"] == "T4"
+    assert set(plain.status.allocatable) == {"cpu", "memory", "pods"}
+
+    pods = (
+        b"name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
+        b"deletion_time,scheduled_time\np,6000,12288,1,460,T4|P100,LS,Running,5,9,6\n"
+    )
+    (pod,) = (entry.object for entry in read_manifest(pods, source="f").objects)
+    assert isinstance(pod, Pod)
+    assert pod.metadata.annotations == {
+        "alibabacloud.com/gpu-milli": "460",
+        "alibabacloud.com/gpu-count": "1",
+        "alibabacloud.com/gpu-card-model": "T4|P100",
+        "alibabacloud.com/qos": "LS",
+        "alibabacloud.com/pod-phase": "Running",
+        "alibabacloud.com/creation-time": "5",
+        "alibabacloud.com/deletion-time": "9",
+        "alibabacloud.com/scheduled-time": "6",
+    }
+    resources = pod.spec.containers[0].resources
+    assert resources.requests == resources.limits == {"cpu": "6000m", "memory": "12288Mi"}
+
+
+def test_the_short_openb_tables_have_pods_too():
+    data = b"name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,2,0,0\n"
+    (pod,) = (entry.object for entry in read_manifest(data, source="f").objects)
+    assert pod.metadata.annotations == {}

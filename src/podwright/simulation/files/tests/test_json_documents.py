@@ -1,0 +1,135 @@
+"""JSON lists share equal specs, and no key of them is lost silently."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from podwright.simulation.files.json_documents import duplicate_keys, json_values, read_json_list
+
+SPEC = {"containers": [{"name": "main", "image": "registry.example/application:1.2.3"}]}
+OTHER = {"containers": [{"name": "main", "image": "registry.example/application:1.2.4"}]}
+
+
+def pod(name: str, spec: Any = SPEC, **metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, **metadata},
+        "spec": spec,
+    }
+
+
+def listed(*items: Any, **fields: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "items": list(items), **fields}
+
+
+@pytest.mark.parametrize("indent", [None, 2], ids=["in one line", "in lines"])
+@pytest.mark.parametrize(
+    "items",
+    [
+        pytest.param([pod("a"), pod("b"), pod("c", OTHER)], id="specs"),
+        pytest.param([pod("a"), {**pod("b"), "status": {"phase": "x"}}, pod("c")], id="layouts"),
+        pytest.param([pod("a", {}), pod("b", None), {"kind": "Pod"}], id="short or no specs"),
+        pytest.param([pod("a"), 5, "spec", []], id="other items"),
+        pytest.param([pod("a", spec=SPEC, extra={"spec": SPEC}), pod("b")], id="a spec elsewhere"),
+        pytest.param(
+            [{"spec": SPEC, "metadata": {"spec": SPEC}}, pod("b")], id="the same spec twice"
+        ),
+        pytest.param([pod("a", text='"spec": {"'), pod("b", text="\\ é \u2028")], id="texts"),
+    ],
+)
+def test_a_list_has_the_items_of_its_text(items: list[Any], indent: int | None) -> None:
+    text = json.dumps(listed(*items, metadata={"resourceVersion": ""}), indent=indent).encode()
+    read = read_json_list(text)
+    assert read is not None
+    assert read.document == json.loads(text)
+    assert read.duplicates == []
+
+
+def test_equal_specs_are_one_object() -> None:
+    text = json.dumps(listed(pod("a"), pod("b"), pod("c", OTHER), pod("d")), indent=4).encode()
+    read = read_json_list(text)
+    assert read is not None
+    first, second, third, fourth = (item["spec"] for item in read.document["items"])
+    assert first is second
+    assert first is fourth
+    assert third == OTHER
+    assert [json.loads(text[start:end]) for start, end in read.spans] == read.document["items"]
+
+
+TWICE = """{
+  "apiVersion": "v1",
+  "kind": "List",
+  "items": [
+    {
+      "kind": "Pod",
+      "metadata": {"name": "a", "labels": {"a": "b",
+        "a": "c"}},
+      "spec": {"containers": [{"name": "main", "image": "registry.example/application",
+        "image": "registry.example/application"}]}
+    },
+    {
+      "kind": "Pod",
+      "spec": {"containers": [{"name": "main", "image": "registry.example/application"}]},
+      "spec": {"containers": [{"name": "main", "image": "registry.example/application"}]},
+      "metadata": {"name": "b"}
+    }
+  ],
+  "kind": "List"
+}
+"""
+
+
+def test_every_key_that_is_there_twice_is_found_with_its_line() -> None:
+    read = read_json_list(TWICE.encode())
+    assert read is not None
+    assert sorted(read.duplicates) == [(8, "a"), (10, "image"), (15, "spec"), (19, "kind")]
+    one_line = json.dumps(listed(pod("a"), pod("b"))).replace('"name": "b"', '"name": "b", "name"')
+    read = read_json_list(one_line.replace('"name",', '"name": "c",').encode())
+    assert read is None  # not JSON
+    read = read_json_list(one_line.replace('"name"}', '"name": "c"}').encode())
+    assert read is not None
+    assert read.duplicates == [(0, "name")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(json.dumps(pod("a")), id="one object"),
+        pytest.param(json.dumps([pod("a")]), id="a plain list"),
+        pytest.param(json.dumps(listed()), id="no items"),
+        pytest.param(json.dumps(listed(pod("a"), more=1)), id="unknown fields"),
+        pytest.param(json.dumps(listed(pod("a", uid="u", resourceVersion="5"))), id="of a server"),
+        pytest.param(json.dumps(listed(pod("a")))[:-1], id="not JSON"),
+        pytest.param('{"kind": "List", "items": [{"kind": "a"}], "items": [{"kind": "b"},'
+                     ' {"kind": "c"}], "items": [{"kind": "b"}  , {"kind": "d"}]}',
+                     id="items twice, which begin with the same one"),
+    ],
+)  # fmt: skip
+def test_other_texts_are_no_list_of_manifests(text: str) -> None:
+    assert read_json_list(text.encode()) is None
+
+
+def test_a_list_that_is_not_utf_8_is_not_read() -> None:
+    text = json.dumps(listed(pod("a"))).encode().replace(b"main", b"\xff")
+    assert read_json_list(text) is None
+    assert json_values(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        pytest.param('{"a": 1, "b": {"c": [1, 2.50, 1e3]}}', [], id="numbers in other forms"),
+        pytest.param(r'{"a\u0062": "\u003c\/"}', [], id="escapes that are not necessary"),
+        pytest.param('{"a": 1, "a": 1}', [(0, "a")], id="in one line"),
+        pytest.param('{"a": 1,\n "b": {"c": 1,\n "c": 2}}', [(3, "c")], id="in lines"),
+        pytest.param('{"a": 1} {"b": 1, "b": 2}', [(0, "b")], id="in the second of two values"),
+    ],
+)
+def test_duplicate_keys(text: str, keys: list[tuple[int, str]]) -> None:
+    values = json_values(text.encode())
+    assert values is not None
+    assert duplicate_keys(text.encode(), *values) == keys

@@ -1,0 +1,103 @@
+import gzip
+import io
+import json
+
+import pytest
+
+from podwright.apimachinery.objects import InputError, Node, Pod
+from podwright.simulation.files.manifests import load, load_bytes, read_paths
+
+CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+def node(name, **labels):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+
+
+def as_json(value):
+    return json.dumps(value).encode()
+
+
+def test_the_manifests_of_a_folder_are_read_in_sorted_order(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / ".git").mkdir()
+    for name in ("b.yaml", "a.json.gz", "sub/c.csv", "README.md", ".git/d.yaml", ".e.yaml"):
+        (tmp_path / name).write_bytes(b"x")
+    read = [name.removeprefix(f"{tmp_path}/") for name, _ in read_paths([tmp_path])]
+    assert read == ["a.json.gz", "b.yaml", "sub/c.csv"]
+
+
+def test_a_file_given_twice_is_read_once(tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_bytes(b"x")
+    assert read_paths([file, str(file)]) == [(str(file), b"x")]
+
+
+def test_standard_input_is_a_path():
+    stdin = io.BytesIO(as_json(node("n")))
+    assert [o.key for o in load(["-"], stdin=stdin).objects] == ["n"]
+
+
+def test_every_path_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError) as refused:
+        read_paths([tmp_path / "missing.yaml", tmp_path / "empty", "-", "", "a\0b"])
+    lines = str(refused.value).splitlines()
+    assert lines[0] == f"{tmp_path}/missing.yaml: cannot be read: No such file or directory"
+    assert lines[1].startswith(f"{tmp_path}/empty: no manifests in this folder")
+    assert lines[2:] == [
+        "-: no standard input",
+        '"": an empty name is not a file',
+        r'"a\u0000b": no file: embedded null byte',
+    ]
+
+
+def test_equal_duplicates_are_one_object():
+    loaded = load_bytes([("a", as_json(node("n"))), ("b", gzip.compress(as_json(node("n"))))])
+    assert [(entry.source, entry.object.key) for entry in loaded.sourced] == [("a", "n")]
+
+
+def test_different_duplicates_name_both_sources():
+    with pytest.raises(InputError, match="b: Node n is different in a"):
+        load_bytes([("a", as_json(node("n"))), ("b", as_json(node("n", zone="z")))])
+
+
+def test_the_configuration_is_found_and_a_second_one_is_rejected():
+    loaded = load_bytes([("a", as_json(CONFIG)), ("b", as_json(CONFIG))])
+    assert loaded.configuration is not None
+    assert loaded.configuration.document == CONFIG
+    with pytest.raises(InputError, match="b: a second scheduler configuration; the first is a"):
+        load_bytes([("a", as_json(CONFIG)), ("b", as_json(CONFIG | {"parallelism": 1}))])
+
+
+def test_objects_are_grouped_by_kind_in_order():
+    loaded = load_bytes([("a", as_json(node("z")) + as_json(node("b")))])
+    assert [n.name for n in loaded.of(Node)] == ["z", "b"]
+    assert loaded.of(Pod) == ()
+
+
+def test_the_errors_of_all_files_are_shown_together():
+    with pytest.raises(InputError) as refused:
+        load_bytes([("a", b'{"kind": "Pod"}'), ("b", b'{"apiVersion": "v1"}')])
+    assert str(refused.value) == "a: apiVersion: Required value\nb: kind: Required value"
+
+
+def test_versions_of_one_object_are_one_object():
+    budget = {"kind": "Widget", "metadata": {"name": "b", "namespace": "a"}}
+    for first, second in (
+        ("example.com/v1beta1", "example.com/v1"),
+        ("example.com/v1", "example.com/v1beta1"),
+    ):
+        loaded = load_bytes(
+            [
+                ("a", as_json(budget | {"apiVersion": first})),
+                ("b", as_json(budget | {"apiVersion": second})),
+            ]
+        )
+        assert [obj.raw["apiVersion"] for obj in loaded.objects] == ["example.com/v1"]
+
+
+def test_a_value_of_validate_is_one_of_three(tmp_path):
+    (tmp_path / "a.yaml").write_text("")
+    with pytest.raises(InputError, match=r'^validate: Unsupported value: "bogus"'):
+        load(tmp_path / "a.yaml", validate="bogus")  # type: ignore[arg-type]

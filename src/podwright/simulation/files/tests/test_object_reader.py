@@ -1,0 +1,232 @@
+"""Manifests are read strictly, objects from a server leniently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import InputError, Object, Unknown
+from podwright.simulation.files import ObjectReader, Place, read_manifest
+
+
+def document(spec: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    whole = {"containers": [{"name": "main", "image": "app"}], **(spec or {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": whole} | fields
+
+
+def from_server(**fields: Any) -> dict[str, Any]:
+    stored = document(**fields)
+    stored["metadata"] = {"name": "web", "uid": "u1", "resourceVersion": "5"}
+    return stored
+
+
+def read(one: dict[str, Any], **options: Any) -> tuple[Object | None, list[str], tuple[str, ...]]:
+    reader = ObjectReader(**options)
+    obj = reader.read(one, Place("f"))
+    return obj, list(map(str, reader.errors)), reader.warnings()
+
+
+def test_an_unknown_field_of_a_manifest_is_an_error() -> None:
+    obj, errors, warnings = read(document(spec={"tolerationz": []}))
+    assert obj is not None
+    assert errors == ['f: spec.tolerationz: unknown field; did you mean "tolerations"?']
+    assert not warnings
+
+
+def test_the_error_is_a_warning_with_warn_and_nothing_with_ignore() -> None:
+    obj, errors, warnings = read(document(spec={"tolerationz": []}), validate="warn")
+    assert obj is not None
+    assert not errors
+    assert warnings == ('f: spec.tolerationz: unknown field; did you mean "tolerations"?',)
+    obj, errors, warnings = read(document(spec={"tolerationz": []}), validate="ignore")
+    assert obj is not None
+    assert not errors
+    assert not warnings
+
+
+@pytest.mark.parametrize("validate", ["warn", "ignore"])
+def test_a_value_that_cannot_be_decoded_is_always_an_error(validate: str) -> None:
+    obj, errors, _ = read(document(spec={"nodeName": 5}), validate=validate)
+    assert obj is not None
+    assert obj.raw["spec"]["nodeName"] == "5"
+    assert errors == ["f: spec.nodeName: Invalid value: 5: a string is expected; put it in quotes"]
+
+
+def test_problems_of_decoding_and_of_values_are_reported_together() -> None:
+    wrong = {"foo": 1, "preemptionPolicy": "Nver"}
+    _, errors, _ = read(document(spec=wrong))
+    paths = {error.partition(": ")[2].partition(":")[0] for error in errors}
+    assert paths == {"spec.foo", "spec.preemptionPolicy"}
+
+
+def test_an_object_that_cannot_be_decoded_keeps_its_name() -> None:
+    obj, errors, _ = read(document(spec={"preemptionPolicy": "Nver", "priority": []}))
+    assert len(errors) == 2
+    assert isinstance(obj, Unknown)
+    assert (obj.kind, obj.key) == ("Pod", "default/web")
+    assert "priority" not in obj.raw["spec"]
+    obj, errors, _ = read(document(metadata={"name": "web", "labels": []}))
+    assert obj is not None
+    assert obj.name == "web"
+    obj, errors, _ = read(document(metadata=[1]))
+    assert obj is None
+    assert errors == ["f: metadata: Invalid value: [1]: an object is expected"]
+
+
+def test_unknown_fields_of_stored_objects_are_one_warning_for_each_kind() -> None:
+    reader = ObjectReader()
+    for _ in range(2):
+        spec = {
+            "newer": 1,
+            "containers": [{"name": "a", "image": "app", "x": 1}, {"name": "b", "x": 1}],
+        }
+        assert reader.read(from_server(spec=spec), Place("dump.json")) is not None
+    assert not reader.errors
+    assert reader.warnings() == (
+        "dump.json: v1 Pod: unknown fields spec.containers[].x, spec.newer ignored (newer than"
+        " Kubernetes 1.36 or misspelled)",
+    )
+
+
+def test_a_document_of_a_record_is_stored_without_a_uid() -> None:
+    reader = ObjectReader()
+    assert reader.read(document(foo=1), Place("f"), is_stored=True) is not None
+    assert reader.warnings()
+
+
+def test_an_older_version_of_a_stored_object_is_converted() -> None:
+    budget = from_server() | {
+        "apiVersion": "policy/v1beta1",
+        "kind": "PodDisruptionBudget",
+        "spec": {"minAvailable": 1},
+    }
+    obj, errors, warnings = read(budget)
+    assert obj is not None
+    assert not errors
+    assert not warnings
+    assert obj.raw["apiVersion"] == "policy/v1"
+
+
+def test_an_older_version_with_other_fields_stays_as_it_is() -> None:
+    ingress = from_server(spec={"backend": {"serviceName": "web", "servicePort": 80}}) | {
+        "apiVersion": "extensions/v1beta1",
+        "kind": "Ingress",
+    }
+    obj, errors, _ = read(ingress)
+    assert obj is not None
+    assert not errors
+    assert obj.raw["apiVersion"] == "extensions/v1beta1"
+
+
+def test_an_older_version_in_a_manifest_is_an_error_that_names_the_successor() -> None:
+    _, errors, _ = read(document() | {"apiVersion": "policy/v1beta1", "kind": "Eviction"})
+    assert errors == [
+        'f: kind: no matches for kind "Eviction" in version "policy/v1beta1"; use policy/v1'
+    ]
+
+
+def test_an_object_of_a_custom_kind_is_not_validated() -> None:
+    stage = document(spec={"anything": 1}) | {"apiVersion": "kwok.x-k8s.io/v1alpha1"}
+    obj, errors, warnings = read(stage | {"kind": "Stage"})
+    assert obj is not None
+    assert not errors
+    assert not warnings
+
+
+def test_a_new_object_is_valid_and_has_its_defaults() -> None:
+    obj, errors, _ = read(document(spec={"priority": 5}))
+    assert not errors
+    assert obj is not None
+    assert obj.raw["spec"]["restartPolicy"] == "Always"
+    reader = ObjectReader(has_defaults=False)
+    obj = reader.read(document(), Place("f"))
+    assert obj is not None
+    assert obj.raw["spec"] == {"containers": [{"name": "main", "image": "app"}]}
+    requests = {"requests": {"cpu": "-1"}}
+    _, errors, _ = read(
+        document(spec={"containers": [{"name": "main", "image": "app", "resources": requests}]})
+    )
+    assert errors == [
+        'f: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than'
+        " or equal to 0"
+    ]
+
+
+def test_the_taints_of_a_node_are_in_its_spec() -> None:
+    taint = {"key": "gpu", "effect": "NoSchedul"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    _, errors, _ = read(node | {"spec": {"taints": [taint]}})
+    assert errors == [
+        'f: spec.taints[0].effect: Unsupported value: "NoSchedul": supported values: "NoSchedule",'
+        ' "PreferNoSchedule", "NoExecute"; did you mean "NoSchedule"?'
+    ]
+
+
+def test_problems_of_equal_specs_are_reported_for_each_object() -> None:
+    reader = ObjectReader()
+    for _ in range(2):
+        reader.read(document(spec={"containers": []}), Place("f"))
+    assert list(map(str, reader.errors)) == ["f: spec.containers: Required value"] * 2
+
+
+def test_objects_with_equal_specs_share_the_spec() -> None:
+    first, second = (read(document())[0] for _ in range(2))
+    assert first is not None
+    assert second is not None
+    assert first.raw["spec"] is second.raw["spec"]
+
+
+YAML = b"""\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  containers:
+  - name: main
+    imagee: app
+    image: app
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: b}
+  spec: {containers: [{name: b, image: app}]}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: c}
+  spec:
+    priorty: 5
+    containers: [{name: c, image: app}]
+"""
+
+
+def refused(data: bytes) -> list[str]:
+    with pytest.raises(InputError) as error:
+        read_manifest(data, source="f")
+    return str(error.value).splitlines()
+
+
+def test_errors_have_the_line_of_their_field() -> None:
+    assert [line.partition(": unknown")[0] for line in refused(YAML)] == [
+        "f: document 1 (line 8): spec.containers[0].imagee",
+        "f: document 2 (line 22): items[1]: spec.priorty",
+    ]
+
+
+def test_errors_in_formatted_json_have_a_line() -> None:
+    pods = {"apiVersion": "v1", "kind": "PodList", "items": [document(), document(foo=1)]}
+    lines = msgspec.json.format(msgspec.json.encode(pods), indent=2)
+    number = lines.decode().splitlines().index('      "foo": 1') + 1
+    assert refused(lines) == [f"f: line {number}: items[1]: foo: unknown field"]
+    assert refused(msgspec.json.encode(pods)) == ["f: items[1]: foo: unknown field"]
+
+
+def test_lists_in_lists_are_taken_apart() -> None:
+    inner = {"apiVersion": "v1", "kind": "List", "items": [document(foo=1)]}
+    outer = {"apiVersion": "v1", "kind": "List", "items": [inner, document()]}
+    assert refused(msgspec.json.encode(outer)) == ["f: items[0]: items[0]: foo: unknown field"]

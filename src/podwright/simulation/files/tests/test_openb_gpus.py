@@ -1,0 +1,193 @@
+"""The GPUs of the openb trace become a resource of nodes and pods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.traces import openb
+
+import podwright as pw
+from podwright.apimachinery.objects import with_fields
+from podwright.simulation.files import Sourced
+from podwright.simulation.files.openb_gpus import OpenbGpus, with_openb_gpus
+from podwright.testing import make_pod
+
+NODES = """\
+sn,cpu_milli,memory_mib,gpu,model
+t4,32000,262144,2,T4
+v100,8000,1024,8,V100
+plain,1000,1,0,
+"""
+HEAD = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n"
+COUNT, MILLI = "alibabacloud.com/gpu-count", "alibabacloud.com/gpu-milli"
+
+
+def tables(folder: Path, *pods: str) -> list[str]:
+    (folder / "nodes.csv").write_text(NODES, encoding="utf-8")
+    (folder / "pods.csv").write_text(HEAD + "\n".join(pods) + "\n", encoding="utf-8")
+    return [str(folder / "nodes.csv"), str(folder / "pods.csv")]
+
+
+@pytest.mark.parametrize(
+    ("row", "gpus", "request_"),
+    [
+        pytest.param("1,460,", "milli", {MILLI: "460"}, id="a share"),
+        pytest.param("1,460,", "count", {COUNT: "1"}, id="a share takes a whole GPU"),
+        pytest.param("4,1000,", "milli", {MILLI: "4000"}, id="several GPUs"),
+        pytest.param("4,1000,", "count", {COUNT: "4"}, id="several whole GPUs"),
+        pytest.param("1,1800,", "milli", {MILLI: "1000"}, id="at most all of a GPU"),
+        pytest.param("1,0,", "count", {}, id="no share of a GPU"),
+        pytest.param("0,0,", "milli", {}, id="no GPU"),
+    ],
+)
+def test_the_annotations_become_a_request(
+    tmp_path: Path, row: str, gpus: OpenbGpus, request_: dict[str, str]
+):
+    files = tables(tmp_path, f"p,500,64,{row}", "other,1,1,1,1000,")
+    pods = pw.load(files, openb_gpus=gpus).of(pw.Pod)
+    resources = pods[0].spec.containers[0].resources
+    assert resources.requests == {"cpu": "500m", "memory": "64Mi"} | request_
+    assert resources.limits == resources.requests
+    assert pods[0].raw["spec"]["containers"][0]["resources"]["requests"] == resources.requests
+
+
+@pytest.mark.parametrize(
+    ("gpus", "kept", "amount"), [("milli", MILLI, "2000"), ("count", COUNT, "2")]
+)
+def test_nodes_keep_the_resource_that_pods_request(
+    tmp_path: Path, gpus: OpenbGpus, kept: str, amount: str
+):
+    files = tables(tmp_path, "p,500,64,1,460,")
+    t4, _, plain = pw.load(files, openb_gpus=gpus).of(pw.Node)
+    assert {k: v for k, v in t4.status.allocatable.items() if "gpu" in k} == {kept: amount}
+    assert t4.status.capacity == t4.status.allocatable
+    assert set(plain.status.allocatable) == {"cpu", "memory", "pods"}
+
+
+def test_without_the_option_gpus_are_annotations(tmp_path: Path):
+    files = tables(tmp_path, "p,500,64,1,460,")
+    loaded = pw.load(files)
+    assert loaded.of(pw.Node)[0].status.allocatable.keys() >= {COUNT, MILLI}
+    assert set(loaded.of(pw.Pod)[0].spec.containers[0].resources.requests) == {"cpu", "memory"}
+
+
+def test_pods_share_gpus_until_they_are_full(tmp_path: Path):
+    files = tables(tmp_path, *(f"p{i},100,64,1,400,T4" for i in range(5)))
+    shares = pw.simulate(files, openb_gpus="milli")
+    assert sorted(shares.node_of.values()) == ["t4", "t4", "t4", "t4"]
+    assert shares.summary.utilisation[MILLI].peak == pytest.approx(1600 / 10_000)
+    assert COUNT not in shares.summary.utilisation
+    whole = pw.simulate(files, openb_gpus="count")
+    assert sorted(whole.node_of.values()) == ["t4", "t4"]
+    (message,) = set(whole.pending.values())
+    assert f"1 Insufficient {COUNT}" in message
+    assert len(pw.simulate(files).node_of) == 5
+
+
+def test_a_share_is_of_one_gpu(tmp_path: Path):
+    run = pw.simulate(
+        tables(tmp_path, *(f"p{i},9,9,1,600,T4" for i in range(3))), openb_gpus="milli"
+    )
+    assert len(run.node_of) == 2, "400 and 400 are free, of different GPUs"
+    (message,) = run.pending.values()
+    assert "1 cannot allocate all claims" in message
+    # Nothing fits 400 of a GPU: of the V100s the pods accept none, which is not part of the shape.
+    use = run.summary.utilisation[MILLI]
+    assert use.fragmentation == pytest.approx(800 / 8800)
+
+
+def test_shares_of_one_pod_are_on_different_gpus(tmp_path: Path):
+    scheduler = pw.Scheduler()
+    scheduler.add(*pw.load(tables(tmp_path, "p,9,9,2,500,T4"), openb_gpus="milli").objects)
+    assert [bool(each.node) for each in scheduler.schedule_all()] == [True]
+    assert sorted(used_milli(scheduler).values()) == [500, 500]
+
+
+def used_milli(scheduler: pw.Scheduler) -> dict[object, int]:
+    consumed = scheduler.cluster.devices.allocated.consumed
+    return {device: amounts["gpu_milli"] // 10**9 for device, amounts in consumed.items()}
+
+
+@pytest.mark.parametrize(
+    ("node_rows", "pod_rows"),
+    [
+        pytest.param(12, 150, id="a part of the trace"),
+        pytest.param(None, None, id="the whole trace", marks=pytest.mark.slow),
+    ],
+)
+def test_no_gpu_of_the_trace_is_assigned_more_than_once(
+    tmp_path: Path, node_rows: int | None, pod_rows: int | None
+):
+    files = openb.unpacked(tmp_path)
+    for path, rows in zip(files, (node_rows, pod_rows), strict=True):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        with_gpus = [line for line in lines if rows is None or ",0," not in line]
+        path.write_text("\n".join(with_gpus[:rows]), encoding="utf-8")
+    scheduler = pw.Scheduler()
+    scheduler.add(*pw.load([str(path) for path in files], openb_gpus="milli").objects)
+    assigned = 0
+    for each in scheduler.schedule_all():
+        annotations = each.pod.metadata.annotations
+        if each.node and COUNT in annotations:
+            assigned += int(annotations[COUNT]) * int(annotations[MILLI])
+    used = used_milli(scheduler)
+    assert max(used.values()) == 1000
+    assert sum(used.values()) == assigned
+
+
+def test_a_pod_accepts_only_nodes_with_its_models(tmp_path: Path):
+    files = tables(tmp_path, "a,100,64,1,1000,V100|P100", "b,100,64,1,1000,P100")
+    run = pw.simulate(files, openb_gpus="count")
+    assert run.node_of == {"default/a": "v100"}
+    assert "node(s) didn't match Pod's node affinity/selector" in run.pending["default/b"]
+
+
+def test_models_are_required_of_each_term_of_an_affinity():
+    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}
+    affinity = {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term, {}]}
+        }
+    }
+    annotations = {COUNT: "1", MILLI: "500", "alibabacloud.com/gpu-card-model": "T4"}
+    pod = with_fields(
+        make_pod("p", spec={"affinity": affinity}), "metadata", annotations=annotations
+    )
+    once = with_openb_gpus([Sourced("f", pod)], "milli")
+    changed, *rest = with_openb_gpus(once, "milli")
+    assert [each.object.kind for each in rest] == ["DeviceClass", "ResourceClaim"], "each once"
+    required = changed.object.raw["spec"]["affinity"]["nodeAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    model = {"key": "alibabacloud.com/gpu-card-model", "operator": "In", "values": ["T4"]}
+    assert required["nodeSelectorTerms"] == [
+        {"matchExpressions": [*term["matchExpressions"], model]},
+        {},  # matches no node
+    ]
+
+
+def test_an_annotation_that_is_no_number_is_an_error():
+    pod = with_fields(make_pod("p"), "metadata", annotations={COUNT: "two", MILLI: "-1"})
+    with pytest.raises(pw.InputError) as raised:
+        pw.simulate(pod, openb_gpus="milli")
+    assert str(raised.value).splitlines() == [
+        f"objects[0] (Pod default/p): metadata.annotations[{COUNT}]: Invalid value:"
+        ' "two": a whole number is expected',
+        f"objects[0] (Pod default/p): metadata.annotations[{MILLI}]: Invalid value:"
+        ' "-1": a whole number is expected',
+    ]
+
+
+def test_the_option_without_pods_of_the_trace_is_an_error(tmp_path: Path):
+    with pytest.raises(pw.InputError) as raised:
+        pw.load(tables(tmp_path, "p,500,64,0,0,"), openb_gpus="milli")
+    assert str(raised.value) == (
+        "openb_gpus: has no effect without pods of the openb trace that request GPUs"
+    )
+
+
+def test_an_unknown_value_is_an_error(tmp_path: Path):
+    with pytest.raises(pw.InputError) as raised:
+        pw.load(tables(tmp_path, "p,500,64,1,1000,"), openb_gpus="whole")  # type: ignore[arg-type]
+    assert 'openb_gpus: Unsupported value: "whole": supported values: ' in str(raised.value)

@@ -1,0 +1,226 @@
+import gzip
+import json
+
+import pytest
+
+from podwright.apimachinery.objects import InputError, Node, Pod
+from podwright.cluster.store import ObjectStore
+from podwright.simulation.files.record import (
+    RecordReader,
+    apply_line,
+    file_lines,
+    load_record,
+    numbered_lines,
+    read_record,
+)
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "namespace": "a"},
+    "spec": {"containers": [{"name": "c"}]},
+}
+NAME_ONLY = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}}
+
+
+def line(event, resource, time="2026-03-02T10:11:12Z"):
+    return json.dumps({"time": time, "event": event, "resource": resource})
+
+
+def record(*lines, end="\n"):
+    return ("\n".join(lines) + end).encode()
+
+
+def with_node(pod, node):
+    return pod | {"spec": pod["spec"] | {"nodeName": node}}
+
+
+def errors_of(*lines):
+    with pytest.raises(InputError) as caught:
+        read_record(record(*lines), source="r.jsonl")
+    return [str(error) for error in caught.value.errors]
+
+
+def test_lines_are_changes_with_the_previous_object():
+    read = read_record(
+        record(line("Add", NODE), line("Add", POD), line("Update", with_node(POD, "n1"))),
+        source="r",
+    )
+    assert [(one.line, one.event, one.object.key) for one in read.lines] == [
+        (1, "Add", "n1"),
+        (2, "Add", "a/p"),
+        (3, "Update", "a/p"),
+    ]
+    assert isinstance(read.lines[0].object, Node)
+    before, after = read.lines[2].old, read.lines[2].object
+    assert isinstance(before, Pod)
+    assert isinstance(after, Pod)
+    assert (before.spec.node_name, after.spec.node_name) == ("", "n1")
+
+
+def test_a_record_may_be_compressed_and_have_empty_lines(tmp_path):
+    path = tmp_path / "r.jsonl.gz"
+    path.write_bytes(gzip.compress(record(line("Add", NODE), "", line("Add", POD))))
+    read = load_record(path)
+    assert [one.line for one in read.lines] == [1, 3]
+    assert read.source == str(path)
+
+
+def test_a_deletion_by_name_has_the_last_state_of_the_object():
+    read = read_record(record(line("Add", POD), line("Delete", NAME_ONLY)), source="r")
+    assert read.lines[1].object == read.lines[0].object
+
+
+def test_a_deletion_with_the_whole_object_has_that_object():
+    last = with_node(POD, "n1")
+    read = read_record(record(line("Add", POD), line("Delete", last)), source="r")
+    deleted = read.lines[1].object
+    assert isinstance(deleted, Pod)
+    assert deleted.spec.node_name == "n1"
+
+
+def test_a_pod_without_a_namespace_is_in_default():
+    bare = POD | {"metadata": {"name": "p"}}
+    named = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}}
+    read = read_record(record(line("Add", bare), line("Delete", named)), source="r")
+    assert [one.object.key for one in read.lines] == ["default/p", "default/p"]
+
+
+@pytest.mark.parametrize("rest", [line("Add", POD), line("Add", POD)[:40]], ids=["whole", "half"])
+def test_a_last_line_without_a_line_feed_is_skipped_and_reported(rest):
+    read = read_record(record(line("Add", NODE), rest, end=""), source="r")
+    assert len(read.lines) == 1
+    assert read.unterminated_line == 2
+
+
+def test_a_small_step_back_in_time_is_tolerated_and_counted():
+    times = ["2026-03-02T10:11:12.5Z", "2026-03-02T10:11:12.3Z", "2026-03-02T12:11:12.6+02:00"]
+    resources = [NODE, POD, POD | {"metadata": {"name": "q"}}]
+    lines = [line("Add", one, time) for one, time in zip(resources, times, strict=True)]
+    read = read_record(record(*lines), source="r")
+    start = read.lines[0].time_ns
+    assert [one.time_ns - start for one in read.lines] == [0, 0, 100_000_000]
+    assert [one.seen_ns - start for one in read.lines] == [0, -200_000_000, 100_000_000]
+    assert (read.steps_back, read.largest_step_back_ns) == (1, 200_000_000)
+
+
+def test_all_errors_are_reported_with_line_and_path():
+    bad_pod = POD | {"spec": {"containers": [{"name": 7}], "priority": "high"}}
+    errors = errors_of(
+        line("Add", NODE),
+        "{not json",
+        '["a list"]',
+        json.dumps({"event": "Added", "resource": []}),
+        line("Add", POD, "yesterday"),
+        line("Add", bad_pod),
+        line("Add", {"kind": "Pod", "metadata": {}}),
+        line("Add", NODE, "2026-03-02T10:11:10.9Z"),
+        line("Update", POD | {"metadata": {"name": "ghost"}}),
+        line("Delete", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n2"}}),
+    )
+    assert errors == [
+        "r.jsonl: line 2: not JSON: JSON is malformed: object keys must be strings (byte 1)",
+        'r.jsonl: line 3: an object is expected, not ["a list"]',
+        "r.jsonl: line 4: time: Required value",
+        'r.jsonl: line 4: event: Unsupported value: "Added": supported values: "Add", "Delete", '
+        '"Update"; did you mean "Add"?',
+        "r.jsonl: line 4: resource: Invalid value: []: an object is expected",
+        'r.jsonl: line 5: time: Invalid value: "yesterday": a time is expected, such as '
+        "2026-03-02T10:11:12.5Z",
+        "r.jsonl: line 6: resource.spec.containers[0].name: Invalid value: 7: a string is "
+        "expected; put it in quotes",
+        'r.jsonl: line 6: resource.spec.priority: Invalid value: "high": an integer is expected',
+        "r.jsonl: line 7: resource.apiVersion: Required value",
+        "r.jsonl: line 7: resource.metadata.name: Required value",
+        'r.jsonl: line 8: time: Invalid value: "2026-03-02T10:11:10.9Z": 1.100 s before an '
+        "earlier line; changes must be in the order in which they happened (up to 1 s is "
+        "tolerated)",
+        "r.jsonl: line 9: resource.metadata.name: Update of Pod default/ghost, which does "
+        "not exist: no earlier line adds it",
+        "r.jsonl: line 10: resource.metadata.name: Delete of Node n2, which does not exist: "
+        "no earlier line adds it",
+    ]
+
+
+def test_an_invalid_object_is_reported_once():
+    bad = POD | {"spec": {"containers": 7}}
+    errors = errors_of(line("Add", bad), line("Update", POD), line("Delete", NAME_ONLY))
+    assert errors == [
+        "r.jsonl: line 1: resource.spec.containers: Invalid value: 7: a list is expected"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        pytest.param(b"", "no changes in this file", id="empty"),
+        pytest.param(b"\n\n", "no changes in this file", id="only empty lines"),
+        pytest.param(gzip.compress(b"x" * 999)[:-9], "cannot be unpacked", id="half an archive"),
+        pytest.param(b'{"time":"\xff"}\n', "line 1: not JSON", id="not text"),
+        pytest.param(b'{"a":' * 100_000 + b"\n", "line 1: nested too deeply", id="very deep"),
+        pytest.param(b"\xff\xfe\0", "not UTF-16 text", id="not UTF-16 text"),
+        pytest.param(
+            b"apiVersion: v1\nkind: Pod\n",
+            "^r: line 1: not a record, which has one JSON object per line$",
+            id="a manifest",
+        ),
+    ],
+)
+def test_a_file_that_is_not_a_record_is_rejected(data, message):
+    with pytest.raises(InputError, match=message):
+        read_record(data, source="r")
+
+
+def test_a_missing_file_is_reported(tmp_path):
+    with pytest.raises(InputError, match=r"none\.jsonl: cannot be read"):
+        load_record(tmp_path / "none.jsonl")
+
+
+def test_a_record_can_be_applied_to_a_store():
+    read = read_record(
+        record(
+            line("Add", NODE),
+            line("Add", POD),
+            line("Update", with_node(POD, "n1")),
+            line("Add", POD | {"metadata": {"name": "q"}}),
+            line("Delete", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"}}),
+        ),
+        source="r",
+    )
+    store = ObjectStore()
+    outcomes = [apply_line(store, one).outcome for one in read.lines]
+    assert outcomes == ["created", "created", "updated", "created", "deleted"]
+    pod = store.get(Pod, "a/p")
+    assert pod is not None
+    assert pod.spec.node_name == "n1"
+    assert store.count(Pod) == 1
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_reading_line_by_line_equals_reading_the_whole_file(tmp_path, is_packed):
+    data = b"\xef\xbb\xbf" + record(line("Add", NODE), "", line("Add", POD), end="\n{cut")
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(gzip.compress(data) if is_packed else data)
+    assert list(file_lines(path)) == list(numbered_lines(data, source="r"))
+    reader = RecordReader("r")
+    for number, text, is_whole in file_lines(path):
+        if is_whole and text.strip():
+            assert reader.take(number, text) is not None
+    assert reader.errors == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(None, "cannot be read: No such file or directory", id="not there"),
+        pytest.param(b"\x1f\x8bnot packed", "cannot be unpacked", id="not packed"),
+        pytest.param(gzip.compress(b"a\n" * 99)[:-9], "cannot be unpacked", id="cut"),
+    ],
+)
+def test_an_unreadable_file_is_named_when_read_line_by_line(tmp_path, content, message):
+    path = tmp_path / "r.jsonl.gz"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        list(file_lines(path))

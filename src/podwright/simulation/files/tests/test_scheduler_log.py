@@ -1,0 +1,95 @@
+import gzip
+import json
+
+import pytest
+
+from podwright.apimachinery.objects import InputError
+from podwright.simulation.files.scheduler_log import load_scheduler_log, read_scheduler_log
+
+TIME = "2026-03-02T10:11:12.5Z"
+
+
+def line(what, **fields):
+    return json.dumps({"time": TIME, "what": what} | fields)
+
+
+def lines(*texts, end="\n"):
+    return ("\n".join(texts) + end).encode()
+
+
+def test_lines_are_read_in_order_and_unknown_ones_are_ignored():
+    log = read_scheduler_log(
+        lines(
+            line("queue", pod="a/p", event="UnschedulablePodAdd", queue="Active"),
+            line("attempt", pod="a/p"),
+            line("weather", is_fine=True),
+            line("bound", pod="a/p", node="n1", evaluatedNodes=120, feasibleNodes=100),
+            line("victim", preemptor="a/q", victim="a/p", node="n1"),
+            line("condition", pod="a/q", nominatedNodeName="n1", nominatingMode=1),
+            line("condition", pod="a/q"),
+            line("unschedulable", pod="a/q", err="0/1 nodes are available"),
+        ),
+        source="s",
+    )
+    assert [(one.line, one.what, one.pod, one.node) for one in log.lines] == [
+        (1, "queue", "a/p", ""),
+        (2, "attempt", "a/p", ""),
+        (4, "bound", "a/p", "n1"),
+        (5, "victim", "a/q", "n1"),
+        (6, "condition", "a/q", "n1"),
+        (7, "condition", "a/q", ""),
+        (8, "unschedulable", "a/q", ""),
+    ]
+    assert log.lines[2].evaluated_count == 120
+    assert log.lines[3].victim == "a/p"
+    assert [one.is_nominating for one in log.lines[4:6]] == [True, False]
+    assert log.lines[6].message == "0/1 nodes are available"
+
+
+def test_a_log_may_be_compressed_and_its_last_line_truncated(tmp_path):
+    path = tmp_path / "s.jsonl.gz"
+    path.write_bytes(gzip.compress(lines(line("attempt", pod="a/p"), '{"time":', end="")))
+    assert [one.what for one in load_scheduler_log(path).lines] == ["attempt"]
+
+
+def test_all_errors_are_reported_with_line_and_path():
+    with pytest.raises(InputError) as caught:
+        read_scheduler_log(
+            lines(
+                "{",
+                "7",
+                json.dumps({"what": "attempt"}),
+                line("bound", pod="a/p", evaluatedNodes="many"),
+                json.dumps({"time": "noon", "what": "attempt", "pod": ["a/p"]}),
+            ),
+            source="s",
+        )
+    said = [str(error) for error in caught.value.errors]
+    assert said[0].startswith("s: line 1: not JSON")
+    assert said[1:] == [
+        "s: line 2: an object is expected, not 7",
+        "s: line 3: time: Required value",
+        "s: line 3: pod: Required value",
+        "s: line 4: node: Required value",
+        's: line 4: evaluatedNodes: Invalid value: "many": an integer is expected',
+        's: line 5: pod: Invalid value: ["a/p"]: a string is expected',
+        's: line 5: time: Invalid value: "noon": a time is expected, such as '
+        "2026-03-02T10:11:12.5Z",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        pytest.param(lines(line("queue", pod="a/p")), "no attempts in this file", id="no attempts"),
+        pytest.param(gzip.compress(b"x" * 999)[:-9], "cannot be unpacked", id="half an archive"),
+    ],
+)
+def test_a_file_that_is_not_a_log_is_rejected(data, message):
+    with pytest.raises(InputError, match=message):
+        read_scheduler_log(data, source="s")
+
+
+def test_a_missing_log_is_reported(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        load_scheduler_log(tmp_path / "none.jsonl")

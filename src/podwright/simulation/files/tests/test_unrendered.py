@@ -1,0 +1,202 @@
+"""Files beside manifests that are skipped in a folder, and rejected by name."""
+
+import gzip
+
+import pytest
+
+from podwright.apimachinery.objects import InputError
+from podwright.simulation.files import load, read_paths, unrendered
+
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
+TEMPLATE = "apiVersion: v1\nkind: Pod\nmetadata: {name: {{ .Release.Name }}}\n"
+KUSTOMIZATION = """resources: [node.yaml]
+patches: [{path: patch.yaml}]
+configMapGenerator: [{name: settings, files: [settings=app.json]}]
+"""
+
+
+def write(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def read(folder):
+    """Return the names of the manifests in a folder, and the reports."""
+    reports: list[str] = []
+    files = read_paths([folder], report=reports.append)
+    return (
+        [name.removeprefix(f"{folder}/") for name, _ in files],
+        [text.replace(str(folder), "F") for text in reports],
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "manifests", "reports"),
+    [
+        pytest.param(
+            {
+                "web/Chart.yaml": "apiVersion: v2\nname: web\n",
+                "web/values.yaml": "replicas: 2\n",
+                "web/values.schema.json": "{}",
+                "web/templates/pod.yaml": TEMPLATE,
+                "web/templates/plain.yaml": NODE,
+                "web/crds/crd.yaml": NODE,
+            },
+            ["web/crds/crd.yaml"],
+            [
+                "F/web: skipped a Helm chart (Chart.yaml, templates/plain.yaml, templates/pod.yaml"
+                " and 2 more); render it first: helm template F/web"
+            ],
+            id="a chart, except its custom resource definitions",
+        ),
+        pytest.param(
+            {
+                "kustomization.yaml": KUSTOMIZATION,
+                "node.yaml": NODE,
+                "other.yaml": NODE,
+                "patch.yaml": "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nspec: {}\n",
+                "app.json": '{"kind": "settings"}',
+            },
+            ["other.yaml"],
+            [
+                "F: skipped a kustomization (app.json, kustomization.yaml, node.yaml and 1 more);"
+                " render it first: kubectl kustomize F"
+            ],
+            id="a kustomization with its resources, patches and generator inputs",
+        ),
+        pytest.param(
+            {
+                "all.yaml": NODE,
+                "base/node.yaml": NODE,
+                "overlay/kustomization.yaml": "resources: [../base/node.yaml, patches,"
+                " https://example.com/a.yaml]\npatches: [{path: patches/patch.yaml}]\n",
+                "overlay/patches/patch.yaml": NODE,
+            },
+            ["all.yaml"],
+            [
+                "F/overlay: skipped a kustomization (../base/node.yaml, kustomization.yaml,"
+                " patches/patch.yaml); render it first: kubectl kustomize F/overlay"
+            ],
+            id="a kustomization with files of other folders",
+        ),
+        pytest.param(
+            {"all.yaml": NODE, "kustomization.yaml": "resources: all.yaml\npatches: 5\n"},
+            ["all.yaml"],
+            [
+                "F: skipped a kustomization (kustomization.yaml);"
+                " render it first: kubectl kustomize F"
+            ],
+            id="a kustomization with fields of wrong types",
+        ),
+        pytest.param(
+            {
+                "a.yaml": NODE,
+                "runs/1/manifest.json": "{}",
+                "runs/1/objects.json": "[]",
+                "runs/1/summary.json": "{}",
+                "runs/1/log/00000000.pwlog": "",
+            },
+            ["a.yaml"],
+            ["F/runs/1: skipped a run of podwright (manifest.json, objects.json, summary.json)"],
+            id="the folder of a run",
+        ),
+        pytest.param(
+            {"a.yaml": NODE, "b.yaml": TEMPLATE},
+            ["a.yaml"],
+            [
+                "F: skipped unrendered templates ({{ }}) (b.yaml);"
+                " render it first: helm template CHART"
+            ],
+            id="a template outside of a chart",
+        ),
+        pytest.param(
+            {"a.yaml": NODE, "package.json": '{"name": "web"}', "ci.yml": "on: push\n"},
+            ["a.yaml"],
+            ["F: skipped files without apiVersion and kind (ci.yml, package.json)"],
+            id="files of other tools",
+        ),
+        pytest.param(
+            {"a.yaml": f"{NODE}data: {{x: '{{{{ .y }}}}'}}\n", "b.yaml": "- 1\n", "c.yaml": ""},
+            ["a.yaml", "b.yaml", "c.yaml"],
+            [],
+            id="a quoted template, and errors of manifests",
+        ),
+        pytest.param(
+            {"a.json": '{"pods": [], "nodes": []}', "b.json": '[{"kind": "Pod"}]'},
+            ["a.json", "b.json"],
+            [],
+            id="a snapshot, and a list",
+        ),
+    ],
+)
+def test_files_that_are_not_manifests_are_skipped_and_reported(tmp_path, files, manifests, reports):
+    assert read(write(tmp_path, files)) == (manifests, reports)
+
+
+def test_a_resource_of_a_kustomization_is_read_by_name(tmp_path):
+    write(tmp_path, {"kustomization.yaml": KUSTOMIZATION, "node.yaml": NODE})
+    assert [name for name, _ in read_paths([tmp_path / "node.yaml"])] == [f"{tmp_path}/node.yaml"]
+
+
+def test_a_folder_with_nothing_else_is_an_error(tmp_path):
+    write(tmp_path, {"Chart.yaml": "name: web\n", "templates/pod.yaml": TEMPLATE})
+    with pytest.raises(InputError) as error:
+        load(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path}: no manifests in this folder, only a Helm chart; render it first:"
+        f" helm template {tmp_path}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "kustomization.yaml",
+            "resources: []\n",
+            "a kustomization, not a manifest; render it",
+        ),
+        ("Chart.yaml", "name: web\n", "a Helm chart, not a manifest; render it first"),
+        ("pod.yaml", TEMPLATE, "unrendered templates ({{ }}), not a manifest; render it"),
+    ],
+)
+def test_a_file_by_name_has_to_be_rendered(tmp_path, name, text, expected):
+    write(tmp_path, {name: text})
+    with pytest.raises(InputError) as error:
+        load(tmp_path / name)
+    assert f"{tmp_path}/{name}: part of {expected}" in str(error.value)
+
+
+def test_python_gets_a_warning(tmp_path):
+    write(tmp_path, {"a.yaml": NODE, "package.json": '{"name": "web"}'})
+    with pytest.warns(UserWarning, match="package.json"):
+        assert len(load(tmp_path).objects) == 1
+
+
+def test_a_compressed_dump_is_read_whatever_its_bytes_are(tmp_path):
+    number = 0
+    while b"{{" not in (data := compressed_node(number)):
+        number += 1
+    (tmp_path / "dump.yaml.gz").write_bytes(data)
+    assert [obj.name for obj in load(tmp_path / "dump.yaml.gz").objects] == ["n1"]
+
+
+def compressed_node(number: int) -> bytes:
+    text = f"{{apiVersion: v1, kind: Node, metadata: {{name: n1, labels: {{id: i{number}}}}}}}"
+    return gzip.compress(text.encode(), mtime=number)
+
+
+@pytest.mark.parametrize(
+    ("text", "has_objects"),
+    [
+        pytest.param("- a: 1\n- b: 1\n  kind: Pod\n", True, id="an object after another value"),
+        pytest.param("- [{a: 1}, {b: 1, kind: Pod}]\n", True, id="the same in one line"),
+        pytest.param("- a: 1\n- b: 2\n", False, id="no object"),
+        pytest.param("a: 1\na: 2\n", False, id="a key that is there twice"),
+        pytest.param("[]\n", True, id="an empty list"),
+    ],
+)
+def test_files_that_may_have_objects(text, has_objects):
+    assert unrendered._has_objects(text.encode()) is has_objects

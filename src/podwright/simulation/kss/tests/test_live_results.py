@@ -1,0 +1,108 @@
+"""Annotations that follow a log while it is recorded: those of a replay, at any time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.properties.effort import effort
+
+import podwright as pw
+from podwright.simulation.kss import kss_annotations
+from podwright.simulation.kss.live_results import LiveResults
+from podwright.simulation.kss.results import HISTORY
+from podwright.simulation.recording import DecisionLog, UnknownCycle
+from podwright.testing import make_node, make_pod
+
+SECOND = 1_000_000_000
+
+
+def replayed(log: DecisionLog, pod: str) -> dict[str, str]:
+    try:
+        return kss_annotations(log, pod)
+    except UnknownCycle:
+        return {}
+
+
+class Reserving(pw.Plugin):
+    """A user's plugin, whose state an explanation could change."""
+
+    name = "Reserving"
+
+    def reserve(self, cycle: pw.Cycle, node_name: str) -> pw.Status:
+        """Keep nothing."""
+        return pw.Status.OK
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["1", "2", "5"]),
+        st.sampled_from([0, 0, 100]),
+        st.sampled_from([0, 1, SECOND, 12 * SECOND]),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(steps=STEPS)
+@effort(15)
+def test_the_annotations_are_those_of_a_replay_at_any_time(steps):
+    world = pw.World(seed=3)
+    world.add(*[make_node(f"n{number}", cpu="4") for number in range(3)])
+    live = LiveResults(world.log)
+    names: list[str] = []
+    for number, (cpu, priority, wait_ns, is_replaced) in enumerate(steps):
+        if is_replaced and names:
+            world.remove(*[pod for pod in world.pods if pod.name == names[0]])
+            world.run_until_ns(world.now_ns + 40 * SECOND)
+            names.append(names[0])
+        else:
+            names.append(f"p{number}")
+        world.add(make_pod(names[-1], cpu=cpu, priority=priority))
+        world.run_until_ns(world.now_ns + wait_ns)
+        for name in names:
+            key = f"default/{name}"
+            assert live.annotations(key) == replayed(world.log, key)
+
+
+def test_a_pod_that_was_never_tried_has_none():
+    world = pw.World()
+    assert LiveResults(world.log).annotations("default/web") == {}
+
+
+def test_a_run_with_plugins_of_the_user_is_replayed():
+    world = pw.World(plugins=[Reserving])
+    world.add(make_node("n1", cpu="4"), make_pod("web", cpu="1"))
+    world.run_until_ns(world.now_ns + SECOND)
+    live = LiveResults(world.log, plugins=[Reserving])
+    found = live.annotations("default/web")
+    assert "Reserving" in found["kube-scheduler-simulator.sigs.k8s.io/reserve-result"]
+
+
+def test_results_that_are_no_longer_kept_are_found_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("podwright.simulation.kss.live_results.PODS_MAX", 1)
+    world = pw.World()
+    live = LiveResults(world.log)
+    world.add(make_node("n1", cpu="2"), make_pod("big", cpu="4"), make_pod("small", cpu="1"))
+    world.run_until_ns(world.now_ns + SECOND)
+    live.advance()
+    world.add(make_node("n2", cpu="8"))
+    world.run_until_ns(world.now_ns + 20 * SECOND)
+    for name in ("big", "small"):
+        expected = replayed(world.log, f"default/{name}")
+        assert expected[HISTORY]
+        assert live.annotations(f"default/{name}") == expected
+
+
+def test_events_are_processed_in_slices():
+    world = pw.World()
+    world.add(make_node("n1", cpu="2"), make_pod("web", cpu="1"))
+    world.run_until_ns(world.now_ns + SECOND)
+    live = LiveResults(world.log)
+    slices = 1
+    while not live.advance(lambda: True):
+        slices += 1
+    assert slices > len(world.log) // 2
+    assert live.annotations("default/web") == replayed(world.log, "default/web")

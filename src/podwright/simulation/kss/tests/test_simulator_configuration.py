@@ -1,0 +1,91 @@
+"""The configuration of kube-scheduler-simulator, from a file and the environment."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.apimachinery.objects import InputError
+from podwright.simulation.kss import read_simulator_configuration
+
+TEXT = """
+apiVersion: kube-scheduler-simulator-config/v1alpha1
+kind: SimulatorConfiguration
+port: 1212
+etcdURL: "http://127.0.0.1:2379"
+corsAllowedOriginList: ["http://localhost:3000"]
+kubeConfig: /kubeconfig.yaml
+kubeApiServerUrl: "http://127.0.0.1:3131"
+"""
+
+
+def read(text: str = TEXT, **environment: str):
+    return read_simulator_configuration(text, environment, source="config.yaml")
+
+
+def test_a_file_with_its_defaults():
+    found = read()
+    assert (found.port, found.kube_api_server_url) == (1212, "http://127.0.0.1:3131")
+    assert found.cors_allowed_origin_list == ("http://localhost:3000",)
+    assert not found.resource_sync_enabled
+
+
+def test_the_environment_overrides_the_file():
+    found = read(
+        PORT="1300",
+        KUBE_APISERVER_URL="http://127.0.0.1:9000",
+        KUBE_SCHEDULER_CONFIG_PATH="/scheduler.yaml",
+        CORS_ALLOWED_ORIGIN_LIST="http://a.example, http://b.example",
+        REPLAYER_ENABLED="t",
+        RECORD_FILE_PATH="/record.jsonl",
+    )
+    assert (found.port, found.kube_api_server_url) == (1300, "http://127.0.0.1:9000")
+    assert found.cors_allowed_origin_list == ("http://a.example", "http://b.example")
+    assert (found.kube_scheduler_config_path, found.record_file_path) == (
+        "/scheduler.yaml",
+        "/record.jsonl",
+    )
+    assert found.replay_enabled
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("PORT", "many"), ("CORS_ALLOWED_ORIGIN_LIST", "http://a.example, nonsense")],
+)
+def test_a_wrong_value_of_the_environment_leaves_that_of_the_file(name, text):
+    assert read(**{name: text}) == read()
+
+
+def test_a_switch_of_the_environment_that_is_not_true_is_off():
+    assert not read(TEXT + "replayEnabled: true\n", REPLAYER_ENABLED="yes").replay_enabled
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("port: 0", "config.yaml: port: Required value"),
+        ("prot: 1", 'config.yaml: prot: unknown field "prot"; did you mean '),
+        ("corsAllowedOriginList: [nonsense]", "corsAllowedOriginList[0]: Invalid value"),
+        ("kind: Other", "must be a SimulatorConfiguration"),
+        (
+            "externalImportEnabled: true\nreplayEnabled: true",
+            "externalImportEnabled and replayEnabled cannot be used simultaneously",
+        ),
+        ("resourceSyncEnabled: true\nkubeConfig: ''", "kubeConfig: Required value"),
+        (
+            "resourceImportLabelSelector: {matchLabels: {a b: c}}",
+            "resourceImportLabelSelector: key: Invalid value",
+        ),
+        ("port: [", "line 7, column 8"),
+    ],
+)
+def test_a_wrong_file_is_an_error_with_its_place(change, message):
+    lines = [line for line in TEXT.splitlines() if line.split(":")[0] not in change]
+    with pytest.raises(InputError) as caught:
+        read("\n".join([*lines, *change.splitlines()]))
+    assert message in str(caught.value)
+
+
+def test_keys_without_effect_have_a_reason():
+    assert list(read().without_effect) == ["etcdURL"]
+    found = read(TEXT + "externalSchedulerEnabled: true\n")
+    assert "--no-scheduler" in found.without_effect["externalSchedulerEnabled"]

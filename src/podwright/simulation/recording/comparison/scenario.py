@@ -1,0 +1,278 @@
+"""A cluster with the options of its scheduler, scheduled from the same start each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal, TypeAlias, Unpack
+
+import msgspec
+
+from podwright.apimachinery.devices import claim_without_users
+from podwright.apimachinery.objects import (
+    DEFAULT_SCHEDULER_NAME,
+    NamespacedName,
+    Node,
+    Object,
+    Pod,
+    PodSpec,
+    ResourceClaim,
+    with_node_name,
+)
+from podwright.cluster.controllers import expand
+from podwright.scheduler.assembly import Because, Scheduler, outcome_of, reason_of
+from podwright.scheduler.columns import uses_volumes
+from podwright.scheduler.config import KubeSchedulerConfiguration
+from podwright.scheduler.framework import CallExtender, Decision
+from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.recording.comparison.placements import (
+    Placements,
+    PodPlacement,
+    is_movable_pod,
+    nodes_of_pods,
+    use_of,
+)
+
+_ENDED: Final = ("Succeeded", "Failed")
+
+_Specs: TypeAlias = dict[tuple[object, ...], PodSpec]
+"""The last spec of the pods of a namespace with the same labels."""
+
+_FROM_KUBELET: Final = (
+    "containerStatuses", "initContainerStatuses", "resources", "allocatedResources", "resize",
+    "startTime", "nominatedNodeName",
+)  # fmt: skip
+"""The fields of a pod's status that a pod without a node does not have."""
+
+Watch: TypeAlias = Callable[[Iterable[Decision], int], Iterable[Decision]]
+"""Passes decisions on one by one, given their number; a command shows the progress with it."""
+
+
+class Scenario:
+    """A cluster, and the options of the scheduler that schedules its pending pods.
+
+    Parameters
+    ----------
+    objects : iterable of object
+        Nodes, pods and other objects, as for `Scheduler.add`. Workloads are expanded into the pods
+        that their controllers would create.
+    configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
+        The default profile if left out.
+    reschedule : bool
+        Whether pods that have a node are scheduled again, from an empty cluster. Pods of daemon
+        sets, mirror pods, terminating pods and pods that no profile matches keep their nodes. The
+        other pods give their devices back.
+    call_extender : callable, optional
+        As for `Scheduler`.
+    expands_workloads : bool
+        Whether workloads are expanded; not if their controllers have created the pods.
+    hpa : {"min", "max"}
+        The replicas of workloads that a HorizontalPodAutoscaler scales.
+    only : collection of str, optional
+        The only pods to schedule; all pending pods if left out.
+    plugins, gates, seed, tie_rule, draws_preemption_offset
+        As for `SchedulerOptions`.
+
+    Attributes
+    ----------
+    objects : tuple of object
+        With the pods of the workloads.
+    expansion : Expansion
+        What the workloads were expanded into.
+
+    Raises
+    ------
+    InvalidObject
+        If a workload or its pod template is invalid.
+    """
+
+    @names_decision_keywords
+    def __init__(
+        self,
+        objects: Iterable[Object],
+        configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
+        *,
+        reschedule: bool = False,
+        call_extender: CallExtender | None = None,
+        expands_workloads: bool = True,
+        hpa: Literal["min", "max"] = "min",
+        only: Collection[NamespacedName] | None = None,
+        **keywords: Unpack[DecisionKeywords],
+    ) -> None:
+        given = tuple(objects)
+        self.expansion = expand(given if expands_workloads else (), hpa=hpa)
+        self.only = only
+        self.objects: Sequence[Object] = tuple(self.expansion.with_objects(given))
+        self.options = SchedulerOptions.of(configuration, **keywords)
+        self.reschedule = reschedule
+        self._pending: list[Object] | None = None
+        self._call_extender = call_extender
+
+    def __repr__(self) -> str:
+        nodes, pods = (sum(isinstance(obj, kind) for obj in self.objects) for kind in (Node, Pod))
+        return f"<Scenario: {nodes} nodes, {pods} pods>"
+
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods that have not ended."""
+        return [
+            obj for obj in self.objects if isinstance(obj, Pod) and obj.status.phase not in _ENDED
+        ]
+
+    def scheduler(self) -> Scheduler:
+        """Return a new scheduler that holds the objects.
+
+        Raises
+        ------
+        InputError
+            If the configuration is not valid.
+        """
+        scheduler = Scheduler(self.options, call_extender=self._call_extender)
+        if self.reschedule and self._pending is None:
+            self._pending = _rescheduled(self.objects, scheduler.profiles)
+        scheduler.add(*(self._pending or self.objects))
+        return scheduler
+
+
+def _rescheduled(objects: Iterable[Object], profiles: Mapping[str, object]) -> list[Object]:
+    """Return the objects with pods that are pending again, and without their devices."""
+    found: list[Object] = []
+    moving: set[str] = set()
+    specs: _Specs = {}
+    for obj in objects:
+        if isinstance(obj, Pod) and _is_moving(obj, profiles):
+            moving.add(obj.metadata.uid)
+            found.append(_without_kubelet(obj, specs))
+        else:
+            found.append(obj)
+    moving.discard("")
+    if not moving:
+        return found
+    kept: list[Object] = []
+    for obj in found:
+        if isinstance(obj, ResourceClaim):
+            claim = claim_without_users(obj, moving)
+            if claim is not None:
+                kept.append(claim)
+        else:
+            kept.append(obj)
+    return kept
+
+
+def _is_moving(pod: Pod, profiles: Mapping[str, object]) -> bool:
+    """Return whether a pod is scheduled again."""
+    return (
+        bool(pod.spec.node_name)
+        and pod.metadata.deletion_timestamp is None
+        and (pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME) in profiles
+        and is_movable_pod(pod)
+    )
+
+
+def _without_kubelet(pod: Pod, specs: _Specs) -> Pod:
+    """Return a pod that no kubelet has started: it requests what its spec says.
+
+    The claims that were created for it stay in its status. Pods of one template share their spec,
+    as new ones do: keys of pods are found by the spec. Only the volume of the token, whose name is
+    drawn, differs between them.
+    """
+    pod = with_node_name(pod, "")
+    place = pod.namespace, *pod.metadata.labels.items()
+    spec = specs.get(place)
+    if spec is None or not _is_like(pod.spec, spec):
+        spec = specs[place] = pod.spec
+    status = msgspec.structs.replace(
+        pod.status,
+        container_statuses=(),
+        init_container_statuses=(),
+        resources=None,
+        allocated_resources=None,
+        resize="",
+        start_time=None,
+        nominated_node_name="",
+    )
+    raw = pod.raw
+    if "status" in raw:
+        kept = {k: v for k, v in raw["status"].items() if k not in _FROM_KUBELET}
+        raw = raw | {"status": kept}
+    return msgspec.structs.replace(pod, spec=spec, status=status, raw=raw)
+
+
+def _is_like(spec: PodSpec, other: PodSpec) -> bool:
+    """Return whether two specs are equal but for volumes that scheduling does not read."""
+    if len(spec.volumes) != len(other.volumes) or uses_volumes(spec) or uses_volumes(other):
+        return spec == other
+    return msgspec.structs.replace(spec, volumes=other.volumes) == other
+
+
+class ScheduledScenario:
+    """The decisions of a scenario, and the scheduler after them.
+
+    Attributes
+    ----------
+    decisions : dict of str to Decision
+        By pod, in the order of the queue.
+    reasons : dict of str to Because or None
+        For the first pods with another decision in `others`: the reason against it.
+    is_cut : bool
+        Whether the pods after the last one with a reason were left out.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        others: Mapping[NamespacedName, Decision] | None = None,
+        most_reasons: int | None = None,
+        is_cut: bool = False,
+        watch: Watch | None = None,
+    ) -> None:
+        self._scheduler = scenario.scheduler()
+        self._only = self._scheduler.pending if scenario.only is None else scenario.only
+        self._others = {} if others is None else others
+        self._most_reasons = len(self._others) if most_reasons is None else most_reasons
+        self.is_cut = is_cut
+        self.decisions: dict[NamespacedName, Decision] = {}
+        self.reasons: dict[NamespacedName, Because | None] = {}
+        steps: Iterable[Decision] = self._run()
+        if watch is not None:
+            steps = watch(steps, len(self._scheduler.pending))
+        for decision in steps:
+            self.decisions[decision.pod.key] = decision
+
+    def _run(self) -> Iterator[Decision]:
+        scheduler = self._scheduler
+        for pod in scheduler.in_queue_order():
+            key = pod.key
+            if key not in scheduler.pending or key not in self._only:
+                continue
+            # The explanation needs the position at which the search of this decision began.
+            began = scheduler.visiting()
+            decision = scheduler.schedule(key)
+            is_full = len(self.reasons) >= self._most_reasons
+            other = None if is_full else self._others.get(key)
+            if other is not None and outcome_of(decision) != outcome_of(other):
+                with scheduler.visiting_from(began):
+                    self.reasons[key] = reason_of(scheduler, decision, other)
+            yield decision
+            if self.is_cut and len(self.reasons) >= self._most_reasons:
+                return
+
+    def placements(self) -> Placements:
+        """Return where all pods are, those that already had a node included."""
+        found = {
+            key: PodPlacement(
+                node=decision.node,
+                nominated=_nominated(decision),
+                message="" if decision.node else decision.message,
+            )
+            for key, decision in self.decisions.items()
+        }
+        for key, node in nodes_of_pods(self._scheduler.cluster).items():
+            if key not in found:
+                found[key] = PodPlacement(node=node)
+        return Placements(found, use_of(self._scheduler.cluster), len(self.decisions))
+
+
+def _nominated(decision: Decision) -> str:
+    result = decision.post_filter
+    return "" if result is None else result.nominated_node or ""

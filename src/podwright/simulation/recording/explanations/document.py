@@ -1,0 +1,205 @@
+"""An explanation as a plain document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from podwright.scheduler.advice import DeviceRefusal, NearNode, ReasonGroup, Remedy
+from podwright.scheduler.assembly import TakenPlace
+from podwright.scheduler.framework import (
+    ExtenderAnswers,
+    FilterExplanation,
+    ScoreExplanation,
+    Status,
+)
+from podwright.simulation.recording.explanations.decision import decision_fields
+from podwright.simulation.recording.explanations.document_structs import (
+    DeviceDocument,
+    ExplanationDocument,
+    ExtenderDocument,
+    FilterDocument,
+    NearNodeDocument,
+    NodeScore,
+    ObjectReference,
+    ReasonDetailDocument,
+    ReasonNodes,
+    RemedyDocument,
+    ScoreDocument,
+    StatusDocument,
+    TakenPlaceDocument,
+    WorkloadDocument,
+)
+from podwright.simulation.recording.explanations.preemption import typed_preemption
+from podwright.simulation.recording.explanations.view import ExplanationView, WorkloadView
+
+
+def explanation_document(view: ExplanationView) -> dict[str, Any]:
+    """Return the explanation as a plain document, with all nodes."""
+    document: dict[str, Any] = msgspec.to_builtins(typed_explanation(view))
+    return document
+
+
+def typed_explanation(view: ExplanationView) -> ExplanationDocument:
+    """Return the explanation in the form of the document, with all nodes."""
+    explanation = view.explanation
+    restricted = explanation.restricted_to
+    return ExplanationDocument(
+        **decision_fields(explanation.decision),
+        run=UNSET if view.past is None else view.past.document,
+        workload=None if view.workload is None else _workload(view.workload),
+        scheduler_name=explanation.pod.spec.scheduler_name,
+        current_node=view.current_node or None,
+        placed_before=view.placed_before,
+        node_count=len(explanation.node_names),
+        pre_filter=None if explanation.pre_filter.is_success else _status(explanation.pre_filter),
+        restricted_to=None if restricted is None else sorted(restricted),
+        restricted_by=list(explanation.restricted_by),
+        not_examined=list(explanation.not_examined),
+        not_examined_reason=explanation.not_examined_reason,
+        feasible=list(explanation.feasible),
+        winners=list(explanation.winners),
+        totals=explanation.totals,
+        rejected=_statuses(explanation.rejected),
+        reasons=[_reason(group) for group in view.reasons],
+        remedies=_remedies(view),
+        advice_limits=list(view.advice.limits),
+        taken_place=None if view.taken is None else _taken(view.taken),
+        nearest=[_near(each) for each in view.near],
+        preemption=typed_preemption(explanation.decision),
+        filters=[_filter(answer) for answer in explanation.filters],
+        scores=[_scores(scores) for scores in explanation.scores],
+        skipped_scores=sorted(explanation.skipped_scores),
+        extenders=[_extender(answers) for answers in explanation.extenders],
+    )
+
+
+def without_nodes(document: ExplanationDocument) -> ExplanationDocument:
+    """Return a document without the parts that have an entry per node, besides the reasons."""
+    return msgspec.structs.replace(
+        document,
+        totals=UNSET,
+        rejected=UNSET,
+        nearest=UNSET,
+        filters=UNSET,
+        scores=UNSET,
+        restricted_to=UNSET,
+    )
+
+
+def _workload(workload: WorkloadView) -> WorkloadDocument:
+    return WorkloadDocument(
+        kind=workload.kind,
+        name=workload.key,
+        pods=workload.pod_count,
+        unfit=None if workload.unfit is None else list(workload.unfit),
+    )
+
+
+def _status(status: Status) -> StatusDocument:
+    return StatusDocument(
+        plugin=status.plugin or None, code=status.code.label, reasons=list(status.reasons)
+    )
+
+
+def _statuses(statuses: dict[str, Status]) -> dict[str, StatusDocument]:
+    return {node: _status(status) for node, status in statuses.items()}
+
+
+def _reason(group: ReasonGroup) -> ReasonNodes:
+    details = [
+        ReasonDetailDocument(text=each.text, node_count=each.node_count) for each in group.details
+    ]
+    return ReasonNodes(
+        reason=group.reason,
+        plugin=group.plugin or None,
+        nodes=list(group.nodes),
+        details=details or UNSET,
+    )
+
+
+def _remedies(view: ExplanationView) -> list[RemedyDocument]:
+    found = [_remedy(remedy) for remedy in view.advice.remedies]
+    if view.requests is None:
+        return found
+    return [
+        msgspec.structs.replace(each, changes=requests.changes, note=requests.note or UNSET)
+        for each, requests in zip(found, view.requests, strict=True)
+    ]
+
+
+def _remedy(remedy: Remedy) -> RemedyDocument:
+    return RemedyDocument(
+        remedy=remedy.text,
+        edits=list(remedy.edits),
+        commands=list(remedy.commands),
+        node=remedy.node,
+        feasible_nodes=remedy.node_count,
+        other_nodes=list(remedy.alternatives),
+        victims=list(remedy.victims),
+        changed_objects=[
+            ObjectReference(kind=obj.kind, name=obj.key) for obj in (remedy.pod, *remedy.put)
+        ],
+        deleted_pods=list(remedy.delete),
+        deleted_objects=[ObjectReference(kind=obj.kind, name=obj.key) for obj in remedy.drop],
+    )
+
+
+def _taken(taken: TakenPlace) -> TakenPlaceDocument:
+    return TakenPlaceDocument(
+        node=taken.node, feasible_nodes=taken.node_count, pods=list(taken.pods)
+    )
+
+
+def _near(near: NearNode) -> NearNodeDocument:
+    return NearNodeDocument(
+        node=near.node,
+        plugins=list(near.plugins),
+        lacks=list(near.lacks),
+        devices=[_device(each) for each in near.devices],
+    )
+
+
+def _device(refusal: DeviceRefusal) -> DeviceDocument:
+    return DeviceDocument(
+        claim=refusal.claim,
+        request=refusal.request,
+        driver=refusal.driver,
+        pool=refusal.pool,
+        device=refusal.device,
+        reason=refusal.reason,
+    )
+
+
+def _filter(answer: FilterExplanation) -> FilterDocument:
+    return FilterDocument(
+        plugin=answer.plugin, applies=answer.applies, rejected=_statuses(answer.rejected)
+    )
+
+
+def _scores(scores: ScoreExplanation) -> ScoreDocument:
+    return ScoreDocument(
+        plugin=scores.plugin,
+        weight=scores.weight,
+        nodes={
+            node: NodeScore(
+                raw=raw,
+                normalized=scores.normalized[node],
+                weighted=scores.normalized[node] * scores.weight,
+            )
+            for node, raw in scores.raw.items()
+        },
+    )
+
+
+def _extender(answers: ExtenderAnswers) -> ExtenderDocument:
+    return ExtenderDocument(
+        url=answers.url,
+        asked=None if answers.asked is None else list(answers.asked),
+        kept=list(answers.kept),
+        rejected=_statuses(answers.rejected),
+        scores=answers.scores,
+        errors=answers.errors,
+    )

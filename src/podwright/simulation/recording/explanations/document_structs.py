@@ -1,0 +1,497 @@
+"""The form of an explanation as a document: `-o json`, and the reply of the HTTP API.
+
+Names and texts that can be missing are null. A field that concerns only some explanations is left
+out of the others.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from podwright.scheduler.framework import NotExaminedReason
+from podwright.simulation.recording.explanations.remedy_changes import RemedyChange
+
+
+class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a plugin.
+
+    Attributes
+    ----------
+    plugin : str, optional
+    code : str
+    reasons : list of str
+    """
+
+    plugin: str | None
+    code: str
+    reasons: list[str]
+
+
+class RejectionDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A rejection, with the number of nodes.
+
+    Attributes
+    ----------
+    plugin : str, optional
+    code : str
+    reasons : list of str
+    node_count : int
+    """
+
+    plugin: str | None
+    code: str
+    reasons: list[str]
+    node_count: int
+
+
+class DecisionFields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The result of a scheduling attempt.
+
+    Attributes
+    ----------
+    pod : str
+        Its `namespace/name`.
+    outcome : str
+        The result in one word.
+    node : str, optional
+        The chosen node.
+    message : str
+        Why the pod has no node; "" if it has one.
+    priority : int
+    feasible_nodes, examined_nodes, tied_nodes : int
+        The number of nodes that pass all filters, that were filtered, and that have the greatest
+        total.
+    score : int, optional
+        The total of the chosen node.
+    nominated_node : str
+        The node on which preemption makes room; left out without a nomination.
+    victims : list of str
+        The pods that it evicts there.
+    """
+
+    pod: str
+    outcome: str
+    node: str | None
+    message: str
+    priority: int
+    feasible_nodes: int
+    examined_nodes: int
+    tied_nodes: int
+    score: int | None
+    nominated_node: str | UnsetType = UNSET
+    victims: list[str] | UnsetType = UNSET
+
+
+class DecisionDocument(DecisionFields, frozen=True, kw_only=True):
+    """The result of a scheduling attempt, with the counted rejections.
+
+    Attributes
+    ----------
+    rejections : list of RejectionDocument
+        Left out if no filter ran.
+    """
+
+    rejections: list[RejectionDocument] | UnsetType = UNSET
+
+
+class FateDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What became of a pod after an attempt.
+
+    Attributes
+    ----------
+    fate : str
+        `bound`, `queued`, `gone`, or `binding` if the binding has not ended.
+    time : str
+    node, error : str, optional
+        The node of the binding, and why it failed.
+    queue : str, optional
+        The part of the queue to which the pod returned.
+    waits_for : list of str
+        The plugins whose events move it.
+    backoff_end : str, optional
+    nominated_node : str, optional
+    """
+
+    fate: str
+    time: str
+    node: str | None
+    error: str | None
+    queue: str | None
+    waits_for: list[str]
+    backoff_end: str | None
+    nominated_node: str | None
+
+
+class RecordedAttempt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A recorded attempt.
+
+    Attributes
+    ----------
+    event : int
+        The number of the event in the decision log.
+    time : str
+    since_start : str
+        The same as a duration.
+    attempt, attempts : int
+        Its number, and the number of all attempts of the pod.
+    then : FateDocument
+    next_attempt : str, optional
+        The time of the next attempt.
+    """
+
+    event: int
+    time: str
+    since_start: str
+    attempt: int
+    attempts: int
+    then: FateDocument
+    next_attempt: str | None
+
+
+class WorkloadDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The workload of the pod.
+
+    Attributes
+    ----------
+    kind, name : str
+    pods : int
+    unfit : list of str, optional
+        The pods that do not fit; null if the others were not scheduled.
+    """
+
+    kind: str
+    name: str
+    pods: int
+    unfit: list[str] | None
+
+
+class ReasonNodes(msgspec.Struct, frozen=True, kw_only=True):
+    """A reason with the nodes that it rejects.
+
+    Attributes
+    ----------
+    reason : str
+    plugin : str, optional
+        Null for nodes that PreFilter left out.
+    nodes : list of str
+        Each node counts for the first plugin that rejects it; one with several reasons for each.
+    details : list of ReasonDetailDocument
+        What the nodes have, such as a taint; left out if the reason says all.
+    """
+
+    reason: str
+    plugin: str | None
+    nodes: list[str]
+    details: list[ReasonDetailDocument] | UnsetType = UNSET
+
+
+class ReasonDetailDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What some nodes of a reason have in common.
+
+    Attributes
+    ----------
+    text : str
+    node_count : int
+    """
+
+    text: str
+    node_count: int
+
+
+class ObjectReference(msgspec.Struct, frozen=True, kw_only=True):
+    """An object by kind and `namespace/name`."""
+
+    kind: str
+    name: str
+
+
+class RemedyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A change after which the pod fits; it was tried.
+
+    Attributes
+    ----------
+    remedy : str
+        The change in the imperative.
+    edits : list of str
+        The same, one entry for each object that changes.
+    commands : list of str
+        The kubectl commands that make the changes of nodes.
+    node : str
+        The node that the pod goes to then.
+    feasible_nodes : int
+        How many nodes are feasible then.
+    other_nodes : list of str
+        Other nodes of which the same change suffices.
+    victims : list of str
+        Pods that preemption evicts first.
+    changed_objects, deleted_objects : list of ObjectReference
+    deleted_pods : list of str
+    changes : list of RemedyChange, optional
+        The requests that make the change; null if they cannot be made. Left out of recorded
+        attempts.
+    note : str
+        Why they cannot be made; left out if they can.
+    """
+
+    remedy: str
+    edits: list[str]
+    commands: list[str]
+    node: str
+    feasible_nodes: int
+    other_nodes: list[str]
+    victims: list[str]
+    changed_objects: list[ObjectReference]
+    deleted_pods: list[str]
+    deleted_objects: list[ObjectReference]
+    changes: list[RemedyChange] | UnsetType | None = UNSET
+    note: str | UnsetType = UNSET
+
+
+class TakenPlaceDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A node that was feasible before other pods took the place.
+
+    Attributes
+    ----------
+    node : str
+    feasible_nodes : int
+    pods : list of str
+    """
+
+    node: str
+    feasible_nodes: int
+    pods: list[str]
+
+
+class DeviceDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A device that was tried for a claim and refused."""
+
+    claim: str
+    request: str
+    driver: str
+    pool: str
+    device: str
+    reason: str
+
+
+class NearNodeDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A rejecting node, and everything that it lacks.
+
+    Attributes
+    ----------
+    node : str
+    plugins : list of str
+        The plugins that reject it.
+    lacks : list of str
+        With amounts and names.
+    devices : list of DeviceDocument
+    """
+
+    node: str
+    plugins: list[str]
+    lacks: list[str]
+    devices: list[DeviceDocument]
+
+
+class PreemptionRejection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Why preemption does not help on nodes.
+
+    Attributes
+    ----------
+    reasons : list of str
+    node_count : int
+    """
+
+    reasons: list[str]
+    node_count: int
+
+
+class PrioritizedPod(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod with its priority."""
+
+    pod: str
+    priority: int
+
+
+class CandidateDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A node on which preemption would make room.
+
+    Attributes
+    ----------
+    node : str
+    victims, spared : list of PrioritizedPod
+        The pods that would be evicted, and those of lower priority that would stay.
+    violated_budgets : int
+        How many victims violate a PodDisruptionBudget.
+    """
+
+    node: str
+    victims: list[PrioritizedPod]
+    spared: list[PrioritizedPod]
+    violated_budgets: int
+
+
+class PreemptionDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The result of preemption.
+
+    Attributes
+    ----------
+    nodes_where_room_may_help, tried_nodes : int
+    rejections : list of PreemptionRejection
+    candidates : list of CandidateDocument
+        The chosen one first.
+    chosen : str, optional
+        The chosen node.
+    criterion : str, optional
+        What decided between the candidates.
+    equally_good : list of str
+        Nodes that are as good.
+    losing_nomination : list of str
+        Pods of lower priority that lose their nomination.
+    """
+
+    nodes_where_room_may_help: int
+    tried_nodes: int
+    rejections: list[PreemptionRejection]
+    candidates: list[CandidateDocument]
+    chosen: str | None
+    criterion: str | None
+    equally_good: list[str]
+    losing_nomination: list[str]
+
+
+class FilterDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of a filter.
+
+    Attributes
+    ----------
+    plugin : str
+    applies : bool
+        False: there was nothing to check for this pod, which is not the same as passing.
+    rejected : dict of str to StatusDocument
+        By node.
+    """
+
+    plugin: str
+    applies: bool
+    rejected: dict[str, StatusDocument]
+
+
+class NodeScore(msgspec.Struct, frozen=True, kw_only=True):
+    """The score of a node."""
+
+    raw: int
+    normalized: int
+    weighted: int
+
+
+class ScoreDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The scores of a plugin, by node."""
+
+    plugin: str
+    weight: int
+    nodes: dict[str, NodeScore]
+
+
+class ExtenderDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers of an extender.
+
+    Attributes
+    ----------
+    url : str
+    asked : list of str, optional
+        The nodes passed to its filter; null if it was not called.
+    kept : list of str
+        The nodes that it kept.
+    rejected : dict of str to StatusDocument
+        The nodes for which it gave a reason.
+    scores : dict of str to int
+        By node, the value that it adds to the total.
+    errors : list of str
+        What failed.
+    """
+
+    url: str
+    asked: list[str] | None
+    kept: list[str]
+    rejected: dict[str, StatusDocument]
+    scores: dict[str, int]
+    errors: list[str]
+
+
+class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="camel"):
+    """Why a pod is placed on its node, or why it fits on no node.
+
+    Fields with an entry per node are left out of a summary.
+
+    Attributes
+    ----------
+    run : RecordedAttempt
+        Left out if the explanation is not that of a recorded attempt.
+    workload : WorkloadDocument, optional
+    scheduler_name : str
+    current_node : str, optional
+        The node that the pod is on.
+    placed_before : int
+        Number of pods that were scheduled first because they are ahead of it in the queue.
+    node_count : int
+    pre_filter : StatusDocument, optional
+        The rejection of the pod as a whole.
+    restricted_to : list of str, optional
+        Nodes that PreFilter leaves; null for all.
+    restricted_by : list of str
+        The plugins that restricted them.
+    not_examined : list of str
+        Nodes that were not filtered.
+    not_examined_reason : str, optional
+        `enoughFeasibleNodes`: enough feasible nodes had been found; `nominatedNodeFits`: the
+        nominated node, which is filtered first, is feasible. Null if all nodes were filtered.
+    feasible : list of str
+        Nodes that pass all filters.
+    winners : list of str
+        The nodes among which the node was drawn.
+    totals : dict of str to int
+        By feasible node, the sum of weighted scores.
+    rejected : dict of str to StatusDocument
+        By node, the first rejection, which decides.
+    reasons : list of ReasonNodes
+    remedies : list of RemedyDocument
+    advice_limits : list of str
+        What limits the search for remedies.
+    taken_place : TakenPlaceDocument, optional
+    nearest : list of NearNodeDocument
+        The rejecting nodes, the closest first.
+    preemption : PreemptionDocument, optional
+        Null if it was not attempted.
+    filters : list of FilterDocument
+    scores : list of ScoreDocument
+    skipped_scores : list of str
+        The score plugins with nothing to score for this pod.
+    extenders : list of ExtenderDocument
+    """
+
+    run: RecordedAttempt | UnsetType = UNSET
+    workload: WorkloadDocument | None
+    scheduler_name: str
+    current_node: str | None
+    placed_before: int
+    node_count: int
+    pre_filter: StatusDocument | None
+    restricted_to: list[str] | UnsetType | None = UNSET
+    restricted_by: list[str]
+    not_examined: list[str]
+    not_examined_reason: NotExaminedReason | None
+    feasible: list[str]
+    winners: list[str]
+    totals: dict[str, int] | UnsetType = UNSET
+    rejected: dict[str, StatusDocument] | UnsetType = UNSET
+    reasons: list[ReasonNodes]
+    remedies: list[RemedyDocument]
+    advice_limits: list[str]
+    taken_place: TakenPlaceDocument | None
+    nearest: list[NearNodeDocument] | UnsetType = UNSET
+    preemption: PreemptionDocument | None
+    filters: list[FilterDocument] | UnsetType = UNSET
+    scores: list[ScoreDocument] | UnsetType = UNSET
+    skipped_scores: list[str]
+    extenders: list[ExtenderDocument]

@@ -1,0 +1,1 @@
+"""Run folders: inputs, options, tables and states of a recorded run."""

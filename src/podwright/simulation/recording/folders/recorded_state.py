@@ -1,0 +1,161 @@
+"""The cluster and the queue as they were at a time of a recorded run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from podwright._html import paragraphs, section, table
+from podwright.apimachinery.objects import NamespacedName, Object, Time, timestamp_text
+from podwright.scheduler.framework import Plugin
+from podwright.scheduler.machine import Machine
+from podwright.scheduler.queueing import QueuedPod, QueueName
+from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.replay import replay
+
+
+class ClusterAt(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster at a time.
+
+    Attributes
+    ----------
+    now_ns : int
+    objects : tuple of object
+        As the API server reported them, pods last.
+    node_of : dict of str to str
+        The node name of each pod that is assigned to a node, or assumed there.
+    assumed : frozenset of str
+        The pods among them that the API server has not confirmed.
+    """
+
+    now_ns: int
+    objects: tuple[Object, ...]
+    node_of: Mapping[NamespacedName, str]
+    assumed: frozenset[NamespacedName]
+
+    def __repr__(self) -> str:
+        return (
+            f"<ClusterAt {timestamp_text(self.now_ns)}: {len(self.objects)} objects,"
+            f" {len(self.node_of)} pods on nodes>"
+        )
+
+    def _repr_html_(self) -> str:
+        kinds = Counter(obj.kind for obj in self.objects)
+        return section(
+            f"Cluster at {timestamp_text(self.now_ns)}",
+            table(("Kind", "Objects"), list(kinds.items())),
+            table(("Pod", "Node"), list(self.node_of.items())),
+        )
+
+
+class PendingPod(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod in the queue at a time.
+
+    Attributes
+    ----------
+    attempts : int
+        The number of its attempts.
+    since_ns : int
+        The time of its last move within the queue.
+    backoff_end_ns : int
+        The end of its backoff; -1 if no attempt failed.
+    waits_for : tuple of str
+        The plugins that rejected it, or gate it.
+    """
+
+    pod: NamespacedName
+    priority: int
+    attempts: int
+    since_ns: int
+    backoff_end_ns: int
+    waits_for: tuple[str, ...]
+
+
+class QueueAt(msgspec.Struct, frozen=True, kw_only=True):
+    """The queue at a time: the pods of each subqueue, in the order in which they leave it.
+
+    Attributes
+    ----------
+    now_ns : int
+    places : dict of str to tuple of PendingPod
+    nominated : dict of str to tuple of str
+        The pods that are nominated to each node.
+    """
+
+    now_ns: int
+    places: Mapping[str, tuple[PendingPod, ...]]
+    nominated: Mapping[str, tuple[NamespacedName, ...]]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(pods)} {place}" for place, pods in self.places.items() if pods)
+        return f"<QueueAt {timestamp_text(self.now_ns)}: {counts or 'no pods'}>"
+
+    def _repr_html_(self) -> str:
+        pods = [
+            (pod.pod, place, pod.priority, pod.attempts, ", ".join(pod.waits_for))
+            for place, several in self.places.items()
+            for pod in several
+        ]
+        return section(
+            f"Queue at {timestamp_text(self.now_ns)}",
+            table(("Pod", "Place", "Priority", "Attempts", "Waits for"), pods)
+            or paragraphs(["No pods."]),
+        )
+
+
+def cluster_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = ()) -> ClusterAt:
+    """Return the cluster as it was after every event up to a time.
+
+    Parameters
+    ----------
+    at : Time
+        A duration since the start of the run, such as `1h`, or a time.
+    """
+    at_ns = log.read_time(at)
+    return cluster_of(replay(log, until=log.index_at_ns(at_ns), plugins=plugins), at_ns)
+
+
+def cluster_of(machine: Machine, now_ns: int) -> ClusterAt:
+    """Return the cluster of a machine."""
+    names = machine.cluster.nodes.names
+    return ClusterAt(
+        now_ns=now_ns,
+        objects=machine.objects(),
+        node_of={key: names[placed.slot] for key, placed in machine.cluster.pods.items()},
+        assumed=frozenset(machine.assumed()),
+    )
+
+
+def queue_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = ()) -> QueueAt:
+    """Return the queue as it was after every event up to a time; see `cluster_at`."""
+    at_ns = log.read_time(at)
+    return queue_of(replay(log, until=log.index_at_ns(at_ns), plugins=plugins), at_ns)
+
+
+def queue_of(machine: Machine, now_ns: int) -> QueueAt:
+    """Return the queue of a machine."""
+    queue = machine.queue
+
+    def pending(queued: QueuedPod) -> PendingPod:
+        return PendingPod(
+            pod=queued.key,
+            priority=queued.priority,
+            attempts=queued.attempts,
+            since_ns=queued.timestamp_ns,
+            backoff_end_ns=queue.backoff_end_ns(queued),
+            waits_for=tuple(sorted(queued.rejectors)),
+        )
+
+    return QueueAt(
+        now_ns=now_ns,
+        places={
+            place.value: tuple(map(pending, queue.pods_in(place)))
+            for place in QueueName
+            if place is not QueueName.NOWHERE
+        },
+        nominated={
+            node: tuple(pod.key for pod in pods) for node, pods in queue.nominator.nodes().items()
+        },
+    )

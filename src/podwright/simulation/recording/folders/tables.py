@@ -1,0 +1,218 @@
+"""Decisions and explanations as tables, for pandas and Arrow.
+
+Both libraries are optional; without them a call says what to install.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from itertools import chain, islice
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+
+from podwright.apimachinery.objects import PodwrightError, require_type
+from podwright.scheduler.framework import Decision, Explanation
+
+Columns: TypeAlias = dict[str, Any]
+
+
+@runtime_checkable
+class HasTables(Protocol):
+    """The results of a run: its tables by name."""
+
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """The tables, each a `pyarrow.Table`."""
+
+
+TableSource: TypeAlias = Explanation | Iterable[Decision] | Iterable[Explanation] | HasTables
+
+_PODS = "waits"
+_ARROW_TYPES = {"int": "int64", "str": "string"}
+
+
+class MissingExtra(PodwrightError, ImportError):  # noqa: N818 - named for what it is
+    """A library that is optional, and not installed."""
+
+
+def to_arrow(source: TableSource) -> Any:
+    """Return an explanation, decisions, scores or the pods of a run as a `pyarrow.Table`.
+
+    See `to_columns` for the columns. A run has one row for each pod, its table `waits`.
+
+    Raises
+    ------
+    MissingExtra
+        If pyarrow is not installed.
+    """
+    if isinstance(source, HasTables) and _PODS in source.tables:
+        return source.tables[_PODS]
+    arrow = library("pyarrow", "pip install 'podwright[tables]'")
+    columns = to_columns(source)
+    schema = arrow.schema(
+        [(name, getattr(arrow, _ARROW_TYPES[_TYPES[name]])()) for name in columns]
+    )
+    return arrow.table(columns, schema=schema)
+
+
+def to_pandas(source: TableSource) -> Any:
+    """Return an explanation, decisions, scores or the pods of a run as a `pandas.DataFrame`.
+
+    See `to_columns` for the columns. A run has one row for each pod, its table `waits`. Numbers are
+    of the type Int64, in which values may be missing.
+
+    Raises
+    ------
+    MissingExtra
+        If pandas is not installed.
+    """
+    pandas = library("pandas", "pip install pandas")
+    if isinstance(source, HasTables) and _PODS in source.tables:
+        table = source.tables[_PODS].to_pandas()
+        found = [name for name, kind in table.dtypes.items() if kind == "int64"]
+        return table.astype(dict.fromkeys(found, "Int64"))
+    columns = to_columns(source)
+    numbers = {name: "Int64" for name in columns if _TYPES[name] == "int"}
+    return pandas.DataFrame(columns).astype(numbers)
+
+
+def to_columns(source: TableSource) -> Columns:
+    """Return an explanation, decisions or scores as plain lists, one per column.
+
+    Returns
+    -------
+    dict of str to list
+        Decisions: one row each, with namespace, name, node (None without one), score,
+        feasible, evaluated, ties and message. An explanation: one row per node and plugin,
+        with node, point (filter or score), plugin, answer (passed, rejected, did not apply,
+        not examined, scored), code, reasons, raw, normalized, weight and weighted; what does
+        not apply to a row is None. Several explanations: one row per score, with pod, attempt,
+        node, plugin, raw, normalized, weight and weighted.
+    """
+    if isinstance(source, Explanation):
+        return _transposed(_EXPLANATION, _rows_of_explanation(source))
+    require_type(source, Iterable, "source", "an explanation, several, decisions or a run")
+    items = iter(cast(Iterable[Any], source))
+    first = list(islice(items, 1))
+    if first and isinstance(first[0], Explanation):
+        return _scores(chain(first, items))
+    decisions: Iterable[Decision] = chain(first, items)
+    return _transposed(_DECISIONS, map(_row_of_decision, decisions))
+
+
+_DECISIONS = {
+    "namespace": "str",
+    "name": "str",
+    "node": "str",
+    "score": "int",
+    "feasible": "int",
+    "evaluated": "int",
+    "ties": "int",
+    "message": "str",
+}
+_EXPLANATION = {
+    "node": "str",
+    "point": "str",
+    "plugin": "str",
+    "answer": "str",
+    "code": "str",
+    "reasons": "str",
+    "raw": "int",
+    "normalized": "int",
+    "weight": "int",
+    "weighted": "int",
+}
+_SCORES = {
+    "pod": "str",
+    "attempt": "int",
+    "node": "str",
+    "plugin": "str",
+    "raw": "int",
+    "normalized": "int",
+    "weight": "int",
+    "weighted": "int",
+}
+_TYPES = _DECISIONS | _EXPLANATION | _SCORES
+
+
+def _scores(explanations: Iterable[Explanation]) -> Columns:
+    columns: Columns = {name: [] for name in _SCORES}
+    for explanation in explanations:
+        for scores in explanation.scores:
+            count = len(scores.raw)
+            columns["pod"] += [explanation.pod.key] * count
+            columns["attempt"] += [explanation.attempt] * count
+            columns["node"] += scores.raw
+            columns["plugin"] += [scores.plugin] * count
+            columns["raw"] += scores.raw.values()
+            columns["normalized"] += [scores.normalized[node] for node in scores.raw]
+            columns["weight"] += [scores.weight] * count
+    pairs = zip(columns["normalized"], columns["weight"], strict=True)
+    columns["weighted"] = [normalized * weight for normalized, weight in pairs]
+    return columns
+
+
+def _row_of_decision(decision: Decision) -> dict[str, Any]:
+    return {
+        "namespace": decision.pod.namespace,
+        "name": decision.pod.name,
+        "node": decision.node or None,
+        "score": decision.total,
+        "feasible": decision.feasible_count,
+        "evaluated": decision.evaluated_count,
+        "ties": decision.tie_count,
+        "message": decision.message,
+    }
+
+
+def _rows_of_explanation(explanation: Explanation) -> Iterable[dict[str, Any]]:
+    unseen = frozenset(explanation.not_examined)
+    for answer in explanation.filters:
+        for node in explanation.node_names:
+            row: dict[str, Any] = {"node": node, "point": "filter", "plugin": answer.plugin}
+            status = answer.rejected.get(node)
+            if node in unseen:
+                row["answer"] = "not examined"
+            elif not answer.applies:
+                row["answer"] = "did not apply"
+            elif status is None:
+                row["answer"] = "passed"
+            else:
+                reasons = "; ".join(status.reasons)
+                row |= {"answer": "rejected", "code": status.code.label, "reasons": reasons}
+            yield row
+    for scores in explanation.scores:
+        for node, raw in scores.raw.items():
+            normalized = scores.normalized[node]
+            yield {
+                "node": node,
+                "point": "score",
+                "plugin": scores.plugin,
+                "answer": "scored",
+                "raw": raw,
+                "normalized": normalized,
+                "weight": scores.weight,
+                "weighted": normalized * scores.weight,
+            }
+
+
+def _transposed(names: dict[str, str], rows: Iterable[dict[str, Any]]) -> Columns:
+    columns: Columns = {name: [] for name in names}
+    for row in rows:
+        for name, column in columns.items():
+            column.append(row.get(name))
+    return columns
+
+
+def library(name: str, command: str) -> Any:
+    """Import an optional library.
+
+    Raises
+    ------
+    MissingExtra
+        If it is not installed; the text contains the command that installs it.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtra(f"{name} is not installed; install it with: {command}") from error

@@ -1,0 +1,1 @@
+"""The decision log: its format, its writer, its reader, its checkpoints."""

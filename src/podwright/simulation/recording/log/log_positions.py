@@ -1,0 +1,179 @@
+"""Positions of a log in memory: further states of the machine from which it is read.
+
+A position has what a checkpoint has, but is no part of the log: any number of them may be missing.
+A process that has a copy of the machine and of its log makes one, so the writer of the log only
+keeps it. Its numbers of objects are those of the log, so that later events refer to them; objects
+that only the machine has get numbers that the log never assigns. It has the objects of the machine;
+an event that refers to an older one, which is rare, makes the reader read the events before.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import KubernetesObject
+from podwright.scheduler.machine import Machine
+from podwright.simulation.recording.log.log_checkpoints import (
+    Chain,
+    CheckpointIndex,
+    CheckpointObjects,
+)
+from podwright.simulation.recording.log.log_format import (
+    CHECKPOINT,
+    FRAME_HEAD_BYTES,
+    FrameHead,
+    decode_frame_head,
+    deltas,
+    encode_frame,
+)
+from podwright.simulation.recording.log.log_objects import ObjectWriter, encode_objects
+
+POSITIONS_MAX: Final = 16
+"""How many are kept: one of 50,000 pods has 4 MB."""
+
+_OUTSIDE: Final = 1 << 40
+"""The first number of an object that the log does not have."""
+
+
+class Position(msgspec.Struct, frozen=True):
+    """The state of a machine before an event, encoded as the frame of a full checkpoint."""
+
+    head: FrameHead
+    payload: bytes
+
+    @property
+    def index(self) -> int:
+        """The number of the event."""
+        return self.head.first
+
+    def encode(self) -> bytes:
+        """Return the position as bytes."""
+        return self.head.encode() + self.payload
+
+    @classmethod
+    def decode(cls, data: bytes) -> Position:
+        """Return the position of its bytes."""
+        head = decode_frame_head(data[:FRAME_HEAD_BYTES], source="a position", offset=0)
+        return cls(head, data[FRAME_HEAD_BYTES:])
+
+
+class Positions:
+    """The positions of one log, in order."""
+
+    def __init__(self) -> None:
+        self._kept: list[Position] = []
+
+    def __iter__(self) -> Iterator[Position]:
+        return iter(self._kept)
+
+    def add(self, position: Position) -> None:
+        """Keep a position; of too many, the one is dropped that leaves the smallest gap."""
+        kept = self._kept
+        insort(kept, position, key=_index_of)
+        if len(kept) > POSITIONS_MAX:
+            indexes = [0, *map(_index_of, kept)]
+            # The last one stays: most questions are about what has just happened.
+            gaps = [indexes[at + 2] - indexes[at] for at in range(len(kept) - 1)]
+            del kept[gaps.index(min(gaps))]
+
+    def before(self, index: int | None) -> Position | None:
+        """Return the last position before an event; None is the end."""
+        kept = self._kept
+        place = len(kept) if index is None else bisect_right(kept, index, key=_index_of)
+        return kept[place - 1] if place else None
+
+    def drop_before(self, index: int) -> None:
+        """Drop those before an event."""
+        self._kept = [each for each in self._kept if each.index >= index]
+
+
+def encode_position(
+    machine: Machine, writer: ObjectWriter, *, index: int, compression: int
+) -> Position:
+    """Return the position of a machine; nothing changes.
+
+    Parameters
+    ----------
+    writer : ObjectWriter
+        Has numbered the objects of all events so far.
+    index : int
+        The number of the next event.
+    compression : int
+        0 (none) to 9 (smallest), as zlib has it.
+    """
+    numbers = _Numbers(writer.numbers)
+    snapshot = machine.snapshot(numbers)
+    objects = dict(sorted(numbers.objects.items()))
+    parts = (
+        CheckpointIndex(objects=encode_objects({}), numbers=deltas(list(objects))),
+        CheckpointObjects(
+            chain=Chain(0, len(objects), writer.count), objects=writer.written(objects)
+        ),
+        snapshot,
+    )
+    head, payload = encode_frame(CHECKPOINT, parts, first=index, times=(), level=compression)
+    return Position(head, payload)
+
+
+class PositionObjects(dict[int, KubernetesObject]):
+    """The objects of a position; all others are read when one of them is referred to.
+
+    Parameters
+    ----------
+    objects : iterable of (int, object)
+        With their numbers.
+    read_others : callable
+        Returns the objects of all events before the position.
+    """
+
+    def __init__(
+        self,
+        objects: Iterable[tuple[int, KubernetesObject]],
+        read_others: Callable[[], Mapping[int, KubernetesObject]],
+    ) -> None:
+        super().__init__(objects)
+        self._read_others: Callable[[], Mapping[int, KubernetesObject]] | None = read_others
+
+    def __missing__(self, number: int) -> KubernetesObject:
+        if self._read_others is None:
+            raise KeyError(number)
+        others, self._read_others = self._read_others(), None
+        for other, obj in others.items():
+            self.setdefault(other, obj)
+        return self[number]
+
+
+class _Numbers:
+    """The numbers of objects in a log, and others for those that it does not have.
+
+    Attributes
+    ----------
+    objects : dict of int to object
+        Those that were referred to, by number.
+    """
+
+    def __init__(self, known: Mapping[int, int]) -> None:
+        self._numbers = dict(known)  # by address; `objects` keeps the others alive
+        self._next = _OUTSIDE
+        self.objects: dict[int, KubernetesObject] = {}
+
+    def of(self, obj: KubernetesObject) -> int:
+        """Return the number of an object."""
+        number = self._numbers.get(id(obj))
+        if number is None:
+            number = self._numbers[id(obj)] = self._next
+            self._next += 1
+        self.objects[number] = obj
+        return number
+
+    def of_all(self, objects: Iterable[KubernetesObject]) -> list[int]:
+        """Return the numbers of many."""
+        return [self.of(each) for each in objects]
+
+
+def _index_of(position: Position) -> int:
+    return position.index

@@ -1,0 +1,317 @@
+"""Reading of a decision log: its events, its checkpoints, its times and its cycles."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from typing import Final, TypeVar
+
+from podwright.apimachinery.objects import KubernetesObject, Time, read_time
+from podwright.scheduler.machine import MachineSnapshot
+from podwright.simulation.recording.log.log_checkpoints import (
+    Chain,
+    CheckpointIndex,
+    CheckpointObjects,
+    Missing,
+    Start,
+)
+from podwright.simulation.recording.log.log_events import decode_events
+from podwright.simulation.recording.log.log_files import Frame, Medium
+from podwright.simulation.recording.log.log_format import (
+    CHECKPOINT,
+    EVENTS,
+    OBJECTS,
+    Entry,
+    EventBlock,
+    EventIndex,
+    Header,
+    Setup,
+    decode_payload,
+)
+from podwright.simulation.recording.log.log_objects import decode_objects
+from podwright.simulation.recording.log.log_positions import Position, PositionObjects, Positions
+
+_T = TypeVar("_T")
+
+CHECKPOINTS: Final = (CHECKPOINT, OBJECTS)
+"""The kinds of frames that hold the objects of a checkpoint, with or without the machine."""
+
+
+class LogReading:
+    """The frames of a log, to read; `DecisionLog` writes them.
+
+    Parameters
+    ----------
+    medium : Medium
+        Has the contents of the frames.
+    frames : list of Frame
+        In order; the writer appends to them.
+    """
+
+    def __init__(self, medium: Medium, frames: list[Frame]) -> None:
+        self._medium = medium
+        self._frames = frames
+        self._first = 0
+        self._positions = Positions()
+        self._flushed = frames[-1].end if frames else 0
+
+    def __len__(self) -> int:
+        return self._flushed
+
+    def _flush_to_read(self) -> None:
+        """Write the events that wait, so that the frames have all of them."""
+
+    @property
+    def first(self) -> int:
+        """The number of the first event that the log has; others before it were dropped."""
+        return self._first
+
+    @property
+    def first_ns(self) -> int:
+        """The time of the first event that the log has; of the start, without events."""
+        heads = (frame.head for frame in self._frames)
+        return next((head.first_ns for head in heads if head.kind == EVENTS), self.start_ns)
+
+    @property
+    def header(self) -> Header:
+        """The setup of the machine, and the version that recorded it."""
+        return self._read(self._frames[0], Header)
+
+    @property
+    def setup(self) -> Setup:
+        """The setup of the machine."""
+        return self.header.setup
+
+    @property
+    def checkpoints(self) -> tuple[int, ...]:
+        """The numbers of the events before which there is a checkpoint."""
+        return tuple(f.head.first for f in self._frames if f.head.kind == CHECKPOINT)
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The numbers of the events of the positions that are kept; see `log_positions`."""
+        return tuple(position.index for position in self._positions)
+
+    @property
+    def unrestorable(self) -> tuple[str, ...]:
+        """The names of the plugins whose state is missing in checkpoints."""
+        frames = (frame for frame in self._frames if frame.head.kind == OBJECTS)
+        parts = (self._read(frame, Missing, part=2) for frame in frames)
+        return tuple(sorted({name for part in parts for name in part.plugins}))
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The resume points: the numbers of events at which a block ends."""
+        return tuple(dict.fromkeys(frame.end for frame in self._frames))
+
+    def entries(self, first: int = 0, end: int | None = None) -> Iterator[Entry]:
+        """Yield the events from one number on, in order, up to another one."""
+        for entry in self.entries_from(self._start(first, CHECKPOINTS)):
+            if end is not None and entry.index >= end:
+                return
+            if entry.index >= first:
+                yield entry
+
+    def start(self, index: int | None = None) -> Start:
+        """Return the last checkpoint before an event.
+
+        Parameters
+        ----------
+        index : int, optional
+            The number of the event; None is the end.
+        """
+        return self._start(index, (CHECKPOINT,))
+
+    def _start(self, index: int | None, kinds: tuple[int, ...]) -> Start:
+        self._flush_to_read()
+        place = self._checkpoint_place(index, kinds)
+        position = self._positions.before(index)
+        # A checkpoint at the same event numbers objects that later events have.
+        if position is not None and self._frames[place].head.first < position.index:
+            return self._start_at(position)
+        return self._start_after(place)
+
+    def _checkpoint_place(self, index: int | None, kinds: tuple[int, ...]) -> int:
+        """Return the place of the last checkpoint before an event; 0 is the header."""
+        for place in range(len(self._frames) - 1, 0, -1):
+            head = self._frames[place].head
+            is_before = index is None or head.first <= index
+            # Nothing is known of the events that were dropped.
+            is_first = self._first > 0 and place == 1
+            if head.kind in kinds and (is_before or is_first):
+                return place
+        return 0
+
+    def _start_after(self, place: int) -> Start:
+        """Return the checkpoint at a place as a start, or that of the log."""
+        if not place:
+            return Start(0, None, {}, 1)
+        frame = self._frames[place]
+        is_whole = frame.head.kind == CHECKPOINT
+        snapshot = self._read(frame, MachineSnapshot, part=2) if is_whole else None
+        objects, chain = self._known_at(place)
+        return Start(
+            frame.head.first,
+            snapshot,
+            objects,
+            place + 1,
+            known_count=len(objects),
+            object_count=chain.object_count,
+            chain=chain,
+        )
+
+    def _start_at(self, position: Position) -> Start:
+        """Return a position as a start."""
+        head, payload = position.head, position.payload
+        source = self._medium.source
+        index = decode_payload(payload, head, CheckpointIndex, source=source)
+        block = decode_payload(payload, head, CheckpointObjects, part=1, source=source)
+
+        def read_others() -> dict[int, KubernetesObject]:
+            start = self._start_after(self._checkpoint_place(position.index, CHECKPOINTS))
+            for entry in self.entries_from(start):
+                if entry.index + 1 >= position.index:
+                    break
+            return start.objects
+
+        return Start(
+            position.index,
+            decode_payload(payload, head, MachineSnapshot, part=2, source=source),
+            PositionObjects(decode_objects(block.objects, {}), read_others),
+            bisect_right(self._frames, position.index, key=_end_of),
+            known_count=len(index.numbers),
+            object_count=block.chain.object_count,
+        )
+
+    def _known_at(self, place: int) -> tuple[dict[int, KubernetesObject], Chain]:
+        """Return the objects that a checkpoint refers to."""
+        index = self._read(self._frames[place], CheckpointIndex)
+        block = self._read(self._frames[place], CheckpointObjects, part=1)
+        chain, left = block.chain, block.chain.before
+        found = dict(decode_objects(block.objects, {}))
+        while left:
+            place -= 1
+            if self._frames[place].head.kind in CHECKPOINTS:
+                block = self._read(self._frames[place], CheckpointObjects, part=1)
+                found.update(decode_objects(block.objects, {}))
+                left -= 1
+        return {number: found[number] for number in accumulate(index.numbers)}, chain
+
+    def entries_from(self, start: Start) -> Iterator[Entry]:
+        """Yield the events after a start, in order."""
+        self._flush_to_read()
+        objects = start.objects
+        objects.update(start.given)
+        for frame in self._frames[start.frame_index :]:
+            yield from self._entries_of(frame, objects, start.given)
+
+    def follow(self) -> Iterator[tuple[Entry, tuple[str, ...]] | None]:
+        """Yield all events, each with the pods whose cycles ended in it, and None at the end.
+
+        After None, the next item is the first of the events that were appended meanwhile, or None
+        again; the iterator never ends.
+        """
+        place, objects = 1, dict[int, KubernetesObject]()
+        while True:
+            self._flush_to_read()
+            for frame in self._frames[place:]:
+                ended: dict[int, list[str]] = {}
+                if frame.head.kind == EVENTS:
+                    columns = self._read(frame, EventIndex)
+                    for at, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
+                        ended.setdefault(frame.head.first + at, []).append(pod)
+                for entry in self._entries_of(frame, objects, {}):
+                    yield entry, tuple(ended.get(entry.index, ()))
+                place += 1
+            yield None
+
+    def _entries_of(
+        self,
+        frame: Frame,
+        objects: dict[int, KubernetesObject],
+        given: Mapping[int, KubernetesObject],
+    ) -> Iterator[Entry]:
+        """Yield the events of a frame, and update the objects that later ones refer to."""
+        if frame.head.kind == EVENTS:
+            index = self._read(frame, EventIndex)
+            block = self._read(frame, EventBlock, part=1)
+            yield from decode_events(
+                index, block, frame.head.first, objects, source=self._medium.source
+            )
+        elif frame.head.kind in CHECKPOINTS:
+            passed = self._read(frame, CheckpointIndex)
+            for number, obj in decode_objects(passed.objects, objects):
+                # An object that the caller gave for a number stays.
+                objects.setdefault(number, obj)
+            # Later events do not refer to objects that the checkpoint does not list.
+            known = {number: objects[number] for number in accumulate(passed.numbers)}
+            objects.clear()
+            objects.update(given)
+            objects.update(known)
+
+    def cycles_of(self, pod: str) -> list[int]:
+        """Return the numbers of the events in which scheduling cycles of one pod ended."""
+        return [index for index, name in self.cycles() if name == pod]
+
+    def cycles(self) -> Iterator[tuple[int, str]]:
+        """Yield the number of each event in which a scheduling cycle ended, with the pod."""
+        self._flush_to_read()
+        for frame in self._frames:
+            if frame.head.kind == EVENTS:
+                columns = self._read(frame, EventIndex)
+                for place, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
+                    yield frame.head.first + place, pod
+
+    @property
+    def start_ns(self) -> int:
+        """The start of the run: that of the setup, or else the time of its first event kept."""
+        return self.setup.start_ns or (self.time_of(self.first) if self.first < len(self) else 0)
+
+    def read_time(self, at: Time, what: str = "at") -> int:
+        """Return a time in nanoseconds since 1970; durations are relative to the start.
+
+        Raises
+        ------
+        InputError
+            If it is not a time.
+        """
+        return read_time(at, what, start_ns=self.start_ns)
+
+    def read_optional_time(self, at: Time | None) -> int | None:
+        """Return a time as `read_time` does; None for None."""
+        return None if at is None else self.read_time(at)
+
+    def index_at(self, at: Time) -> int:
+        """Return the number of the first event after a time."""
+        return self.index_at_ns(self.read_time(at))
+
+    def index_at_ns(self, at_ns: int) -> int:
+        """Return the number of the first event after a time in nanoseconds since 1970."""
+        self._flush_to_read()
+        index = 0
+        for frame in self._frames:
+            head = frame.head
+            if head.kind != EVENTS or head.first_ns > at_ns:
+                continue
+            index = head.first + head.count
+            if head.last_ns > at_ns:
+                times = accumulate(self._read(frame, EventIndex).times)
+                index = head.first + sum(now_ns <= at_ns for now_ns in times)
+        return index
+
+    def time_of(self, index: int) -> int:
+        """Return the time of the event of a number."""
+        self._flush_to_read()
+        for frame in self._frames:
+            if frame.head.kind == EVENTS and frame.head.first <= index < frame.end:
+                return sum(self._read(frame, EventIndex).times[: index - frame.head.first + 1])
+        raise IndexError(f"there is no event {index}; there are {len(self)}")
+
+    def _read(self, frame: Frame, cls: type[_T], *, part: int = 0) -> _T:
+        payload = self._medium.read(frame)
+        return decode_payload(payload, frame.head, cls, part=part, source=self._medium.source)
+
+
+def _end_of(frame: Frame) -> int:
+    return frame.end

@@ -1,0 +1,88 @@
+"""What became of pods after their cycles."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.scheduler.framework.binding import CallError
+from podwright.scheduler.machine import Bind, CallDone, CycleDue, ObjectDeleted, ObjectPut
+from podwright.simulation.recording.explanations.explain import UnknownCycle, find_cycle
+from podwright.simulation.recording.explanations.outcome import (
+    AttemptOutcome,
+    OutcomeKind,
+    find_outcome,
+)
+from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.record import record
+from podwright.simulation.recording.tests.recorded import MINUTE, SECOND, START, recorded_log
+from podwright.testing import make_node, make_pod
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> DecisionLog:
+    return recorded_log(tmp_path_factory.mktemp("run") / "log", checkpoint_events=20)
+
+
+def after(log: DecisionLog, pod: str, attempt: int = -1) -> AttemptOutcome:
+    return find_outcome(find_cycle(log, f"default/{pod}", attempt))
+
+
+def test_a_placed_pod_is_bound(log):
+    found = after(log, "web")
+    assert (found.kind, found.node, found.now_ns) == (
+        OutcomeKind.BOUND,
+        "large",
+        START + 10 * SECOND,
+    )
+
+
+def test_a_pod_that_fits_nowhere_goes_back_into_the_queue(log):
+    found = after(log, "batch", 1)
+    assert (found.kind, found.place, found.waits_for, found.backoff_end_ns) == (
+        OutcomeKind.QUEUED, "unschedulable", ("NodeResourcesFit",), START + 31 * SECOND,
+    )  # fmt: skip
+
+
+def test_a_pod_that_preempts_is_nominated(log):
+    found = after(log, "urgent", 1)
+    assert (found.kind, found.nominated_node) == (OutcomeKind.QUEUED, "large")
+
+
+def test_attempts_are_counted_from_both_ends_and_by_time(log):
+    attempts = [find_cycle(log, "default/batch", n).attempt for n in (1, 2, 3, 4, -1, -4)]
+    assert attempts == [1, 2, 3, 4, 4, 1]
+    assert find_cycle(log, "default/batch", at_ns=START + 5 * MINUTE).attempt == 2
+    with pytest.raises(UnknownCycle, match=r"before .*:00:29Z; its first was at .*:00:30Z"):
+        find_cycle(log, "default/batch", at_ns=START + 29 * SECOND)
+
+
+def bound(*events: object) -> DecisionLog:
+    """Record a pod's cycle and what comes after it; a text stands for the answer to Bind."""
+    run = record()
+    run.handle(ObjectPut(make_node("n1", cpu="4")), SECOND)
+    run.handle(ObjectPut(make_pod("web", cpu="1")), 2 * SECOND)
+    (bind,) = run.handle(CycleDue(), 3 * SECOND)
+    assert isinstance(bind, Bind)
+    for event in events:
+        if isinstance(event, str):
+            run.handle(CallDone(bind.call, CallError(event)), 4 * SECOND)
+        else:
+            assert isinstance(event, ObjectDeleted)
+            run.handle(event, 4 * SECOND)
+    return run.log
+
+
+def test_a_binding_that_fails_says_why_and_where_the_pod_went():
+    found = after(bound("no such node"), "web")
+    assert (found.kind, found.error, found.node) == (OutcomeKind.QUEUED, "no such node", "n1")
+    assert found.place == "error_backoff"
+
+
+def test_a_binding_that_goes_on_at_the_end_of_the_run_is_neither():
+    found = after(bound(), "web")
+    assert (found.kind, found.node) == (OutcomeKind.BINDING, "n1")
+
+
+def test_a_pod_that_is_deleted_while_it_is_bound_is_gone():
+    found = after(bound(ObjectDeleted(make_pod("web", cpu="1"))), "web")
+    assert found.kind is OutcomeKind.GONE

@@ -1,0 +1,128 @@
+"""Going on with a recorded run: what it refuses, and that a full disk loses nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import Pod, with_node_name
+from podwright.scheduler.assembly import machine_of
+from podwright.scheduler.machine import Action, Bind, CallDone, CycleDue, ObjectPut
+from podwright.simulation.recording.folders.resumption import resume
+from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.log_format import LogError
+from podwright.simulation.recording.log.record import options_of, record
+from podwright.simulation.recording.log.recorder import Recorder
+from podwright.simulation.recording.log.verification import verify
+from podwright.testing import make_node, make_pod
+
+
+def put_pods(recorder: Recorder, first: int, end: int) -> list[Action]:
+    returned: list[Action] = []
+    for number in range(first, end):
+        pod = make_pod(f"p{number}", cpu="1m")
+        recorder.handle(ObjectPut(pod), number)
+        actions = recorder.handle(CycleDue(), number)
+        returned += actions
+        for action in actions:
+            if isinstance(action, Bind):
+                recorder.handle(ObjectPut(with_node_name(pod, action.node)), number)
+                recorder.handle(CallDone(action.call), number)
+    return returned
+
+
+def begin(folder: str) -> Recorder:
+    recorder = record(folder)
+    recorder.handle(ObjectPut(make_node("n1", cpu="8")), 0)
+    put_pods(recorder, 0, 5)
+    recorder.log.flush()
+    return recorder
+
+
+def test_a_resumed_run_uses_the_objects_of_the_log(tmp_path):
+    begin(str(tmp_path)).log.close()
+    again = resume(str(tmp_path))
+    known = list(again.log.objects().values())
+    for obj in again.machine.objects():
+        assert any(obj is other for other in known), obj
+    put_pods(again, 5, 9)
+    again.log.close()
+    with DecisionLog.open(tmp_path) as log:
+        assert verify(log).is_same
+        assert len(log) == 1 + 4 * 9
+
+
+def test_a_resumed_run_has_the_metrics_of_an_uninterrupted_run(tmp_path):
+    whole = record(None, checkpoint_events=5)
+    broken = record(str(tmp_path), checkpoint_events=5)
+    for recorder in (whole, broken):
+        recorder.handle(ObjectPut(make_node("n1", cpu="8m")), 0)
+        put_pods(recorder, 0, 6)
+    broken.log.close()
+    again = resume(str(tmp_path))
+    assert again.log.checkpoints[0] > 0
+    for recorder in (whole, again):
+        # Some of them find no room.
+        put_pods(recorder, 6, 12)
+    again.log.close()
+    assert again.machine.metrics_snapshot() == whole.machine.metrics_snapshot()
+
+
+def test_a_run_whose_replay_differs_is_not_resumed(tmp_path):
+    recorder = begin(str(tmp_path))
+    recorder.log.append(9, CycleDue(), [Bind(77, "default/p0", "u", "n1")])
+    recorder.log.close()
+    (segment,) = tmp_path.iterdir()
+    data = segment.read_bytes()
+    for _ in range(2):
+        with pytest.raises(LogError, match="differ from the recorded ones; it was left as"):
+            resume(str(tmp_path))
+    assert segment.read_bytes() == data
+    resume(str(tmp_path), until=21).log.close()
+
+
+def test_a_run_that_is_being_recorded_is_not_resumed(tmp_path):
+    recorder = begin(str(tmp_path))
+    with pytest.raises(LogError, match="is locked: another process is writing to it"):
+        resume(str(tmp_path))
+    recorder.log.close()
+
+
+class Full:
+    """A file on a full disk."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def write(self, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
+def test_an_event_that_cannot_be_written_is_not_recorded(tmp_path):
+    log = DecisionLog.create(tmp_path / "full", block_events=4)
+    recorder = Recorder(machine_of(options_of(log.setup)), log)
+    recorder.handle(ObjectPut(make_node("n1", cpu="8")), 0)
+    medium: Any = log._medium
+    file = medium._file
+    medium._file = Full(file)
+    pods: list[Pod] = [make_pod(f"p{number}") for number in range(6)]
+    for pod in pods[:3]:
+        recorder.handle(ObjectPut(pod), 1)
+    for _ in range(2):
+        with pytest.raises(LogError, match="cannot be written: No space left on device"):
+            recorder.handle(ObjectPut(pods[3]), 1)
+        assert recorder.machine.pod("default/p3") is None
+        assert len(log) == 4
+    medium._file = file
+    for pod in pods[3:]:
+        recorder.handle(ObjectPut(pod), 1)
+    log.close()
+    with DecisionLog.open(tmp_path / "full") as whole:
+        assert verify(whole).is_same
+        assert len(whole) == 7

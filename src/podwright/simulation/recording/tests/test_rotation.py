@@ -1,0 +1,93 @@
+import resource
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import with_node_name
+from podwright.scheduler.machine import Bind, CallDone, CycleDue, Event, ObjectPut
+from podwright.simulation.recording import DecisionLog, LogError, find_cycle, record
+from podwright.simulation.recording.log.rotation import RotatingRecorder
+
+
+def recorder(folder: Path, *, kept_count: int = 0, largest_bytes: int = 1) -> RotatingRecorder:
+    begin = partial(record, checkpoint_events=1_000)
+    return RotatingRecorder(folder, begin, largest_bytes=largest_bytes, kept_count=kept_count)
+
+
+def deliver(recorder: RotatingRecorder, *events: Event) -> None:
+    for event in events:
+        for action in recorder.handle(event, 0):
+            if isinstance(action, Bind):
+                pod = recorder.machine.pod(action.pod)
+                assert pod is not None
+                bound = ObjectPut(with_node_name(pod, action.node))
+                deliver(recorder, bound, CallDone(action.call))
+
+
+def schedule(recorder: RotatingRecorder, name: str) -> None:
+    deliver(recorder, ObjectPut(pw.testing.make_pod(name, cpu="1")), CycleDue())
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+def test_each_folder_is_a_run_that_explains_its_decisions(tmp_path):
+    rotating = recorder(tmp_path)
+    deliver(rotating, *(ObjectPut(pw.testing.make_node(f"n{i}", cpu="1")) for i in range(2)))
+    schedule(rotating, "a")
+    assert rotating.rotate_if_due()
+    schedule(rotating, "b")
+    rotating.log.close()
+    nodes = []
+    for folder, pod in (("000001", "default/a"), ("000002", "default/b")):
+        with DecisionLog.open(tmp_path / folder / "log") as log:
+            decision = find_cycle(log, pod).explain().decision
+            nodes.append(decision.node)
+    # The second run knows that the first pod has filled its node.
+    assert sorted(nodes) == ["n0", "n1"]
+
+
+def test_the_oldest_are_deleted_and_a_restart_goes_on_with_the_next_number(tmp_path):
+    rotating = recorder(tmp_path, kept_count=2)
+    assert rotating.rotate_if_due()
+    assert rotating.rotate_if_due()
+    assert names(tmp_path) == ["000002", "000003"]
+    rotating.log.close()
+    again = recorder(tmp_path, kept_count=2)
+    assert names(tmp_path) == ["000003", "000004"]
+    again.log.close()
+
+
+@pytest.mark.parametrize(
+    "free_bytes", [pytest.param(64, id="no header"), pytest.param(450, id="a header alone")]
+)
+def test_a_full_disk_leaves_no_part_of_the_next_run(tmp_path, free_bytes):
+    rotating = recorder(tmp_path)
+    schedule(rotating, "a")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (free_bytes, before[1]))
+    try:
+        with pytest.raises(LogError, match="cannot be written"):
+            rotating.rotate_if_due()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert names(tmp_path) == ["000001"]
+    assert rotating.rotate_if_due()
+    assert names(tmp_path) == ["000001", "000002"]
+    rotating.log.close()
+
+
+def test_a_small_log_goes_on(tmp_path):
+    rotating = recorder(tmp_path, largest_bytes=1 << 30)
+    assert not rotating.rotate_if_due()
+    assert names(tmp_path) == ["000001"]
+    rotating.log.close()
+
+
+def test_the_folder_of_one_run_is_rejected(tmp_path):
+    record(str(tmp_path / "log")).log.close()
+    with pytest.raises(LogError, match="is the folder of one run"):
+        recorder(tmp_path)

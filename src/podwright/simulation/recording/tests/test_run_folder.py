@@ -1,0 +1,215 @@
+"""The folder of a run: whole files, one writer, refused folders are not changed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from podwright.simulation.recording.folders import arrow_tables
+from podwright.simulation.recording.folders.arrow_tables import arrow_table, require_arrow
+from podwright.simulation.recording.folders.run_folder import RunFolder
+from podwright.simulation.recording.folders.run_manifest import InputFile, Manifest, RunError
+from podwright.simulation.recording.folders.tables import MissingExtra
+
+MANIFEST = Manifest(
+    seed=7, start_ns=0, inputs=(InputFile("objects", "nodes.yaml", "aa"),), options={"sample": "1m"}
+)
+ROWS = {"waits": {"pod": ["a"], "wait_ns": [1]}}
+
+
+@pytest.fixture
+def opened():
+    """Let go of every folder that a test leaves open."""
+    folders: list[RunFolder] = []
+
+    def opened(folder: RunFolder) -> RunFolder:
+        folders.append(folder)
+        return folder
+
+    yield opened
+    for folder in folders:
+        folder.release()
+
+
+@pytest.fixture
+def begun(opened):
+    return lambda path: opened(RunFolder.create(path, MANIFEST))
+
+
+def test_the_manifest_has_the_inputs_and_the_status_of_the_run(tmp_path, begun):
+    folder = begun(tmp_path / "run")
+    assert RunFolder.open(tmp_path / "run").manifest == MANIFEST
+    folder.close("finished")
+    found = RunFolder.open(tmp_path / "run").manifest
+    assert found.status == "finished"
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.parametrize("status", ["interrupted", "finished"])
+def test_finishing_removes_the_checkpoint_and_the_parts(tmp_path, status, begun):
+    folder = begun(tmp_path)
+    folder.write_checkpoint(b"here", ROWS)
+    folder.write_end({"placed": 1}, "# metrics\n", [])
+    folder.close(status)
+    left = {file.name for file in tmp_path.iterdir()}
+    kept = {"checkpoint", "parts"} if status == "interrupted" else set()
+    assert left == {"manifest.json", "summary.json", "metrics.prom", "objects.json"} | kept
+    assert folder.read_summary(dict[str, int]) == {"placed": 1}
+
+
+def test_resuming_returns_the_last_checkpoint_and_the_rows_before_it(tmp_path, begun, opened):
+    folder = begun(tmp_path)
+    folder.write_checkpoint(b"first", ROWS)
+    folder.write_checkpoint(b"second", {"waits": {"pod": ["b"], "wait_ns": [2]}})
+    # A part whose checkpoint was not written any more.
+    (tmp_path / "parts" / "000002").write_bytes(b"cut")
+    folder.release()
+    again = opened(RunFolder.open(tmp_path))
+    checkpoint = again.resume(MANIFEST)
+    assert checkpoint is not None
+    assert checkpoint.state == b"second"
+    assert [part["waits"]["pod"] for part in again.parts()] == [["a"], ["b"]]
+    assert not (tmp_path / "parts" / "000002").exists()
+
+
+def test_without_a_checkpoint_a_run_restarts(tmp_path, begun, opened):
+    folder = begun(tmp_path)
+    (tmp_path / "log").mkdir()
+    folder.release()
+    assert opened(RunFolder.open(tmp_path)).resume(MANIFEST) is None
+    assert not (tmp_path / "log").exists()
+
+
+def test_a_folder_has_one_writer_at_a_time(tmp_path, begun, opened):
+    folder = begun(tmp_path)
+    with pytest.raises(RunError, match="is locked: another process is writing to it"):
+        opened(RunFolder.open(tmp_path)).resume(MANIFEST)
+    folder.release()
+    opened(RunFolder.open(tmp_path)).resume(MANIFEST)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        pytest.param({"seed": 8}, "seed was 7 and is 8", id="another seed"),
+        pytest.param(
+            {"options": {"sample": "2m"}},
+            'differ: sample was "1m" and is "2m". It',
+            id="another option",
+        ),
+        pytest.param(
+            {"inputs": (InputFile("objects", "nodes.yaml", "bb"),), "configuration": {"a": 1}},
+            "differ: nodes.yaml has changed. It",
+            id="a changed file with a configuration in it",
+        ),
+        pytest.param({"podwright": "9.9"}, "podwright was", id="another version"),
+        pytest.param(
+            {"inputs": (InputFile("objects", "nodes.yaml", "bb"),)},
+            "nodes.yaml has changed",
+            id="a changed file",
+        ),
+        pytest.param({"inputs": ()}, "nodes.yaml is missing", id="a missing file"),
+        pytest.param(
+            {"inputs": (*MANIFEST.inputs, InputFile("events", "e.jsonl", "cc"))},
+            "e.jsonl is new",
+            id="a new file",
+        ),
+    ],
+)
+def test_a_run_with_another_manifest_is_not_resumed(tmp_path, other, message, begun, opened):
+    begun(tmp_path).release()
+    given = {name: getattr(MANIFEST, name) for name in MANIFEST.__struct_fields__}
+    with pytest.raises(RunError, match=message):
+        opened(RunFolder.open(tmp_path)).resume(Manifest(**(given | other)))
+    assert [file.name for file in tmp_path.iterdir()] == ["manifest.json"]
+
+
+def test_an_interrupted_run_of_an_older_format_is_read_and_not_resumed(tmp_path, begun):
+    begun(tmp_path).release()
+    file = tmp_path / "manifest.json"
+    old = file.read_text().replace('"format": 4', '"format": 3')
+    file.write_text(old)
+    folder = RunFolder.open(tmp_path)
+    assert folder.manifest.format == 3
+    with pytest.raises(RunError, match=r"interrupted in format 3; .* resumes format 4 only"):
+        folder.resume(folder.manifest)
+    assert file.read_text() == old
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(None, "is not a run folder", id="none"),
+        pytest.param("{", "cannot be read", id="damaged"),
+        pytest.param('{"format": 1}', "cannot be read", id="incomplete"),
+        pytest.param('{"format": 5, "podwright": "9.9"}', "written by podwright 9.9", id="newer"),
+    ],
+)
+def test_an_invalid_run_folder_is_refused_and_not_changed(tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(RunError, match=message):
+        RunFolder.open(tmp_path)
+    if content is not None:
+        assert (tmp_path / "manifest.json").read_text() == content
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path, begun, opened):
+    folder = begun(tmp_path)
+    folder.write_checkpoint(b"first", ROWS)
+    folder.release()
+    (tmp_path / "checkpoint").write_bytes(b"\x93no")
+    with pytest.raises(RunError, match="checkpoint cannot be read"):
+        opened(RunFolder.open(tmp_path)).resume(MANIFEST)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "manifest.json"])
+def test_a_folder_that_is_not_empty_is_refused(tmp_path, name, begun):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(RunError, match="is not empty: choose another folder") as caught:
+        begun(tmp_path)
+    assert ("--resume" in str(caught.value)) == (name == "manifest.json")
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_a_file_instead_of_a_folder_is_refused(tmp_path, begun):
+    (tmp_path / "run").write_text("mine")
+    with pytest.raises(RunError, match="is a file; choose another name"):
+        begun(tmp_path / "run")
+
+
+def test_tables_have_types_and_nulls(tmp_path, begun):
+    types = {"at": "time", "score": "maybe", "node": "name", "pod": "text", "share": "float"}
+    rows: dict[str, list[Any]] = {
+        "at": [1000],
+        "score": [None],
+        "node": [None],
+        "pod": ["a"],
+        "share": [0.5],
+    }
+    table = arrow_table(types, rows)
+    assert [str(field.type) for field in table.schema] == [
+        "timestamp[ns, tz=UTC]",
+        "int64",
+        "dictionary<values=string, indices=int32, ordered=0>",
+        "string",
+        "double",
+    ]
+    folder = begun(tmp_path)
+    folder.write_tables({"t": types}, {"t": rows})
+    assert folder.read_table("t").to_pylist() == table.to_pylist()
+
+
+def test_without_pyarrow_the_error_names_the_package(monkeypatch):
+    monkeypatch.setattr(arrow_tables, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'podwright\[tables\]'.*--no-tables"):
+        require_arrow()
+
+
+def test_the_manifest_is_plain_json(tmp_path, begun):
+    begun(tmp_path)
+    document = json.loads((tmp_path / "manifest.json").read_text())
+    assert document["startNs"] == 0
+    assert document["inputs"] == [{"role": "objects", "path": "nodes.yaml", "sha256": "aa"}]

@@ -1,0 +1,95 @@
+"""The chunks of a timeline: what is read equals what was written, and damage is an error."""
+
+import numpy as np
+import pytest
+
+import podwright as pw
+from podwright.simulation.recording.log.log_format import LogError
+from podwright.simulation.recording.timelines import (
+    Timeline,
+    decode_chunks,
+    encode_chunks,
+    timeline_of_log,
+)
+from podwright.testing import make_node, make_pod
+
+COLUMNS = ("times_ns", "subject_index", "field_index", "deltas")
+
+
+@pytest.fixture(scope="module")
+def timeline() -> Timeline:
+    pods = [make_pod(f"p{number}", cpu="1") for number in range(6)]
+    events = [
+        {"at": "20s", "apply": make_node("n2", cpu="3").raw},
+        {"at": "40s", "delete": "pod/p0", "gracePeriodSeconds": 0},
+    ]
+    return timeline_of_log(pw.simulate([make_node("n1", cpu="2"), *pods], events=events).log)
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 7, 1 << 16])
+def test_what_is_read_equals_what_was_written(timeline, chunk_rows):
+    found = decode_chunks(b"".join(encode_chunks(timeline, chunk_rows=chunk_rows)))
+    assert (found.subjects, found.fields) == (timeline.subjects, timeline.fields)
+    assert found.first_ns == timeline.first_ns
+    for column in COLUMNS:
+        assert getattr(found, column).dtype == getattr(timeline, column).dtype
+        assert getattr(found, column).tolist() == getattr(timeline, column).tolist()
+
+
+def test_the_first_chunks_have_the_names_that_their_rows_use(timeline):
+    chunks = list(encode_chunks(timeline, chunk_rows=5))
+    assert len(chunks) == -(-len(timeline.deltas) // 5)
+    for count in range(1, len(chunks)):
+        part = decode_chunks(b"".join(chunks[:count]))
+        assert len(part.subjects) < len(timeline.subjects) or part.subjects == timeline.subjects
+        for (_, field), value in part.state_at(int(part.times_ns[-1])).items():
+            if field in ("node", "waitsFor"):
+                kind, _ = part.subjects[value - 1]
+                assert kind == {"node": "node", "waitsFor": "reason"}[field]
+
+
+def test_a_million_rows_of_many_pods_take_less_than_50_megabytes():
+    rows, pods = 1_000_000, 100_000
+    number = np.arange(rows, dtype=np.int64)
+    many = Timeline(
+        subjects=tuple(("pod", f"default/web-6d4cf56db6-{index:05d}") for index in range(pods)),
+        fields=("phase", "attempts"),
+        first_ns=1,
+        times_ns=number,
+        subject_index=(number % pods).astype(np.int32),
+        field_index=(number % 2).astype(np.int32),
+        deltas=number,
+    )
+    sizes = [len(chunk) for chunk in encode_chunks(many)]
+    assert sum(sizes) < 50_000_000
+    assert len(sizes) == 16
+
+
+def test_a_reference_that_moves_to_a_later_name_is_in_the_chunk():
+    subjects = (("pod", "a/b"), ("node", "n1"), ("node", "n2"), ("node", "n3"))
+    moved = Timeline(
+        subjects=subjects,
+        fields=("node",),
+        first_ns=1,
+        times_ns=np.array([1, 2, 3], dtype=np.int64),
+        subject_index=np.zeros(3, dtype=np.int32),
+        field_index=np.zeros(3, dtype=np.int32),
+        deltas=np.array([2, 1, 1], dtype=np.int64),
+    )
+    ends = [len(decode_chunks(each).subjects) for each in encode_chunks(moved, chunk_rows=1)]
+    assert ends == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda content: content[:-1], "ends within a chunk"),
+        (lambda content: content + b"PWT1", "ends within a chunk"),
+        (lambda content: b"X" + content[1:], "begins with PWT1"),
+        (lambda content: content.replace(b'"rows":', b'"rowz":'), "the header is not valid"),
+        (lambda content: content.replace(b'"rows":', b'"rows":9'), "rows"),
+    ],
+)
+def test_damaged_chunks_are_errors(timeline, change, text):
+    with pytest.raises(LogError, match=text):
+        decode_chunks(change(b"".join(encode_chunks(timeline))))

@@ -1,0 +1,56 @@
+"""A timeline without its beginning has the same states as the whole one from then on."""
+
+from __future__ import annotations
+
+import pytest
+
+import podwright as pw
+from podwright.simulation.recording.tests.recording import named_state
+from podwright.simulation.recording.timelines import timeline_of_log
+from podwright.simulation.recording.timelines.shortening import shortened
+from podwright.testing import make_node, make_pod
+
+
+@pytest.fixture(scope="module")
+def timeline():
+    pods = [make_pod(f"p{number}", cpu="1", priority=number) for number in range(8)]
+    run = pw.simulate(
+        [make_node("n1", cpu="2"), make_node("n2", cpu="2")],
+        events=[
+            *({"at": f"{number + 1}s", "apply": each.raw} for number, each in enumerate(pods)),
+            {"at": "20s", "delete": "node/n2"},
+            {"at": "30s", "apply": make_node("n3", cpu="2").raw},
+            {"at": "40s", "delete": "pod/p7", "gracePeriodSeconds": 0},
+        ],
+        until="3m",
+    )
+    return timeline_of_log(run.log)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.9, 1.0])
+def test_the_states_after_the_beginning_are_the_same(timeline, share):
+    times = timeline.times_ns.tolist()
+    first_ns = times[round(share * (len(times) - 1))]
+    found = shortened(timeline, first_ns)
+    assert found.first_ns == first_ns == found.times_ns[0]
+    assert found.state_at(first_ns - 1) == {}
+    for at_ns in {time for time in times if time >= first_ns}:
+        expected = named_state(timeline, at_ns)
+        assert named_state(found, at_ns) == expected
+        rewound = found.state_at(at_ns, is_rewound=True)
+        assert rewound == found.state_at(at_ns)
+
+
+def test_subjects_that_are_gone_are_dropped(timeline):
+    found = shortened(timeline, int(timeline.times_ns[-1]))
+    gone = {("node", "n2"), ("pod", "default/p7")}
+    assert gone < set(timeline.subjects)
+    assert not gone & set(found.subjects)
+    assert ("node", "n3") in found.subjects
+
+
+def test_nothing_happened_before(timeline):
+    found = shortened(timeline, timeline.first_ns - 1)
+    assert found.first_ns == timeline.first_ns
+    for name in ("times_ns", "subject_index", "field_index", "deltas"):
+        assert getattr(found, name).tolist() == getattr(timeline, name).tolist()

@@ -1,0 +1,1 @@
+"""The use of resources over a run: utilization, fragmentation, shares of devices."""

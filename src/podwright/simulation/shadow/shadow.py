@@ -1,0 +1,328 @@
+"""Shadow: replays the record of a real cluster and compares each decision with podwright's.
+
+For each binding of the real scheduler, the cluster is set to the state that the scheduler
+observed, and podwright schedules the pod with every node scored. The two agree if the chosen node
+is feasible and no other node has a higher score: ties are broken at random. Otherwise the
+comparison looks for an explanation; `findings.Reason` lists all explanations that count.
+
+Preemptions are compared in the same way. The chosen node must be equal to the best one by the
+five criteria, and its victims must be those that podwright selects there. The order of equally
+important pods is free, because upstream sorts them with an unstable sort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import FieldError, InputError, Node, Pod
+from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
+from podwright.scheduler.framework import Plugin, TieRule
+from podwright.simulation.files import Record, SchedulerLog
+from podwright.simulation.shadow.attempts import (
+    DEFAULT_DELAY_NS,
+    Attempt,
+    LoggedAttempts,
+    ObservedState,
+    is_binding,
+)
+from podwright.simulation.shadow.comparison import MOST_SEARCHES, DecisionComparer
+from podwright.simulation.shadow.findings import Finding, Outcome, Reason
+from podwright.simulation.shadow.images import CopiedImageCounts
+from podwright.simulation.shadow.record_attempts import RecordedAttempts
+from podwright.simulation.shadow.recorded_cluster import Positions, RecordedCluster
+
+Reasons: TypeAlias = tuple[Reason, ...] | None
+Explain: TypeAlias = Callable[[], Reasons]
+
+_SHOWN_LINES = 3
+_MOST_STATES = 1_500
+_DESCRIPTIONS: dict[Reason, str] = {
+    "sampling": "it stopped looking after enough feasible nodes",
+    "image counts": "it scored each node with the image counts of when the node last changed",
+    "delay": "",
+}
+
+
+class Shadow:
+    """A comparison of a real scheduler with podwright.
+
+    Parameters
+    ----------
+    record : Record
+        The record of the real cluster.
+    log : SchedulerLog, optional
+        The log of the real scheduler. It gives the order of its decisions, and narrows the states
+        that it may have observed.
+    delay_ns : int
+        Without a log: the most that a change may be delayed.
+    configuration : KubeSchedulerConfiguration, optional
+        The configuration of the real scheduler; default: the default configuration.
+    gates : Gates
+        Its feature gates.
+    plugins : sequence of type
+        Its custom plugins, in Python. They decide; what they keep at Reserve is not repeated.
+    source : str
+        The name of the configuration, for errors.
+    checks_nodes : bool
+        Whether a record is rejected that lacks nodes to which pods are bound.
+
+    Attributes
+    ----------
+    attempt_count : int
+        The number of attempts.
+    failed_count, same_message_count : int
+        The attempts so far that found no node, and those of them with podwright's message.
+
+    Raises
+    ------
+    InputError
+        The configuration is invalid, or depends on answers that a record does not contain.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        log: SchedulerLog | None = None,
+        *,
+        delay_ns: int = DEFAULT_DELAY_NS,
+        configuration: KubeSchedulerConfiguration | None = None,
+        gates: Gates = DEFAULT_GATES,
+        plugins: Sequence[type[Plugin]] = (),
+        source: str = "configuration",
+        checks_nodes: bool = True,
+    ) -> None:
+        scheduler = _scheduler(configuration, gates, plugins, source)
+        names = frozenset(scheduler.profiles)
+        bindings = [
+            (line.line, line.object)
+            for line in record.lines
+            if is_binding(line) and isinstance(line.object, Pod)
+        ]
+        if checks_nodes:
+            _check_nodes(record, bindings)
+        self._view = RecordedCluster(record.lines, scheduler.cluster)
+        self._images = CopiedImageCounts(scheduler.cluster)
+        self._comparers = {
+            name: DecisionComparer(profile, scheduler.cluster, self._images)
+            for name, profile in scheduler.profiles.items()
+        }
+        self._attempts: LoggedAttempts | RecordedAttempts
+        self._missing_from_log: list[tuple[int, Pod]] = []
+        if log is None:
+            self._attempts = RecordedAttempts(self._view, delay_ns=delay_ns)
+        else:
+            self._attempts = LoggedAttempts(self._view, log)
+            in_log = {attempt.line for attempt in self._attempts.attempts}
+            ours = [(line, pod) for line, pod in bindings if pod.spec.scheduler_name in names]
+            self._missing_from_log = [(line, pod) for line, pod in ours if line not in in_log]
+            if ours and len(self._missing_from_log) == len(ours):
+                message = f"none of the bindings in {record.source} is in this log"
+                raise InputError([FieldError(source=log.source, path="", message=message)])
+        self.attempt_count = len(self._attempts.attempts)
+        self._start = 0
+        self.failed_count = 0
+        self.same_message_count = 0
+
+    def findings(self, lines: range | None = None) -> Iterator[Finding | None]:
+        """Yield a finding per attempt; None for those that neither bound a pod nor preempted.
+
+        Parameters
+        ----------
+        lines : range, optional
+            Only attempts whose binding or nomination is in these lines of the record are compared.
+        """
+        for attempt in self._attempts:
+            self._images.copy(self._view.touched)
+            self._view.touched.clear()
+            if lines is None or attempt.line in lines:
+                yield self._compare_attempt(attempt)
+        for line, pod in self._missing_from_log:
+            yield Finding(
+                what="binding",
+                line=line,
+                pod=pod.key,
+                node=pod.spec.node_name,
+                outcome="unexplained",
+                explanation="the scheduler's log has no attempt that ends with this binding",
+            )
+
+    def _compare_attempt(self, attempt: Attempt) -> Finding | None:
+        pod = self._view.pending(attempt.pod)
+        comparer = None if pod is None else self._comparers.get(pod.spec.scheduler_name)
+        if pod is None or comparer is None:
+            return None
+        comparer.searches_left = MOST_SEARCHES
+        if attempt.node:
+            finding = self._binding(attempt, pod, comparer) if attempt.line else None
+            # A pod that fits on its nominated node is placed without a search.
+            if not pod.status.nominated_node_name:
+                self._advance_start(attempt.evaluated_count)
+            return finding
+        if attempt.message:
+            self._compare_messages(attempt, pod, comparer)
+        return self._preemption(attempt, pod, comparer) if attempt.preempted_node else None
+
+    def _advance_start(self, evaluated_count: int) -> None:
+        """Move the start of the next search to the end of this one.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/schedule_one.go, `nextStartNodeIndex`
+        """
+        node_count = self._view.cluster.nodes.n_alive
+        self._start = (self._start + evaluated_count) % node_count if node_count else 0
+
+    def _compare_messages(self, attempt: Attempt, pod: Pod, comparer: DecisionComparer) -> None:
+        self.failed_count += 1
+        decision = comparer.decide(pod)
+        self._advance_start(decision.evaluated_count)
+        ours = decision.message
+        # `decide` runs no PostFilter, whose text ends the real message.
+        self.same_message_count += bool(ours) and attempt.message.startswith(ours)
+
+    def _binding(self, attempt: Attempt, pod: Pod, comparer: DecisionComparer) -> Finding:
+        def find_reasons() -> tuple[Reason, ...] | None:
+            observed = self._view.pending(attempt.pod) or pod
+            return comparer.explain_binding(
+                observed, attempt.node, evaluated_count=attempt.evaluated_count, start=self._start
+            )
+
+        finding = Finding(
+            what="binding",
+            line=attempt.line,
+            pod=attempt.pod,
+            node=attempt.node,
+            outcome="agreed",
+        )
+        reasons = find_reasons()
+        if reasons == ():
+            return finding
+        return self._explained(
+            comparer.with_scores(finding, pod), attempt, pod, reasons, find_reasons
+        )
+
+    def _preemption(self, attempt: Attempt, pod: Pod, comparer: DecisionComparer) -> Finding:
+        def find_reasons() -> tuple[Reason, ...] | None:
+            observed = self._view.pending(attempt.pod) or pod
+            return comparer.explain_preemption(
+                observed, attempt.preempted_node, attempt.victims, attempt.time_ns
+            )
+
+        finding = Finding(
+            what="preemption",
+            line=attempt.line,
+            pod=attempt.pod,
+            node=attempt.preempted_node,
+            outcome="agreed",
+            victims=tuple(attempt.victims),
+        )
+        reasons = find_reasons()
+        if reasons == ():
+            return finding
+        finding = comparer.with_our_preemption(finding, pod, attempt.time_ns)
+        return self._explained(finding, attempt, pod, reasons, find_reasons)
+
+    def _explained(
+        self, finding: Finding, attempt: Attempt, pod: Pod, reasons: Reasons, find_reasons: Explain
+    ) -> Finding:
+        """Return the finding with the explanation of its difference, if there is one."""
+        if reasons is not None:
+            text = "; ".join(_DESCRIPTIONS[reason] for reason in reasons)
+            return _with(finding, "explained", reasons, text)
+        view, here = self._view, self._view.positions()
+        tried = 1
+        with view.speculation():
+            for seen in islice(self._attempts.states(attempt, pod), _MOST_STATES):
+                view.go_to({**here, **seen.positions})
+                view.place_speculatively(seen.placed)
+                tried += 1
+                reasons = find_reasons()
+                if reasons is not None:
+                    text = "; ".join(
+                        [self._describe(here, seen), *(_DESCRIPTIONS[reason] for reason in reasons)]
+                    )
+                    return _with(finding, "explained", ("delay", *reasons), text)
+        states = "the observed state" if tried == 1 else f"any of {tried} observable states"
+        text = f"no explanation: in {states}, neither sampling nor older image counts lead to it"
+        return _with(finding, "unexplained", (), text)
+
+    def _describe(self, here: Positions, seen: ObservedState) -> str:
+        """Describe how an observed state differs from the most likely one."""
+        parts = []
+        for words, is_early in (("had not yet seen", False), ("had already seen", True)):
+            lines = [
+                line
+                for kind, position in seen.positions.items()
+                for line in self._view.tracks[kind].lines[
+                    min(here[kind], position) : max(here[kind], position)
+                ]
+                if (position > here[kind]) == is_early
+            ]
+            if lines:
+                shown = [
+                    f"line {line.line} ({line.event} {line.object.kind} {line.object.key})"
+                    for line in lines[:_SHOWN_LINES]
+                ]
+                parts.append(f"the real scheduler {words} {_listed(shown, len(lines))}")
+        if seen.placed:
+            names = [f"{pod.key} on {node}" for pod, node in seen.placed[:_SHOWN_LINES]]
+            listed = _listed(names, len(seen.placed))
+            parts.append(f"the real scheduler had already placed {listed}")
+        return "; ".join(parts)
+
+
+def _listed(shown: list[str], count: int) -> str:
+    more = count - len(shown)
+    return f"{', '.join(shown)}{f' and {more} more' if more else ''}"
+
+
+def _with(finding: Finding, outcome: Outcome, reasons: tuple[Reason, ...], text: str) -> Finding:
+    return msgspec.structs.replace(finding, outcome=outcome, reasons=reasons, explanation=text)
+
+
+def _check_nodes(record: Record, bindings: list[tuple[int, Pod]]) -> None:
+    """Reject a record in which pods are bound to nodes that it never adds."""
+    known = {line.object.name for line in record.lines if isinstance(line.object, Node)}
+    errors = [
+        FieldError(
+            source=f"{record.source}: line {line}",
+            path="resource.spec.nodeName",
+            message=f'no line adds the node "{pod.spec.node_name}"',
+            value=pod.spec.node_name,
+        )
+        for line, pod in bindings
+        if pod.spec.node_name not in known
+    ]
+    if errors:
+        raise InputError(errors)
+
+
+def _scheduler(
+    configuration: KubeSchedulerConfiguration | None,
+    gates: Gates,
+    plugins: Sequence[type[Plugin]],
+    source: str,
+) -> Scheduler:
+    """Build the scheduler; its decisions must depend on nothing but the record."""
+    if configuration is not None:
+        wrong = {
+            "rules": configuration.rules is not None
+            and "records are compared with the v1.36 rules only",
+            "extenders": bool(configuration.extenders)
+            and "a record does not contain the answers of extenders",
+        }
+        errors = [
+            FieldError(source=source, path=path, message=message)
+            for path, message in wrong.items()
+            if isinstance(message, str)
+        ]
+        if errors:
+            raise InputError(errors)
+    return Scheduler(
+        configuration, plugins=plugins, gates=gates, tie_rule=TieRule.HEAP, source=source
+    )

@@ -1,0 +1,522 @@
+"""Reads a file of event lines as operations with times.
+
+A file may have lines of two kinds:
+
+- recorded changes (`files.record`); their times, and all times in their objects, are relative to
+  the first recorded line, which is at the start of the world;
+- operations: `{"at": "10m", "scale": "deployment/web", "replicas": 5}`. The time is relative to the
+  start of the world, or RFC 3339.
+
+A file is read twice. The first pass validates it and finds how long its pods ran; the second pass
+runs with the world. Only the names that later lines may refer to are kept in memory.
+
+Recorded changes become operations by the policies of kube-scheduler-simulator's importer, which
+copies no decisions:
+
+- Owners, which have a pod template, and references to them are not copied: their pods are in the
+  record, and the simulated controllers would create them again. A claim that was created for a pod
+  keeps its owner, because the scheduler requires it.
+- A pod that has a node in its first line keeps it. Other pods are created without the status that
+  the recorded scheduler wrote. Later changes apply until the pod has a node in the record or in the
+  world.
+- A pod that ended in the record ends after the same run time.
+- Deletions apply immediately, without a grace period.
+
+Upstream: simulator/resourceapplier/resourceapplier.go, simulator/recorder/recorder.go
+(kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    Document,
+    FieldError,
+    InputError,
+    KubernetesObject,
+    NamespacedName,
+    Object,
+    OwnerReference,
+    Pod,
+    SelectorError,
+    encode,
+    invalid,
+    nearest,
+    parse_label_selector,
+    quoted,
+    read_time,
+    required,
+    timestamp_ns,
+    unsupported,
+    with_fields,
+)
+from podwright.apimachinery.schema import built_in, decode
+from podwright.cluster.kubelets import EXIT_CODE, RUN_DELAY
+from podwright.cluster.store import GroupKind, kind_of
+from podwright.scheduler.config import format_duration
+from podwright.simulation.files import (
+    MAX_STEP_BACK_NS,
+    FieldValidation,
+    ObjectReader,
+    Place,
+    RecordLine,
+    RecordReader,
+)
+from podwright.simulation.world.inputs.operations import (
+    ON_NODE,
+    Apply,
+    Delete,
+    OnNodes,
+    Operation,
+    Put,
+    Scale,
+    Update,
+)
+from podwright.simulation.world.inputs.recorded_times import with_times_moved
+
+Lines: TypeAlias = Callable[[], Iterable[tuple[int, bytes, bool]]]
+"""Yields the lines of a file: number, content, whether a line feed ends it."""
+
+Timed: TypeAlias = tuple[int, Operation]
+
+_NODE: Final = ("", "Node")
+_POD: Final = ("", "Pod")
+_MADE_BY_CONTROLLERS: Final = frozenset(
+    {
+        ("", "Pod"), ("", "PersistentVolume"), ("", "PersistentVolumeClaim"),
+        ("apps", "ReplicaSet"), ("batch", "Job"),
+    }
+)  # fmt: skip
+"""Kinds whose objects controllers may create, so that a reference cannot be checked."""
+
+_OPERATIONS: Final = ("apply", "delete", "scale", *ON_NODE)
+_BESIDE: Final = {
+    "apply": {"subresource"},
+    "delete": {"namespace", "gracePeriodSeconds"},
+    "scale": {"namespace", "replicas"},
+}
+
+
+class _Heading(msgspec.Struct, frozen=True):
+    """The fields that distinguish the two line formats."""
+
+    at: Any = msgspec.UNSET
+
+
+class _Time(msgspec.Struct, frozen=True):
+    """The time field of a recorded line."""
+
+    time: Any = None
+
+
+def first_recorded_ns(lines: Lines) -> int | None:
+    """Return the time of the first recorded change; None if the file does not start with one."""
+    for _, line, _ in lines():
+        if line.strip():
+            try:
+                written = msgspec.json.decode(line, type=_Time).time
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return None
+            return timestamp_ns(written) if isinstance(written, str) else None
+    return None
+
+
+class PodEnd(msgspec.Struct, frozen=True, gc=False):
+    """How a recorded pod ended.
+
+    Attributes
+    ----------
+    ran_ns : int
+        From its start to its end.
+    has_failed : bool
+    """
+
+    ran_ns: int
+    has_failed: bool
+
+
+class PartialEventLines(InputError):  # noqa: N818 - named for what it carries
+    """The errors of a file, with the objects that can be read.
+
+    Attributes
+    ----------
+    added : list of (str, Object)
+        As in `EventLines`.
+    nodes : set of str
+        The names of the initial nodes and of those that the lines create.
+    """
+
+    def __init__(
+        self, errors: Iterable[FieldError], added: list[tuple[str, Object]], nodes: set[str]
+    ) -> None:
+        super().__init__(errors)
+        self.added = added
+        self.nodes = nodes
+
+
+class EventLines:
+    """A validated file of event lines.
+
+    Parameters
+    ----------
+    lines : callable
+        Yields the lines; called twice.
+    source : str
+        The name of the file, for errors.
+    start_ns : int
+        The start time of the world.
+    there : iterable of KubernetesObject, or None
+        The initial objects; None if they are not known, so that references to them cannot be
+        checked.
+    validate : str
+        What is done about problems in the objects of `apply` lines.
+
+    Attributes
+    ----------
+    ends : dict
+        The end of each recorded pod, by name and UID.
+    end_ns : int
+        The time of the last line.
+    added : list of (str, Object)
+        The objects of `apply` lines, with the line of each.
+    unterminated_line : int
+        The number of the last line if it has no line feed and was ignored, else 0.
+    warnings : tuple of str
+        What was read although it may be wrong.
+
+    Raises
+    ------
+    PartialEventLines
+        With the errors of all lines.
+    InputError
+        If the file cannot be read or has no lines.
+    """
+
+    def __init__(
+        self,
+        lines: Lines,
+        source: str,
+        start_ns: int,
+        there: Iterable[KubernetesObject] | None = (),
+        *,
+        validate: FieldValidation = "strict",
+    ) -> None:
+        self.lines = lines
+        self.validate = validate
+        self.source = source
+        self.start_ns = start_ns
+        self.ends: dict[tuple[NamespacedName, str], PodEnd] = {}
+        self.is_complete = there is not None
+        self.there = {(kind_of(obj), obj.key) for obj in there or ()}
+        self.added: list[tuple[str, Object]] = []
+        self.end_ns = start_ns
+        self.unterminated_line = 0
+        reading = _Reading(self, is_check=True)
+        count = 0
+        for due_ns, _ in reading.operations():
+            self.end_ns = due_ns
+            count += 1
+        if reading.errors:
+            raise PartialEventLines(reading.errors, self.added, reading.nodes())
+        self.warnings = reading.warnings()
+        if not count:
+            message = 'no lines in this file; a line is {"at": "10m", "drain": "node-1"} or a'
+            raise InputError([_error(source, f"{message} recorded change")])
+
+    def __iter__(self) -> Iterator[Timed]:
+        return _Reading(self, is_check=False).operations()
+
+
+class _Reading:
+    """One pass through a file."""
+
+    def __init__(self, lines: EventLines, *, is_check: bool) -> None:
+        self._of = lines
+        self._is_check = is_check
+        # Defaults are the API server's part: an applied object may be a change of a stored one.
+        self._reader = ObjectReader(lines.validate, has_defaults=False)
+        self._record = RecordReader(lines.source, self._reader)
+        self.errors = self._reader.errors
+        self._record_start_ns: int | None = None
+        self._shift_ns = 0
+        self._now_ns = lines.start_ns
+        self._known = set(lines.there)
+        self._started_ns: dict[tuple[NamespacedName, str], int] = {}
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what was read although it may be wrong."""
+        return self._reader.warnings()
+
+    def nodes(self) -> set[str]:
+        """Return the names of the initial nodes and of those in the lines so far."""
+        return {key for kind, key in self._known if kind == _NODE}
+
+    def operations(self) -> Iterator[Timed]:
+        """Yield operations in order."""
+        for number, line, is_whole in self._of.lines():
+            if not is_whole:
+                self._of.unterminated_line = number
+            elif line.strip():
+                yield from self._taken(number, line)
+
+    def _taken(self, number: int, line: bytes) -> Iterator[Timed]:
+        place = f"{self._of.source}: line {number}"
+        try:
+            is_own = msgspec.json.decode(line, type=_Heading).at is not msgspec.UNSET
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            is_own = False  # the reader of recorded lines reports the error
+        if is_own:
+            operation = self._own(msgspec.json.decode(line), place)
+            if operation is not None:
+                yield self._now_ns, operation
+            return
+        change = self._record.take(number, line)
+        if change is None or not self._is_in_time(change, place):
+            return
+        self._known.add((kind_of(change.object), change.object.key))
+        if self._is_check and isinstance(change.object, Pod):
+            self._note_end(change.object, change.time_ns)
+        operation = self._recorded(change)
+        if operation is not None:
+            yield self._now_ns, operation
+
+    # ------------------------------------------------------------------- recorded lines
+
+    def _is_in_time(self, change: RecordLine, place: str) -> bool:
+        if self._record_start_ns is None:
+            self._record_start_ns = change.time_ns
+            self._shift_ns = self._of.start_ns - change.time_ns
+        due_ns = self._of.start_ns + change.time_ns - self._record_start_ns
+        if due_ns < self._now_ns - MAX_STEP_BACK_NS:
+            message = f"{_since(self._now_ns - due_ns)} before the previous line"
+            self.errors.append(_error(place, message, path="time"))
+            return False
+        self._now_ns = max(self._now_ns, due_ns)
+        return True
+
+    def _note_end(self, pod: Pod, time_ns: int) -> None:
+        key = pod.key, pod.uid
+        started_ns = timestamp_ns((pod.raw.get("status") or {}).get("startTime"))
+        if started_ns is not None or pod.spec.node_name:
+            self._started_ns.setdefault(key, time_ns if started_ns is None else started_ns)
+        if pod.metadata.deletion_timestamp is not None:
+            return  # the deletion ended the pod
+        if pod.status.phase in ("Succeeded", "Failed") and key not in self._of.ends:
+            began_ns = self._started_ns.pop(key, time_ns)
+            ran_ns = max(_finished_ns(pod, time_ns) - began_ns, 0)
+            self._of.ends[key] = PodEnd(ran_ns, pod.status.phase == "Failed")
+
+    def _recorded(self, change: RecordLine) -> Operation | None:
+        obj, kind = change.object, kind_of(change.object)
+        if kind in built_in().pod_templates or kind[1] in ("Event", "Lease"):
+            return None
+        if change.event == "Delete":
+            return Delete(kind, obj.key, grace_seconds=0)
+        obj = with_times_moved(self._without_owners(obj), self._shift_ns)
+        if isinstance(obj, Pod):
+            if change.old is None:
+                return Put(self._new_pod(obj))
+            return None if obj.spec.node_name else Update(_undecided(obj))
+        if change.old is not None and kind == ("", "PersistentVolumeClaim"):
+            return Update(obj)
+        return Put(obj)
+
+    def _without_owners(self, obj: Object) -> Object:
+        owners = obj.metadata.owner_references
+        kept = tuple(owner for owner in owners if self._is_of_a_pod(obj, owner))
+        if len(kept) == len(owners):
+            return obj
+        return with_fields(obj, "metadata", owner_references=kept)
+
+    def _is_of_a_pod(self, obj: Object, owner: OwnerReference) -> bool:
+        return owner.kind == "Pod" and (_POD, f"{obj.namespace}/{owner.name}") in self._known
+
+    def _new_pod(self, pod: Pod) -> Pod:
+        if not pod.spec.node_name:
+            pod = _undecided(pod)
+        end = self._of.ends.get((pod.key, pod.uid))
+        if end is None or pod.status.phase in ("Succeeded", "Failed"):
+            return pod
+        annotations = {
+            **pod.metadata.annotations,
+            RUN_DELAY: format_duration(end.ran_ns),
+            EXIT_CODE: "1" if end.has_failed else "0",
+        }
+        pod = with_fields(pod, "metadata", annotations=annotations)
+        # The pod ends once; otherwise its containers would be restarted.
+        return with_fields(pod, "spec", restart_policy="Never")
+
+    # ------------------------------------------------------------------------ own lines
+
+    def _own(self, line: Document, place: str) -> Operation | None:
+        """Return the operation of a podwright line, or add its errors."""
+        before = len(self.errors)
+        self._read_time(line["at"], place)
+        given = [name for name in _OPERATIONS if name in line]
+        if len(given) != 1:
+            message = f"one of {', '.join(_OPERATIONS)} is expected"
+            found = f", not {' and '.join(given)}" if given else ""
+            near = next(filter(None, (nearest(field, _OPERATIONS) for field in line)), None)
+            hint = f'; did you mean "{near}"?' if near and not given else ""
+            self._wrong(place, "", message + found + hint)
+            return None
+        name = given[0]
+        for field in line.keys() - {"at", name} - _BESIDE.get(name, set()):
+            allowed = ["at", name, *sorted(_BESIDE.get(name, ()))]
+            self._wrong(place, field, unsupported(field, allowed))
+        operation = self._operation(name, line, place)
+        return operation if len(self.errors) == before else None
+
+    def _read_time(self, at: Any, place: str) -> None:
+        start_ns = self._of.start_ns
+        if not isinstance(at, str):
+            detail = "a duration since the start such as 1h30m is expected, or a time"
+            self._wrong(place, "at", invalid(at, detail))
+            return
+        try:
+            due_ns = read_time(at, "at", start_ns=start_ns)
+        except InputError as error:
+            self._wrong(place, "at", error.errors[0].message)
+            return
+        if due_ns < self._now_ns:
+            what = "the start" if self._now_ns == start_ns else "the previous line"
+            detail = f"{_since(self._now_ns - due_ns)} before {what}; times must not decrease"
+            self._wrong(place, "at", invalid(at, detail))
+            return
+        self._now_ns = due_ns
+
+    def _operation(self, name: str, line: Document, place: str) -> Operation | None:
+        value = line[name]
+        if name == "apply":
+            return self._apply(value, line.get("subresource", ""), place)
+        if name in ON_NODE and isinstance(value, dict):
+            return self._on_nodes(name, value, place)
+        if not isinstance(value, str) or not value:
+            self._wrong(place, name, invalid(value, "a name is expected"))
+            return None
+        if name in ON_NODE:
+            node = value.removeprefix("node/")
+            if self._is_missing(_NODE, node):
+                self._wrong(place, name, f"Node {quoted(node)} does not exist at that time")
+            return ON_NODE[name](node)
+        found = self._reference(name, value, line, place)
+        if found is None:
+            return None
+        kind, key = found
+        if name == "delete":
+            grace = self._number(line, "gracePeriodSeconds", place)
+            return Delete(kind, key, grace_seconds=grace)
+        scaled = built_in().scaled
+        if kind not in scaled:
+            self._wrong(place, name, unsupported(kind[1], sorted(each for _, each in scaled)))
+        replicas = self._number(line, "replicas", place)
+        if replicas is None:
+            if "replicas" not in line:
+                self._wrong(place, "replicas", required())
+            return None
+        return Scale(kind, key, replicas)
+
+    def _on_nodes(self, name: str, value: Document, place: str) -> Operation | None:
+        for field in value.keys() - {"selector"}:
+            self._wrong(place, f"{name}.{field}", unsupported(field, ["selector"]))
+        selector = value.get("selector")
+        if not isinstance(selector, str) or not selector:
+            detail = "a label selector is expected, such as topology.kubernetes.io/zone=a"
+            self._wrong(place, f"{name}.selector", invalid(selector, detail))
+            return None
+        try:
+            parse_label_selector(selector)
+        except SelectorError as error:
+            self._wrong(place, f"{name}.selector", invalid(selector, str(error)))
+            return None
+        return OnNodes(name, selector)
+
+    def _apply(self, value: Any, subresource: Any, place: str) -> Operation | None:
+        if not isinstance(value, dict):
+            self._wrong(place, "apply", invalid(value, "an object is expected"))
+            return None
+        obj = self._reader.read(value, Place(place), path="apply")
+        if obj is None:
+            return None
+        identity = (kind_of(obj), obj.key)
+        if subresource not in {"", "status"}:
+            self._wrong(place, "subresource", unsupported(subresource, ["status"]))
+        elif subresource:
+            if self._is_missing(*identity):
+                text = f"{obj.kind} {quoted(obj.key)} does not exist at that time"
+                self._wrong(place, "apply", text)
+            return Apply(obj, subresource)
+        self._known.add(identity)
+        if self._is_check:
+            self._of.added.append((place, obj))
+        return Apply(obj)
+
+    def _reference(
+        self, name: str, value: str, line: Document, place: str
+    ) -> tuple[GroupKind, NamespacedName] | None:
+        """Return the object that `kind/name` and the namespace of the line refer to."""
+        kind_name, slash, object_name = value.partition("/")
+        found = built_in().resource(kind_name)
+        if not slash or not object_name or found is None:
+            self._wrong(
+                place, name, invalid(value, "kind/name is expected, such as deployment/web")
+            )
+            return None
+        namespace = line.get("namespace", "default")
+        if not isinstance(namespace, str) or not namespace:
+            self._wrong(place, "namespace", invalid(namespace, "a name is expected"))
+            return None
+        kind = found.group_kind
+        key = f"{namespace}/{object_name}" if found.row.namespaced else object_name
+        if self._is_missing(kind, key):
+            self._wrong(place, name, f"{kind[1]} {quoted(key)} does not exist at that time")
+        return kind, key
+
+    def _is_missing(self, kind: GroupKind, key: NamespacedName) -> bool:
+        """Whether no earlier line and no file has an object, and no controller creates it."""
+        if not self._of.is_complete or kind in _MADE_BY_CONTROLLERS:
+            return False
+        return (kind, key) not in self._known
+
+    def _number(self, line: Document, name: str, place: str) -> int | None:
+        value = line.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            self._wrong(place, name, invalid(value, "a whole number is expected"))
+            return None
+        return value
+
+    def _wrong(self, place: str, path: str, message: str) -> None:
+        self.errors.append(_error(place, message, path=path))
+
+
+def _error(source: str, message: str, *, path: str = "") -> FieldError:
+    return FieldError(source=source, path=path, message=message)
+
+
+def _since(duration_ns: int) -> str:
+    return format_duration(duration_ns)
+
+
+def _undecided(pod: Pod) -> Pod:
+    """Return a pod without its status, which the recorded scheduler wrote."""
+    document = {name: value for name, value in encode(pod).items() if name != "status"}
+    undecided = decode(document)
+    assert isinstance(undecided, Pod), undecided.kind
+    return undecided
+
+
+def _finished_ns(pod: Pod, default_ns: int) -> int:
+    """Return the time at which the last container of a pod exited."""
+    found = []
+    for status in (pod.raw.get("status") or {}).get("containerStatuses") or ():
+        ended = ((status.get("state") or {}).get("terminated") or {}).get("finishedAt")
+        finished_ns = timestamp_ns(ended)
+        if finished_ns is not None:
+            found.append(finished_ns)
+    return max(found, default=default_ns)

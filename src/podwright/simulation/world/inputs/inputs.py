@@ -1,0 +1,414 @@
+"""The inputs of a run: objects of files, pods with arrival times, event lines.
+
+All inputs are validated before the run, and all errors are raised together, including references
+across files, such as missing priority classes and nodes.
+
+The initial objects are created in the order of the ranks of their kinds, so that referenced objects
+exist first. An object keeps its references to owners that are in the files: garbage collection
+would delete it for another. One with a UID comes from a dump: it keeps its UID and status. Its
+times are moved if the world starts at another time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    FIRST_NS,
+    LAST_NS,
+    FieldError,
+    InputError,
+    KubernetesObject,
+    Node,
+    Object,
+    Pod,
+    api_group,
+    encode,
+    nearest,
+    timestamp_ns,
+    with_fields,
+)
+from podwright.apimachinery.schema import built_in
+from podwright.cluster.api import object_problems
+from podwright.cluster.kubelets import API_VERSION as STAGE_API_VERSION
+from podwright.cluster.kubelets import Stage, default_stages, read_stage
+from podwright.cluster.store import kind_of
+from podwright.simulation.files import FieldValidation, LoadedObjects, Sourced, missing_classes
+from podwright.simulation.world.clock import START_NS
+from podwright.simulation.world.inputs.collisions import Collisions
+from podwright.simulation.world.inputs.event_lines import (
+    EventLines,
+    Lines,
+    PartialEventLines,
+    Timed,
+    first_recorded_ns,
+)
+from podwright.simulation.world.inputs.input_review import (
+    InputReview,
+    ignored_kinds,
+    load_estimate,
+    starts_at_once,
+)
+from podwright.simulation.world.inputs.job_durations import jobs_without_duration, with_job_duration
+from podwright.simulation.world.inputs.openb_arrivals import Arrival, Ending, openb_arrivals
+from podwright.simulation.world.inputs.operations import Apply, Delete, Operation, Put
+from podwright.simulation.world.inputs.recorded_times import with_times_moved
+
+_SOON_NS: Final = 1_000
+"""The resolution of Python's datetime."""
+
+_CRON_JOB: Final = ("batch", "CronJob")
+
+
+class EventFile(msgspec.Struct, frozen=True):
+    """A file of event lines.
+
+    Attributes
+    ----------
+    source : str
+        Its name, for errors.
+    lines : callable
+        Yields its lines, from the first one.
+    start_ns : int, optional
+        The start of a world with these lines, if no record determines it.
+    is_workload : bool
+        Whether all lines create objects that no other input has.
+    warnings : tuple of str
+        Remarks on the lines, a sentence each.
+    """
+
+    source: str
+    lines: Lines
+    start_ns: int | None = None
+    is_workload: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
+    """Return the default start time of a world with these inputs.
+
+    Recorded objects have times, so the world starts at the time of the first recorded line, or at
+    the creation of the youngest object of a dump. A trace with times starts at the first of them,
+    except with a record.
+
+    Raises
+    ------
+    InputError
+        If a file of events cannot be read.
+    """
+    several = list(events)
+    recorded = [first_recorded_ns(file.lines) for file in several]
+    known = [at_ns for at_ns in recorded if at_ns is not None]
+    known = known or [file.start_ns for file in several if file.start_ns is not None]
+    if known:
+        return _possible(min(known))
+    made = [timestamp_ns(obj.metadata.creation_timestamp) for obj in loaded.objects if obj.uid]
+    return _possible(max((at_ns for at_ns in made if at_ns is not None), default=START_NS))
+
+
+def _possible(start_ns: int) -> int:
+    """Return a start time that can be simulated; the times of objects are shifted to it."""
+    return start_ns if FIRST_NS <= start_ns < LAST_NS else START_NS
+
+
+class Inputs:
+    """The validated inputs of a run; each iterator over them starts from the beginning.
+
+    Parameters
+    ----------
+    loaded : LoadedObjects
+        The objects of files, including KWOK's Stages.
+    events : iterable of EventFile
+    start_ns : int
+        The start time of the world.
+    ending : str
+        When pods of the openb trace end, see `openb_arrivals`.
+    is_endless : bool
+        Whether the run has no end time; CronJobs are errors then.
+    job_duration_ns : int, optional
+        The duration of pods of Jobs without one; without it they complete as soon as they run.
+    validate : str
+        What is done about problems in the objects of event lines.
+    is_complete : bool
+        Whether `loaded` has all objects of the files; if not, references are not checked, and the
+        errors in the files are raised by the caller.
+
+    Attributes
+    ----------
+    stages : tuple of Stage
+        The stages of the files, and the built-in ones of all other kinds.
+    end_ns : int
+        The time of the last input.
+    pod_count : int
+        The number of pods in the files.
+    warnings : tuple of str
+        What was read in event lines although it may be wrong.
+
+    Raises
+    ------
+    InputError
+        With the errors of all inputs.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedObjects,
+        events: Iterable[EventFile] = (),
+        *,
+        start_ns: int,
+        ending: Ending = "at_deletion_time",
+        is_endless: bool = False,
+        validate: FieldValidation = "strict",
+        job_duration_ns: int | None = None,
+        is_complete: bool = True,
+    ) -> None:
+        self._start_ns = start_ns
+        self._job_duration_ns = job_duration_ns
+        events = tuple(events)
+        errors: list[FieldError] = []
+        stages = [entry for entry in loaded.sourced if _is_stage(entry.object)]
+        sourced = [entry for entry in loaded.sourced if not _is_stage(entry.object)]
+        warnings: list[str] = []
+        self.stages = _stages(stages, start_ns, errors, warnings)
+        objects = [entry.object for entry in sourced]
+        arrivals: list[Arrival] = []
+        pods = [obj for obj in objects if isinstance(obj, Pod)]
+        try:
+            arrivals = openb_arrivals(pods, trace_start_ns=start_ns, ending=ending)
+        except InputError as error:
+            # These errors name the pod; replace it by the place in the file.
+            places = {f"pod {entry.object.key}": entry.source for entry in sourced}
+            errors += [
+                msgspec.structs.replace(one, source=places.get(one.source, one.source))
+                for one in error.errors
+            ]
+        # Pods of the start that are never deleted are created with the other initial objects.
+        later = [one for one in arrivals if one.due_ns > start_ns or one.gone_ns is not None]
+        self._later = _timed(later)
+        self._events: list[EventLines] = []
+        added: list[Sourced] = []
+        nodes: set[str] = set()
+        collisions = Collisions(sourced, errors)
+        for file in events:
+            before = len(added)
+            there = objects if is_complete else None
+            lines = _read_events(file, start_ns, there, validate, errors, added, nodes)
+            collisions.add(added[before:], is_workload=file.is_workload)
+            if lines is not None:
+                self._events.append(lines)
+                warnings += (*file.warnings, *lines.warnings)
+        if loaded.validate != "strict":
+            errors += _problems_of(sourced)
+        if validate != "strict":
+            errors += _problems_of(added)
+        if is_complete:
+            errors += missing_classes([*sourced, *added])
+            if not self._events:  # a record may add the node
+                errors += _missing_nodes([*sourced, *added], nodes)
+            if is_endless:
+                errors += _endless([*sourced, *added])
+        if errors:
+            raise InputError(errors)
+        self.warnings = tuple(warnings)
+        later_pods = {id(one.pod) for one in later}
+        first = [obj for obj in objects if id(obj) not in later_pods]
+        # The times of a trace are not those of the objects.
+        others = [file for file in events if file.start_ns is None]
+        self._first = _initial_operations(first, start_ns - start_of(loaded, others))
+        self.pod_count = len(pods)
+        self._reviewed = objects, [entry.object for entry in added]
+        ends = [lines.end_ns for lines in self._events]
+        self.end_ns = max([start_ns, *ends, *[due_ns for due_ns, _ in self._later[-1:]]])
+
+    @property
+    def unterminated(self) -> list[str]:
+        """The ignored last lines without a line feed, with their files."""
+        return [
+            f"{lines.source}: line {lines.unterminated_line}"
+            for lines in self._events
+            if lines.unterminated_line
+        ]
+
+    def __iter__(self) -> Iterator[Timed]:
+        first: Iterator[Timed] = ((self._start_ns, operation) for operation in self._first)
+        # Inputs of equal times keep this order.
+        timed = heapq.merge(first, self._later, *self._events, key=_due)
+        if self._job_duration_ns is None:
+            return timed
+        return ((due_ns, self._with_duration(operation)) for due_ns, operation in timed)
+
+    def _with_duration(self, operation: Operation) -> Operation:
+        if isinstance(operation, Apply | Put) and self._job_duration_ns is not None:
+            changed = with_job_duration(operation.obj, self._job_duration_ns)
+            if changed is not operation.obj:
+                return type(operation)(changed)
+        return operation
+
+    @cached_property
+    def review(self) -> InputReview:
+        """Kinds without effect, Jobs without a duration, and the like."""
+        objects, added = self._reviewed
+        staged = {(stage.group, stage.kind) for stage in self.stages}
+        is_at_once = starts_at_once(self.stages)
+        jobs: tuple[str, ...] = ()
+        if is_at_once and self._job_duration_ns is None:
+            jobs = jobs_without_duration([*objects, *added])
+        return InputReview(
+            ignored_kinds=ignored_kinds([*objects, *added], staged),
+            estimate=load_estimate(objects),
+            jobs_without_duration=jobs,
+            starts_at_once=is_at_once,
+            missing_owners=_missing_owners(objects),
+        )
+
+
+def _read_events(
+    file: EventFile,
+    start_ns: int,
+    there: Iterable[KubernetesObject] | None,
+    validate: FieldValidation,
+    errors: list[FieldError],
+    added: list[Sourced],
+    nodes: set[str],
+) -> EventLines | None:
+    """Return the lines of a file, and add its errors, objects and, with errors, its nodes.
+
+    Returns
+    -------
+    EventLines or None
+        None if there are errors.
+    """
+    try:
+        lines = EventLines(file.lines, file.source, start_ns, there, validate=validate)
+    except PartialEventLines as error:
+        errors += error.errors
+        added += [Sourced(place, obj) for place, obj in error.added]
+        nodes |= error.nodes
+        return None
+    except InputError as error:
+        errors += error.errors
+        return None
+    added += [Sourced(place, obj) for place, obj in lines.added]
+    if FIRST_NS <= lines.end_ns < LAST_NS:
+        return lines
+    message = "a line is due outside of the years that can be simulated, 1678 to 2261"
+    errors.append(FieldError(source=file.source, path="", message=message))
+    return None
+
+
+def _problems_of(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
+    """Yield what the API would reject in objects that were not validated when they were read."""
+    for entry in sourced:
+        # Pods are validated when they are created; objects with a uid come from a server.
+        if not isinstance(entry.object, Pod) and not entry.object.uid:
+            for path, message, value in object_problems(entry.object):
+                yield FieldError(source=entry.source, path=path, message=message, value=value)
+
+
+def _due(timed: Timed) -> int:
+    return timed[0]
+
+
+def _is_stage(obj: KubernetesObject) -> bool:
+    return obj.kind == "Stage" and api_group(obj.api_version) == api_group(STAGE_API_VERSION)
+
+
+def _stages(
+    sourced: Sequence[Sourced], start_ns: int, errors: list[FieldError], warnings: list[str]
+) -> tuple[Stage, ...]:
+    own: list[Stage] = []
+    for entry in sourced:
+        try:
+            stage = read_stage(encode(entry.object), source=entry.source)
+            own.append(stage)
+            warnings += stage.warnings
+        except InputError as error:
+            errors += error.errors
+    replaced = {(stage.group, stage.kind) for stage in own}
+    kept = [
+        stage
+        for stage in default_stages(trace_start_ns=start_ns)
+        if (stage.group, stage.kind) not in replaced
+    ]
+    return (*kept, *own)
+
+
+def _timed(arrivals: Iterable[Arrival]) -> list[Timed]:
+    """Return creations and deletions by time; at equal times deletions come first."""
+    timed: list[tuple[int, int, Operation]] = []
+    for one in arrivals:
+        timed.append((one.due_ns, 1, Apply(one.pod)))
+        if one.gone_ns is not None:
+            deletion = Delete(("", "Pod"), one.pod.key, grace_seconds=0, only_pending=True)
+            # A pod that was deleted in the second of its creation is also tried once.
+            timed.append((max(one.gone_ns, one.due_ns + _SOON_NS), 0, deletion))
+    timed.sort(key=lambda entry: entry[:2])
+    return [(due_ns, operation) for due_ns, _, operation in timed]
+
+
+def _initial_operations(objects: Iterable[Object], shift_ns: int) -> list[Operation]:
+    """Return the operations that create the initial objects; times of a dump are shifted."""
+    ordered = sorted(objects, key=_initial_order)
+    uids = {obj.uid for obj in ordered if obj.uid}
+    owned = (_owned(obj, uids) for obj in ordered)
+    return [Put(with_times_moved(obj, shift_ns)) if obj.uid else Apply(obj) for obj in owned]
+
+
+def _initial_order(obj: Object) -> tuple[int, str]:
+    """Order pods by creation time where they have one, as `podwright schedule` does."""
+    made = (obj.metadata.creation_timestamp or "") if isinstance(obj, Pod) else ""
+    return built_in().creation_rank(*kind_of(obj)), made
+
+
+def _missing_owners(objects: Iterable[Object]) -> dict[str, str]:
+    """Return the missing controller of each pod of a dump, such as `ReplicaSet default/web-1`."""
+    several = list(objects)
+    uids = {obj.uid for obj in several if obj.uid}
+    return {
+        pod.key: f"{owner.kind} {pod.namespace}/{owner.name}"
+        for pod in several
+        if isinstance(pod, Pod)
+        and (owner := pod.metadata.controller) is not None
+        and owner.uid not in uids
+    }
+
+
+def _owned(obj: Object, uids: set[str]) -> Object:
+    """Return an object without references to missing owners: garbage collection ignores them."""
+    owners = obj.metadata.owner_references
+    kept = tuple(owner for owner in owners if owner.uid in uids)
+    if len(kept) == len(owners):
+        return obj
+    return with_fields(obj, "metadata", owner_references=kept)
+
+
+# -------------------------------------------------------------------------- references
+
+
+def _missing_nodes(sourced: Sequence[Sourced], others: set[str]) -> Iterator[FieldError]:
+    """Yield an error for each pod on a node that does not exist; `others` are further nodes."""
+    nodes = others | {entry.object.name for entry in sourced if entry.object.kind == Node.kind}
+    for entry in sourced:
+        pod = entry.object
+        if isinstance(pod, Pod) and (node := pod.spec.node_name) and node not in nodes:
+            message = f'there is no Node "{node}"{_suggestion(node, nodes)}'
+            yield FieldError(source=entry.source, path="spec.nodeName", message=message, value=node)
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    near = nearest(name, known)
+    return f'; did you mean "{near}"?' if near else ""
+
+
+def _endless(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
+    for entry in sourced:
+        if kind_of(entry.object) == _CRON_JOB:
+            spec = encode(entry.object).get("spec") or {}
+            if not spec.get("suspend"):
+                message = "starts jobs without end; set --until"
+                yield FieldError(source=entry.source, path="spec.schedule", message=message)

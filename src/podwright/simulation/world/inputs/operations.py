@@ -1,0 +1,159 @@
+"""Operations of users on a cluster: objects, deletions, failing nodes, drains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    PersistentVolumeClaim,
+    Pod,
+)
+from podwright.cluster.store import GroupKind
+
+
+class Apply(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Create an object, or replace the one of the same name except its status.
+
+    Attributes
+    ----------
+    obj : KubernetesObject
+        As a user would pass it to kubectl.
+    subresource : str
+        `status` to merge the status of the object into that of an existing one, and change nothing
+        else.
+    """
+
+    obj: KubernetesObject
+    subresource: str = ""
+
+
+class Put(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Create or replace an object with its status, as it was recorded in another cluster.
+
+    A new object keeps the UID that it has.
+    """
+
+    obj: KubernetesObject
+
+
+class Update(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Replace an object except its status, if it exists and is not placed.
+
+    A pod that has a node and a claim that has a volume stay unchanged: a recorded decision does
+    not replace a simulated one.
+    """
+
+    obj: KubernetesObject
+
+
+class Delete(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Delete an object; a missing one is ignored.
+
+    Attributes
+    ----------
+    object_kind : GroupKind
+    key : str
+    grace_seconds : int, optional
+        The grace period of a pod.
+    only_pending : bool
+        Ignore a pod that has a node or has terminated.
+    """
+
+    object_kind: GroupKind
+    key: NamespacedName
+    grace_seconds: int | None = None
+    only_pending: bool = False
+
+
+class Cordon(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Mark a node unschedulable, or schedulable again.
+
+    Attributes
+    ----------
+    is_cordoned : bool
+        False: `kubectl uncordon`.
+    """
+
+    node: str
+    is_cordoned: bool = True
+
+
+class Drain(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Cordon a node and evict its pods as budgets allow, like `kubectl drain`."""
+
+    node: str
+
+
+class FailNode(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """The kubelet of a node stops reporting."""
+
+    node: str
+
+
+class RestoreNode(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """The kubelet of a node reports again."""
+
+    node: str
+
+
+class Scale(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Set `spec.replicas`; a missing object is ignored."""
+
+    object_kind: GroupKind
+    key: NamespacedName
+    replicas: int
+
+
+ON_NODE: Final[dict[str, Callable[[str], Cordon | Drain | FailNode | RestoreNode]]] = {
+    "cordon": Cordon,
+    "uncordon": lambda node: Cordon(node, is_cordoned=False),
+    "drain": Drain,
+    "fail": FailNode,
+    "restore": RestoreNode,
+}
+"""The operations on one node, by the names that event lines have for them."""
+
+
+class OnNodes(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """An operation on each node whose labels match a selector when the operation is due.
+
+    Attributes
+    ----------
+    operation : str
+        A key of `ON_NODE`.
+    selector : str
+        As kubectl writes it: `topology.kubernetes.io/zone=a`.
+    """
+
+    operation: str
+    selector: str
+
+
+Operation: TypeAlias = (
+    Apply | Put | Update | Delete | Cordon | Drain | FailNode | RestoreNode | OnNodes | Scale
+)
+
+
+class InputOperation(msgspec.Struct, frozen=True, gc=False):
+    """An operation from the inputs of a run; the next one is read after it."""
+
+    operation: Operation
+
+
+def is_placed(obj: KubernetesObject) -> bool:
+    """Tell whether an object is a pod that has a node or has terminated."""
+    return isinstance(obj, Pod) and (
+        bool(obj.spec.node_name) or obj.status.phase in ("Succeeded", "Failed")
+    )
+
+
+def may_update(there: KubernetesObject | None) -> bool:
+    """Tell whether an `Update` changes the existing object."""
+    if there is None or is_placed(there):
+        return False
+    return not (isinstance(there, PersistentVolumeClaim) and there.spec.volume_name)

@@ -1,0 +1,1 @@
+"""Runs: from options to results and reports."""

@@ -1,0 +1,166 @@
+"""The report of a run: what happened to nodes, workloads and pods, besides the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from podwright._html import facts, paragraphs, section, table
+from podwright.apimachinery.objects import NamespacedName
+from podwright.simulation.world.inputs.input_review import IgnoredKind, InputReview, LoadEstimate
+from podwright.simulation.world.runs.disruptions import (
+    Disruptions,
+    DisruptionsState,
+    Evictions,
+    LostPod,
+    NodeDrain,
+    ObservedWorld,
+)
+from podwright.simulation.world.runs.workload_health import (
+    Availability,
+    Rollout,
+    WorkloadHealth,
+    WorkloadHealthState,
+)
+
+STARTS_AT_ONCE: Final = (
+    "pods are ready as soon as they are bound (0s), so rollouts and replacements take no time by"
+    " themselves; KWOK Stages set a delay"
+)
+"""The note about the built-in stages."""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The report of a run.
+
+    Attributes
+    ----------
+    drains : tuple of NodeDrain
+        In the order in which they started.
+    evictions : Evictions
+    availability : tuple of Availability
+        Of each workload, in the order of their creation.
+    rollouts : tuple of Rollout
+        In the order of their ends, then those in progress.
+    lost_pods : tuple of LostPod
+        Removed pods that no controller replaces.
+    missing_owners : dict of str to str
+        The owner of each initial pod whose owner is not among the objects: no controller replaces
+        these pods.
+    never_tried : tuple of str
+        Pending pods without a scheduling attempt, without gated ones and those of other
+        schedulers.
+    ignored_kinds : tuple of IgnoredKind
+        Objects that had no effect.
+    estimate : LoadEstimate, optional
+        If the initial pods that never end do not fit on the initial nodes.
+    notes : tuple of str
+        Assumptions that affect the results.
+    """
+
+    drains: tuple[NodeDrain, ...] = ()
+    evictions: Evictions = msgspec.field(default_factory=Evictions)
+    availability: tuple[Availability, ...] = ()
+    rollouts: tuple[Rollout, ...] = ()
+    lost_pods: tuple[LostPod, ...] = ()
+    missing_owners: dict[NamespacedName, str] = {}
+    never_tried: tuple[NamespacedName, ...] = ()
+    ignored_kinds: tuple[IgnoredKind, ...] = ()
+    estimate: LoadEstimate | None = None
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {name}" for name, count in self._counts().items() if count)
+        return f"<Report: {counts or 'nothing to report'}>"
+
+    def _repr_html_(self) -> str:
+        drains = [
+            (one.node, one.status, one.evicted, ", ".join(one.blocked_by)) for one in self.drains
+        ]
+        return section(
+            "Report",
+            facts(self._counts()),
+            table(("Drained node", "Status", "Evicted", "Blocked by"), drains),
+            paragraphs(self.notes),
+        )
+
+    def _counts(self) -> dict[str, int]:
+        """Return the numbers of what is reported."""
+        return {
+            "drains": len(self.drains),
+            "evictions": self.evictions.evicted,
+            "rejected evictions": self.evictions.rejected,
+            "workloads": len(self.availability),
+            "rollouts": len(self.rollouts),
+            "lost pods": len(self.lost_pods),
+            "pods never tried": len(self.never_tried),
+        }
+
+
+class ReportState(msgspec.Struct, frozen=True, kw_only=True):
+    """`ReportObservers` as plain values."""
+
+    disruptions: DisruptionsState
+    health: WorkloadHealthState
+
+
+class ReportObservers:
+    """The observers of a world that the report needs.
+
+    Parameters
+    ----------
+    missing_owners : mapping of str to str
+        The owner of each pod whose owner is not among the inputs.
+    """
+
+    def __init__(self, missing_owners: Mapping[NamespacedName, str]) -> None:
+        self._disruptions = Disruptions(missing_owners)
+        self._health = WorkloadHealth()
+
+    @property
+    def observers(self) -> tuple[Disruptions, WorkloadHealth]:
+        """The observers that receive the changes and the removals of pods."""
+        return self._disruptions, self._health
+
+    def attach(self, world: ObservedWorld) -> None:
+        """Set the world that is observed."""
+        self._disruptions.attach(world)
+
+    def passed(self, before_ns: int) -> None:
+        """Receive that time advances."""
+        self._disruptions.passed(before_ns)
+
+    def report(self, review: InputReview, now_ns: int) -> Report:
+        """Return the report so far; pods that were never tried are left to the tables."""
+        self._disruptions.passed(now_ns)
+        availability = self._health.availability(now_ns)
+        return Report(
+            drains=self._disruptions.drains,
+            # A copy: the world may continue.
+            evictions=msgspec.structs.replace(self._disruptions.evictions),
+            availability=availability,
+            rollouts=self._health.rollouts(now_ns),
+            lost_pods=self._disruptions.lost,
+            missing_owners=review.missing_owners,
+            ignored_kinds=review.ignored_kinds,
+            estimate=review.estimate,
+            notes=_notes(review, has_workloads=bool(availability)),
+        )
+
+    def state(self) -> ReportState:
+        """Return what is needed to continue."""
+        return ReportState(disruptions=self._disruptions.state(), health=self._health.state())
+
+    def restore(self, state: ReportState) -> None:
+        """Continue from a state."""
+        self._disruptions.restore(state.disruptions)
+        self._health.restore(state.health)
+
+
+def _notes(review: InputReview, *, has_workloads: bool) -> tuple[str, ...]:
+    notes = [review.job_note] if review.job_note else []
+    if has_workloads and review.starts_at_once:
+        notes.append(STARTS_AT_ONCE)
+    return tuple(notes)

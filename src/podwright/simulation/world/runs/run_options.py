@@ -1,0 +1,96 @@
+"""The options of a run, and the values of its durations and times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    Duration,
+    FieldError,
+    InputError,
+    Time,
+    invalid,
+    read_duration,
+    read_time,
+)
+from podwright.scheduler.framework import CallExtender
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.world.clock import START_NS
+
+
+@runtime_checkable
+class PathLike(Protocol):
+    """`os.PathLike`, which this room may not import."""
+
+    def __fspath__(self) -> str | bytes:
+        """Return the path."""
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a run besides its inputs; see `World`.
+
+    Attributes
+    ----------
+    scheduler : SchedulerOptions
+    until_ns : int, optional
+        The end time; without it, the run ends when no event is left.
+    sample_ns : int
+        The minimum time between two samples in tables.
+    checkpoint_events : int, optional
+        How many events of the scheduler there are between checkpoints; without it, 25,000,
+        or if that is more, ten for each object that the scheduler knows or three for each at all.
+    has_timeline : bool
+        Whether the folder of the run gets a timeline.
+    read_ns : callable, optional
+        The reading of the clock that measures the calls of plugins; they are not measured without
+        it.
+    """
+
+    scheduler: SchedulerOptions
+    until_ns: int | None = None
+    call_extender: CallExtender | None = None
+    sample_ns: int
+    checkpoint_events: int | None = None
+    has_timeline: bool = False
+    read_ns: Callable[[], int] | None = None
+
+
+def moment_ns(what: str, value: Time, start_ns: int, errors: list[FieldError]) -> int:
+    """Read a time at or after the start; an invalid one is added to the errors."""
+    try:
+        return read_time(value, what, start_ns=start_ns, first_ns=start_ns)
+    except InputError as error:
+        errors += error.errors
+        return start_ns
+
+
+def time_ns(what: str, value: Time, errors: list[FieldError]) -> int:
+    """Read a time that is not relative; an invalid one is added to the errors."""
+    try:
+        return read_time(value, what, start_ns=None)
+    except InputError as error:
+        errors += error.errors
+        return START_NS
+
+
+def duration_ns(what: str, value: Duration, errors: list[FieldError]) -> int:
+    """Read a positive duration; an invalid one is added to the errors."""
+    try:
+        return read_duration(value, what)
+    except InputError as error:
+        errors += error.errors
+        return 0
+
+
+def check_seed(what: str, seed: int, errors: list[FieldError]) -> None:
+    """Add an error if a log cannot store the seed."""
+    if not -(2**63) <= seed < 2**63:
+        errors.append(option_error(what, invalid(seed, "a number of at most 64 bits is expected")))
+
+
+def option_error(source: str, message: str) -> FieldError:
+    """Return an error of an option."""
+    return FieldError(source=source, path="", message=message)

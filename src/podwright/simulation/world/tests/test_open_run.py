@@ -1,0 +1,167 @@
+"""Runs opened from their folders, and explanations of many attempts."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+import podwright as pw
+from podwright.simulation.recording import TABLES
+from podwright.simulation.recording.folders.run_folder import RunFolder
+from podwright.simulation.recording.folders.run_manifest import RunError
+from podwright.simulation.world.runs.run import Run
+from podwright.simulation.world.tests.test_simulation import StoppedError, played, stop_after
+from podwright.simulation.world.world import World
+from podwright.testing import make_node, make_pod
+
+pytest.importorskip("pyarrow")
+
+__all__ = ["stop_after"]
+
+
+def assert_equal(opened: Run, run: Run) -> None:
+    assert opened.node_of == run.node_of
+    assert opened.pending == run.pending
+    assert opened.summary == run.summary
+    assert opened.warnings == run.warnings
+    assert len(opened.log) == len(run.log)
+    assert list(opened.tables) == list(run.tables) == list(TABLES)
+    for name in TABLES:
+        assert opened.tables[name].equals(run.tables[name]), name
+
+
+def test_a_finished_run_is_opened(tmp_path):
+    run = played(tmp_path / "run")
+    opened = pw.Run.open(tmp_path / "run")
+    assert_equal(opened, run)
+    pod = next(iter(run.node_of))
+    assert opened.explain(pod) == run.explain(pod)
+
+
+def test_a_run_without_tables_replays_its_log(tmp_path):
+    run = played(tmp_path / "run")
+    for file in (tmp_path / "run/tables").iterdir():
+        file.unlink()
+    opened = pw.Run.open(str(tmp_path / "run"))
+    assert opened.tables["decisions"].equals(run.tables["decisions"])
+    assert opened.summary == run.summary
+
+
+def test_a_run_whose_process_died_is_opened_at_its_last_event(tmp_path, stop_after):
+    folder = tmp_path / "run"
+    stop_after(60)
+    with pytest.raises(StoppedError):
+        played(folder, checkpoint_events=5)
+    opened = pw.Run.open(folder)
+    assert len(opened.log) > 0
+    assert opened.node_of
+    assert opened.summary.counts.placed == len(opened.node_of)
+    assert opened.tables["decisions"].num_rows == opened.summary.counts.decisions
+    pod = next(iter(opened.node_of))
+    assert opened.explain(pod).decision.node == opened.node_of[pod]
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    with pytest.raises(RunError, match=r"is not a run folder: .*manifest\.json: No such file"):
+        pw.Run.open(tmp_path)
+    with pytest.raises(pw.ArgumentError, match="folder: the path of a run folder is expected, not"):
+        pw.Run.open(3)  # type: ignore[arg-type]
+
+
+def test_damaged_results_are_reported(tmp_path):
+    pw.simulate([make_node("n1"), make_pod("web")], output=tmp_path / "run")
+    summary = tmp_path / "run/summary.json"
+    summary.write_bytes(msgspec.json.encode({"start": 3}))
+    with pytest.raises(RunError, match=r"summary\.json cannot be read"):
+        pw.Run.open(tmp_path / "run")
+    (tmp_path / "run/objects.json").write_text("[")
+    with pytest.raises(RunError, match=r"cannot be read"):
+        pw.Run.open(tmp_path / "run")
+
+
+def test_all_attempts_are_explained_in_the_order_of_their_cycles():
+    run = played(None)
+    found = list(run.explain_all())
+    assert [one.pod.key for one in found] == [pod for _, pod in sorted(run.log.cycles())]
+    for one in found[::5]:
+        alone = run.explain(one.pod.key, one.attempt)
+        assert str(one) == str(alone)
+        # Candidates of preemption are computed on access and have no equality.
+        assert replace(one, decision=alone.decision) == alone
+
+
+def test_attempts_are_chosen_by_pod_and_time():
+    run = played(None)
+    of_huge = [one.attempt for one in run.explain_all(pods=["default/huge"])]
+    assert of_huge == list(range(1, len(of_huge) + 1))
+    assert len(of_huge) > 1
+    of_first = list(run.explain_all("default/first", between=("9m", "2026-01-01T00:09:00Z")))
+    # The victims of the first attempt are gone at once, so the second one has the same time.
+    assert [(one.pod.name, one.attempt) for one in of_first] == [("first", 1), ("first", 2)]
+    assert not list(run.explain_all(between=("10h", None)))
+    every = len(list(run.explain_all()))
+    early = len(list(run.explain_all(between=(None, "9m"))))
+    assert 0 < early < every
+    with pytest.raises(pw.UnknownCycle, match="did you mean default/huge"):
+        run.explain_all(["default/hug"])
+    with pytest.raises(pw.UnknownCycle, match="in this log; did you mean default/huge"):
+        run.explain("huge")
+    with pytest.raises(pw.ArgumentError, match="between: 1m is before 2m"):
+        run.explain_all(between=("2m", "1m"))
+    with pytest.raises(pw.InputError, match="between"):
+        run.explain_all(between=("soon", None))
+    with pytest.raises(pw.ArgumentError, match="a pair of times is expected"):
+        run.explain_all(between=("1m",))  # type: ignore[arg-type]
+
+
+def test_scores_of_many_explanations_are_one_table():
+    run = played(None)
+    table = pw.to_arrow(run.explain_all())
+    assert table.column_names == [
+        "pod",
+        "attempt",
+        "node",
+        "plugin",
+        "raw",
+        "normalized",
+        "weight",
+        "weighted",
+    ]
+    expected = [
+        (one.pod.key, one.attempt, node, scores.plugin, raw, scores.normalized[node])
+        for one in run.explain_all()
+        for scores in one.scores
+        for node, raw in scores.raw.items()
+    ]
+    rows = table.to_pylist()
+    assert [tuple(row.values())[:6] for row in rows] == expected
+    assert all(row["weighted"] == row["weight"] * row["normalized"] for row in rows)
+    assert rows
+
+
+@pytest.mark.parametrize("limit", [3, 60])
+def test_ctrl_c_marks_the_folder_as_interrupted_and_the_run_is_resumed(
+    tmp_path, monkeypatch, limit
+):
+    folder, step, count = tmp_path / "run", World.step_until_ns, 0
+
+    def interrupted_step(world: World, until_ns: int | None = None) -> bool:
+        nonlocal count
+        count += 1
+        if count > limit:
+            raise KeyboardInterrupt
+        return step(world, until_ns)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(World, "step_until_ns", interrupted_step)
+        with pytest.raises(KeyboardInterrupt):
+            played(folder, checkpoint_events=20)
+    assert RunFolder.open(folder).manifest.status == "interrupted"
+    assert not (folder / ".lock").exists()
+    summary = pw.Run.open(folder).summary
+    assert summary.is_interrupted
+    assert bool(summary.counts.created) == (limit > 3), "the first steps have no scheduler events"
+    resumed = played(folder, checkpoint_events=20, resume=True)
+    assert resumed.node_of == played(None).node_of
+    assert RunFolder.open(folder).manifest.status == "finished"

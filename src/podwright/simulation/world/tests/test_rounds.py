@@ -1,0 +1,259 @@
+"""What happens at one time happens in rounds: all hear of what a round has changed after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import KubernetesObject, Pod, timestamp_text_nano, with_fields
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api import CreateObject
+from podwright.cluster.kubelets.stages.stage_reader import read_stages
+from podwright.scheduler.config import ExtenderReply, read_configuration
+from podwright.scheduler.framework.decision import Decision
+from podwright.simulation.world import endless_work
+from podwright.simulation.world.endless_work import WorldError
+from podwright.simulation.world.observers import KubernetesEvent
+from podwright.simulation.world.world import World
+from podwright.simulation.world.world_scheduler import ROUND_MAX
+from podwright.testing import make_node, make_pod
+
+SECOND = 1_000_000_000
+
+
+class Witness:
+    """Records the changes of pods in the order in which it receives them."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str]] = []
+
+    def changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
+    ) -> None:
+        if not isinstance(new, Pod):
+            return
+        if isinstance(old, Pod) and new.spec.node_name and not old.spec.node_name:
+            self.seen.append(("bound", new.name))
+        elif isinstance(old, Pod) and new.status.phase != old.status.phase:
+            self.seen.append((new.status.phase, new.name))
+
+    def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
+        self.seen.extend(("decided", each.pod.name) for each in decisions)
+
+    @property
+    def rounds(self) -> list[tuple[str, int]]:
+        """What happened, and to how many pods in a row."""
+        return [(what, len([*them])) for what, them in groupby(self.seen, key=lambda one: one[0])]
+
+
+def full_of(count: int, *observers: Any) -> World:
+    """Make a world in which so many pods wait."""
+    world = World(observers=observers)
+    world.add(*(make_node(f"n{number}", cpu="64", pods=200) for number in range(3)))
+    world.add(*(make_pod(f"p{number}", cpu="100m") for number in range(count)))
+    return world
+
+
+def test_the_scheduler_goes_on_while_its_pods_are_bound_and_start():
+    witness = Witness()
+    full_of(ROUND_MAX + 2, witness).run()
+    assert witness.rounds == [
+        ("decided", ROUND_MAX),
+        ("bound", ROUND_MAX),
+        ("Running", ROUND_MAX),
+        ("decided", 2),
+        ("bound", 2),
+        ("Running", 2),
+    ]
+
+
+def test_the_scheduler_hears_of_all_changes_and_then_of_the_answers_to_its_calls():
+    world = full_of(3)
+    before = len(world.log)
+    world.run()
+    event_types = [type(entry.event).__name__ for entry in world.log.entries()][before:]
+    assert (
+        event_types == ["CycleDue"] * 3 + ["ObjectPut"] * 3 + ["CallDone"] * 3 + ["ObjectPut"] * 3
+    )
+
+
+def test_a_step_is_followed_to_its_end():
+    witness = Witness()
+    world = full_of(3, witness)
+    assert world.step()
+    assert witness.rounds == [("decided", 3), ("bound", 3), ("Running", 3)]
+    world.run()
+    assert len(witness.seen) == 9
+
+
+class Listener:
+    """Receives Events only."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
+        self.reasons.append(event.reason)
+
+
+def test_who_looks_on_is_told_what_there_is_a_method_for():
+    listener, witness = Listener(), Witness()
+    full_of(1, listener, witness).run()
+    assert listener.reasons == ["Scheduled"]
+    assert witness.seen == [("decided", "p0"), ("bound", "p0"), ("Running", "p0")]
+
+
+def urgent(name: str) -> KubernetesObject:
+    pod = make_pod(name, cpu="3")
+    return with_fields(pod, "spec", priority_class_name="system-cluster-critical")
+
+
+def test_pods_that_are_scheduled_in_one_round_do_not_make_each_others_victims_go_twice():
+    world = World()
+    world.add(*(make_node(f"n{number}", cpu="4") for number in range(4)))
+    world.add(*(make_pod(f"p{number}", cpu="3") for number in range(4)))
+    world.run()
+    world.add(urgent("first"), urgent("second"))
+    world.run()
+    running = {pod.name: pod.spec.node_name for pod in world.pods}
+    assert len(running) == 4
+    assert running["first"] != running["second"]
+    assert all(running.values())
+
+
+def test_a_cycle_that_waits_for_an_extender_ends_before_the_next_one_begins():
+    only_n2 = ExtenderReply(status=200, body=b'{"NodeNames": ["n2"]}')
+    extender = {"urlPrefix": "http://x", "filterVerb": "filter", "nodeCacheCapable": True}
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [extender | {"managedResources": [{"name": "x.io/a"}]}],
+    }
+    configuration = read_configuration(document, source="config")
+    witness = Witness()
+    world = World(configuration, call_extender=lambda _: only_n2, observers=[witness])
+    world.add(make_node("n1", cpu="64"), make_node("n2", cpu="1", resources={"x.io/a": 9}))
+    for number in range(6):
+        asks = {"x.io/a": 1} if number % 2 else {}
+        world.add(make_pod(f"p{number}", cpu="100m", resources=asks))
+    world.run()
+    assert [world.node_of[f"default/p{number}"] for number in (1, 3, 5)] == ["n2"] * 3
+    assert witness.rounds == [("decided", 2), ("bound", 2), ("Running", 2)] * 3
+
+
+def test_what_somebody_writes_to_the_store_is_followed_first():
+    world = World()
+    world.add(make_node("n1"), make_pod("web"))
+    world.run()
+    world.api.handle(CreateObject(make_pod("more"), "test"), "test", world.now_ns).raise_for_error()
+    world.run()
+    assert world.node_of == {"default/web": "n1", "default/more": "n1"}
+
+
+DELETED_AT_ONCE = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: pod-vanishes}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - jq: {key: .spec.nodeName, operator: Exists}
+  next: {delete: true}
+"""
+
+
+def test_a_time_without_an_end_is_given_up(monkeypatch):
+    monkeypatch.setattr(endless_work, "AT_ONCE_MAX", 1_000)
+    world = World(stages=read_stages(DELETED_AT_ONCE, source="stages.yaml"))
+    labels = {"app": "web"}
+    spec: dict[str, Any] = {
+        "replicas": 1,
+        "selector": {"matchLabels": labels},
+        "template": {
+            "metadata": {"labels": labels},
+            "spec": {"containers": [{"name": "main", "image": "app"}]},
+        },
+    }
+    metadata = {"name": "web", "namespace": "default"}
+    world.add(
+        make_node("n1"),
+        decode({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}),
+    )
+    with pytest.raises(WorldError, match="without advancing time"):
+        world.run()
+
+
+GANGS_WAIT = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
+    multiPoint: {enabled: [{name: Coscheduling}]}
+"""
+
+
+def gang_that_waits(cycles):
+    """Return a world with a node for two of the twelve members of a gang."""
+    world = World(read_configuration(GANGS_WAIT, source="config"), observers=[cycles])
+    metadata = {"namespace": "default", "name": "ring"}
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
+    labels = {"scheduling.x-k8s.io/pod-group": "ring"}
+    members = [make_pod(f"ring-{i:02}", cpu="1", labels=labels) for i in range(12)]
+    world.add(
+        make_node("n1", cpu="2"), decode(group | {"metadata": metadata, "spec": {"minMember": 12}})
+    )
+    world.add(*members)
+    return world
+
+
+def test_a_run_ends_though_the_members_of_a_gang_wake_each_other():
+    world = gang_that_waits(Witness())
+    world.run()
+    assert not world.node_of
+
+    world.add(make_node("n2", cpu="16"))
+    world.run()
+    assert len(world.node_of) == 12
+
+
+def test_a_run_without_nodes_ends():
+    cycles = Witness()
+    world = World(observers=[cycles])
+    world.add(make_pod("a"), make_pod("b"))
+    world.run()
+    assert 100 <= len(cycles.seen) <= 110
+
+    world.add(make_node("n1"))
+    world.run()
+    assert len(world.node_of) == 2
+
+
+def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
+    monkeypatch.setattr(endless_work, "AT_ONCE_MAX", 10_000)
+    cycles = Witness()
+    world = gang_that_waits(cycles)
+    world.run_until_ns(world.start_ns + 60 * SECOND)
+    assert world.now_ns == world.start_ns + 60 * SECOND
+    assert not world.node_of
+    assert len(cycles.seen) > 12 * 5
+
+    world.add(make_node("n2", cpu="16"))
+    world.run_until_ns(world.start_ns + 120 * SECOND)
+    assert len(world.node_of) == 12
+
+
+def test_an_unschedulable_pod_does_not_hold_a_world_that_starts_between_two_seconds():
+    world = World(start=timestamp_text_nano(1_800_000_000_516_000_000))
+    world.add(make_node("n1", cpu="1"), make_pod("large", cpu="2"))
+    end_ns = world.start_ns + 900 * SECOND
+    # The queue retries the pod after five minutes, at its flush.
+    assert any(not world.step_until_ns(end_ns) for _ in range(2_000))
+    queued = world.machine.queue.get("default/large")
+    assert queued is not None
+    assert queued.attempts >= 3

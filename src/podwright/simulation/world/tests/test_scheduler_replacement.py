@@ -1,0 +1,99 @@
+"""Another scheduler in a world that runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.apimachinery.objects import InputError
+from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.recording import Cycles, explain_cycle
+from podwright.simulation.world import World, with_scheduler
+from podwright.testing import make_node, make_pod
+
+SECOND = 1_000_000_000
+
+
+def configuration_of(**profile: object) -> KubeSchedulerConfiguration:
+    return read_configuration(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [{"schedulerName": "default-scheduler", **profile}],
+        },
+        source="test",
+    )
+
+
+PACKING = configuration_of(
+    pluginConfig=[
+        {
+            "name": "NodeResourcesFit",
+            "args": {
+                "scoringStrategy": {
+                    "type": "MostAllocated",
+                    "resources": [{"name": "cpu", "weight": 1}],
+                }
+            },
+        }
+    ],
+    plugins={"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit"}]}},
+)
+
+
+def test_the_new_configuration_decides_from_now_on():
+    world = World(seed=1)
+    world.add(make_node("used", cpu="8"), make_node("empty", cpu="8"))
+    world.add(make_pod("base", cpu="4", node="used"))
+    world.add(make_pod("spread", cpu="1"))
+    world.run_until_ns(world.now_ns + SECOND)
+    assert world.node_of["default/spread"] == "empty"
+    changed = with_scheduler(world, SchedulerOptions(configuration=PACKING))
+    changed.add(make_pod("packed", cpu="1"))
+    changed.run_until_ns(changed.now_ns + SECOND)
+    assert changed.node_of["default/packed"] == "used"
+
+
+def test_pods_that_wait_are_tried_by_the_new_scheduler():
+    world = World()
+    pod = make_pod("web", cpu="1", scheduler="mine")
+    world.add(make_node("n1", cpu="8"), pod)
+    world.run_until_ns(world.now_ns + SECOND)
+    assert not world.node_of
+    mine = configuration_of(schedulerName="mine")
+    changed = with_scheduler(world, SchedulerOptions(configuration=mine))
+    changed.run_until_ns(changed.now_ns + SECOND)
+    assert changed.node_of == {"default/web": "n1"}
+
+
+def test_the_decisions_of_both_schedulers_can_be_explained():
+    world = World()
+    world.add(make_node("n1", cpu="8"), make_pod("first", cpu="1"))
+    world.run_until_ns(world.now_ns + SECOND)
+    changed = with_scheduler(world, SchedulerOptions(configuration=PACKING))
+    changed.add(make_pod("second", cpu="1"))
+    changed.run_until_ns(changed.now_ns + SECOND)
+    assert explain_cycle(world.log, "default/first").decision.node == "n1"
+    assert explain_cycle(changed.log, "default/second").decision.node == "n1"
+    # Pods that are bound already are no decisions of the new scheduler.
+    assert list(Cycles(changed.log).pods) == ["default/second"]
+
+
+def test_controllers_and_stages_go_on():
+    world = World()
+    world.add(make_node("n1", cpu="8"), make_pod("web", cpu="1"))
+    world.run_until_ns(world.now_ns + 1)
+    changed = with_scheduler(world, SchedulerOptions())
+    changed.run_until_ns(changed.now_ns + 30 * SECOND)
+    assert [pod.status.phase for pod in changed.pods] == ["Running"]
+
+
+def test_a_configuration_that_is_not_valid_leaves_the_world_as_it_was():
+    world = World()
+    world.add(make_node("n1", cpu="8"))
+    wrong = configuration_of(plugins={"score": {"enabled": [{"name": "NoSuchPlugin"}]}})
+    with pytest.raises(InputError, match="NoSuchPlugin"):
+        with_scheduler(world, SchedulerOptions(configuration=wrong))
+    world.add(make_pod("web", cpu="1"))
+    world.run_until_ns(world.now_ns + SECOND)
+    assert world.node_of == {"default/web": "n1"}

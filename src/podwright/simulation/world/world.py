@@ -1,0 +1,532 @@
+"""A cluster in virtual time: objects, nodes and pods, controllers, the scheduler.
+
+Theory of operation
+-------------------
+All objects are in one store. Every change of the store is delivered to all components, which
+return actions. The world works in rounds (`world_rounds`). In a round it executes all pending
+actions in the order in which they were returned. Then it delivers the resulting changes to each
+component in turn (`change_dispatch`): stages, the scheduler, which also receives the results of
+its API calls, controllers, observers. The actions that they return are executed in the next round.
+Rounds repeat until no actions and no changes are left, so the consequences of an event are
+complete before the next event is processed.
+
+A step (`world_steps`) selects what to process next:
+
+1. events that are due now: operations of users, stages, delayed syncs, timers;
+2. scheduling cycles, if the queue has pods to schedule;
+3. the next item of the controllers' workqueues;
+4. otherwise virtual time advances to the next due event.
+
+Up to `ROUND_MAX` events of one type start a round together: due stages, or scheduling cycles. So
+the scheduler continues while its pods are bound and its victims deleted, as upstream's does: it
+relies on its assumed pods and receives the changes later. Operations of users are processed one
+at a time, and so are syncs of controllers: no controller acts on stale state.
+
+The order of events depends only on the state of the world. A world can be saved between any two
+steps, and a world that is restored continues in the same way.
+
+Scheduling cycles and writes take no virtual time. A run without an end time is over when only
+retries of unschedulable pods remain, or when so many scheduling cycles in a row were unproductive
+that no progress can be expected.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import ClassVar, Protocol, Unpack, get_args
+
+from podwright._progress import metered
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    Time,
+    check_time_ns,
+    read_time,
+    require_objects,
+    require_type,
+    shortest_time_text,
+)
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api import BOOTSTRAP_OBJECTS
+from podwright.cluster.controllers import Controller, Lister, ReportFailure
+from podwright.cluster.kubelets import ImageBehavior, Stage
+from podwright.cluster.store import ObjectStore, kind_of
+from podwright.scheduler.config import (
+    ExtenderCall,
+    ExtenderReply,
+    KubeSchedulerConfiguration,
+    format_duration,
+)
+from podwright.scheduler.framework import CallExtender
+from podwright.scheduler.machine import (
+    ExtenderReplied,
+    MachineKeywords,
+    PodActivated,
+    SchedulerOptions,
+    names_machine_keywords,
+)
+from podwright.simulation.files import FieldValidation
+from podwright.simulation.recording import DecisionLog, record
+from podwright.simulation.world.change_dispatch import WorldAction
+from podwright.simulation.world.clock import START_NS, Turn
+from podwright.simulation.world.inputs.added_objects import check_added
+from podwright.simulation.world.inputs.input_review import InputReview
+from podwright.simulation.world.inputs.operations import Apply, Delete, Operation, Put
+from podwright.simulation.world.observers import Observer, checked_observers
+from podwright.simulation.world.runs.report import Report, ReportObservers
+from podwright.simulation.world.runs.run import Run
+from podwright.simulation.world.world_components import (
+    WorldComponents,
+    WorldOptions,
+    build_components,
+)
+from podwright.simulation.world.world_operations import WorldOperations
+from podwright.simulation.world.world_reading import WorldReading
+from podwright.simulation.world.world_review import WorldReview
+from podwright.simulation.world.world_rounds import WorldRounds
+from podwright.simulation.world.world_scheduler import WorldScheduler
+from podwright.simulation.world.world_steps import WorldSteps
+
+
+class CopiedWorld(Protocol):
+    """A copy of a world; `world_copies` has the class."""
+
+    def world(self, observers: tuple[Observer, ...] = ()) -> World:
+        """Return the world."""
+
+
+def unpickled_world(copied: CopiedWorld) -> World:
+    """Return the world of a pickled copy."""
+    return copied.world()
+
+
+class World(WorldReading):
+    """A virtual cluster with its scheduler.
+
+    Parameters
+    ----------
+    configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
+        As `read_configuration` returns it; the default profile if left out.
+    plugins, gates, tie_rule, draws_preemption_offset, batching
+        As for `record`.
+    seed : int
+        Of all random draws: ties, delays, names.
+    start : Time
+        The initial virtual time; without it 2026-01-01T00:00:00Z.
+    stages : iterable of Stage, optional
+        The stages of nodes and pods; the built-in ones if left out.
+    controllers : iterable of callable, optional
+        Each makes a controller for a view of the cluster; all built-in ones if left out.
+    call_extender : callable, optional
+        Makes the calls to the extenders of the configuration; required if it has extenders.
+    begin_extender_call : callable, optional
+        Instead of `call_extender`, for drivers that must not wait: receives the number of a call
+        and the call. The driver passes the reply to `extender_replied`. No report is made then.
+    observers : iterable of Observer
+        Receive changes, decisions or Kubernetes Events.
+    log : str, optional
+        The folder of the decision log; in memory without it.
+    checkpoint_events : int, optional
+        As for `record`.
+    review : InputReview, optional
+        The review of the inputs, for the report; without it, the added objects are reviewed.
+    store : ObjectStore, optional
+        The store of the world, which may have objects; an empty one if left out.
+    has_scheduler : bool
+        Whether the scheduler takes part; without it, another one schedules the pods.
+    is_served : bool
+        Whether an API server has the same store; see `Api`.
+    has_kubelet : bool
+        Whether kubelets run the pods in every detail; without them, stages do. The kubelets of a
+        world that is served renew the leases of their nodes.
+    images : iterable of ImageBehavior
+        What is declared of the images that the kubelets run.
+    report_failure : callable, optional
+        As for `ControllerLoop`.
+    components : WorldComponents, optional
+        The components of a restored world; all other arguments are ignored then.
+
+    Attributes
+    ----------
+    components : WorldComponents
+        What the world consists of; to read.
+    store : ObjectStore
+        The objects; to read.
+    machine : Machine
+        The scheduler; to read.
+    log : DecisionLog
+        The events that the scheduler handled, and its actions.
+    report_observers : ReportObservers
+        What the report is made of.
+    backlog : Backlog
+        The work that a real clock has left behind.
+
+    Examples
+    --------
+    >>> import podwright as pw
+    >>> world = pw.World(seed=7)
+    >>> world.add(pw.testing.make_node("n1", cpu="2"), pw.testing.make_pod("web", cpu="1"))
+    >>> run = world.run()
+    >>> run.node_of["default/web"]
+    'n1'
+    """
+
+    _copy_of: ClassVar[Callable[[World], CopiedWorld]]
+    """Set by `world_copies`, which is above this module."""
+
+    @names_machine_keywords(shortest_time_text(START_NS))
+    def __init__(  # noqa: PLR0913 - the options of a world
+        self,
+        configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
+        *,
+        stages: Iterable[Stage] | None = None,
+        controllers: Iterable[Callable[[Lister], Controller]] | None = None,
+        call_extender: CallExtender | None = None,
+        begin_extender_call: Callable[[int, ExtenderCall], None] | None = None,
+        observers: Iterable[Observer] = (),
+        log: str | None = None,
+        checkpoint_events: int | None = None,
+        review: InputReview | None = None,
+        store: ObjectStore | None = None,
+        has_scheduler: bool = True,
+        is_served: bool = False,
+        has_kubelet: bool = False,
+        images: Iterable[ImageBehavior] = (),
+        report_failure: ReportFailure | None = None,
+        components: WorldComponents | None = None,
+        **keywords: Unpack[MachineKeywords],
+    ) -> None:
+        is_new = components is None
+        if components is None:
+            if not isinstance(configuration, SchedulerOptions):
+                keywords.setdefault("start", shortest_time_text(START_NS))
+            scheduler = SchedulerOptions.of(configuration, **keywords)
+            check_time_ns(scheduler.start_ns, "start", scheduler.start_ns)
+            recorder = record(
+                None if log is None else str(log), scheduler, checkpoint_events=checkpoint_events
+            )
+            options = WorldOptions(
+                stages=None if stages is None else tuple(stages),
+                controllers=controllers,
+                call_extender=call_extender,
+                begin_extender_call=begin_extender_call,
+                observers=checked_observers(observers),
+                plugins=scheduler.plugins,
+                review=review,
+                has_scheduler=has_scheduler,
+                is_served=is_served,
+                has_kubelet=has_kubelet,
+                images=tuple(images),
+                report_failure=report_failure,
+            )
+            components = build_components(
+                recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns, store=store
+            )
+        super().__init__(components)
+        self.seed = components.seed
+        self.start_ns = components.start_ns
+        self.log: DecisionLog = components.recorder.log
+        self.api = components.api
+        given = components.options.review
+        self._review = WorldReview(components.options.stages, given, is_new=is_new)
+        self.report_observers = ReportObservers({} if given is None else given.missing_owners)
+        self.report_observers.attach(self)
+        self._assemble(components)
+        if is_new:
+            for document in BOOTSTRAP_OBJECTS:
+                obj = decode(document)
+                if self.store.get(kind_of(obj), obj.key) is None:
+                    self.add(obj)
+
+    def _assemble(self, components: WorldComponents) -> None:
+        """Assemble what processes the events of the world."""
+        waits_for_extenders = components.options.begin_extender_call is None
+        # Drivers that do not wait run for very long, and make no report.
+        reporting = self.report_observers.observers if waits_for_extenders else ()
+        observers = (*components.options.observers, *reporting)
+        actions: deque[WorldAction] = deque()
+        self._heap = components.heap
+        self._scheduler = WorldScheduler(
+            components.recorder,
+            components.heap,
+            components.start_ns,
+            actions,
+            observers,
+            waits_for_extenders=waits_for_extenders,
+            unproductive_cycles=components.unproductive_cycles,
+        )
+        self._rounds = WorldRounds(components, self._scheduler, actions, observers)
+        self._operations = WorldOperations(components, self._rounds, observers)
+        self._steps = WorldSteps(
+            components,
+            self._scheduler,
+            self._rounds,
+            self._operations,
+            actions,
+            self._before_advance,
+        )
+        self.backlog = self._steps.backlog
+
+    # -------------------------------------------------------------------- operations of users
+
+    @property
+    def is_between_steps(self) -> bool:
+        """Whether no action, change or reply is pending."""
+        return self._rounds.is_done
+
+    def add(
+        self,
+        *objects: KubernetesObject,
+        at: Time | None = None,
+        validate: FieldValidation = "strict",
+    ) -> None:
+        """Create objects, or replace those of the same names.
+
+        Parameters
+        ----------
+        at : Time, optional
+            The virtual time of the operation; now without it.
+        validate : str
+            What is done about unknown fields of new objects: `strict` raises, `warn` issues a
+            warning, `ignore` accepts them. Invalid values are always errors.
+
+        Raises
+        ------
+        Forbidden
+            An object that the API server rejects, such as a pod whose priority class does not
+            exist. With `at` it is raised when that time has come.
+        InvalidObject
+            An invalid object; none of the objects is written then.
+        InputError
+            If the time is not valid, or before the present time.
+        """
+        check_added(objects, validate)
+        self._do([Apply(obj) for obj in objects], at)
+
+    def remove(self, *objects: KubernetesObject, at: Time | None = None) -> None:
+        """Delete objects, or start their graceful deletion; missing objects are ignored."""
+        require_objects(objects)
+        self._do([Delete(kind_of(obj), obj.key) for obj in objects], at)
+
+    def do(self, operation: Operation, *, at: Time | None = None) -> None:
+        """Execute an operation now, or at a later time; one on a missing object is ignored.
+
+        Raises
+        ------
+        ArgumentError
+            If it is not an operation.
+        InputError
+            If the time is not valid, or before the present time.
+        """
+        require_type(operation, get_args(Operation), "operation", "an operation")
+        self._do([operation], at)
+
+    def _do(self, operations: Sequence[Operation], at: Time | None) -> None:
+        at_ns = None
+        if at is not None:
+            at_ns = read_time(at, "at", start_ns=self.start_ns, first_ns=self.now_ns)
+        for operation in operations:
+            if isinstance(operation, Apply | Put):
+                self._review.add(operation.obj)
+            if at_ns is None:
+                self._scheduler.unproductive_cycles = 0
+                self.operate(operation)
+                self._rounds.process()
+            else:
+                self._heap.push(at_ns, Turn.INPUT, operation)
+
+    def operate(self, operation: Operation) -> None:
+        """Execute an operation while an event is processed; `do` is for all other times."""
+        self._operations.operate(operation)
+
+    def add_inputs(
+        self,
+        inputs: Iterable[tuple[int, Operation]],
+        *,
+        operate: Callable[[Operation], None] | None = None,
+    ) -> None:
+        """Add operations with their times, in order of time.
+
+        They are taken from the iterable one at a time: the next one when the last one is due.
+
+        Parameters
+        ----------
+        inputs : iterable of (int, Operation)
+        operate : callable, optional
+            Executes them, in place of `operate`.
+        """
+        self._operations.add_inputs(inputs, operate)
+
+    @property
+    def inputs(self) -> Iterator[tuple[int, Operation]]:
+        """The operations that `add_inputs` received and that are not taken yet; to read."""
+        return self._operations.inputs
+
+    @inputs.setter
+    def inputs(self, inputs: Iterator[tuple[int, Operation]]) -> None:
+        self._operations.inputs = inputs
+
+    @property
+    def inputs_taken(self) -> int:
+        """The number of inputs taken so far."""
+        return self._operations.inputs_taken
+
+    def extender_replied(self, call: int, reply: ExtenderReply) -> None:
+        """Receive the reply to a call that was passed to `begin_extender_call`."""
+        self._heap.push(self.now_ns, Turn.EXTENDER, ExtenderReplied(call, reply))
+
+    def activate(self, pod: NamespacedName) -> None:
+        """Move a waiting pod to the active queue, as `PodActivated`."""
+        self._heap.push(self.now_ns, Turn.EXTENDER, PodActivated(pod))
+
+    # ------------------------------------------------------------------------------ copies
+
+    def fork(self, *, observers: Iterable[Observer] = ()) -> World:
+        """Return a world like this one, which continues independently.
+
+        Its decision log is in memory and begins with the events so far. Its random draws are those
+        that this world would make. Plugins with state get it by a replay of the events.
+
+        Parameters
+        ----------
+        observers : iterable of Observer
+            Receive what happens in the fork; those of this world do not.
+
+        Raises
+        ------
+        CannotCopy
+            If the scheduler waits for an extender, or a server drives the world.
+        """
+        return World._copy_of(self).world(tuple(observers))
+
+    def __reduce__(self) -> tuple[Callable[[CopiedWorld], World], tuple[CopiedWorld]]:
+        """Pickle a world like a fork, without its observers."""
+        return unpickled_world, (World._copy_of(self),)
+
+    def review_so_far(self) -> WorldReview:
+        """Return a copy of the review of the added objects."""
+        return self._review.copy()
+
+    def restore_review(self, review: WorldReview) -> None:
+        """Continue the review of a world that was copied."""
+        self._review = review
+
+    # ------------------------------------------------------------------------------ the run
+
+    def run(self, until: Time | None = None, *, progress: bool | None = None) -> Run:
+        """Process events until none is left, or until a time, and return the results.
+
+        Parameters
+        ----------
+        until : Time, optional
+            The end: a duration since the start of the world, or a time.
+        progress : bool, optional
+            Whether to show the progress; by default in terminals and notebooks, if it takes long.
+
+        Raises
+        ------
+        InputError
+            If the time is not valid, or before the present time.
+        WorldError
+            If the events of one virtual time are endless.
+        StageError
+            If a stage cannot be applied.
+        """
+        self.run_until(until, progress=progress)
+        return Run(
+            self.log,
+            machine=self.machine,
+            pods=self.pods,
+            start_ns=self.start_ns,
+            end_ns=self.now_ns,
+            plugins=self.components.options.plugins,
+            report=self.report(),
+        )
+
+    def report(self) -> Report:
+        """Return the report so far, without pods never tried; see `begin_extender_call`."""
+        self._review.begin(self.store)
+        return self.report_observers.report(self._review.review(), self.now_ns)
+
+    def run_until(self, until: Time | None = None, *, progress: bool | None = None) -> None:
+        """Process events as `run` does, without results."""
+        self.run_until_ns(self._read_until(until), progress=progress)
+
+    def run_until_ns(self, until_ns: int | None, *, progress: bool | None = None) -> None:
+        """Process events until a time in nanoseconds since 1970; None: until none is left."""
+        begin_ns = self.now_ns
+        total_ns = None if until_ns is None else until_ns - begin_ns
+        with metered("simulating", total_ns, is_shown=progress) as meter:
+            while self.step_until_ns(until_ns):
+                meter.advance(
+                    self.now_ns - begin_ns, lambda: format_duration(self.now_ns - self.start_ns)
+                )
+        if until_ns is not None and until_ns > self.now_ns:
+            self._steps.advance_to(until_ns)
+
+    def steps(self, until: Time | None = None) -> Iterator[int]:
+        """Process events as `run` does; yields the virtual time after every step."""
+        until_ns = self._read_until(until)
+        while self.step_until_ns(until_ns):
+            yield self.now_ns
+
+    def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
+        """Process what is due until a time, in slices; for drivers with a real clock.
+
+        Parameters
+        ----------
+        now_ns : int
+            The present time; a time before that of the world is taken as that of the world.
+        is_over : callable
+            Called after each step and within long ones; whether the slice has ended.
+
+        Returns
+        -------
+        bool
+            Whether nothing is left that is due at `now_ns`.
+        """
+        return self._steps.catch_up(now_ns, is_over)
+
+    def pass_idle_time(self, now_ns: int) -> None:
+        """Advance to a time if nothing is due until then; what follows happens at that time."""
+        due_ns = self.next_due_ns
+        if now_ns > self.now_ns and (due_ns is None or due_ns > now_ns):
+            self._steps.advance_to(now_ns)
+
+    @property
+    def next_due_ns(self) -> int | None:
+        """When there is something to do next: the present time if there is now; None for never."""
+        return self._steps.next_due_ns
+
+    def load_scheduler(self) -> None:
+        """Deliver all objects to a scheduler that is new in this world."""
+        self._rounds.load_scheduler()
+
+    def _read_until(self, until: Time | None) -> int | None:
+        if until is None:
+            return None
+        return read_time(until, "until", start_ns=self.start_ns, first_ns=self.now_ns)
+
+    def step(self, until: Time | None = None) -> bool:
+        """Process the next events in a round, and all their consequences.
+
+        Returns
+        -------
+        bool
+            False if no event is left, or none until that time.
+        """
+        return self.step_until_ns(self._read_until(until))
+
+    def step_until_ns(self, until_ns: int | None) -> bool:
+        """Process the next events, as `step` does, with a time in nanoseconds since 1970."""
+        return self._steps.step(until_ns)
+
+    @property
+    def unproductive_cycles(self) -> int:
+        """The number of scheduling cycles since the last bind or other event."""
+        return self._scheduler.unproductive_cycles
+
+    def _before_advance(self) -> None:
+        self._review.begin(self.store)
+        self.report_observers.passed(self.now_ns)

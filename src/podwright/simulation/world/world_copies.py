@@ -1,0 +1,110 @@
+"""Copies of a world: forks that continue independently, and pickled worlds.
+
+A copy consists of a saved state, a copy of the decision log, and what neither holds: operations of
+the user that are due later, inputs that are not read yet, and the options that are Python objects.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from itertools import chain, tee
+
+import msgspec
+
+from podwright.apimachinery.objects import PodwrightError
+from podwright.simulation.recording import DecisionLog, resume_log
+from podwright.simulation.world.clock import Due
+from podwright.simulation.world.inputs.operations import InputOperation, Operation
+from podwright.simulation.world.observers import Observer, checked_observers
+from podwright.simulation.world.runs.report import ReportState
+from podwright.simulation.world.world import World
+from podwright.simulation.world.world_components import DueEvent, WorldOptions
+from podwright.simulation.world.world_review import WorldReview
+from podwright.simulation.world.world_state import (
+    WorldState,
+    can_save,
+    restored_world,
+    world_state,
+)
+
+
+class CannotCopy(PodwrightError):  # noqa: N818 - named for what it is
+    """A world that cannot be copied now, or not at all."""
+
+
+class _Saved(msgspec.Struct, frozen=True):
+    world: WorldState
+    report: ReportState
+
+
+class WorldCopy:
+    """A copy of a world, of which worlds can be made; it can be pickled.
+
+    Parameters
+    ----------
+    world : World
+        Between two steps.
+
+    Raises
+    ------
+    CannotCopy
+        If the world is part of a server, or its scheduler waits for an extender.
+    """
+
+    def __init__(self, world: World) -> None:
+        options = world.components.options
+        if options.is_served or options.has_kubelet or options.begin_extender_call is not None:
+            raise CannotCopy("a world that a server drives cannot be copied")
+        if not world.is_between_steps or not can_save(world):
+            raise CannotCopy(
+                "the world cannot be copied now: its scheduler waits for a call; step it on first"
+            )
+        due: list[Due[DueEvent]] = []
+        # The due input is among the events of the heap, the later ones in the iterator.
+        taken = [
+            (each.due_ns, each.event.operation)
+            for each in world.components.heap.entries()
+            if isinstance(each.event, InputOperation)
+        ]
+        state = world_state(world, due)
+        self._due = due
+        # As bytes, so that no part of the state is shared.
+        saved = _Saved(state, world.report_observers.state())
+        self._state: bytes = msgspec.msgpack.encode(saved)
+        self._log: DecisionLog = world.log.copy()
+        self._options: WorldOptions = msgspec.structs.replace(options, observers=())
+        self._review: WorldReview = world.review_so_far()
+        world.inputs, later = tee(world.inputs)
+        self._inputs: Iterator[tuple[int, Operation]] = chain(taken, later)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the copy.
+
+        Raises
+        ------
+        CannotCopy
+            If an option of the world cannot be pickled, such as a lambda or a local class.
+        """
+        for name in self._options.__struct_fields__:
+            try:
+                pickle.dumps(getattr(self._options, name))
+            except (AttributeError, TypeError, pickle.PicklingError) as error:
+                raise CannotCopy(
+                    f"the world cannot be pickled: {name}: {error}. Define it at the top level of"
+                    " a module, or use fork()"
+                ) from error
+        return {**self.__dict__, "_inputs": list(self._inputs)}
+
+    def world(self, observers: tuple[Observer, ...] = ()) -> World:
+        """Return the world; once, because the copy is a part of it."""
+        saved = msgspec.msgpack.decode(self._state, type=_Saved)
+        options = msgspec.structs.replace(self._options, observers=checked_observers(observers))
+        recorder = resume_log(self._log, "the copy of the world", plugins=options.plugins)
+        world = restored_world(saved.world, recorder, options, self._inputs, self._due)
+        world.report_observers.restore(saved.report)
+        world.restore_review(self._review)
+        return world
+
+
+World._copy_of = WorldCopy  # noqa: SLF001 - the module below may not import this one

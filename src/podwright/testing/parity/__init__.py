@@ -1,0 +1,20 @@
+"""Parity: comparison of podwright's decisions with golden vectors of kube-scheduler.
+
+A *vector* (or *case*) is one JSON document with inputs and, in `expect`, the results of the real
+kube-scheduler; a *family* is a set of cases of one kind. The room runs each case and compares it
+field by field. It does not read files: callers pass decoded cases. Start with `report`, then
+`decision`; modules named `classic_*` run the cases of v1.16, `trace*` those of the whole
+scheduler with an API server.
+"""
+
+from podwright.testing.parity.report import FamilyReport, Mismatch, check_case, check_cases
+
+__all__ = ["FamilyReport", "Mismatch", "check_case", "check_cases"]
+
+from podwright.testing.parity.comparison import Case
+from podwright.testing.parity.report import problem_of
+
+__all__ = [
+    "Case",
+    "problem_of",
+]

@@ -1,0 +1,1 @@
+"""The vectors of kube-scheduler 1.16."""

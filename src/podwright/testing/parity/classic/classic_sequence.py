@@ -1,0 +1,160 @@
+"""Sequences of v1.16 decisions: pods, preemption, deletions, node order."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from podwright.apimachinery.objects import (
+    Pod,
+    decode_node,
+    decode_pod,
+    with_fields,
+    with_node_name,
+    with_nominated_node_name,
+)
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.classic import (
+    ClassicScheduler,
+    NodeTree,
+    nodes_to_find,
+    preempt,
+    queue_calls,
+)
+from podwright.testing.parity.classic.classic_setup import (
+    classic_cluster_of,
+    classic_scheduler_of,
+)
+from podwright.testing.parity.comparison import Case, Check, equal, only
+
+_FIRST_START = datetime.fromisoformat("2026-01-02T00:00:00")
+
+
+_FIELDS = frozenset({"best", "chosen", "feasible", "max_score", "message", "preemption"})
+_PREEMPTION = frozenset({
+    "acceptable", "clear_nominations", "eligible", "nominated_node", "pdb_violations", "victims",
+})  # fmt: skip
+
+
+def check_classic_sequence(case: Case) -> Check:
+    """Compare each step, then place the pod as the vector does, so that ties do not diverge."""
+    cluster = classic_cluster_of(case["objects"])
+    scheduler = classic_scheduler_of(case, cluster)
+    placed: dict[str, Pod] = {}
+    scheduled_count = 0
+    for step in case["steps"]:
+        if step["op"] == "delete":
+            cluster.remove(placed.pop(_key(step["name"])))
+            continue
+        pod = decode_pod(step["pod"])
+        expect = step["expect"]
+        cluster.nominator.remove(pod.metadata.uid)
+        decision = scheduler.decide(pod)
+        yield from only("", expect, _FIELDS)
+        yield equal("feasible", expect.get("feasible", 0), len(decision.feasible))
+        yield equal("best", expect.get("best", []), sorted(decision.best))
+        yield equal("message", expect.get("message", ""), decision.message)
+        top = None if decision.table is None else max(decision.table.totals)
+        yield equal("max_score", expect.get("max_score"), top)
+        yield equal("chosen", expect["chosen"] is None, not decision.node)
+        if expect["chosen"] is not None:
+            pod = with_fields(pod, "status", start_time=_start(scheduled_count))
+            placed[pod.key] = with_node_name(pod, expect["chosen"])
+            cluster.put(placed[pod.key])
+        else:
+            expected = expect.get("preemption", {})
+            yield from _preempt(scheduler, pod, decision.failed, expected, placed)
+        scheduled_count += 1
+
+
+def _preempt(
+    scheduler: ClassicScheduler,
+    pod: Pod,
+    failed: dict[str, Any],
+    expect: dict[str, Any],
+    placed: dict[str, Pod],
+) -> Check:
+    yield from only("preemption", expect, _PREEMPTION)
+    node_name = expect.get("nominated_node")
+
+    def as_recorded(names: Any) -> str:
+        return str(node_name) if node_name in names else str(min(names))
+
+    found = preempt(scheduler, pod, failed, pick=as_recorded)
+    yield equal("eligible", expect.get("eligible"), found.is_eligible)
+    yield equal("acceptable", expect.get("acceptable", []), sorted(found.choice.node_names))
+    yield equal("nominated_node", node_name or "", found.node)
+    yield equal("victims", expect.get("victims") or [], [victim.key for victim in found.victims])
+    if not found.node:
+        return
+    violations = found.candidates[found.node].violations_count
+    yield equal("pdb_violations", expect["pdb_violations"], violations)
+    cleared = sorted(other.key for other in found.clear)
+    yield equal("clear_nominations", expect.get("clear_nominations") or [], cleared)
+    cluster = scheduler.cluster
+    for victim in found.victims:
+        cluster.remove(placed.pop(victim.key))
+    for other in found.clear:
+        cluster.nominator.remove(other.metadata.uid)
+    cluster.put(with_nominated_node_name(pod, found.node))
+
+
+def _key(name: str) -> str:
+    return name if "/" in name else f"default/{name}"
+
+
+def _start(number: int) -> str:
+    return (_FIRST_START + timedelta(seconds=number)).isoformat() + "Z"
+
+
+def check_classic_node_tree(case: Case) -> Check:
+    """Compare the order of nodes, and the number of feasible nodes to find."""
+    yield from only("", case["expect"], ("nodes_to_find", "tree"))
+    tree = NodeTree()
+    for step, expected in zip(case["tree_steps"], case["expect"]["tree"], strict=True):
+        match step["op"]:
+            case "add":
+                tree.add(decode_node(step["node"]))
+            case "remove":
+                tree.remove(decode_node(step["node"]))
+            case "update":
+                tree.update(decode_node(step["old"]), decode_node(step["node"]))
+            case "next":
+                names = [tree.next() for _ in range(step["count"])]
+                yield equal("next", expected, names)
+                continue
+            case _:
+                raise AssertionError(f"an operation that is not in the format: {step['op']}")
+        yield equal(step["op"], expected, len(tree))
+    counts = [nodes_to_find(*arguments) for arguments in case["nodes_to_find"]]
+    yield equal("nodes_to_find", case["expect"]["nodes_to_find"], counts)
+
+
+def check_classic_events(case: Case) -> Check:
+    """Compare the calls on the queue that one event makes; they have no order."""
+    event = case["event"]
+    old, new = (decode(event[key]) if event.get(key) else None for key in ("old", "new"))
+    calls = queue_calls(
+        old,
+        new,
+        unschedulable_count=event.get("unschedulable_pods", 0),
+        assumed=decode_pod(event["assumed"]) if event.get("assumed") else None,
+    )
+    shown = [
+        {"call": call.name}
+        | (
+            {}
+            if call.pod is None
+            else {
+                "pod": call.pod.key,
+                "resource_version": call.pod.metadata.resource_version,
+            }
+        )
+        for call in calls
+    ]
+    yield from only("", case["expect"], ("calls",))
+    yield equal("calls", _sorted(case["expect"]["calls"]), _sorted(shown))
+
+
+def _sorted(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(calls, key=lambda call: (call["call"], call.get("pod", "")))

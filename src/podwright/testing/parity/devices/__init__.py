@@ -1,0 +1,1 @@
+"""The vectors about dynamic resources."""

@@ -1,0 +1,195 @@
+"""Decisions about devices: the fields of single decisions, and what DynamicResources did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from podwright.apimachinery.objects import Pod, decode_pod
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework import (
+    Cycle,
+    Explanation,
+    Plugin,
+    PluginRunner,
+    Profile,
+    Status,
+    explain,
+    run_pre_filters,
+)
+from podwright.testing.parity.cluster_handle import ClusterHandle
+from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only
+from podwright.testing.parity.decision import (
+    compare_explanation,
+    held_back,
+    nothing_else,
+    pre_filter_of,
+)
+from podwright.testing.parity.devices.dra_writes import bind_on, mapping_document, normalized
+from podwright.testing.parity.preemption import NOW_NS
+from podwright.testing.parity.setup import cluster_of, profiles_of
+
+_Document = dict[str, Any]
+_NAME = "DynamicResources"
+
+
+def check_dra(case: Case) -> Check:
+    """Compare one decision, the allocation on every feasible node, and the writes on one."""
+    expect = case["expect"]
+    pod = decode_pod(case["pod"])
+    profile = profiles_of(case.get("config"))[pod.spec.scheduler_name]
+    cluster = cluster_of(case["objects"])
+    ClusterHandle(cluster, NOW_NS).give_to(profile)
+    held = held_back(profile.pre_enqueue, pod)
+    yield equal("pre_enqueue", expect.get("pre_enqueue"), held)
+    if held is not None:
+        yield from nothing_else(expect, "pre_enqueue")
+        return
+    runner = PluginRunner(profile, cluster)
+    explanation = explain(runner, pod, cycle_number=1, now_ns=NOW_NS)
+    if "error" in expect:
+        yield from _check_error(expect, profile, cluster, pod, explanation)
+        return
+    yield from compare_explanation(expect, explanation, also=("dra",))
+    yield from _check_devices(expect.get("dra"), profile, cluster, pod, explanation)
+
+
+def _plugin_of(profile: Profile) -> Plugin:
+    return next(plugin for plugin in profile.reserve if plugin.name == _NAME)
+
+
+def _check_error(
+    expect: _Document, profile: Profile, cluster: Cluster, pod: Pod, found: Explanation
+) -> Check:
+    """Compare the error of each node on its own, and that of the cycle with any of them."""
+    yield from only(
+        "", expect, ("error", "error_by_node", "feasible", "filter", *_BEFORE, "winners")
+    )
+    errors: dict[str, str] = {}
+    rejected: dict[str, Status] = {}
+    for name in found.node_names:
+        alone = Cluster()
+        for obj in _objects_without_other_nodes(cluster, name):
+            alone.put(obj)
+        of_node = explain(PluginRunner(profile, alone), pod, cycle_number=1, now_ns=NOW_NS)
+        if of_node.error is not None:
+            errors[name] = of_node.error.message
+        else:
+            rejected |= of_node.rejected
+    yield equal("error_by_node", expect.get("error_by_node"), errors)
+    error = found.decision.error
+    message = None if error is None else error.message
+    yield Comparison("error", expect["error"], message, message in errors.values())
+    given = expect["error"]
+    yield Comparison("error", given, list(errors.values()), given in errors.values())
+    yield equal("prefilter", expect["prefilter"], pre_filter_of(found))
+    yield equal("skipped_filter", expect["skipped_filter"], sorted(found.skipped_filters))
+    yield equal("feasible", expect["feasible"], sorted(found.feasible))
+    reasons = {
+        name: {
+            "plugin": status.plugin,
+            "code": status.code.label,
+            "reasons": list(status.reasons),
+        }
+        for name, status in rejected.items()
+    }
+    yield equal("filter", expect.get("filter", {}), reasons)
+    yield equal("winners", expect["winners"], sorted(found.winners))
+
+
+_BEFORE = ("prefilter", "skipped_filter")
+
+
+def _objects_without_other_nodes(cluster: Cluster, name: str) -> list[Any]:
+    devices = cluster.devices
+    objects: list[Any] = [*devices.classes.values(), *devices.claims.values()]
+    objects += devices.slice_objects()
+    node = cluster.nodes.objects[cluster.nodes.slot_of[name]]
+    objects.append(node)
+    objects += [placed.pod for placed in cluster.pods.values()]
+    return objects
+
+
+def _check_devices(
+    expect: _Document | None,
+    profile: Profile,
+    cluster: Cluster,
+    pod: Pod,
+    found: Explanation,
+) -> Check:
+    plugin = _plugin_of(profile)
+    cycle = Cycle(pod, cluster)
+    outcome = run_pre_filters(profile, cycle)
+    state: Any = cycle.state.get(_NAME)
+    if outcome.rejection is not None or state is None or not state.claims:
+        yield equal("dra", expect, None)
+        return
+    assert expect is not None, "the vector has no devices"
+    yield from only("dra", expect, _FIELDS)
+    claims = [claim.key for claim in state.claims]
+    unallocated = [claims[index] for index in state.unallocated]
+    yield equal("dra.claims", expect["claims"], claims)
+    yield equal("dra.to_allocate", expect.get("to_allocate", []), unallocated)
+    yield from _check_allocations(expect, plugin, cycle, found, unallocated)
+    yield from _check_post_filter(expect.get("post_filter"), found)
+    bind = expect.get("bind")
+    yield equal("dra.bind.node", None if bind is None else bind["node"], _first(found.winners))
+    if bind is None:
+        return
+    yield from only("dra.bind", bind, ("error", "node", "waits_for_conditions", "writes"))
+    writes, waits, error = bind_on(plugin, cycle.own(pod), bind["node"])
+    yield equal("dra.bind.writes", bind["writes"], writes.found)
+    yield equal("dra.bind.error", bind.get("error", ""), error)
+    yield equal("dra.bind.waits", bind.get("waits_for_conditions", False), waits)
+
+
+_FIELDS = ("allocations", "bind", "claims", "extended", "post_filter", "to_allocate")
+
+
+def _first(names: tuple[str, ...]) -> str | None:
+    return min(names) if names else None
+
+
+def _check_allocations(
+    expect: _Document,
+    plugin: Any,
+    cycle: Cycle,
+    found: Explanation,
+    unallocated: list[str],
+) -> Check:
+    allocations: dict[str, list[_Document]] = {}
+    extended: dict[str, _Document] = {}
+    for name in found.feasible:
+        result = plugin.allocate_on(cycle, name)
+        if result is None:
+            continue
+        allocations[name] = [
+            {"claim": claim, "allocation": normalized(allocation)}
+            for claim, allocation in zip(unallocated, result.results, strict=True)
+        ]
+        if result.special is not None:
+            extended[name] = {
+                "requests": [normalized(r) for r in result.special.spec.devices.requests],
+                "mappings": [mapping_document(mapping) for mapping in result.mappings],
+            }
+    yield equal("dra.allocations", expect.get("allocations", {}), allocations)
+    yield equal("dra.extended", expect.get("extended", {}), extended)
+
+
+def _check_post_filter(expect: Mapping[str, Any] | None, found: Explanation) -> Check:
+    result = found.decision.post_filter
+    calls: tuple[Any, ...] = () if result is None else result.calls
+    # The vectors leave it out if preemption succeeds after it.
+    is_rejected = result is not None and not result.status.is_success
+    yield equal("dra.post_filter", expect is not None, is_rejected)
+    if expect is None:
+        return
+    yield from only("dra.post_filter", expect, ("action", "any_of"))
+    actions = [
+        ("deallocate" if call.operation == "updateStatus" else call.operation, call.claim.key)
+        for call in calls
+    ]
+    action, key = actions[0] if actions else ("none", "")
+    yield equal("dra.post_filter.action", expect["action"], action)
+    allowed = expect.get("any_of", [""])
+    yield Comparison("dra.post_filter.any_of", allowed, key, key in allowed)

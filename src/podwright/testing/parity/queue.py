@@ -1,0 +1,227 @@
+"""Operations on the scheduling queue, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from podwright.apimachinery.objects import Pod, decode_pod
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.assembly import Registry
+from podwright.scheduler.framework import ActionType, ClusterEvent, EventHint, Hint
+from podwright.scheduler.queueing import (
+    SECOND_NS,
+    HintTable,
+    QueuedPod,
+    QueueName,
+    QueueSettings,
+    SchedulingQueue,
+)
+from podwright.testing.parity.comparison import Case, Check, equal
+from podwright.testing.parity.hints import default_hints
+
+_PROFILE = "default-scheduler"
+
+
+def check_queue(case: Case) -> Check:
+    """Compare the popped pod and the whole state after each step."""
+    replay = QueueReplay(case)
+    for step in case["steps"]:
+        found = replay.run(step)
+        expected = _expected_state(step["expect"])
+        for field in sorted(expected.keys() | found.keys()):
+            yield equal(field, expected.get(field), found.get(field))
+
+
+def _to_ns(seconds: float) -> int:
+    """Return a decimal number of seconds, exactly."""
+    return int(Fraction(str(seconds)) * SECOND_NS)
+
+
+def _parse_time(text: str) -> int:
+    moment = datetime.fromisoformat(text)
+    return int(moment.replace(microsecond=0).timestamp()) * SECOND_NS + moment.microsecond * 1000
+
+
+def _pre_enqueue(pod: Pod) -> tuple[str, tuple[str, ...]] | None:
+    return ("SchedulingGates", ("gated",)) if pod.spec.scheduling_gates else None
+
+
+class QueueReplay:
+    """One trace: the queue, and the objects around it.
+
+    Parameters
+    ----------
+    case : dict
+        A case of family queue; its steps are not read.
+
+    Attributes
+    ----------
+    popped : dict of str to QueuedPod
+        The pods in flight, by name.
+    """
+
+    def __init__(self, case: Case) -> None:
+        options = case["options"]
+        self.start_ns = self.now_ns = _parse_time(case["start"])
+        self.pods: dict[str, Pod] = {}
+        self.popped: dict[str, QueuedPod] = {}
+        self.queue = SchedulingQueue(
+            QueueSettings(
+                initial_backoff_ns=options["pod_initial_backoff_seconds"] * SECOND_NS,
+                max_backoff_ns=options["pod_max_backoff_seconds"] * SECOND_NS,
+                max_unschedulable_ns=options["pod_max_in_unschedulable_pods_seconds"] * SECOND_NS,
+            ),
+            hints={_PROFILE: _hint_table(case)},
+            pre_enqueue=_pre_enqueue,
+            lookup=self.pods.get,
+            start_ns=self.start_ns,
+        )
+
+    def run(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Do a step, and return the state after it, with times in nanoseconds."""
+        self.now_ns += _to_ns(step["dt"])
+        found = getattr(self, f"_{step['op']}")(step)
+        self.queue.validate()
+        return self._state() | (found or {})
+
+    def _add(self, step: dict[str, Any]) -> None:
+        pod = decode_pod(step["pod"])
+        self.pods[pod.key] = pod
+        self.queue.add(pod, self.now_ns)
+
+    def _update(self, step: dict[str, Any]) -> None:
+        new = decode_pod(step["pod"])
+        old = self.pods[new.key]
+        self.pods[new.key] = new
+        self.queue.update(old, new, self.now_ns)
+
+    def _delete(self, step: dict[str, Any]) -> None:
+        pod = self.pods.pop(f"default/{step['name']}")
+        self.queue.delete(pod, self.now_ns)
+
+    def _pop(self, step: dict[str, Any]) -> dict[str, Any]:
+        queued = self.queue.pop(self.now_ns)
+        if queued is None:
+            return {"pop": {"name": None}}
+        self.popped[queued.pod.metadata.name] = queued
+        popped = {
+            "name": queued.pod.metadata.name,
+            "attempts": queued.attempts,
+            "unschedulable_count": queued.unschedulable_count,
+            "consecutive_errors": queued.consecutive_errors,
+            "was_flushed": queued.was_flushed,
+        }
+        return {"pop": {field: value for field, value in popped.items() if value}}
+
+    def _fail(self, step: dict[str, Any]) -> None:
+        queued = self.popped.pop(step["name"])
+        self.queue.park(
+            queued,
+            self.now_ns,
+            unschedulable_plugins=step.get("unschedulable_plugins", ()),
+            pending_plugins=step.get("pending_plugins", ()),
+            pod=self.pods.get(queued.key),
+        )
+
+    def _done(self, step: dict[str, Any]) -> None:
+        queued = self.popped.pop(step["name"])
+        self.queue.done(queued, self.now_ns)
+        self.queue.nominator.remove(queued.uid)
+        self.pods.pop(queued.key, None)
+
+    def _move(self, step: dict[str, Any]) -> None:
+        old, new = (decode(step[side]) if side in step else None for side in ("old", "new"))
+        event = ClusterEvent(step["resource"], ActionType.from_label(step["action"]))
+        self.queue.move(event, self.now_ns, old=old, new=new)
+
+    def _flush_backoff(self, step: dict[str, Any]) -> None:
+        self.queue.flush_backoff(self.now_ns)
+
+    def _flush_unschedulable(self, step: dict[str, Any]) -> None:
+        self.queue.flush_unschedulable(self.now_ns)
+
+    def _activate(self, step: dict[str, Any]) -> None:
+        names = step.get("names", ())
+        pods = [self.pods[key] for name in names if (key := f"default/{name}") in self.pods]
+        self.queue.activate(pods, self.now_ns)
+
+    def _nominate(self, step: dict[str, Any]) -> None:
+        key = f"default/{step['name']}"
+        self.queue.nominate(self.pods[key], step["node"])
+
+    def _tick(self, step: dict[str, Any]) -> None:
+        pass
+
+    def _state(self) -> dict[str, Any]:
+        queue = self.queue
+        state: dict[str, Any] = {
+            "now": self.now_ns - self.start_ns,
+            "active": self._names(QueueName.ACTIVE),
+            "backoff": self._ends(QueueName.BACKOFF),
+            "error_backoff": sorted(
+                self._ends(QueueName.ERROR_BACKOFF), key=lambda end: (end[1], end[0])
+            ),
+            "unschedulable": sorted(self._names(QueueName.UNSCHEDULABLE)),
+            "gated": sorted(self._names(QueueName.GATED)),
+            "in_flight": sorted(self._names(QueueName.IN_FLIGHT)),
+            "nominated": {
+                node: sorted(pod.metadata.name for pod in pods)
+                for node, pods in queue.nominator.nodes().items()
+            },
+        }
+        for optional in ("error_backoff", "gated", "nominated"):
+            if not state[optional]:
+                del state[optional]
+        return state
+
+    def _names(self, place: QueueName) -> list[str]:
+        return [queued.pod.metadata.name for queued in self.queue.pods_in(place)]
+
+    def _ends(self, place: QueueName) -> list[tuple[str, int]]:
+        return [
+            (queued.pod.metadata.name, self.queue.backoff_end_ns(queued) - self.start_ns)
+            for queued in self.queue.pods_in(place)
+        ]
+
+
+def _hint_table(case: Case) -> HintTable:
+    if case["hint_mode"] == "default":
+        return default_hints()
+    scripted: dict[str, Sequence[EventHint]] = {}
+    for hint in case["hints"]:
+        actions = ActionType.NONE
+        for label in hint["actions"]:
+            actions |= ActionType.from_label(label)
+        event = EventHint(hint["resource"], actions, _ANSWERS[hint["hint"]])
+        scripted[hint["plugin"]] = (*scripted.get(hint["plugin"], ()), event)
+    gates = Registry().make("SchedulingGates", None, source="")
+    assert gates is not None
+    # Scripted hints are the whole truth: nothing is added for UpdateNodeTaint.
+    return HintTable(dict(scripted) | {"SchedulingGates": gates.events_to_register()})
+
+
+def _hint_queue(_pod: Pod, _old: object, _new: object) -> Hint:
+    return Hint.QUEUE
+
+
+def _hint_skip(_pod: Pod, _old: object, _new: object) -> Hint:
+    return Hint.SKIP
+
+
+def _hint_error(_pod: Pod, _old: object, _new: object) -> Hint:
+    raise ValueError("scripted")
+
+
+_ANSWERS = {"Queue": _hint_queue, "Skip": _hint_skip, "Error": _hint_error}
+
+
+def _expected_state(expect: dict[str, Any]) -> dict[str, Any]:
+    """Return the recorded state with times in nanoseconds."""
+    state = expect | {"now": _to_ns(expect["now"])}
+    for place in ("backoff", "error_backoff"):
+        if place in state:
+            state[place] = [(name, _to_ns(end)) for name, end in state[place]]
+    return state

@@ -1,0 +1,227 @@
+"""Agreement per family and per field."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from podwright.testing.parity.cel import check_cel
+from podwright.testing.parity.classic.classic_decision import (
+    check_classic_decision,
+    check_classic_preemption,
+    check_classic_priorities,
+    check_classic_prioritize,
+)
+from podwright.testing.parity.classic.classic_queue import check_classic_queue
+from podwright.testing.parity.classic.classic_sequence import (
+    check_classic_events,
+    check_classic_node_tree,
+    check_classic_sequence,
+)
+from podwright.testing.parity.comparison import Case, Check, Comparison, LeftOut
+from podwright.testing.parity.config import check_config
+from podwright.testing.parity.decision import check_decision
+from podwright.testing.parity.devices.dra import check_dra
+from podwright.testing.parity.devices.dra_sequence import check_dra_sequence
+from podwright.testing.parity.extenders import check_extenders
+from podwright.testing.parity.hints import check_hints
+from podwright.testing.parity.pod_requests import check_pod_requests
+from podwright.testing.parity.quantities import check_quantities
+from podwright.testing.parity.queue import check_queue
+from podwright.testing.parity.sampling import check_sampling
+from podwright.testing.parity.sequence import check_sequence
+from podwright.testing.parity.sequence_preemption import check_sequence_preemption
+from podwright.testing.parity.trace import check_gang, check_trace
+
+CHECKS: dict[str, Callable[[Case], Check]] = {
+    "batching": check_trace,
+    "cel": check_cel,
+    "classic_decision": check_classic_decision,
+    "classic_events": check_classic_events,
+    "classic_node_tree": check_classic_node_tree,
+    "classic_preemption": check_classic_preemption,
+    "classic_priorities": check_classic_priorities,
+    "classic_prioritize": check_classic_prioritize,
+    "classic_queue": check_classic_queue,
+    "classic_sequence": check_classic_sequence,
+    "config": check_config,
+    "cycle": check_trace,
+    "dra": check_dra,
+    "dra_hints": check_hints,
+    "dra_sequence": check_dra_sequence,
+    "cycle_volumes": check_trace,
+    "extenders": check_extenders,
+    "gang": check_gang,
+    "hints": check_hints,
+    "pod_requests": check_pod_requests,
+    "quantities": check_quantities,
+    "queue": check_queue,
+    "sampling": check_sampling,
+    "sequence": check_sequence,
+    "sequence_preemption": check_sequence_preemption,
+}
+"""How to check a family that does not hold single decisions."""
+
+DECISIONS = frozenset({
+    "balanced", "declared_features", "edge", "gates", "hostports", "images", "mixed",
+    "mixed_config", "nodeaffinity", "nodename", "podaffinity_preferred", "podaffinity_required",
+    "podantiaffinity", "preemption", "preemption_criteria", "preemption_mixed", "preemption_pdb",
+    "profiles", "resources", "scoring", "spread_default", "spread_hard", "spread_soft", "taints",
+    "unschedulable", "volumes",
+})  # fmt: skip
+"""The families of single decisions."""
+
+FAMILIES = frozenset({*CHECKS, *DECISIONS})
+"""Every family that can be checked."""
+
+_STEPS = ("steps",)
+_DECISION = ("objects", "pod", "expect")
+_REQUIRED: dict[str, tuple[str, ...]] = {
+    "batching": ("start", "objects", "steps"),
+    "cel": ("expression", "devices", "expect"),
+    "classic_decision": _DECISION,
+    "classic_events": ("event", "expect"),
+    "classic_node_tree": ("tree_steps", "nodes_to_find", "expect"),
+    "classic_preemption": _DECISION,
+    "classic_priorities": _DECISION,
+    "classic_prioritize": ("policy", *_DECISION),
+    "classic_queue": _STEPS,
+    "classic_sequence": ("objects", "steps"),
+    "config": ("file", "gates", "accepted"),
+    "dra_hints": ("pod", "change", "expect"),
+    "dra_sequence": ("objects", "steps"),
+    "cycle": ("start", "objects", "steps"),
+    "cycle_volumes": ("start", "objects", "steps"),
+    "extenders": ("config", "extenders_behaviour", *_DECISION),
+    "gang": ("gates", "start", "objects", "steps"),
+    "hints": ("pod", "change", "expect"),
+    "pod_requests": ("pod", "expect"),
+    "quantities": ("quantities", "expect"),
+    "queue": ("options", "start", "hint_mode", "steps"),
+    "sampling": ("objects", "steps", "expect"),
+    "sequence": ("objects", "steps"),
+    "sequence_preemption": ("objects", "steps"),
+}
+"""The required fields of a case of a family."""
+
+
+def problem_of(case: Mapping[str, object]) -> str:
+    """Return the reason why a case is not a valid vector; "" if it can be checked."""
+    if not isinstance(case.get("id"), str) or not isinstance(case.get("family"), str):
+        return "not a vector: an object with id and family is expected"
+    family = str(case["family"])
+    if family not in FAMILIES:
+        known = ", ".join(sorted(FAMILIES))
+        return f"unknown family {family!r}; the families are {known}"
+    missing = [name for name in _REQUIRED.get(family, _DECISION) if name not in case]
+    return f"a case of {family} needs {', '.join(missing)}" if missing else ""
+
+
+NOT_YET: dict[str, str] = {}
+"""Families that cannot be checked yet; they are counted, never left out in silence."""
+
+
+class Mismatch(msgspec.Struct, frozen=True):
+    """A field in which podwright and the vector differ."""
+
+    case: str
+    field: str
+    expected: object
+    actual: object
+
+
+class FamilyReport(msgspec.Struct):
+    """The figures of one family.
+
+    Parameters
+    ----------
+    cases, agreeing_cases : int
+        Cases compared; those that agree in every field.
+    fields, agreeing_fields : Counter of str
+        Per field, how often it was compared and how often it agreed.
+    left_out : Counter of str
+        Per reason, how many cases or fields were not compared.
+    mismatches : list of Mismatch
+        All differences, in order.
+    """
+
+    family: str
+    cases: int = 0
+    agreeing_cases: int = 0
+    fields: Counter[str] = msgspec.field(default_factory=Counter)
+    agreeing_fields: Counter[str] = msgspec.field(default_factory=Counter)
+    left_out: Counter[str] = msgspec.field(default_factory=Counter)
+    mismatches: list[Mismatch] = msgspec.field(default_factory=list)
+
+
+def check_case(case: Case) -> Check:
+    """Yield a comparison for every field that a case gives, or that is found for it.
+
+    Raises
+    ------
+    ValueError
+        If the case is not one that can be checked; see `problem_of`.
+    """
+    problem = problem_of(case)
+    if problem:
+        raise ValueError(problem)
+    family = case["family"]
+    if family in NOT_YET:
+        yield LeftOut(NOT_YET[family])
+        return
+    yield from CHECKS.get(family, check_decision)(case)
+
+
+NOTHING = "nothing was compared"
+CRASH = "the check failed"
+
+
+def _with_crashes(case: Case) -> Check:
+    """Check a case; an exception is a difference, and ends this case only."""
+    try:
+        yield from check_case(case)
+    except Exception as error:  # noqa: BLE001 - an error in one case must not end the comparison
+        yield Comparison(CRASH, None, f"{type(error).__name__}: {error}", agrees=False)
+
+
+def check_cases(cases: Iterable[Case], reports: dict[str, FamilyReport]) -> None:
+    """Check cases one after the other and add what comes of them to `reports`.
+
+    Parameters
+    ----------
+    reports : dict of str to FamilyReport, written
+        By family.
+
+    Raises
+    ------
+    ValueError
+        If a case is not one that can be checked; see `problem_of`.
+    """
+    for vector in cases:
+        problem = problem_of(vector)
+        if problem:
+            raise ValueError(problem)
+        report = reports.setdefault(vector["family"], FamilyReport(vector["family"]))
+        compared, left_out, agrees = 0, 0, True
+        for result in _with_crashes(vector):
+            match result:
+                case LeftOut(reason):
+                    left_out += 1
+                    report.left_out[reason] += 1
+                case Comparison(field, expected, actual, field_agrees):
+                    compared += 1
+                    report.fields[field] += 1
+                    if field_agrees:
+                        report.agreeing_fields[field] += 1
+                    else:
+                        agrees = False
+                        report.mismatches.append(Mismatch(vector["id"], field, expected, actual))
+        if not compared and not left_out:
+            # A check that compares nothing proves nothing.
+            compared, agrees = 1, False
+            report.fields[NOTHING] += 1
+            report.mismatches.append(Mismatch(vector["id"], NOTHING, "a comparison", None))
+        report.cases += compared > 0
+        report.agreeing_cases += compared > 0 and agrees
