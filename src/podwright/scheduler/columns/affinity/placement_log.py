@@ -2,7 +2,7 @@
 
 A group is a label class, or an affinity term whose carriers are the pods. The log has two parts:
 the pods that were there at the last compaction, ordered by group, and what has happened since. So
-the pods of some groups are found by a few operations on arrays, and a reader that was up to date
+the pods of some groups are counted by two passes of kernels, and a reader that was up to date
 a moment ago reads only the new entries. An entry takes eight bytes.
 """
 
@@ -13,6 +13,7 @@ from array import array
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array
+from podwright.scheduler.kernels.placements import count_ordered, count_recorded
 
 _LEAST_COMPACTED = 1_024
 _COMPACTED_PART = 4
@@ -35,8 +36,8 @@ class PlacementLog:
         Per group, how many pods are there.
     """
 
-    __slots__ = ("_compact_at", "_entries", "_first", "base", "entries", "groups", "totals",
-                 "version")  # fmt: skip
+    __slots__ = ("_amounts", "_compact_at", "_entries", "_first", "base", "entries", "groups",
+                 "totals", "version")  # fmt: skip
 
     def __init__(self) -> None:
         self.base = self.version = 0
@@ -45,6 +46,8 @@ class PlacementLog:
         self._entries: I32Array = np.empty(0, dtype=np.int32)
         self._first: I64Array = np.zeros(1, dtype=np.int64)
         self._compact_at = _LEAST_COMPACTED
+        # Of `count_into`: zeros between two calls.
+        self._amounts: I64Array = np.empty(0, dtype=np.int64)
 
     @property
     def used_count(self) -> int:
@@ -90,20 +93,14 @@ class PlacementLog:
         of_live : bool
             True leaves out terminating pods.
         """
-        if not len(self.with_pods(groups)):
-            return
-        entries, places = self._of(groups)
-        left = entries < 0
-        entries = np.where(left, ~entries, entries)
-        found = domains[entries >> 1]
-        is_counted = found >= 0
-        if of_live:
-            is_counted &= (entries & 1) == 0
-        amounts = np.where(left, -1, 1)
-        amounts *= weights if isinstance(weights, int) else weights[places]
-        # Floats are exact up to 2**53, far above any sum of weights.
-        sums = np.bincount(found[is_counted], amounts[is_counted], minlength=len(counts))
-        counts += sums.astype(np.int64)
+        if len(self._amounts) < len(self.totals):
+            self._amounts = np.zeros(2 * len(self.totals), dtype=np.int64)
+        amounts = self._amounts
+        amounts[groups] = weights
+        count_ordered(self._entries, self._first, groups, amounts, domains, of_live, counts)
+        entries, of_groups = self._recorded
+        count_recorded(entries, of_groups, amounts, domains, of_live, counts)
+        amounts[groups] = 0
 
     def with_pods(self, groups: I32Array) -> I32Array:
         """Return those of `groups` that have pods: int32, in the same order."""
@@ -112,40 +109,36 @@ class PlacementLog:
 
     def slots_of(self, group: int) -> I32Array:
         """Return the slots on which a group has pods: int32, ascending."""
-        entries, _ = self._of(np.array([group], dtype=np.int32))
-        left = entries < 0
-        counts = np.bincount(np.where(left, ~entries, entries) >> 1, np.where(left, -1, 1))
+        old: I32Array = self._entries[:0]
+        if group < len(self._first) - 1:
+            old = self._entries[self._first[group] : self._first[group + 1]]
+        entries, groups = self._recorded
+        here = np.concatenate([old, entries[groups == group]])
+        left = here < 0
+        counts = np.bincount(np.where(left, ~here, here) >> 1, np.where(left, -1, 1))
         slots: I32Array = np.flatnonzero(counts > 0).astype(np.int32)
         return slots
 
-    def _of(self, groups: I32Array) -> tuple[I32Array, I64Array]:
-        """Return the entries of some groups, and for each the place of its group in `groups`."""
-        compacted = self._first
-        # Groups that are newer than the last compaction have an empty range at the end.
-        ends = len(compacted) - 1
-        first = compacted[np.minimum(groups, ends)]
-        lengths = compacted[np.minimum(groups + 1, ends)] - first
-        old_places = np.repeat(np.arange(len(groups)), lengths)
-        within = np.arange(len(old_places)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        old = self._entries[first[old_places] + within]
-        place_of: I64Array = np.full(len(self.totals), -1, dtype=np.int64)
-        place_of[groups] = np.arange(len(groups))
-        places = place_of[np.frombuffer(self.groups, dtype=np.int32)]
-        is_meant = places >= 0
-        new = np.frombuffer(self.entries, dtype=np.int32)[is_meant]
-        return np.concatenate([old, new]), np.concatenate([old_places, places[is_meant]])
+    @property
+    def _recorded(self) -> tuple[I32Array, I32Array]:
+        """What has happened since the compaction: `entries` and `groups`, until the next one."""
+        entries, groups = self.entries, self.groups
+        return np.frombuffer(entries, dtype=np.int32), np.frombuffer(groups, dtype=np.int32)
 
     def _compact(self) -> None:
         """Leave out what was removed again, and order the rest by group."""
-        all_groups: I32Array = np.arange(len(self.totals), dtype=np.int32)
-        entries, groups = self._of(all_groups)
+        recorded, of_recorded = self._recorded
+        counts = np.diff(self._first)
+        of_old: I32Array = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        entries = np.concatenate([self._entries, recorded])
+        groups = np.concatenate([of_old, of_recorded])
         left = entries < 0
-        both = groups << 32 | np.where(left, ~entries, entries)
+        both = groups.astype(np.int64) << 32 | np.where(left, ~entries, entries)
         distinct, places = np.unique(both, return_inverse=True)
         remaining = np.bincount(places, np.where(left, -1, 1)).astype(np.int64)
         kept = np.repeat(distinct, remaining)
         self._entries = (kept & 0xFFFFFFFF).astype(np.int32)
-        self._first = np.searchsorted(kept >> 32, np.arange(len(all_groups) + 1))
+        self._first = np.searchsorted(kept >> 32, np.arange(len(self.totals) + 1))
         self.groups, self.entries = array("i"), array("i")
         self.base = self.version
         self._compact_at = _LEAST_COMPACTED + len(kept) // _COMPACTED_PART
