@@ -78,20 +78,30 @@ def assigned_request_millis(pod: Pod) -> dict[str, int]:
 
 
 def has_actual_resources(pod: Pod) -> bool:
-    """Whether the status of a pod has allocated or actual resources.
+    """Whether the status of a pod has other allocated or actual resources than its spec.
 
     A container whose status has no resources counts with its spec.
     """
     status = pod.status
     if status.resources is not None or status.allocated_resources is not None:
         return True
-    # Every running pod has container statuses, so this loop avoids creating objects.
+    # Every running pod has container statuses, so these loops avoid creating objects.
     for entry in status.container_statuses:
-        if entry.resources is not None:
+        if entry.resources is not None and not _is_as_specified(entry, pod.spec.containers):
             return True
-    for entry in status.init_container_statuses:  # noqa: SIM110 - as above
-        if entry.resources is not None:
+    for entry in status.init_container_statuses:
+        if entry.resources is not None and not _is_as_specified(entry, pod.spec.init_containers):
             return True
+    return False
+
+
+def _is_as_specified(status: ContainerStatus, containers: tuple[Container, ...]) -> bool:
+    """Whether a container occupies what its spec requests, as almost every one does."""
+    for container in containers:
+        if container.name == status.name:
+            requests, allocated = container.resources.requests, status.allocated_resources
+            actual = None if status.resources is None else status.resources.requests
+            return actual == requests and (not allocated or allocated == requests)
     return False
 
 

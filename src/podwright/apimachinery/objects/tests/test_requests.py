@@ -7,6 +7,7 @@ import pytest
 from podwright.apimachinery.objects import (
     assigned_requests,
     decode_pod,
+    has_actual_resources,
     non_zero_requests,
     pending_requests,
     score_requests_balanced,
@@ -176,5 +177,38 @@ def test_running_pods_of_a_template_have_one_request_key():
 
 def test_what_a_resize_changes_is_in_the_request_key():
     infeasible = [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]
-    pods = running(), running("2"), running(conditions=infeasible), running(resources={})
+    half = running("500m"), running("500m", conditions=infeasible)
+    pods = running(), running("2"), *half, running(resources={})
     assert len({request_key(pod) for pod in pods}) == len(pods)
+    # An infeasible resize does not matter to a pod that occupies what its spec requests.
+    assert request_key(running(conditions=infeasible)) == request_key(running())
+
+
+@pytest.mark.parametrize(
+    ("status", "is_other"),
+    [
+        pytest.param({"resources": {"requests": {"cpu": "1"}}}, False, id="as specified"),
+        pytest.param({"allocatedResources": {"cpu": "2"}}, False, id="without actual ones"),
+        pytest.param(
+            {"resources": {"requests": {"cpu": "1"}}, "allocatedResources": {"cpu": "1"}},
+            False,
+            id="both as specified",
+        ),
+        pytest.param(
+            {"resources": {"requests": {"cpu": "1"}}, "allocatedResources": {"cpu": "2"}},
+            True,
+            id="others are allocated",
+        ),
+        pytest.param({"resources": {"requests": {"cpu": "2"}}}, True, id="others are actual"),
+        pytest.param({"resources": {}}, True, id="fewer are actual"),
+        pytest.param(
+            {"name": "b", "resources": {"requests": {"cpu": "1"}}}, True, id="no such container"
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["containerStatuses", "initContainerStatuses"])
+def test_a_status_with_the_resources_of_the_spec_changes_nothing(status, is_other, kind):
+    one = [container("a", cpu="1")]
+    spec = {"containers": one, "initContainers": one}
+    document = {"metadata": {"name": "p"}, "spec": spec, "status": {kind: [{"name": "a"} | status]}}
+    assert has_actual_resources(decode_pod(document)) is is_other

@@ -457,6 +457,25 @@ def test_a_node_that_moves_to_another_zone_takes_its_pods_along():
     assert by_zone(cluster, counter) == {"x": 1, "y": 1}, "its pod was there all the time"
 
 
+@pytest.mark.parametrize(
+    ("allocated", "entries"), [pytest.param("1", 1, id="as asked"), pytest.param("2", 3, id="more")]
+)
+def test_a_pod_that_starts_is_counted_anew_only_if_it_occupies_something_else(allocated, entries):
+    cluster = Cluster()
+    cluster.put(node("n", "z"))
+    resources = {"requests": {"cpu": "1"}}
+    actual = {"requests": {"cpu": allocated}}
+    spec = {"nodeName": "n", "containers": [{"name": "main", "resources": resources}]}
+    document = {"metadata": {"name": "p", "uid": "p"}, "spec": spec}
+    cluster.put_pod("default/p", decode_pod(document))
+    status = {"name": "main", "resources": actual, "allocatedResources": actual["requests"]}
+    started = decode_pod(document | {"status": {"containerStatuses": [status]}})
+    cluster.put_pod("default/p", started)
+    assert cluster.pods["default/p"].pod is started
+    assert cluster.nodes.requested[0].max() == 1_000 * int(allocated)
+    assert cluster.selectors._placed.version == entries
+
+
 @pytest.mark.parametrize("is_terminating", [False, True])
 def test_a_placed_pod_with_other_labels_is_counted_by_those(is_terminating):
     cluster = Cluster()
