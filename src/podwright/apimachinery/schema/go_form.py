@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from podwright.apimachinery.objects import Document, format_quantity, timestamp_ns, timestamp_text
 from podwright.apimachinery.schema.go_order import go_ordered
@@ -44,8 +44,8 @@ _MADE_MAX: Final = 8_192
 """The most results that are recognized when they are converted again."""
 
 
-class FieldForm:
-    """How one field is written.
+class FieldForm(NamedTuple):
+    """How one field is written: a tuple, which a loop takes apart faster than it reads attributes.
 
     Attributes
     ----------
@@ -58,13 +58,10 @@ class FieldForm:
         What is written for an absent field; `_ABSENT` for nothing.
     """
 
-    __slots__ = ("convert", "name", "omits_empty", "zero")
-
-    def __init__(self, name: str, convert: Convert | None, *, omits_empty: bool, zero: Any) -> None:
-        self.name = name
-        self.convert = convert
-        self.omits_empty = omits_empty
-        self.zero = zero
+    name: str
+    convert: Convert | None
+    omits_empty: bool
+    zero: Any
 
 
 class StructForm:
@@ -124,17 +121,15 @@ class GoForms:
             return document
         form = self._structs.get(struct) or self._form(struct)
         found: Document = {}
-        for field in form.written(tuple(document)):
-            name = field.name
+        for name, convert, omits_empty, zero in form.written(tuple(document)):
             value = document.get(name)
             if value is None:
-                zero = field.zero
                 if zero is not _ABSENT:
                     found[name] = zero() if callable(zero) else zero
                 continue
-            if field.convert is not None:
-                value = field.convert(value)
-            if value or not field.omits_empty:
+            if convert is not None:
+                value = convert(value)
+            if value or not omits_empty:
                 found[name] = value
         if len(made) >= _MADE_MAX:
             made.clear()

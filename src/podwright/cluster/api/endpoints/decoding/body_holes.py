@@ -149,13 +149,12 @@ class BodyPattern:
         Between the texts.
     """
 
-    __slots__ = ("_least_max", "_limited", "_pattern", "_plain")
+    __slots__ = ("_between", "_first", "_last", "_least_max", "_limited", "_plain")
 
     def __init__(self, texts: Texts, holes: Sequence[Hole]) -> None:
-        parts = [re.escape(texts[0])]
-        for hole, text in zip(holes, texts[1:], strict=True):
-            parts += (b"(", hole.plain.encode(), b")", re.escape(text))
-        self._pattern = re.compile(b"".join(parts))
+        # A pattern of all texts would take Python some milliseconds to compile.
+        self._first, *self._between = texts
+        self._last = self._between.pop() if holes else None
         # No plain value has a line break.
         self._plain = re.compile(b"\n".join(hole.plain.encode() for hole in holes))
         self._limited = [
@@ -167,11 +166,24 @@ class BodyPattern:
 
     def values_of(self, body: bytes) -> Texts | None:
         """Return the values of a body; None if it is not of the template, or one is not plain."""
-        found = self._pattern.fullmatch(body)
-        if found is None:
+        last = self._last
+        if last is None:
+            return () if body == self._first else None
+        end = len(body) - len(last)
+        at = len(self._first)
+        if end < at or not (body.startswith(self._first) and body.endswith(last)):
             return None
-        values = found.groups()
-        return values if self._are_short(values) else None
+        values: list[bytes] = []
+        for text in self._between:
+            # A text begins with the quote that ends a value, and no plain value has one.
+            found = body.find(text, at, end)
+            if found < 0:
+                return None
+            values.append(body[at:found])
+            at = found + len(text)
+        values.append(body[at:end])
+        all_values = tuple(values)
+        return all_values if self.are_plain(all_values) else None
 
     def are_plain(self, values: Texts) -> bool:
         """Whether values are plain."""
