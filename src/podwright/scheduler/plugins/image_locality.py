@@ -21,7 +21,6 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
-from podwright._arrays import I64Array
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import image_names, locality_scores
 from podwright.scheduler.framework import (
@@ -59,11 +58,23 @@ class ImageLocality(Plugin):
         if not known:
             out.values[out.rows] = 0
             return
-        sums: I64Array = np.zeros(nodes.n_slots, dtype=np.int64)
-        for state in known:
-            # A rare image counts less, so that pods do not gather on the few nodes that have
-            # it. Go truncates the product, as `int` does (scaledImageScore).
-            spread = len(state.nodes) / nodes.n_alive
-            # One slot may have the image under several of the pod's names, but a name only once.
-            sums[state.slots()] += int(state.size_bytes * spread)
-        out.values[out.rows] = locality_scores(sums[out.rows], cycle.pod, MAX_NODE_SCORE)
+        # A rare image counts less, so that pods do not gather on the few nodes that have it. Go
+        # truncates the product, as `int` does (scaledImageScore).
+        amounts = [int(each.size_bytes * (len(each.nodes) / nodes.n_alive)) for each in known]
+        slots, sums = known[0].slots(), np.array(amounts[:1], dtype=np.int64)
+        if len(known) > 1:
+            slots = np.unique(np.concatenate([each.slots() for each in known]))
+            sums = np.zeros(len(slots), dtype=np.int64)
+            for state, amount in zip(known, amounts, strict=True):
+                # One slot may have the image under several of the pod's names, but a name only
+                # once.
+                sums[np.searchsorted(slots, state.slots())] += amount
+        scores = locality_scores(sums, cycle.pod, MAX_NODE_SCORE)
+        values = out.values
+        if len(out.rows) < nodes.n_alive:
+            values = np.zeros(nodes.n_slots, dtype=np.int64)
+        else:
+            values[out.rows] = 0
+        values[slots] = scores
+        if values is not out.values:
+            out.values[out.rows] = values[out.rows]
