@@ -10,7 +10,8 @@ zones, or neither (`plain`); `mixed` draws one for each application. The pods ar
 order. The server has a process of its own and 5,000 nodes; 4 clients, each with a connection that
 it keeps, create a pod as soon as the last one was answered, and a fifth connection watches. The
 figure is the processor time of the server for each pod until the watcher has seen all of them
-bound, that of watches, Events and heartbeats included.
+bound, that of watches, Events and heartbeats included. Heartbeats cost the same in each second, so
+that they add more to a pod where other processes use the cores; the table says how much.
 
 `apps_up_5000_<mode>` runs with `--no-lifecycle --no-controllers`, as upstream's scheduler_perf.
 `apps_up_5000_<mode>_kubelets` runs `up` as it is: the kubelets start the pods and renew the leases
@@ -27,7 +28,7 @@ import json
 import random
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.perf.api_http import create_pods
 from tests.perf.case import MILLISECONDS, TIMES, Case
@@ -141,14 +142,31 @@ def _prepare(server: Server, mode: str) -> None:
     connection.close()
     warm_up = app_pods(mode, WARM_UP_APPS, _REPLICAS, seed=9, prefix="warm")
     create_pods(server, [_creation(each) for each in warm_up])
-    server.settle()
 
 
-def _milliseconds_each(server: Server, pods: list[Document]) -> float:
+class Cost(NamedTuple):
+    """What a pod costs.
+
+    Attributes
+    ----------
+    all_ms : float
+        The processor time of the server for each pod until it is bound, in milliseconds.
+    idle_ms : float
+        What of it the server would have used in that time without any pod: for heartbeats.
+    """
+
+    all_ms: float
+    idle_ms: float
+
+
+def _cost(server: Server, pods: list[Document]) -> Cost:
     requests = [_creation(each) for each in pods]
+    server.settle()
+    idle_cores = server.settle()  # again: the pods of before run by now
     before = server.cpu_seconds
-    create_pods(server, requests)
-    return (server.cpu_seconds - before) / len(pods) * _MS
+    seconds = create_pods(server, requests)
+    spent = server.cpu_seconds - before
+    return Cost(spent / len(pods) * _MS, idle_cores * seconds / len(pods) * _MS)
 
 
 def cpu_of_a_pod(
@@ -157,7 +175,7 @@ def cpu_of_a_pod(
     """Return the server's processor time for each pod until it is bound, in milliseconds."""
     with served(*options, nodes=nodes) as server:
         _prepare(server, mode)
-        return _milliseconds_each(server, app_pods(mode, apps, replicas))
+        return _cost(server, app_pods(mode, apps, replicas)).all_ms
 
 
 def cpu_by_placed(
@@ -167,8 +185,8 @@ def cpu_by_placed(
     nodes: int = _NODES,
     apps: int = _APPS,
     replicas: int = _REPLICAS,
-) -> list[float]:
-    """Return the processor time of a pod when so many others are placed, in milliseconds each."""
+) -> list[Cost]:
+    """Return what a pod costs when so many others are placed."""
     with served(*options, nodes=nodes) as server:
         _prepare(server, mode)
         count, found = 0, []
@@ -178,7 +196,7 @@ def cpu_by_placed(
                 create_pods(server, [_creation(each) for each in create])
                 count += len(create)
             measured = app_pods(mode, apps, replicas, seed=3 + count, prefix=f"at-{count}")
-            found.append(_milliseconds_each(server, measured))
+            found.append(_cost(server, measured))
             count += len(measured)
         return found
 
@@ -186,7 +204,7 @@ def cpu_by_placed(
 def growth() -> float:
     """Pods of mixed forms with kubelets: the cost of one beside 30,000 others to that at 3,000."""
     few, many = cpu_by_placed("mixed", placed=(_FEW, _MANY))
-    return many / few
+    return many.all_ms / few.all_ms
 
 
 def _case(mode: str, *options: str) -> Case:
@@ -225,16 +243,18 @@ def main() -> None:
     parser.add_argument("--apps", type=int, default=_APPS)
     parser.add_argument("--replicas", type=int, default=_REPLICAS)
     parser.add_argument("--placed", default="0", help="pods placed before, separated by commas")
+    parser.add_argument("--kubelets", default="no,yes", help="no, yes, or both")
     options = parser.parse_args()
     placed = tuple(int(each) for each in options.placed.split(","))
     sizes = {name: getattr(options, name) for name in ("nodes", "apps", "replicas")}
-    print("ms of the server's CPU a pod, beside pods placed before")
-    print(f"{'mode':10} {'kubelets':>8}" + "".join(f" {each:>9,}" for each in placed))
+    print("ms of the server's CPU a pod, beside pods placed before; in brackets, idle (heartbeats)")
+    print(f"{'mode':10} {'kubelets':>8}" + "".join(f" {each:>14,}" for each in placed))
     for mode in options.modes.split(","):
-        for kubelets in ("no", "yes"):
+        for kubelets in options.kubelets.split(","):
             chosen = WITHOUT_KUBELETS if kubelets == "no" else ()
             found = cpu_by_placed(mode, *chosen, placed=placed, **sizes)
-            print(f"{mode:10} {kubelets:>8}" + "".join(f" {each:9.2f}" for each in found))
+            costs = "".join(f" {each.all_ms:7.2f} ({each.idle_ms:.2f})" for each in found)
+            print(f"{mode:10} {kubelets:>8}{costs}", flush=True)
 
 
 if __name__ == "__main__":

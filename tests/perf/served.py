@@ -20,7 +20,10 @@ _ROOT: Final = Path(__file__).parents[2]
 _SERVING: Final = re.compile(r"https?://([\d.]+):(\d+)")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _WAIT_SECONDS: Final = 120.0
-_IDLE_CORES: Final = 0.1
+_BUSY_SHARE: Final = 0.7
+"""How much of a second a server runs or waits for a core at least while it has work."""
+
+_NS: Final = 1_000_000_000
 
 
 class Server:
@@ -51,16 +54,29 @@ class Server:
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         return int(status.partition(f"{name}:")[2].split()[0]) * 1024
 
-    def settle(self) -> None:
-        """Wait until the server has nothing to do: the nodes have registered."""
+    def settle(self) -> float:
+        """Wait until the server has nothing to do but what recurs, as heartbeats; nodes are there.
+
+        Returns
+        -------
+        float
+            The cores that the server uses then.
+        """
         deadline = time.monotonic() + _WAIT_SECONDS
-        last = self.cpu_seconds
+        before, was_busy, spent = time.monotonic(), self._busy_seconds, self.cpu_seconds
         while time.monotonic() < deadline:
-            time.sleep(1)
-            used, last = self.cpu_seconds - last, self.cpu_seconds
-            if used < _IDLE_CORES:
-                return
+            time.sleep(2)
+            now, busy, used = time.monotonic(), self._busy_seconds, self.cpu_seconds
+            if busy - was_busy < _BUSY_SHARE * (now - before):
+                return (used - spent) / (now - before)
+            before, was_busy, spent = now, busy, used
         raise AssertionError(f"podwright up is still busy after {_WAIT_SECONDS} s")
+
+    @property
+    def _busy_seconds(self) -> float:
+        """How long the first thread has run, or waited for a core that other processes have."""
+        text = Path(f"/proc/{self.process.pid}/schedstat").read_text(encoding="ascii")
+        return sum(int(field) for field in text.split()[:2]) / _NS
 
     def _ticks(self) -> list[int]:
         text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
