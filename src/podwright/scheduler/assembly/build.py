@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -89,8 +88,15 @@ def _build(profile: EffectiveProfile, registry: Registry, gates: Gates, source: 
         plugin = registry.make(name, profile.args.get(name), gates=gates, source=source)
         if plugin is not None:
             made[name] = plugin
+    implemented = {name: plugin.extension_points() for name, plugin in made.items()}
     points: dict[str, Any] = {
-        field: _in_order(point, profile.plugins.get(point, ()), made)
+        field: tuple(
+            made[name]
+            for name, _ in profile.plugins.get(point, ())
+            # In-tree names are configured at the points where upstream's plugins are; some of
+            # ours do not implement all of them.
+            if point in implemented.get(name, ())
+        )
         for point, field in _POINTS.items()
     }
     return Profile(
@@ -102,17 +108,4 @@ def _build(profile: EffectiveProfile, registry: Registry, gates: Gates, source: 
         ),
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
         **points,
-    )
-
-
-def _in_order(
-    point: str, entries: tuple[tuple[str, int], ...], made: Mapping[str, Plugin]
-) -> tuple[Plugin, ...]:
-    """Return the plugins of one extension point that implement it, in run order.
-
-    In-tree names are configured at the points where upstream's plugins are; some of ours do not
-    implement all of them.
-    """
-    return tuple(
-        made[name] for name, _ in entries if name in made and point in made[name].extension_points()
     )

@@ -6,7 +6,8 @@ In-tree classes are imported when a profile names them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from importlib import import_module
 from typing import NamedTuple
 
@@ -249,7 +250,8 @@ def _called(cls: type[Plugin], args: object, given: Mapping[str, object]) -> Plu
         meta = ("apiVersion", "kind")
         keywords = {key: value for key, value in keywords.items() if key not in meta}
         try:
-            inspect.signature(cls).bind(**given, **keywords)
+            constructor: Callable[..., Plugin] = cls
+            _signature_of(constructor).bind(**given, **keywords)
         except TypeError as error:
             raise _ArgumentsError(error) from error
         return cls(**given, **keywords)
@@ -261,6 +263,12 @@ def _called(cls: type[Plugin], args: object, given: Mapping[str, object]) -> Plu
     except (TypeError, msgspec.ValidationError) as error:
         raise _ArgumentsError(error) from error
     return cls(args, **given)  # type: ignore[call-arg]  # a class with Args takes one of them
+
+
+@lru_cache(maxsize=64)
+def _signature_of(constructor: Callable[..., Plugin]) -> inspect.Signature:
+    """Return how a plugin is made: to find out takes longer than to make one."""
+    return inspect.signature(constructor)
 
 
 def _how_to_give(cls: type[Plugin]) -> str:
