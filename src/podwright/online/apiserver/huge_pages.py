@@ -55,10 +55,15 @@ async def keep_huge_pages() -> None:
         while True:
             await asyncio.sleep(INTERVAL_SECONDS)
             before, resident = resident, resident_bytes()
-            if LEAST_BYTES <= resident <= before * GROWTH:
+            if has_settled(before, resident):
                 await asyncio.to_thread(collapse_memory, is_over)
     finally:
         is_over.set()
+
+
+def has_settled(before: int, resident: int) -> bool:
+    """Whether memory is large and, in bytes at the last look and now, hardly grows."""
+    return LEAST_BYTES <= resident <= before * GROWTH
 
 
 def collapse_memory(is_over: threading.Event | None = None) -> int:

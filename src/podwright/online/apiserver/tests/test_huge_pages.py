@@ -78,25 +78,43 @@ def test_it_ends_early():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "is_called"),
+    ("before", "resident", "expected"),
     [
-        ([10, 1_000, 1_001], True),
-        ([10, 1_000, 900], True),
-        ([10, 1_000, 1_100, 1_300], False),
-        ([10, 10, 10], False),
+        (1.0, 1.001, True),
+        (2.0, 1.8, True),
+        (1.0, 1.1, False),
+        (0.0, 1.1, False),
+        (0.5, 0.5, False),
     ],
 )
-def test_only_large_memory_that_does_not_grow_is_collapsed(monkeypatch, sizes, is_called):
-    called: list[threading.Event] = []
-    rest = iter(sizes)
+def test_only_large_memory_that_does_not_grow_is_collapsed(before, resident, expected):
+    least = huge_pages.LEAST_BYTES
+    assert huge_pages.has_settled(int(before * least), int(resident * least)) is expected
+
+
+def test_memory_is_collapsed_again_and_again_until_the_server_ends(monkeypatch):
+    is_called = threading.Semaphore(0)
+    ends: list[threading.Event] = []
+
+    def collapse(is_over: threading.Event) -> None:
+        ends.append(is_over)
+        is_called.release()
+
     monkeypatch.setattr(huge_pages, "INTERVAL_SECONDS", 0)
-    monkeypatch.setattr(huge_pages, "LEAST_BYTES", 100)
-    monkeypatch.setattr(huge_pages, "resident_bytes", lambda: next(rest))
-    monkeypatch.setattr(huge_pages, "collapse_memory", called.append)
-    with pytest.raises(RuntimeError, match="StopIteration"):
-        asyncio.run(keep_huge_pages())
-    assert bool(called) == is_called
-    assert all(each.is_set() for each in called)
+    monkeypatch.setattr(huge_pages, "LEAST_BYTES", 1)
+    monkeypatch.setattr(huge_pages, "collapse_memory", collapse)
+
+    async def main() -> None:
+        keeping = asyncio.create_task(keep_huge_pages())
+        for _ in range(2):
+            assert await asyncio.to_thread(is_called.acquire, timeout=60)
+        assert not ends[0].is_set()
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
+
+    asyncio.run(main())
+    assert all(each.is_set() for each in ends)
 
 
 def test_the_memory_of_this_process_is_counted():

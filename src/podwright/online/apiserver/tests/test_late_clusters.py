@@ -81,7 +81,7 @@ def test_requests_wait_for_steps_of_a_world_that_is_late_but_not_for_long(monkey
     done: list[str] = []
     handle = cluster.handle
 
-    def advance(*_: object) -> bool:
+    def catch_up(*_: object) -> bool:
         done.append("world")
         return False
 
@@ -89,7 +89,7 @@ def test_requests_wait_for_steps_of_a_world_that_is_late_but_not_for_long(monkey
         done.append("request")
         return handle(sent, now_ns)
 
-    monkeypatch.setattr(TurnLoop, "_advance_world", advance)
+    monkeypatch.setattr(cluster, "catch_up", catch_up)
     monkeypatch.setattr(cluster, "handle", handled)
 
     async def main():
