@@ -40,6 +40,12 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module, cached."""
+    return tuple(ast.walk(tree_of(path)))
+
+
 def name_of(path: Path) -> str:
     """Return the dotted name of a module of the package."""
     parts = path.relative_to(ROOT / "src").with_suffix("").parts
@@ -131,7 +137,7 @@ def test_no_module_has_a_generic_name() -> None:
 
 def imported_by(path: Path) -> Iterator[str]:
     """Yield the modules that a module imports, including imports by name."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -159,7 +165,7 @@ def loaded_lazily() -> set[str]:
     }
     found = set()
     for table, room in tables.items():
-        for node in ast.walk(tree_of(SOURCE / table)):
+        for node in nodes_of(SOURCE / table):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 name = node.value.replace("-", "_")
                 found.add(".".join(part for part in ("podwright", room, name) if part))
@@ -209,7 +215,7 @@ def constants(path: Path) -> Iterator[str]:
 
 def names_read(path: Path) -> Iterator[str]:
     """Yield the names that a module loads, imports, or reads from another object."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node.id
         elif isinstance(node, ast.Attribute):
@@ -260,8 +266,10 @@ STARTED_BY = {"schemathesis": "tests/test_generated_requests.py"}
 
 def imported_when_needed(path: Path) -> Iterator[str]:
     """Yield the libraries that `recording.tables` imports if they are installed."""
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "library":
+    for node in nodes_of(path):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if node.func.id == "library":
             yield ast.literal_eval(node.args[0])
 
 
@@ -395,7 +403,7 @@ def test_rooms_are_imported_through_their_faces() -> None:
         own, _ = room_and_rest(".".join(inside))
         if len(inside) == 1:
             continue  # the public names are loaded from their modules, on first use
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(
                 "podwright."
             ):
@@ -452,12 +460,18 @@ KINDS_BY_HAND = {
 """The modules that list kinds, and what they say about them that is no fact of the API."""
 
 
-def kinds_listed(path: Path) -> Iterator[str]:
-    """Yield the literals of a module that name three kinds or resources or more."""
+@cache
+def kinds_and_resources() -> set[str | None]:
+    """Return the names in the table of kinds."""
     table = json.loads((SOURCE / "apimachinery/schema/table.json").read_text(encoding="utf-8"))
     rows = table["kinds"].values()
-    known = {row["kind"] for row in rows} | {row.get("resource") for row in rows}
-    for node in ast.walk(tree_of(path)):
+    return {row["kind"] for row in rows} | {row.get("resource") for row in rows}
+
+
+def kinds_listed(path: Path) -> Iterator[str]:
+    """Yield the literals of a module that name three kinds or resources or more."""
+    known = kinds_and_resources()
+    for node in nodes_of(path):
         if not isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
             continue
         parts = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,8 @@ def test_usage_errors_have_no_internals(line, usage, error):
     assert f"error: {error}" in stderr
 
 
-def examples() -> list[str]:
+@cache
+def examples() -> tuple[str, ...]:
     lines: list[str] = []
     for command in commands_with_help():
         text = CliRunner().invoke(app, [*command, "--help"], prog_name="podwright").stdout
@@ -94,7 +96,7 @@ def examples() -> list[str]:
         lines += found
     reference = (ROOT / "docs/reference/cli.md").read_text()
     lines += re.findall(r"^    \$ podwright (.*)$", reference, re.MULTILINE)
-    return list(dict.fromkeys(lines))
+    return tuple(dict.fromkeys(lines))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -123,18 +125,22 @@ def test_the_examples_of_the_help_and_the_reference_run(line, a_run):
 
 
 def test_help_imports_nothing_heavy():
+    """In one process, which imports the modules of all commands."""
     code = (
-        "import sys\nfrom podwright.cli import main\n"
-        "try: main(['{}', '--help'])\n"
-        "except SystemExit: pass\n"
-        "print(*sys.modules, file=sys.stderr)"
+        "import contextlib, sys\n"
+        "from podwright.cli import COMMANDS, main\n"
+        "for name in COMMANDS:\n"
+        "    with contextlib.suppress(SystemExit):\n"
+        "        main([name, '--help'])\n"
+        "    print(name, *sys.modules, file=sys.stderr)"
     )
-    for command in COMMANDS:
-        loaded = subprocess.run(
-            [sys.executable, "-c", code.format(command)],
-            capture_output=True, text=True, check=True,
-        ).stderr.split()  # fmt: skip
-        heavy = {"numba", "numpy", "msgspec", "yaml", "rich", "podwright.apimachinery.objects"}
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stderr.splitlines()
+    assert [line.split()[0] for line in shown] == list(COMMANDS)
+    heavy = {"numba", "numpy", "msgspec", "yaml", "rich", "podwright.apimachinery.objects"}
+    for line in shown:
+        command, *loaded = line.split()
         assert heavy.isdisjoint(loaded), (command, heavy & set(loaded))
 
 

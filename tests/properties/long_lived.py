@@ -8,10 +8,10 @@ rules of this module.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
+from msgspec import json
 from tests.oracle import evaluate
 from tests.properties.exercised import Exercised
 from tests.properties.limits import TIGHT_COUNTER_BYTES, counters_are_few, usual_limits
@@ -223,7 +223,7 @@ class World:
     def compare_with_oracle(self, name: str, pod: Document, number: int) -> Preemption | None:
         """Compare every field of the golden vectors; return the result of preemption."""
         objects = [*self.others.values(), *self.nodes_as_counted().values(), *self.pods.values()]
-        expect = evaluate(copy.deepcopy({"objects": objects, "pod": pod}))
+        expect = evaluate(json.decode(json.encode({"objects": objects, "pod": pod})))
         runner = self.runners[name]
         before = runner.node_search.next_start
         found: Explanation = explain(runner, decode_pod(pod), cycle_number=number)
