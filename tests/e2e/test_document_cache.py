@@ -10,12 +10,14 @@ from tests.e2e.command_line import NODES, run
 
 from podwright.simulation.files import documents
 
-PODS = 2_500
+PODS = 300
+LONG = "x" * 400
+"""So that few pods make a file that is large enough for an entry."""
 
 
 def pod_of_server(number: int) -> dict[str, object]:
     resources = {"requests": {"cpu": "1m", "memory": f"{number % 7}Mi"}}
-    environment = [{"name": f"VARIABLE_{n}", "value": f"value {n}"} for n in range(20)]
+    environment = [{"name": f"VARIABLE_{n}", "value": f"{LONG} {n}"} for n in range(20)]
     container = {"name": "main", "image": "web", "resources": resources, "env": environment}
     metadata = {
         "name": f"web-{number:04}",

@@ -45,11 +45,24 @@ pw.simulate("cluster.yaml", until="5m", plugins=(Interrupting,), output="run", r
 """
 
 
+def with_inputs(folder: Path) -> Path:
+    (folder / "cluster.yaml").write_text(NODES + PODS)
+    (folder / "plugin.py").write_text(PLUGIN)
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "cluster.yaml").write_text(NODES + PODS)
-    (tmp_path / "plugin.py").write_text(PLUGIN)
-    return tmp_path
+    return with_inputs(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Return the files of a run that was not interrupted."""
+    folder = with_inputs(tmp_path_factory.mktemp("whole"))
+    result = ran(folder, COMMAND, *SIMULATE)
+    assert result.returncode == 0, result.stderr
+    return files_of(folder / "run")
 
 
 def ran(
@@ -78,17 +91,10 @@ def status_of(folder: Path) -> str:
     return status
 
 
-def whole_run(folder: Path, *arguments: str) -> dict[str, bytes]:
-    result = ran(folder, *arguments)
-    assert result.returncode == 0, result.stderr
-    files = files_of(folder / "run")
-    shutil.rmtree(folder / "run")
-    return files
-
-
 @pytest.mark.parametrize(("number", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
-def test_a_signal_ends_a_run_between_two_steps(folder: Path, number: str, status: int) -> None:
-    whole = whole_run(folder, COMMAND, *SIMULATE)
+def test_a_signal_ends_a_run_between_two_steps(
+    folder: Path, whole: dict[str, bytes], number: str, status: int
+) -> None:
     result = ran(folder, COMMAND, *SIMULATE, calls="10", number=number)
     assert result.returncode == status
     assert result.stderr.endswith(
@@ -110,8 +116,7 @@ def test_a_signal_ends_a_run_between_two_steps(folder: Path, number: str, status
     assert files_of(folder / "run") == whole
 
 
-def test_the_second_signal_ends_a_run_at_once(folder: Path) -> None:
-    whole = whole_run(folder, COMMAND, *SIMULATE)
+def test_the_second_signal_ends_a_run_at_once(folder: Path, whole: dict[str, bytes]) -> None:
     result = ran(folder, COMMAND, *SIMULATE, calls="10 11")
     assert result.returncode == 130
     expected = "interrupted; resume the run with: podwright simulate --resume run\n"
@@ -125,7 +130,10 @@ def test_the_second_signal_ends_a_run_at_once(folder: Path) -> None:
 
 def test_a_run_from_python_raises_one_exception_that_says_how_to_resume(folder: Path) -> None:
     script = FROM_PYTHON.format(resume=False)
-    whole = whole_run(folder, script)
+    uninterrupted = ran(folder, script)
+    assert uninterrupted.returncode == 0, uninterrupted.stderr
+    whole = files_of(folder / "run")
+    shutil.rmtree(folder / "run")
     result = ran(folder, script, calls="10")
     last = result.stderr.splitlines()[-1]
     assert last == (

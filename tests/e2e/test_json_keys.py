@@ -33,7 +33,7 @@ LINES = (
     "run show RUN -o json",
     "run show RUN --at 10s -o json",
     "run show RUN --at 1m -o json",
-    "parity tests/golden/vectors/taints.jsonl.gz -o json",
+    "parity tests/golden/vectors/found/cel.jsonl.gz -o json",
     "convert FILES -o json",
     "convert FILES -o kss",
     "convert FILES -o record",

@@ -36,7 +36,7 @@ LINES = (
     "config check examples/plugins/keep_zone.yaml --plugin examples/plugins/keep_zone.py",
     "run show RUN",
     "run step RUN --at 1m",
-    "parity tests/golden/vectors/taints.jsonl.gz",
+    "parity tests/golden/vectors/found/cel.jsonl.gz",
     "completion bash",
     "version",
     "version -o json",
