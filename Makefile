@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with python3 and make:
 #     make run     the main job on the example cluster: decisions, and why
-#     make test    every fast test
+#     make test    the quick tests, and a share of each heavy suite
 # Everything is installed into .venv; nothing outside this folder is touched.
 
 PYTHON ?= python3
@@ -26,7 +26,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync bench long-run bench-page coverage wheel clean
+.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync bench long-run bench-page coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,8 +56,8 @@ up: $(VENV)/.page  ## An example cluster for kubectl, with a pending pod; Ctrl-C
 demo-sync: $(VENV)/.page  ## Two configurations follow one source; Ctrl-C ends it
 	$(BIN)/python examples/sync/demo.py $(ARGS)
 
-test: $(VENV)/.installed  ## Run the fast tests (ARGS="-k queue" picks some)
-	$(PYTEST) $(SIDE_BY_SIDE) $(ARGS)
+test: $(VENV)/.installed  ## Run the quick tests and a share of each heavy suite (ARGS="-k queue" picks some)
+	$(PYTEST) $(SIDE_BY_SIDE) --part quick $(ARGS)
 
 test-all: $(VENV)/.installed  ## Run everything this machine can run
 	$(PYTEST) -m "not perf" $(SIDE_BY_SIDE) $(ARGS)
@@ -77,7 +77,10 @@ imports: $(VENV)/.installed  ## Rooms: import-linter
 
 check: lint types imports test  ## What a change must pass
 
-ci: lint types imports coverage share share-real mutants-ci  ## What .ci/run runs: check, coverage, a share of the slow tests
+ci: lint types imports coverage share share-real mutants-ci  ## What .ci/run runs: check, the heavy suites, coverage, a share of the slow tests
+
+rest: $(VENV)/.installed  ## What `make test` leaves out of the heavy suites, and the properties in full
+	$(PYTEST) $(SIDE_BY_SIDE) --part rest $(ARGS)
 
 share: $(VENV)/.installed  ## A fixed small share of each slow suite
 	$(PYTEST) tests -m "share and not e2e" $(SIDE_BY_SIDE) --junit-xml=$(REPORTS)/share.xml
@@ -128,12 +131,24 @@ long-run: $(VENV)/.installed  ## Memory, files and GETs of a server in 2 hours o
 bench-page: $(VENV)/.installed  ## The page at 5,000 nodes, in Chromium (ARGS="--minutes 10 --only paint,scrub")
 	$(BIN)/python -m tests.perf.page $(ARGS)
 
-coverage: $(VENV)/.installed  ## The fast tests, and the lines of the deciding rooms that they run
-	$(PYTEST) $(SIDE_BY_SIDE) --cov --cov-report= --cov-fail-under=0 \
-		--junit-xml=$(REPORTS)/tests.xml $(ARGS)
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -q $(SIDE_BY_SIDE) --cov --cov-append --cov-report= \
-		--cov-fail-under=0 --junit-xml=$(REPORTS)/without-compiler.xml \
-		$(addprefix src/podwright/,kernels plugins preemption framework)
+# One target a run, so that a failure of one leaves the others to be run.
+.PHONY: lines-of-quick lines-of-rest lines-without-compiler
+COVERED = --cov --cov-append --cov-report= --cov-fail-under=0
+
+lines-of-quick: $(VENV)/.installed
+	$(BIN)/coverage erase
+	$(PYTEST) $(SIDE_BY_SIDE) --part quick --collected=$(REPORTS)/collected.txt \
+		$(COVERED) --junit-xml=$(REPORTS)/tests.xml $(ARGS)
+
+lines-of-rest: $(VENV)/.installed
+	$(PYTEST) $(SIDE_BY_SIDE) --part rest $(COVERED) --junit-xml=$(REPORTS)/rest.xml $(ARGS)
+
+lines-without-compiler: $(VENV)/.installed
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q $(SIDE_BY_SIDE) $(COVERED) \
+		--junit-xml=$(REPORTS)/without-compiler.xml \
+		$(addprefix src/podwright/scheduler/,kernels plugins preemption framework)
+
+coverage: lines-of-quick lines-of-rest lines-without-compiler  ## Both parts of the tests, and the lines of the deciding rooms that they run
 	$(BIN)/coverage report
 	$(BIN)/python tools/coverage_of_rooms.py
 

@@ -1,7 +1,4 @@
-"""podwright decides every recorded case as the real kube-scheduler does, in every field.
-
-All vectors take a quarter of a minute on one core, so all are part of the normal run.
-"""
+"""podwright decides every recorded case as the real kube-scheduler does, in every field."""
 
 from __future__ import annotations
 

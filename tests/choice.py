@@ -1,0 +1,181 @@
+"""The choice of tests: `make test` runs the quick ones and a share of each heavy suite.
+
+A pytest plugin, with these options:
+
+``--part quick``
+    What `make test` runs: every test that is not in ``heavy.toml``, of each suite there its share,
+    and of each property a part of its examples (profile ``quick`` of Hypothesis). Tests that are
+    named, by a path or by ``-k``, all run.
+``--part rest``
+    What that leaves out, and the properties with all their examples. `make ci` runs both parts.
+``--collected FILE``
+    Write the names of all tests there are, of every marker; ``tools/closing_line.py`` subtracts
+    those that ran.
+``--cpu N``
+    Print the `N` tests that took most seconds of CPU, processes that they waited for included.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+from hypothesis import is_hypothesis_test, settings
+
+HEAVY: Final = Path(__file__).parent / "heavy.toml"
+_CPU: Final = "cpu_seconds"
+_COUNTS: Final = pytest.StashKey[dict[str, int]]()
+_STARTED: Final = pytest.StashKey[float]()
+_ELSEWHERE: Final = """\
+Left out: tests with binaries of Kubernetes (make test-e2e), long suites (make test-all),
+benchmarks (make bench)."""
+
+
+class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A heavy file, a heavy test with all its cases, or one heavy case.
+
+    Attributes
+    ----------
+    test : str
+        Its node id, without parameters for all cases; the name of a file for all of its tests.
+    cpu_seconds : float
+        User and system time of all its cases, child processes included.
+    buys : str
+        What no quicker test shows.
+    one_in : int
+        Of so many cases or tests, `make test` runs the first; 0 if it runs none.
+    """
+
+    test: str
+    cpu_seconds: float
+    buys: str
+    one_in: int = 1
+
+
+def suites() -> dict[str, Suite]:
+    """Return the heavy suites by their test."""
+    listed = tomllib.loads(HEAVY.read_text(encoding="utf-8"))["suite"]
+    return {each.test: each for each in msgspec.convert(listed, list[Suite])}
+
+
+def quick_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str]:
+    """Yield the names of the tests of the quick part: of each suite one in so many."""
+    seen = Counter[str]()
+    for name in names:
+        function = name.partition("[")[0]
+        suite = heavy.get(name) or heavy.get(function) or heavy.get(function.partition("::")[0])
+        if suite is None:
+            yield name
+            continue
+        if suite.one_in and seen[suite.test] % suite.one_in == 0:
+            yield name
+        seen[suite.test] += 1
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    parser.addoption("--part", choices=("quick", "rest"), help="of the tests (tests/choice.py)")
+    parser.addoption("--collected", metavar="FILE", help="write the names of all tests")
+    parser.addoption("--cpu", type=int, metavar="N", help="print the N tests that took most CPU")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take fewer examples of properties for the quick part; run all tests that are named."""
+    if config.option.keyword or _has_paths(config):
+        config.option.part = None
+    if config.option.part == "quick" and "HYPOTHESIS_PROFILE" not in os.environ:
+        settings.load_profile("quick")
+
+
+def _has_paths(config: pytest.Config) -> bool:
+    return config.args_source is pytest.Config.ArgsSource.ARGS
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
+    """Write what was collected; after the markers have chosen, leave the other part out."""
+    worker = getattr(config, "workerinput", {"workerid": "gw0"})["workerid"]
+    if config.option.collected and worker == "gw0":
+        file = Path(config.option.collected)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{item.nodeid}\n" for item in items), encoding="utf-8")
+    yield
+    if config.option.part is None:
+        return
+    before = len(items)
+    quick = set(quick_part((item.nodeid for item in items), suites()))
+    if config.option.part == "quick":
+        items[:] = [item for item in items if item.nodeid in quick]
+    else:
+        items[:] = [item for item in items if item.nodeid not in quick or _is_property(item)]
+    config.stash[_COUNTS] = {"all": before, "run": len(items)}
+
+
+def _is_property(item: pytest.Item) -> bool:
+    """Whether the profile of Hypothesis decides how much a test tries."""
+    is_generated = is_hypothesis_test(getattr(item, "obj", None))
+    return is_generated or item.get_closest_marker("property") is not None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send the counts from a worker."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["counts"] = session.config.stash.get(_COUNTS, None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the counts of a worker: all have the same."""
+    counts = getattr(node, "workeroutput", {}).get("counts")
+    if counts is not None:
+        node.config.stash[_COUNTS] = counts
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Take the time."""
+    item.stash[_STARTED] = _cpu_seconds()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Note the time that a test has taken, for its last report."""
+    yield
+    if item.config.option.cpu:
+        item.user_properties.append((_CPU, _cpu_seconds() - item.stash[_STARTED]))
+
+
+def _cpu_seconds() -> float:
+    """Return user and system time of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print what took long, and what a run of all tests leaves out."""
+    if config.option.cpu:
+        taken = Counter[str]()
+        for report in (one for each in terminalreporter.stats.values() for one in each):
+            taken[getattr(report, "nodeid", "")] += dict(
+                getattr(report, "user_properties", ())
+            ).get(_CPU, 0)
+        terminalreporter.section(f"{taken.total():,.0f} s of CPU")
+        for name, seconds in taken.most_common(config.option.cpu):
+            terminalreporter.write_line(f"{seconds:8.2f} s  {name}")
+    counts = config.stash.get(_COUNTS, None)
+    if counts is not None and config.option.part == "quick":
+        terminalreporter.write_line(
+            f"{counts['all'] - counts['run']:,} of {counts['all']:,} tests were left to `make ci`, "
+            "and most examples of the properties (tests/heavy.toml)."
+        )
+    if not _has_paths(config) and "not e2e" in (config.option.markexpr or ""):
+        terminalreporter.write_line(_ELSEWHERE)
