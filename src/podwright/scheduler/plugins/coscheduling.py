@@ -19,7 +19,8 @@ were created.
 on no node, and all three stay pending without a node.
 
 The plugin comes from kubernetes-sigs/scheduler-plugins. The message for `minResources` that
-exceed the free resources is podwright's own, and the controller that keeps the status of
+exceed the free resources is podwright's own, a rejected group is also tried again when other pods
+free room or a node is added, and the controller that keeps the status of
 PodGroups is not part of the scheduler.
 
 Upstream: pkg/coscheduling/coscheduling.go, pkg/coscheduling/core/core.go
@@ -46,6 +47,7 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import CoschedulingArgs
 from podwright.scheduler.framework import (
     COSCHEDULING_POD_GROUP,
+    NODE,
     POD,
     ActionType,
     Code,
@@ -53,12 +55,14 @@ from podwright.scheduler.framework import (
     EventHint,
     FailedCycle,
     Handle,
+    Hint,
     Members,
     Plugin,
     PostFilterResult,
     PreFilterResult,
     Status,
 )
+from podwright.scheduler.plugins.hints.objects import only, queue_if
 
 LABEL = "scheduling.x-k8s.io/pod-group"
 _SECOND_NS = 1_000_000_000
@@ -81,9 +85,16 @@ class Coscheduling(Plugin):
         self._failed_ns: dict[NamespacedName, int] = {}
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return new pods, and groups that appear or change; each is worth another try."""
+        """Return new pods, groups that appear or change, and room that others free.
+
+        Upstream does not register the last. When a member is retried while its group is being
+        rejected, the rejection includes it, and nothing but this plugin has then rejected any
+        member: upstream tries the group again after five minutes, however much room there is.
+        """
         return (
             EventHint(POD, ActionType.ADD),
+            EventHint(POD, ActionType.DELETE, _after_pod_deleted),
+            EventHint(NODE, ActionType.ADD),
             EventHint(COSCHEDULING_POD_GROUP, ActionType.ADD | ActionType.UPDATE),
         )
 
@@ -248,6 +259,15 @@ class Coscheduling(Plugin):
         for uid in handle.waiting():
             if uid in members.pods:
                 handle.reject(uid, self.name, message)
+
+
+def _after_pod_deleted(pod: Pod, old: object | None, _new: object | None) -> Hint:
+    """Queue if the deleted pod frees room, and is not another member that was rejected."""
+    deleted = only(Pod, old)
+    if not deleted.spec.node_name and not deleted.status.nominated_node_name:
+        return Hint.SKIP
+    group, of_deleted = (each.metadata.labels.get(LABEL) for each in (pod, deleted))
+    return queue_if(not group or group != of_deleted or pod.namespace != deleted.namespace)
 
 
 def _created_ns(group: CoschedulingPodGroup, otherwise_ns: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -14,7 +15,7 @@ from podwright.cluster.api import CreateObject
 from podwright.cluster.kubelets.stages.stage_reader import read_stages
 from podwright.scheduler.config import ExtenderReply, read_configuration
 from podwright.scheduler.framework.decision import Decision
-from podwright.simulation.world import endless_work
+from podwright.simulation.world import endless_work, world_scheduler
 from podwright.simulation.world.endless_work import WorldError
 from podwright.simulation.world.observers import KubernetesEvent
 from podwright.simulation.world.world import World
@@ -257,3 +258,43 @@ def test_an_unschedulable_pod_does_not_hold_a_world_that_starts_between_two_seco
     queued = world.machine.queue.get("default/large")
     assert queued is not None
     assert queued.attempts >= 3
+
+
+GANGS = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: PrioritySort}]}}
+"""
+
+
+class DrawnSize:
+    """The size of a round, as a driver with a real clock ends it at any cycle."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(seed)
+
+    def __gt__(self, count: int) -> bool:
+        return self._draw.random() < 0.6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_gang_is_scheduled_when_room_is_freed_wherever_rounds_ended_before(monkeypatch, seed):
+    # A member whose rejection followed the retry of another one rejected that one too. All were
+    # then rejected by Coscheduling, which no freed room concerns.
+    monkeypatch.setattr(world_scheduler, "ROUND_MAX", DrawnSize(seed))
+    world = World(read_configuration(GANGS, source="test"))
+    large = make_pod("large", cpu="7")
+    world.add(*(make_node(f"n{number}", cpu="8") for number in range(3)), large)
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
+    world.add(decode({**group, "metadata": {"name": "g"}, "spec": {"minMember": 3}}))
+    first, *others = (
+        make_pod(f"w{number}", cpu="6", labels={"scheduling.x-k8s.io/pod-group": "g"})
+        for number in range(3)
+    )
+    world.add(first)
+    world.run_until("1s")
+    world.add(*others)
+    world.run_until("5s")
+    world.remove(large)
+    assert {"default/w0", "default/w1", "default/w2"} <= set(world.run("40s").node_of)
