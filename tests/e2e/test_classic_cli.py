@@ -119,7 +119,8 @@ def test_all_errors_of_a_policy_are_reported_with_their_paths(
     }
     path = write("policy.json", json.dumps(policy))
     expected = run(f"schedule {QUICKSTART} --policy {path}", status=2).stderr
-    paths = [line.removeprefix(f"{path}: ").partition(":")[0] for line in expected.splitlines()]
+    lines = expected.splitlines()
+    paths = [line.removeprefix(f"error: {path}: ").partition(":")[0] for line in lines]
     assert paths == [
         "priorities[0].weight",
         "priorities[1].weight",
@@ -162,7 +163,8 @@ def test_all_errors_of_a_policy_are_reported_with_their_paths(
     ],
 )
 def test_conflicting_options_are_rejected(options: str, expected: str) -> None:
-    assert run(f"schedule {QUICKSTART} {options}", status=2).stderr.startswith(expected)
+    stderr = run(f"schedule {QUICKSTART} {options}", status=2).stderr
+    assert stderr.startswith(f"error: {expected}")
 
 
 def test_an_explanation_has_the_shape_of_all_explanations() -> None:

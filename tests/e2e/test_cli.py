@@ -373,10 +373,10 @@ def test_an_unknown_plugin_points_at_the_option():
         'scheduler name default-scheduler: PreFilterPlugin "KeepZone" does not exist'
     )
     result = run(f"config check {config}", status=1)
-    assert result.stdout.strip() == stderr
+    assert result.stdout.strip() == f"error: {stderr}"
     assert result.stderr.splitlines()[-1] == expected
     result = run(f"schedule {QUICKSTART} -c {config}", status=2)
-    assert result.stderr.splitlines() == [stderr, expected]
+    assert result.stderr.splitlines() == [f"error: {stderr}", expected]
 
 
 @pytest.mark.parametrize("command", ["config check {}", f"schedule {QUICKSTART} -c {{}}"])
@@ -401,9 +401,9 @@ def test_errors_of_all_stages_of_a_configuration_are_printed(command, tmp_path):
 def test_missing_arguments_of_a_plugin_are_a_sentence():
     result = run(f"schedule {QUICKSTART} --plugin examples/plugins/keep_zone.py", status=2)
     assert result.stderr == (
-        "configuration: initializing plugin \"KeepZone\": missing a required argument: 'zone'; "
-        "it takes zone (required), from profiles[].pluginConfig[].args of the configuration, "
-        "for example pluginConfig: [{name: KeepZone, args: {zone: ...}}]\n"
+        'error: configuration: initializing plugin "KeepZone": missing a required argument:'
+        " 'zone'; it takes zone (required), from profiles[].pluginConfig[].args of the"
+        " configuration, for example pluginConfig: [{name: KeepZone, args: {zone: ...}}]\n"
     )
 
 

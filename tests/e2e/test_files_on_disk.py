@@ -65,7 +65,7 @@ def test_a_folder_with_other_files_is_read(folder, command):
 def test_the_sources_of_a_chart_by_name_are_an_error(folder, name, expected):
     folder(CHART)
     assert run(f"schedule cluster/{name}", status=2).stderr == (
-        f"cluster/{name}: {expected}; render it first: helm template cluster/shop\n"
+        f"error: cluster/{name}: {expected}; render it first: helm template cluster/shop\n"
     )
 
 

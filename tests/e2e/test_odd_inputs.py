@@ -75,7 +75,7 @@ def test_a_kind_that_a_built_in_group_does_not_have_is_refused(write, command):
     files = write("odd.yaml", "apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: web}\n")
     refused = run(f"{command} {files}", status=2).stderr
     assert refused == (
-        f'{files}: document 1 (line 2): kind: no matches for kind "Deploymnt" in version'
+        f'error: {files}: document 1 (line 2): kind: no matches for kind "Deploymnt" in version'
         ' "apps/v1"; did you mean "Deployment"?\n'
     )
 
@@ -91,7 +91,7 @@ def test_a_kind_that_a_built_in_group_does_not_have_is_refused(write, command):
 )
 def test_files_without_objects_are_rejected(write, command, text):
     empty = write("empty.yaml", text)
-    assert run(f"{command} {empty}", status=2).stderr == f"{empty}: contains no objects\n"
+    assert run(f"{command} {empty}", status=2).stderr == f"error: {empty}: contains no objects\n"
     # A file without objects is no error beside other files.
     full = write("full.yaml", NODES + pod("web", "1"))
     assert "no objects" not in run(f"{command} {empty} {full}").stderr
@@ -168,7 +168,7 @@ def test_deeply_nested_input_is_an_error_of_its_file(write, command, name, text)
     result = run(f"{command} {file}", status=2)
     lines = result.stderr.splitlines()
     assert lines
-    assert all(line.startswith(f"{file}: ") for line in lines)
+    assert all(line.startswith(f"error: {file}: ") for line in lines)
     assert name.endswith(".yaml") or len(lines) == 1
     assert not result.stdout
 

@@ -143,9 +143,9 @@ def test_a_plugin_may_sort_the_queue(files):
 def test_two_plugins_that_sort_the_queue_are_refused_with_what_to_do(files):
     result = run(f"schedule {files(pods('a'), BY_NAME + BACKWARDS)}", status=2)
     assert result.stderr == (
-        "configuration: profiles[0].plugins.queueSort: a profile has one QueueSort plugin, and"
-        ' "ByName" and "Backwards" are enabled: enable one of them at queueSort, and disable the'
-        ' others there with {name: "*"}\n'
+        "error: configuration: profiles[0].plugins.queueSort: a profile has one QueueSort plugin,"
+        ' and "ByName" and "Backwards" are enabled: enable one of them at queueSort, and'
+        ' disable the others there with {name: "*"}\n'
     )
 
 

@@ -78,15 +78,13 @@ def print_message(text: str) -> None:
 
 
 def report_error(error: Exception) -> int:
-    """Print an error and return the exit status.
-
-    An `InputError` is printed without a prefix: its lines start with the file and the field.
-    """
+    """Print an error, or each of an `InputError`, and return the exit status."""
+    sys.stdout.flush()  # as `print_message` does
+    for text in error.texts if isinstance(error, InputError) else [str(error)]:
+        stderr().print(Text("error: ", style="bold red") + Text(text), soft_wrap=True)
     if isinstance(error, InputError):
-        print_message(str(error))
         hint_at_plugins(error.errors)
         return WRONG_USE
-    stderr().print(Text("error: ", style="bold red") + Text(str(error)), soft_wrap=True)
     return SYSTEM_FAILED if is_system_failure(error) else WRONG_USE
 
 

@@ -52,15 +52,20 @@ class InputError(PodwrightError, ValueError):
     ----------
     errors : iterable of FieldError
         At least one.
+
+    Attributes
+    ----------
+    texts : list of str
+        Those of the first errors, and how many others there are.
     """
 
     def __init__(self, errors: Iterable[FieldError]) -> None:
         self.errors: tuple[FieldError, ...] = tuple(errors)
         assert self.errors, "an InputError without errors"
-        lines = list(map(str, self.errors[:_SHOWN]))
+        self.texts = list(map(str, self.errors[:_SHOWN]))
         if len(self.errors) > _SHOWN:
-            lines.append(f"... and {len(self.errors) - _SHOWN} more errors")
-        super().__init__("\n".join(lines))
+            self.texts.append(f"... and {len(self.errors) - _SHOWN} more errors")
+        super().__init__("\n".join(self.texts))
 
 
 class InvalidObject(InputError):  # noqa: N818  # named for what it is, as upstream's `Invalid`

@@ -94,7 +94,7 @@ def check_configurations(files: Sequence[Path], setup: Setup) -> bool:
         except InputError as error:
             is_right = False
             for problem in error.errors:
-                write(str(problem))
+                write(f"error: {problem}")
             count = len(error.errors)
             print_message(f"{file}: {count} error{'s' * (count != 1)}")
             hint_at_plugins(error.errors)
