@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import Any, Final
 from urllib.parse import quote
 
 from nicegui import ui
 
 from podwright.online.ui.access import may_send
-from podwright.online.ui.configuration_views import show_comparison, show_plugins
+from podwright.online.ui.configuration_views import (
+    ComparisonProgress,
+    show_comparison,
+    show_plugins,
+)
 from podwright.online.ui.dialogs import add_button, notify_done, notify_error
 from podwright.online.ui.editor import YamlEditor
 from podwright.online.ui.manifests import (
@@ -64,12 +70,14 @@ async def add_configuration(requests: ServerRequests, scheduler: str) -> None:
                 page.reschedule.tooltip("Otherwise only pods that have no node")
                 ui.space()
                 add_button("Check", page.check)
-                add_button("Compare", page.compare)
+                page.compares = add_button("Compare", page.compare)
                 if may_apply:
                     add_button("Apply", page.apply, is_primary=True)
+            page.progress = ComparisonProgress(page.cancel)
         with ui.column().classes("pw-half pw-scroll"):
             page.comparison = ui.column().classes("pw-section")
             page.plugins = ui.column().classes("pw-section")
+    ui.context.client.on_delete(page.cancel)  # the server ends a comparison without a reader
     page.show_warnings(found["warnings"])
     with page.plugins:
         show_plugins(plugins)
@@ -80,9 +88,13 @@ class _Configuration:
     reschedule: Any
     comparison: Any
     plugins: Any
+    compares: Any
+    progress: ComparisonProgress
 
     def __init__(self, requests: ServerRequests, scheduler: str, found: Any) -> None:
         self._requests = requests
+        self._scheduler = scheduler
+        self._running: asyncio.Task[Any] | None = None
         self._query = _query(scheduler)
         self._found = found
 
@@ -122,15 +134,45 @@ class _Configuration:
         document = self._document()
         if document is None:
             return
-        body = {"configuration": document.value, "reschedule": bool(self.reschedule.value)}
-        path = f"{_CONFIGURATION}/diff{self._query}"
-        found = await self._send("POST", path, document, body, prefix="configuration")
-        if found is None:
+        body = {
+            "configuration": document.value,
+            "reschedule": bool(self.reschedule.value),
+            "schedulerName": self._scheduler,
+            "progress": True,
+        }
+        self.compares.disable()
+        self.progress.begin()
+        self._running = asyncio.create_task(self._compared(body))
+        try:
+            found = await self._running
+        except RejectedRequest as error:
+            self._show_rejection(error, document, prefix="configuration")
             return
+        except asyncio.CancelledError:
+            return
+        finally:
+            self.progress.hide()
+            self.compares.enable()
         self.editor.show([])
         self.comparison.clear()
         with self.comparison:
             show_comparison(found)
+
+    async def _compared(self, body: dict[str, Any]) -> Any:
+        """Return the comparison; its progress is shown."""
+        began, found = time.monotonic(), None
+        async for line in self._requests.lines(f"{_ROOT}/what-if", body):
+            found = line
+            if "total" in line:
+                self.progress.show(line["done"], line["total"], time.monotonic() - began)
+        if found is None or "summary" not in found:
+            raise RejectedRequest((Cause("The reply broke off."),))
+        return found
+
+    def cancel(self) -> None:
+        """End the comparison that runs."""
+        if self._running is not None:
+            self._running.cancel()
 
     async def apply(self) -> None:
         """Replace the configuration of the running scheduler."""
@@ -166,20 +208,21 @@ class _Configuration:
             return None
         return documents[0]
 
-    async def _send(
-        self, method: str, path: str, document: Document, body: Any, prefix: str = ""
-    ) -> Any:
+    async def _send(self, method: str, path: str, document: Document, body: Any) -> Any:
         try:
             return await self._requests.send(method, path, body)
         except RejectedRequest as error:
-            causes = [
-                Cause(
-                    cause.message, cause.field.removeprefix(f"{prefix}.") if prefix else cause.field
-                )
-                for cause in error.causes
-            ]
-            self.editor.show(errors_in(document, causes))
+            self._show_rejection(error, document)
             return None
+
+    def _show_rejection(
+        self, error: RejectedRequest, document: Document, *, prefix: str = ""
+    ) -> None:
+        """Show the reasons at their lines; `prefix` precedes their fields."""
+        causes = [
+            Cause(each.message, each.field.removeprefix(f"{prefix}.")) for each in error.causes
+        ]
+        self.editor.show(errors_in(document, causes))
 
 
 def _text(problem: dict[str, str]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import quote
 
 from nicegui import ui
 
+from podwright.online.ui.dialogs import add_button
 from podwright.online.ui.manifests import text_of
 from podwright.online.ui.tables import add_table
 
@@ -24,13 +26,53 @@ _CHANGES: Final = {
 }
 
 
+class ComparisonProgress:
+    """How far a comparison is, the remaining time, and a button that ends it; hidden at first.
+
+    Parameters
+    ----------
+    cancel : callable
+    """
+
+    def __init__(self, cancel: Callable[[], None]) -> None:
+        with ui.row().classes("pw-tools") as row:
+            self._row: Any = row
+            self._bar: Any = ui.linear_progress(0, show_value=False).props("aria-label=Progress")
+            self._text: Any = ui.label().classes("pw-muted").props("role=status")
+            ui.space()
+            add_button("Cancel", cancel)
+        self.hide()
+
+    def begin(self) -> None:
+        """Show that a comparison runs."""
+        self._row.visible = True
+        self._text.text = "Comparing…"
+
+    def show(self, done: int, total: int, elapsed_seconds: float) -> None:
+        """Show how many decisions of at most `total` are made."""
+        self._bar.value = done / total
+        self._text.text = progress_text(done, total, elapsed_seconds)
+
+    def hide(self) -> None:
+        """Hide it: nothing is compared."""
+        self._row.visible = False
+        self._bar.value, self._text.text = 0, ""
+
+
+def progress_text(done: int, total: int, elapsed_seconds: float) -> str:
+    """Return how many decisions of at most `total` are made, and how long the others take."""
+    left = round(elapsed_seconds / max(done, 1) * (total - done))
+    minutes = f"{left // 60} min " if left >= 60 else ""
+    return f"{done:,} of {total:,} decisions, about {minutes}{left % 60} s left"
+
+
 def show_comparison(found: Any) -> None:
     """Add the result of a comparison.
 
     Parameters
     ----------
     found : object
-        The reply of `/configuration/diff`.
+        The reply of `/what-if`.
     """
     summary = found["summary"]
     ui.label("Comparison on the present pods").classes("pw-title")
