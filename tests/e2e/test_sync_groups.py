@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import yaml
 from tests.e2e.command_line import NODES, run
 from tests.e2e.test_sync import OFF, new_pod, node_of, send, server_of, syncing
 from tests.e2e_real.cluster_processes import embedded
 from tests.waiting import until
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sync"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
@@ -21,18 +23,28 @@ def member(name: str):
     return pod
 
 
+def is_unschedulable(server: str, name: str) -> bool:
+    status, found = send(server, "GET", f"{PODS}/{name}")
+    return status == 200 and "PodGroup not found" in str(found["status"].get("conditions"))
+
+
 def test_a_gang_of_the_source_is_scheduled_with_its_group(tmp_path):
     nodes = tmp_path / "nodes.yaml"
     nodes.write_text(NODES)
     gang = ("--config", str(EXAMPLES / "gang.yaml"), "--no-controllers")
     with (
-        embedded(tmp_path / "source", *OFF, str(nodes), str(EXAMPLES / "group.yaml")) as first,
+        embedded(tmp_path / "source", *OFF, str(nodes)) as first,
         embedded(tmp_path / "target", *gang) as second,
     ):
         source, target = server_of(first), server_of(second)
         for number in range(3):
             assert send(source, "POST", PODS, member(f"worker-{number}"))[0] == 201
         with syncing(tmp_path, "--server", source, "--to", target):
+            # The source gets the kind of groups while it is followed.
+            until(lambda: is_unschedulable(target, "worker-2"))
+            definition, group = yaml.safe_load_all((EXAMPLES / "group.yaml").read_text())
+            assert send(source, "POST", DEFINITIONS, definition)[0] == 201
+            until(lambda: send(source, "POST", GROUPS, group)[0] == 201)
             until(lambda: all(node_of(target, f"worker-{number}") for number in range(3)))
             patch = {"spec": {"minMember": 2}}
             send(source, "PATCH", f"{GROUPS}/training", patch, "application/merge-patch+json")

@@ -27,6 +27,7 @@ from podwright.online.sync import (
     SyncPolicies,
     Target,
     check_target,
+    later_kinds,
     mirrored_kinds,
     served_kinds,
 )
@@ -69,10 +70,12 @@ class SyncOptions:
             An unknown kind.
         RejectedRequest, UnreachableCluster
         """
+        served = await served_kinds(connection)
         return Scope(
-            kinds=mirrored_kinds(self.kinds, await served_kinds(connection)),
+            kinds=mirrored_kinds(self.kinds, served),
             namespaces=self.namespaces,
             selector=self.selector,
+            later=later_kinds(self.kinds, served),
         )
 
 

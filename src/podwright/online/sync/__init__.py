@@ -23,6 +23,7 @@ from podwright.online.sync.settlement import ObjectDifference
 from podwright.online.sync.source import Scope, Source
 from podwright.online.sync.source_kinds import (
     SourceKind,
+    later_kinds,
     mirrored_kinds,
     scheduler_kinds,
     source_kinds,
@@ -49,6 +50,7 @@ __all__ = [
     "Target",
     "UnwritableClusterRecord",
     "check_target",
+    "later_kinds",
     "mirrored_kinds",
     "read_cluster",
     "recorded_changes",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
 
@@ -18,10 +19,13 @@ import msgspec
 
 from podwright.online.client.cluster import Batch, Query, ReadConnection, Reflector, RejectedRequest
 from podwright.online.sync.change_merge import WINDOW_NS, ChangeMerge, SourceChange
-from podwright.online.sync.source_kinds import SourceKind
+from podwright.online.sync.source_kinds import SourceKind, definition_of
 
 _HOLD_SECONDS: Final = 30.0
 """So long the changes of all kinds are held for one whose watch was interrupted."""
+
+LATER_SECONDS: Final = 5.0
+"""How often the source is asked for kinds that it did not have."""
 
 _ABSENT: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN})
 
@@ -46,11 +50,14 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         Of objects in namespaces; none for all.
     selector : str
         A label selector.
+    later : sequence of SourceKind
+        Kinds that are followed when the source has them.
     """
 
     kinds: Sequence[SourceKind]
     namespaces: Sequence[str] = ()
     selector: str = ""
+    later: Sequence[SourceKind] = ()
 
     def collections(self, kind: SourceKind) -> Sequence[tuple[str, Query]]:
         """Return the paths of the collections of a kind, each with its selectors."""
@@ -147,24 +154,21 @@ class Source:
         """
         try:
             for number, kind in enumerate(self._scope.kinds):
-                listed: list[SourceChange] = []
-                is_left_out = False
-                for path, query in self._scope.collections(kind):
-                    first = await self._follow(kind, path, query, seed=number)
-                    if first is None:
-                        is_left_out = True
-                        continue
-                    at = first.received_ns
-                    listed += [SourceChange(kind, each, at) for each in first.changes]
-                if kind.resource == "pods":
-                    # What runs has its room before a scheduler tries pods that wait.
-                    listed.sort(key=lambda each: not _BOUND.decode(each.change.body).spec.node_name)
-                if not is_left_out:
-                    yield ChangeGroup(listed, listed=kind)
+                if (listed := await self._listed(kind, seed=number)) is not None:
+                    yield listed
             self.is_synced = True
             yield ChangeGroup(is_end=True)
+            later, look_at = list(self._scope.later), time.monotonic() + LATER_SECONDS
             while True:
-                await self._arrived.wait()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LATER_SECONDS if later else None):
+                        await self._arrived.wait()
+                if later and time.monotonic() >= look_at:
+                    for kind in [*later]:
+                        for listed in await self._listed_later(kind):
+                            yield listed
+                            later = [each for each in later if each != kind]
+                    look_at = time.monotonic() + LATER_SECONDS
                 await asyncio.sleep(self._window_ns / 1e9)
                 if not self._is_interrupted() and (due := self._merge.due(time.monotonic_ns())):
                     yield ChangeGroup(due)
@@ -177,6 +181,30 @@ class Source:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _listed(self, kind: SourceKind, *, seed: int) -> ChangeGroup | None:
+        """Begin to follow a kind; return its first list, None for a kind that is left out."""
+        listed: list[SourceChange] = []
+        is_left_out = False
+        for path, query in self._scope.collections(kind):
+            first = await self._follow(kind, path, query, seed=seed)
+            if first is None:
+                is_left_out = True
+                continue
+            listed += [SourceChange(kind, each, first.received_ns) for each in first.changes]
+        if kind.resource == "pods":
+            # What runs has its room before a scheduler tries pods that wait.
+            listed.sort(key=lambda each: not _BOUND.decode(each.change.body).spec.node_name)
+        return None if is_left_out else ChangeGroup(listed, listed=kind)
+
+    async def _listed_later(self, kind: SourceKind) -> Sequence[ChangeGroup]:
+        """Return the first lists of a kind's definition and of a kind; none if it is not there."""
+        seed = len(self._reflectors)
+        listed = await self._listed(kind, seed=seed)
+        if listed is None:
+            return ()
+        defined = kind.definition and await self._listed(definition_of(kind), seed=seed + 1)
+        return (defined, listed) if defined else (listed,)
 
     def _is_interrupted(self) -> bool:
         """Whether changes of a kind may be missing that precede those of others.
@@ -219,7 +247,8 @@ class Source:
                 raise
             # Few servers have groups of pods; without them nothing is missing.
             if not kind.is_group or error.status != HTTPStatus.NOT_FOUND:
-                self.warnings.append(f"no {kind.name} are followed: {error}")
+                warning = f"no {kind.name} are followed: {error}"
+                self.warnings += [] if warning in self.warnings else [warning]
             return None
         while not first.is_synced:
             first = await anext(batches)

@@ -157,6 +157,13 @@ def mirrored_kinds(names: Sequence[str], served: Sequence[SourceKind]) -> Sequen
     return (_definitions(definitions), *ordered)
 
 
+def later_kinds(names: Sequence[str], served: Sequence[SourceKind]) -> Sequence[SourceKind]:
+    """Return the groups of pods that a source does not have yet; parameters as `mirrored_kinds`."""
+    versions = {each.api_version for each in served}
+    groups = [] if names else _GROUPS.values()
+    return [_optional(kind) for kind in groups if kind.api_version not in versions]
+
+
 def definition_of(kind: SourceKind) -> SourceKind:
     """Return the kind of the definition of a custom kind, of which only that one is read."""
     return _definitions([kind.definition])
