@@ -21,6 +21,7 @@ from podwright.scheduler.framework import Explanation, NotExaminedReason
 from podwright.simulation.recording import (
     ExplanationView,
     RemedyRequests,
+    ReplicaOutcome,
     WorkloadView,
     explanation_document,
     extender_name,
@@ -248,19 +249,24 @@ def _print_remedies(view: ExplanationView, shown: int | None) -> None:
     else:
         print_heading("What would fix it: none of the changes that podwright tries makes it fit.")
     requests = view.requests or [None] * len(remedies)
-    for remedy, made in list(zip(remedies, requests, strict=True))[:shown]:
-        _print_change(remedy, made)
+    outcomes = view.replicas or [None] * len(remedies)
+    for remedy, made, outcome in list(zip(remedies, requests, outcomes, strict=True))[:shown]:
+        _print_change(remedy, made, outcome)
     if view.advice.limits:
         print_heading("Limits of this advice:")
     for limit in view.advice.limits:
         print_paragraph(f"- {limit}", indent=2, hanging=2)
 
 
-def _print_change(remedy: Remedy, requests: RemedyRequests | None) -> None:
+def _print_change(
+    remedy: Remedy, requests: RemedyRequests | None, outcome: ReplicaOutcome | None
+) -> None:
     nodes = f"{remedy.node_count} node{'s' * (remedy.node_count != 1)}"
     such_as = ", such as" if remedy.node_count > 1 else ":"
     print_paragraph(f"- {remedy.text}", indent=2, hanging=2)
     print_paragraph(f"opens {nodes}{such_as} {remedy.node}", indent=4, hanging=2)
+    if outcome is not None:
+        print_paragraph(str(outcome), indent=4, hanging=2)
     if remedy.victims:
         print_paragraph(f"evicts {', '.join(remedy.victims)}", indent=4, hanging=2)
     if remedy.alternatives:

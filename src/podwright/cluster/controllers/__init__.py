@@ -62,6 +62,7 @@ from podwright.cluster.controllers.registry import (
     enabled_controllers,
     served_controllers,
 )
+from podwright.cluster.controllers.rollout import Rollout, RolloutSet, deployment_spec
 
 __all__ = [
     "ALL_CONTROLLERS",
@@ -90,12 +91,15 @@ __all__ = [
     "RefusedRequestError",
     "RejectedWrite",
     "ReportFailure",
+    "Rollout",
+    "RolloutSet",
     "SignRequest",
     "SyncAt",
     "SyncDue",
     "SyncNext",
     "TaintEvictionController",
     "WriteRejected",
+    "deployment_spec",
     "enabled_controllers",
     "expand",
     "is_active",

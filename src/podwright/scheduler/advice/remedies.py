@@ -121,6 +121,8 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
         What changes the pod, or the template that it is made from.
     scales : tuple of ReplicaCount
         The workloads with fewer replicas, whose controllers remove the pods of `delete`.
+    bypassed : frozenset of int
+        The extenders whose filters have to accept all nodes.
     """
 
     text: str
@@ -136,6 +138,7 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     drop: tuple[Object, ...] = ()
     pod_edits: tuple[Callable[[Pod], Pod], ...] = ()
     scales: tuple[ReplicaCount, ...] = ()
+    bypassed: frozenset[int] = frozenset()
 
     def __str__(self) -> str:
         """Return the change."""
@@ -447,6 +450,7 @@ def _remedy(found: Sequence[_Found]) -> Remedy:
         drop=change.drop,
         pod_edits=tuple(edit.on_pod for edit in plan if edit.on_pod is not None),
         scales=tuple(edit.scale for edit in plan if edit.scale is not None),
+        bypassed=change.bypassed,
     )
 
 

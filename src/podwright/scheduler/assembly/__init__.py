@@ -36,7 +36,12 @@ from podwright.scheduler.assembly.registry import BrokenPlugin
 from podwright.scheduler.assembly.reserving import reservation_for
 from podwright.scheduler.assembly.scheduler import Scheduler, UnknownPod
 from podwright.scheduler.assembly.scheduler_handle import SchedulerHandle
-from podwright.scheduler.assembly.trials import SchedulerState, TakenPlace, accepting_reply
+from podwright.scheduler.assembly.trials import (
+    ReplicaTrial,
+    SchedulerState,
+    TakenPlace,
+    accepting_reply,
+)
 from podwright.scheduler.assembly.user_plugins import (
     PluginSource,
     installed_plugin,
@@ -54,6 +59,7 @@ __all__ = [
     "DifferenceKind",
     "PluginSource",
     "Registry",
+    "ReplicaTrial",
     "Scheduler",
     "SchedulerHandle",
     "SchedulerState",

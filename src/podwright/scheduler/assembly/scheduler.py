@@ -17,6 +17,7 @@ from podwright._html import facts, section
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
+    NamespacedName,
     Node,
     Object,
     Pod,
@@ -34,6 +35,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.advice import (
     Advice,
+    Change,
     NearNode,
     ReasonGroup,
     Remedy,
@@ -48,6 +50,7 @@ from podwright.scheduler.assembly.reserving import Reservation, refused, reserva
 from podwright.scheduler.assembly.scheduler_handle import SchedulerHandle
 from podwright.scheduler.assembly.trials import (
     Bookkeeping,
+    ReplicaTrial,
     SchedulerState,
     SchedulerTrial,
     TakenPlace,
@@ -593,6 +596,32 @@ class Scheduler:
         )
         limits = (*broken_affinity(explanation, self.cluster), *found.limits)
         return msgspec.structs.replace(found, limits=limits)
+
+    @contextmanager
+    def trying(self, remedy: Remedy) -> Iterator[ReplicaTrial]:
+        """Make the changes of a remedy, for trials of the other replicas; all is reverted.
+
+        Call it in the state of the explanation.
+        """
+        pods = self.cluster.pods
+        change = Change(
+            remedy.pod,
+            put=remedy.put,
+            delete=tuple(pods[key].pod for key in remedy.delete if key in pods),
+            drop=remedy.drop,
+            bypassed=remedy.bypassed,
+        )
+        with SchedulerTrial(self, remedy.pod, None).replicas(change) as trial:
+            yield trial
+
+    def withdraw(self, pod: NamespacedName) -> None:
+        """Take a pod off its node, or out of those that are pending; for trials."""
+        self.pending.pop(pod, None)
+        reservation = self._reservations.pop(pod, None)
+        if reservation is not None:
+            reservation.take_back()
+        if pod in self.cluster.pods:
+            self.cluster.remove(pod)
 
     def taken_place(self, explanation: Explanation, since: SchedulerState) -> TakenPlace | None:
         """Return which pods took the place of a pod that would fit alone.

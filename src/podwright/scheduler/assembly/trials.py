@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import NamespacedName, Pod
 from podwright.scheduler.advice import Change, Outcome, PlacedPods, edited
 from podwright.scheduler.assembly.reserving import Reservation
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
@@ -112,6 +112,12 @@ class SchedulerTrial:
                 pass
             return self._outcome(change.pod)
 
+    @contextmanager
+    def replicas(self, change: Change) -> Iterator[ReplicaTrial]:
+        """Make a change, for trials of several pods one after the other; all is reverted."""
+        with self._applied(change):
+            yield ReplicaTrial(self._scheduler, self._outcome)
+
     def explain(self, change: Change) -> Explanation:
         """Run one cycle in the state of the explanation with everything recorded."""
         with self._applied(change):
@@ -152,6 +158,33 @@ class SchedulerTrial:
             return None
         names = tuple(victim.key for victim in victims)
         return Outcome(decision.node, decision.feasible_count, names)
+
+
+class ReplicaTrial:
+    """Replicas of a workload in a changed cluster, as a rollout removes and creates them.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+    outcome : callable
+        Schedules a pod; None if it does not fit.
+    """
+
+    def __init__(self, scheduler: Scheduler, outcome: Callable[[Pod], Outcome | None]) -> None:
+        self._scheduler = scheduler
+        self._outcome = outcome
+
+    def remove(self, pod: NamespacedName) -> None:
+        """Remove a pod, whether it has a node or not."""
+        self._scheduler.withdraw(pod)
+
+    def place(self, pod: Pod) -> bool:
+        """Schedule a pod; return whether it fits, also by preemption."""
+        self._scheduler.pending[pod.key] = pod
+        if self._outcome(pod) is not None:
+            return True
+        self._scheduler.withdraw(pod.key)
+        return False
 
 
 def accepting_reply(call: ExtenderCall) -> ExtenderReply:

@@ -98,7 +98,7 @@ export function remediesSection(document, { canApply, apply, working }) {
 }
 
 function remedyItem(remedy, index, document, { canApply, apply, working }) {
-  const { changes, note } = remedy;
+  const { changes, note, replicas } = remedy;
   const effects = (changes ?? []).map(({ effect }) => effect).filter(Boolean);
   const commands = [...new Set([...remedy.commands, ...(changes ?? []).map(({ command }) => command).filter(Boolean)])];
   const others = remedy.victims.length ? `, preempts ${countText(remedy.victims.length, "pod")}` : "";
@@ -109,7 +109,7 @@ function remedyItem(remedy, index, document, { canApply, apply, working }) {
     h(
       "div",
       { class: "row" },
-      h("div", { class: "grow" }, h("div", { class: "remedy" }, sentence(remedy.remedy)), h("div", { class: "small muted" }, "Verified: lands on ", nodeLink(remedy.node), `, ${remedy.feasibleNodes} of ${document.nodeCount} nodes fit${others}`)),
+      h("div", { class: "grow" }, h("div", { class: "remedy" }, sentence(remedy.remedy)), h("div", { class: "small muted" }, "Verified: lands on ", nodeLink(remedy.node), `, ${remedy.feasibleNodes} of ${document.nodeCount} nodes fit${others}`), replicas ? h("div", { class: "small muted" }, `${sentence(replicasText(replicas))}.`) : null),
       changes && canApply
         ? h("button", { class: index ? "" : "primary", "data-focus": `apply-${index}`, disabled: Boolean(working && !working.error), on: { click: () => apply(remedy) } }, isWorking && !working.error ? "Applying…" : applyText(changes))
         : null,
@@ -127,6 +127,11 @@ function remedyItem(remedy, index, document, { canApply, apply, working }) {
         )
       : null,
   );
+}
+
+function replicasText({ workload, fit, total, isRollout }) {
+  const only = fit < total ? "only " : "";
+  return isRollout ? `${only}${fit} of ${total} replicas of ${workload} fit with it` : `${only}${fit} of ${total} pending replicas of ${workload} fit then`;
 }
 
 function sentence(text) {

@@ -32,6 +32,7 @@ from podwright.simulation.recording.explanations.remedy_changes import (
     RemedyRequests,
     remedy_changes,
 )
+from podwright.simulation.recording.explanations.replicas import ReplicaOutcome
 from podwright.simulation.recording.explanations.view import (
     ExplanationView,
     RecordedOutcome,
@@ -48,6 +49,7 @@ __all__ = [
     "RecordedOutcome",
     "RemedyChange",
     "RemedyRequests",
+    "ReplicaOutcome",
     "WorkloadView",
     "attempts_of",
     "decision_document",

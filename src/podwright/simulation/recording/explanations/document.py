@@ -125,8 +125,10 @@ def _remedies(view: ExplanationView) -> list[RemedyDocument]:
     if view.requests is None:
         return found
     return [
-        msgspec.structs.replace(each, changes=requests.changes, note=requests.note or UNSET)
-        for each, requests in zip(found, view.requests, strict=True)
+        msgspec.structs.replace(
+            each, changes=requests.changes, note=requests.note or UNSET, replicas=outcome or UNSET
+        )
+        for each, requests, outcome in zip(found, view.requests, view.replicas, strict=True)
     ]
 
 

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from podwright.scheduler.framework import NotExaminedReason
 from podwright.simulation.recording.explanations.remedy_changes import RemedyChange
+from podwright.simulation.recording.explanations.replicas import ReplicaOutcome
 
 
 class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,6 +233,9 @@ class RemedyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         attempts.
     note : str
         Why they cannot be made; left out if they can.
+    replicas : ReplicaOutcome
+        How many replicas of the workload fit then; left out for one replica, and of recorded
+        attempts.
     """
 
     remedy: str
@@ -246,6 +250,7 @@ class RemedyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     deleted_objects: list[ObjectReference]
     changes: list[RemedyChange] | UnsetType | None = UNSET
     note: str | UnsetType = UNSET
+    replicas: ReplicaOutcome | UnsetType = UNSET
 
 
 class TakenPlaceDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from podwright.apimachinery.objects import NamespacedName
 from podwright.scheduler.assembly import Scheduler, SchedulerState, UnknownPod
 from podwright.scheduler.framework import Explanation
 from podwright.simulation.recording.explanations.owner_templates import Present
 from podwright.simulation.recording.explanations.remedy_changes import remedy_changes
+from podwright.simulation.recording.explanations.replicas import ReplicaOutcome, Replicas
 from podwright.simulation.recording.explanations.view import ExplanationView
 
 
@@ -37,13 +40,21 @@ def present_view(
     """
     advice = scheduler.advice(explanation, since=since)
     requests = None
+    outcomes: tuple[ReplicaOutcome | None, ...] = ()
     if present is not None:
+        replicas = Replicas(scheduler, explanation.pod, present)
+        found = [(remedy, replicas.after(remedy)) for remedy in advice.remedies]
+        # The smallest change stays the first of those that suffice for as many replicas.
+        found.sort(key=lambda each: -1.0 if each[1] is None else -each[1].share)
+        outcomes = tuple(outcome for _, outcome in found)
+        advice = msgspec.structs.replace(advice, remedies=tuple(remedy for remedy, _ in found))
         requests = tuple(remedy_changes(remedy, present) for remedy in advice.remedies)
     return ExplanationView(
         explanation=explanation,
         reasons=scheduler.rejection_groups(explanation),
         advice=advice,
         requests=requests,
+        replicas=outcomes,
         taken=None if since is None else scheduler.taken_place(explanation, since),
         near=scheduler.nearest_nodes(explanation, limit=None),
         **known,

@@ -9,6 +9,7 @@ from podwright.scheduler.assembly import TakenPlace
 from podwright.scheduler.framework import Explanation
 from podwright.simulation.recording.explanations.document_structs import RecordedAttempt
 from podwright.simulation.recording.explanations.remedy_changes import RemedyRequests
+from podwright.simulation.recording.explanations.replicas import ReplicaOutcome
 
 
 class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +42,8 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
         Time and outcome of the attempt, if it belongs to a recorded run.
     requests : tuple of RemedyRequests, optional
         Those of each remedy; None for a recorded run, whose objects are others now.
+    replicas : tuple of ReplicaOutcome
+        Of each remedy, the other replicas of the workload; none for a recorded run.
     """
 
     explanation: Explanation
@@ -57,6 +60,7 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
     workload: WorkloadView | None = None
     past: RecordedOutcome | None = None
     requests: tuple[RemedyRequests, ...] | None = None
+    replicas: tuple[ReplicaOutcome | None, ...] = ()
 
 
 class WorkloadView(msgspec.Struct, frozen=True, kw_only=True):

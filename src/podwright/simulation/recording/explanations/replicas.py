@@ -1,0 +1,215 @@
+"""How many replicas of a pod's workload have a node after a remedy, by trial.
+
+A remedy was tried for one pod. The others of its workload need the same: a change of the pod
+template reaches all of them by a rollout, and a change of the cluster may have room for some only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    Pod,
+    encode,
+    with_fields,
+    with_node_name,
+    workload_of,
+)
+from podwright.cluster.controllers import Rollout, RolloutSet, deployment_spec
+from podwright.cluster.store import POD
+from podwright.scheduler.advice import Remedy, UnknownReply
+from podwright.scheduler.assembly import ReplicaTrial, Scheduler
+from podwright.simulation.recording.explanations.owner_templates import Present, owners_of_pod
+
+_MOST_REPLICAS: Final = 1_000
+"""The replicas of larger workloads are not tried, because each remedy tries all of them."""
+_AT_ONCE: Final = frozenset({"Job", "CronJob"})
+_ONE_BY_ONE: Final = frozenset({"StatefulSet", "DaemonSet"})
+
+
+class ReplicaOutcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many replicas have a node after a remedy.
+
+    Attributes
+    ----------
+    workload : str
+        Its kind and `namespace/name`.
+    fit, total : int
+        How many replicas fit, and of how many: all that are replaced because their pod template
+        changes, otherwise those that are pending. A replacement ends with the first that does not
+        fit, if the strategy of the workload waits for it.
+    is_rollout : bool
+        Whether they are replaced.
+    """
+
+    workload: str
+    fit: int
+    total: int
+    is_rollout: bool
+
+    @property
+    def share(self) -> float:
+        """The share of the replicas that fit."""
+        return self.fit / self.total if self.total else 1.0
+
+    def __str__(self) -> str:
+        """Return it as a clause."""
+        only = "only " if self.fit < self.total else ""
+        if self.is_rollout:
+            return f"{only}{self.fit} of {self.total} replicas of {self.workload} fit with it"
+        return f"{only}{self.fit} of {self.total} pending replicas of {self.workload} fit then"
+
+
+class Replicas:
+    """The pods of the workload of a pod that does not fit.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        In the state of the explanation.
+    pod : Pod
+    present : callable
+        Returns an object of the cluster by kind and "namespace/name".
+    """
+
+    def __init__(self, scheduler: Scheduler, pod: Pod, present: Present) -> None:
+        self._scheduler = scheduler
+        self._workload = workload_of(pod)
+        found = present(POD, pod.key)
+        owners = [] if found is None else owners_of_pod(found, present)
+        self._owner = owners[-1] if owners else None
+        self._pending: list[Pod] = []
+        self._placed: list[Pod] = []
+        if self._workload is not None:
+            self._pending = self._of_workload(scheduler.in_queue_order())
+            pods = scheduler.cluster.pods.values()
+            self._placed = self._of_workload(placed.pod for placed in pods)
+
+    def _of_workload(self, pods: Iterable[Pod]) -> list[Pod]:
+        assert self._workload is not None, "a pod of a workload"
+        namespace = self._workload[1].partition("/")[0]
+        return [
+            pod for pod in pods if pod.namespace == namespace and workload_of(pod) == self._workload
+        ]
+
+    def after(self, remedy: Remedy) -> ReplicaOutcome | None:
+        """Try a remedy for all replicas.
+
+        Returns
+        -------
+        ReplicaOutcome, optional
+            None if there is one replica only, or the others cannot be tried.
+        """
+        owner = self._owner
+        count = len(self._pending) + len(self._placed)
+        if self._workload is None or not 1 < count <= _MOST_REPLICAS:
+            return None
+        text = f"{self._workload[0]} {self._workload[1]}"
+        is_rollout = bool(remedy.pod_edits) and owner is not None and _replaces(owner)
+        try:
+            with self._scheduler.trying(remedy) as trial:
+                if not is_rollout or owner is None:
+                    fit = sum([trial.place(_changed(pod, remedy)) for pod in self._pending])
+                    total = len(self._pending)
+                elif owner.kind == "Deployment":
+                    if _has_own_objects(remedy.pod):
+                        return None
+                    fit, total = self._roll(trial, remedy, owner)
+                else:
+                    fit, total = self._replace(trial, remedy, owner), count
+        except (LookupError, UnknownReply):
+            # The template does not have what the edit changes, or an extender is not known.
+            return None
+        if total == 1 == fit:
+            return None
+        return ReplicaOutcome(workload=text, fit=fit, total=total, is_rollout=is_rollout)
+
+    def _replace(self, trial: ReplicaTrial, remedy: Remedy, owner: KubernetesObject) -> int:
+        """Replace pods that keep their names; return how many have a node then."""
+        pending = [_changed(pod, remedy) for pod in self._pending]
+        if owner.kind in _AT_ONCE:
+            for pod in (*self._pending, *self._placed):
+                trial.remove(pod.key)
+            return sum([trial.place(_changed(pod, remedy)) for pod in self._placed]) + sum(
+                [trial.place(pod) for pod in pending]
+            )
+        # Pods that are not ready are replaced first; then one waits for the other.
+        fit = sum([trial.place(pod) for pod in pending])
+        if fit < len(pending):
+            return fit
+        for pod in sorted(self._placed, key=_ordinal, reverse=True):
+            trial.remove(pod.key)
+            if not trial.place(_changed(pod, remedy)):
+                break
+            fit += 1
+        return fit
+
+    def _roll(
+        self, trial: ReplicaTrial, remedy: Remedy, owner: KubernetesObject
+    ) -> tuple[int, int]:
+        """Take the steps of a deployment's strategy until none is left.
+
+        Returns
+        -------
+        tuple of int
+            How many new replicas have a node, and how many there are to be.
+        """
+        spec = deployment_spec(encode(owner).get("spec") or {})
+        old = [*reversed(self._placed), *reversed(self._pending)]  # the last one is removed first
+        placed = {pod.key for pod in self._placed}
+        old_set = RolloutSet("old", "", len(old), {}, available=len(placed))
+        new_set = RolloutSet("new", "", 0, {})
+        rollout = Rollout(spec, new_set, [old_set])
+        new = [_numbered(remedy.pod, number) for number in range(spec.replicas)]
+        has_progress = True
+        while has_progress:
+            before = (old_set.replicas, new_set.replicas, new_set.available)
+            if spec.is_recreate:
+                rollout.scale_down_old()
+                rollout.resize(new_set, rollout.new_size())
+            else:
+                rollout.roll()
+            while len(old) > old_set.replicas:
+                trial.remove(old.pop().key)
+            old_set.available = sum(pod.key in placed for pod in old)
+            while new_set.available < new_set.replicas and trial.place(new[new_set.available]):
+                new_set.available += 1
+            has_progress = before != (old_set.replicas, new_set.replicas, new_set.available)
+        return new_set.available, spec.replicas
+
+
+def _replaces(owner: KubernetesObject) -> bool:
+    """Return whether the pods of an owner are replaced if its pod template changes."""
+    if owner.kind in ("Deployment", *_AT_ONCE):
+        return True
+    spec = encode(owner).get("spec") or {}
+    is_kept = (spec.get("updateStrategy") or {}).get("type") == "OnDelete"
+    return owner.kind in _ONE_BY_ONE and not is_kept
+
+
+def _has_own_objects(pod: Pod) -> bool:
+    """Return whether a pod uses claims that are made for it, which other replicas do not have."""
+    return bool(pod.spec.resource_claims) or any(
+        volume.ephemeral is not None for volume in pod.spec.volumes
+    )
+
+
+def _changed(pod: Pod, remedy: Remedy) -> Pod:
+    for edit in remedy.pod_edits:
+        pod = edit(pod)
+    return with_node_name(pod, "") if pod.spec.node_name else pod
+
+
+def _numbered(pod: Pod, number: int) -> Pod:
+    """Return a new replica; its name is longer than those that a controller gives."""
+    name = f"{pod.metadata.name}-new-{number}"
+    return with_fields(pod, "metadata", name=name, uid=f"{pod.metadata.uid}-new-{number}")
+
+
+def _ordinal(pod: Pod) -> tuple[int, str]:
+    number = pod.metadata.name.rpartition("-")[2]
+    return (int(number) if number.isdecimal() else -1, pod.key)
