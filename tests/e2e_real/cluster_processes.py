@@ -109,7 +109,12 @@ def controller_manager(folder: Path, kubeconfig: Path, controllers: str = "*") -
 
 @contextmanager
 def scheduler(
-    folder: Path, kubeconfig: Path, *, config: Path | None = None, verbosity: int = 0
+    folder: Path,
+    kubeconfig: Path,
+    *,
+    config: Path | None = None,
+    verbosity: int = 0,
+    binary: str = "kube-scheduler",
 ) -> Iterator[Path]:
     """Run kube-scheduler for the time of a block; yields its log.
 
@@ -119,6 +124,8 @@ def scheduler(
         Its configuration, which also has the kubeconfig; default: the default configuration.
     verbosity : int
         That of its log.
+    binary : str
+        The name of another build of it.
     """
     options = (
         f"--kubeconfig={kubeconfig}",
@@ -127,7 +134,7 @@ def scheduler(
         "--kube-api-burst=2000",
     )
     with process(
-        find("kube-scheduler"),
+        find(binary),
         *(options if config is None else (f"--config={config}",)),
         "--secure-port=0",
         f"-v={verbosity}",

@@ -37,7 +37,12 @@ KWOK: Final = {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}
 DECISIONS: Final = {"decisions": "podwright.example/tests/real_parts/decisions"}
 """The program in the folder `decisions`, whose go.mod has the version that made the vectors."""
 
-ALL: Final = SERVERS | E2E | KWOK | DECISIONS
+WITH_PLUGIN: Final = {
+    "scheduler-with-plugin": "podwright.example/tests/real_parts/plugin_scheduler"
+}
+"""kube-scheduler with a plugin that is not in its tree, in the folder `plugin_scheduler`."""
+
+ALL: Final = SERVERS | WITH_PLUGIN | E2E | KWOK | DECISIONS
 ASSETS: Final = "KUBEBUILDER_ASSETS"
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 _JSON_V2_BY_DEFAULT = (1, 27)
@@ -53,7 +58,8 @@ def cache_folder(name: str = "kube-apiserver") -> Path:
     the sources that are in this repository."""
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     module = _module_of(name)
-    sources = sorted(module.glob("*.go")) if name in DECISIONS else []
+    folder = MODULE / "plugin_scheduler" if name in WITH_PLUGIN else module
+    sources = sorted(folder.glob("*.go")) if name in DECISIONS | WITH_PLUGIN else []
     read = b"".join(path.read_bytes() for path in [module / "go.sum", *sources])
     sums = hashlib.sha256(read).hexdigest()[:12]
     return root / "podwright" / "real-parts" / f"{VERSION}-{sums}"
@@ -162,7 +168,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "names", nargs="*", choices=[[], *ALL], help="default: all but e2e.test, kwok, decisions"
     )
-    names = parser.parse_args(arguments).names or list(SERVERS)
+    names = parser.parse_args(arguments).names or [*SERVERS, *WITH_PLUGIN]
     try:
         build(names)
     except FileNotFoundError:
