@@ -13,6 +13,7 @@ from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
     Pod,
+    nearest,
     workload_of,
 )
 from podwright.apimachinery.schema import built_in
@@ -147,6 +148,9 @@ def reject_swapped(pod: str, files: Sequence[str]) -> None:
     InputError
         If POD is a file and no FILE is one, or POD is a kind and FILE its name.
     """
+    if not files and not kind_named(pod.partition("/")[0]) and Path(pod).exists():
+        message = f"it is a file or folder; name the pod before it: podwright explain POD {pod}"
+        raise InputError([FieldError(source="options", path="POD", value=pod, message=message)])
     if not files or any(name == "-" or ":" in name or Path(name).exists() for name in files):
         return
     rest = " ".join(files)
@@ -220,12 +224,21 @@ def find_pods(
     try:
         return [find_key(text, keys, namespace=namespace, where=where)], None
     except UnknownPod as error:
-        hint = _workload_hint(text, workloads)
+        hint = _workload_hint(text, workloads) or _kind_hint(text, keys)
         if not hint:
             raise
         # A workload of that very name is a better guess than a pod of a similar one.
         what = str(error).partition("; did you mean")[0]
         raise UnknownPod(f"{what}; {hint}") from error
+
+
+def _kind_hint(text: str, keys: Sequence[str]) -> str:
+    """Suggest a kind for a misspelt one; a namespace with pods is none."""
+    head, slash, name = text.partition("/")
+    if not slash or head in POD_NAMES or any(key.startswith(f"{head}/") for key in keys):
+        return ""
+    near = nearest(head.lower(), [each for each in _names() if len(each) > 3])  # no short names
+    return f"did you mean {near}/{name}?" if near else ""
 
 
 def owners_of(
