@@ -15,6 +15,7 @@ pod. An *orphan* is an object without a controlling owner; an owner *adopts* the
 its selector matches, and *releases* the pods that it no longer matches.
 """
 
+from podwright.cluster.controllers.apps.rollout import Rollout, RolloutSet, deployment_spec
 from podwright.cluster.controllers.autoscaling.autoscaled import HpaBound
 from podwright.cluster.controllers.controller_loop import (
     ControllerLoop,
@@ -62,7 +63,6 @@ from podwright.cluster.controllers.registry import (
     enabled_controllers,
     served_controllers,
 )
-from podwright.cluster.controllers.rollout import Rollout, RolloutSet, deployment_spec
 
 __all__ = [
     "ALL_CONTROLLERS",
