@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api.endpoints import GATED_RESOURCES, UNSERVED_RESOURCES
+from podwright.cluster.api.endpoints import DEFAULT_GROUP_VERSIONS, GATED_RESOURCES
 from podwright.online.apiserver import (
     ApiLatency,
     ClusterClock,
@@ -154,11 +154,23 @@ def gates_page() -> str:
                 if (each.api_version, each.row.resource) == (version, plural)
             )
             lines.append(f"| `{name}` | {kind} | `{version}`, `{plural}` |")
-    for name, resources in UNSERVED_RESOURCES.items():
-        for resource in resources:
-            version, _, plural = resource.rpartition("/")
-            lines.append(f"| `{name}` | | not served: `{version}`, `{plural}` |")
+    lines += ["", *_unserved_versions()]
     return "\n".join([*lines, ""])
+
+
+def _unserved_versions() -> list[str]:
+    """Return what only `--runtime-config` of kube-apiserver enables, and no gate does."""
+    gated = {name for resources in GATED_RESOURCES.values() for name in resources}
+    found: dict[str, list[str]] = {}
+    for kind in built_in():
+        version, plural = kind.api_version, kind.row.resource
+        if plural and version not in DEFAULT_GROUP_VERSIONS and f"{version}/{plural}" not in gated:
+            found.setdefault(version, []).append(f"`{plural}`")
+    text = (
+        "kube-apiserver serves these other versions of kinds if `--runtime-config` names them, with"
+        " any gates; podwright serves the kinds in their stable version only:"
+    )
+    return [text, "", *(f"- `{name}`: {', '.join(each)}" for name, each in sorted(found.items()))]
 
 
 def _on_or_off(gate: Gate) -> str:

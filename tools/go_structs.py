@@ -42,7 +42,8 @@ class Structs:
             for field, go_type, embedded, omits_empty in self._fields(name):
                 if field not in fields:
                     continue
-                is_null = fields[field][0] in "[{" and not omits_empty
+                is_nil = fields[field][0] in "[{" or fields[field].startswith("bytes")
+                is_null = is_nil and not omits_empty
                 fact = ["null"] if is_null else []
                 fact += [f"go={go_type}"] if go_type != go_type_of(fields[field]) else []
                 fact += [f"in={'.'.join(embedded)}"] if embedded else []

@@ -190,6 +190,8 @@ def field_text(
         parts.append(f"merge={key}" if key else "merge")
     if "retainKeys" in strategy:
         parts.append("retain-keys")
+    if "replace" in strategy:
+        parts.append("replace")
     values = schema.get("enum") or schema.get("items", {}).get("enum")
     if values:
         parts.append(f"enum={'|'.join(values)}")

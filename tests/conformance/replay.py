@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -12,6 +13,7 @@ import msgspec
 from tests.conformance.comparison import Comparison, Counts, Difference
 from tests.conformance.recordings import Exchange, Results, read_recording
 
+from podwright.cluster.api import FIELD_GATES
 from podwright.cluster.api.endpoints import (
     MALFORMED_PATH,
     ApiServer,
@@ -21,6 +23,7 @@ from podwright.cluster.api.endpoints import (
     bare_store,
     is_malformed,
 )
+from podwright.scheduler.config import GATES
 
 RECORDINGS = Path(__file__).parents[1] / "golden" / "api"
 START_NS = 1_772_445_600_000_000_000
@@ -64,17 +67,29 @@ class Server(Protocol):
 
 
 class DirectServer:
-    """`ApiServer` without a socket."""
+    """`ApiServer` without a socket.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    more_resources : sequence of str
+        Resources that are served in addition, as in `GATED_RESOURCES`.
+    """
+
+    def __init__(self, more_resources: Sequence[str] = ()) -> None:
+        options = bare_options()
+        versions = (*options.group_versions, *more_resources)
+        off = frozenset(gate for gate in FIELD_GATES if not GATES[gate].default)
+        self._options = msgspec.structs.replace(
+            options, group_versions=versions, disabled_gates=off
+        )
         self._store = bare_store(START_NS)
-        self._server = ApiServer(self._store, bare_options())
+        self._server = ApiServer(self._store, self._options)
         self._now_ns = START_NS + _SECOND_NS
 
     def restart(self) -> None:
         """Discard the history, and start again."""
         self._store.compact(self._store.resource_version)
-        self._server = ApiServer(self._store, bare_options())
+        self._server = ApiServer(self._store, self._options)
 
     def send(self, request: HttpRequest) -> Answer:
         """Send a request, a second after the last one."""

@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 SESSION = "kubectl_session.txt"
 PODS_SESSION = "kubectl_pods_session.txt"
 MORE_SESSION = "kubectl_more_session.txt"
+_NO_HEADERS = " --no-headers"
 _SECONDS_MAX = 120
 _NAME = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 _AGE = r"(?:\d+[smhdy]){1,2}"
@@ -83,6 +84,8 @@ _HEAD = re.compile(
     r"[A-Z][A-Z()_/-]*(?: [A-Z()_/-]+)*(?:\s{2,}[A-Z][A-Z()_/-]*(?: [A-Z()_/-]+)*)*\s*"
 )
 _EVENTS_HEAD = re.compile(r"\s+Type\s+Reason\s+Age\s+From\s+Message\s*")
+_GAP = re.compile(" {3,}")
+"""What kubectl prints between two cells, at least."""
 _DRAWN = re.compile(r"<(?:hash|name)>")
 
 _FIELD = re.compile(r"^(GROUP|KIND|VERSION|FIELDS?|error):| <\S+>|<\S+>$")
@@ -99,11 +102,14 @@ class Output(msgspec.Struct, frozen=True):
         The exit status.
     text : str
         The standard output and the standard error.
+    head : str
+        Of a command with `--no-headers`, the line that it prints without this option.
     """
 
     command: str
     status: int
     text: str
+    head: str = ""
 
 
 def compared(want: Output, got: Output, counts: Counter[str]) -> list[tuple[str, str]]:
@@ -141,6 +147,9 @@ def lines_of(output: Output, without: Collection[str] = ()) -> list[str]:
         return [line for line in (_marked(each, without) for each in lines) if _FIELD.search(line)]
     if "width" in without:
         return [_marked(line, without) for line in lines]
+    if output.head:
+        names = [name for _, name in _columns(output.head)]
+        return list(_rows(output, [_parts(line, names, without) for line in lines], without))
     return list(_with_cells(output, lines, without))
 
 
@@ -170,11 +179,24 @@ def _columns(line: str) -> list[tuple[int, str]]:
 def _cells(line: str, head: list[tuple[int, str]], without: Collection[str]) -> list[str]:
     ends = [start for start, _ in head[1:]] + [None]
     cells = [line[start:end].rstrip() for (start, _), end in zip(head, ends, strict=True)]
-    for index, (_, column) in enumerate(head):
-        is_age = column.upper() in _AGES and _AGE_CELL.fullmatch(cells[index])
-        if is_age and "age" not in without:
-            cells[index] = _ONE_AGE.sub("<age>", cells[index])
-    return [_marked(cell, without) for cell in cells]
+    return _marked_cells(cells, [name for _, name in head], without)
+
+
+def _parts(line: str, columns: list[str], without: Collection[str]) -> list[str]:
+    """Return the cells of a line that has no head; a line that is no row is one cell."""
+    cells = _GAP.split(line)
+    if len(cells) != len(columns):
+        return [_marked(line, without)]
+    return _marked_cells(cells, columns, without)
+
+
+def _marked_cells(cells: list[str], columns: list[str], without: Collection[str]) -> list[str]:
+    found = []
+    for cell, column in zip(cells, columns, strict=True):
+        is_age = column.upper() in _AGES and _AGE_CELL.fullmatch(cell)
+        text = _ONE_AGE.sub("<age>", cell) if is_age and "age" not in without else cell
+        found.append(_marked(text, without))
+    return found
 
 
 def _marked(text: str, without: Collection[str]) -> str:
@@ -208,7 +230,11 @@ def run_session(kubeconfig: Path, lines: list[str]) -> Iterator[Output]:
             if result.returncode == 0 or not repeats or time.monotonic() > deadline:
                 break
             time.sleep(0.2)
-        yield Output(command, result.returncode, result.stdout + result.stderr)
+        head = ""
+        if _NO_HEADERS in command:
+            with_head = arguments_of(command.replace(_NO_HEADERS, ""))
+            head = kubectl(kubeconfig, *with_head, cwd=HERE).stdout.partition("\n")[0]
+        yield Output(command, result.returncode, result.stdout + result.stderr, head)
 
 
 def arguments_of(command: str) -> list[str]:

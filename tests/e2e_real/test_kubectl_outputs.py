@@ -25,10 +25,12 @@ Events:
 """
 
 
-def mattering(want: str, got: str, command: str = "get pods") -> list[str] | None:
+def mattering(
+    want: str, got: str, command: str = "get pods", *, head: str = ""
+) -> list[str] | None:
     """Return the normalizations that make two outputs equal; None if they differ."""
     counts: Counter[str] = Counter()
-    found = compared(Output(command, 0, want), Output(command, 0, got), counts)
+    found = compared(Output(command, 0, want, head), Output(command, 0, got, head), counts)
     return None if found else sorted(counts)
 
 
@@ -66,3 +68,19 @@ def test_this_is_a_difference(want, got, command):
 )  # fmt: skip
 def test_this_differs_between_two_runs_of_one_cluster(want, got, names):
     assert mattering(want, got) == names
+
+
+@pytest.mark.parametrize(
+    ("got", "names"),
+    [
+        pytest.param("web   100m   1/1   5s\n", [], id="equal"),
+        pytest.param("web   100m   1/1   12m\n", ["age", "width"], id="another age"),
+        pytest.param("web   950m   1/1   5s\n", None, id="a quantity in another column"),
+        pytest.param("web   100m   1/1   <none>\n", None, id="an age that is missing"),
+        pytest.param("web   100m   1/1   5s   x\n", None, id="a column more"),
+        pytest.param("web   100m   1/1   \n", None, id="an empty cell"),
+    ],
+)
+def test_rows_without_a_head_are_compared_by_column(got, names):
+    want, head = "web   100m   1/1   5s\n", "NAME   CPU   READY   AGE"
+    assert mattering(want, got, "get pods --no-headers", head=head) == names

@@ -15,7 +15,7 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
@@ -28,13 +28,13 @@ from tests.conformance.marks import Marks, present_days
 from tests.conformance.replay import DirectServer, parsed
 from tests.real_parts.control_plane import running
 from tests.real_parts.requests.mistakes import changed
-from tests.real_parts.requests.sequences import Sequence
+from tests.real_parts.requests.sequences import Sequence as Requests
 from tests.real_parts.requests.steps import Step
 from tests.real_parts.requests.topics import topic_steps, topics
 from tests.real_parts.wire import Answer, Connection
 from tests.waiting import until
 
-from podwright.cluster.api.endpoints import HttpRequest
+from podwright.cluster.api.endpoints import GATED_RESOURCES, HttpRequest
 from podwright.cluster.api.endpoints.served.bare import RECORDED_POLICY
 
 _CHECKED_HEADERS = ("content-type", "warning", "retry-after")
@@ -45,7 +45,7 @@ HEADERS = {
 }
 _SHOWN = 700
 _CONFLICT = "FieldManagerConflict"
-_GENERATED = re.compile(r"\bgen-[a-z0-9]{5}\b")
+_GENERATED = re.compile(r"\b([Gg]en-|x{58})[a-z0-9]{5}\b")
 _AGE = re.compile(r"^(\d+[smhdy])+$|^<age>$")
 _LATER_CHECK = "[+]poststarthook/apiservice-wait-for-first-sync ok\n"
 _DRAWN = re.compile(r"\b(10\.0\.0\.\d+|3[0-2]\d{3})\b")
@@ -89,8 +89,8 @@ class RealServer:
 class OwnServer:
     """podwright, without a socket."""
 
-    def __init__(self) -> None:
-        self._server = DirectServer()
+    def __init__(self, gates: Sequence[str] = ()) -> None:
+        self._server = DirectServer([name for gate in gates for name in GATED_RESOURCES[gate]])
 
     def send(self, request: HttpRequest) -> Answer:
         """Send a request and return the parsed answer."""
@@ -160,7 +160,7 @@ class Pair:
                 self.outcomes[expected.status] += 1
             if step.method in ("POST", "PATCH") and "/namespaces/" not in one.path:
                 paths.append(one.path)
-            yield step, _differences(marks, expected, found, one, step, self.counts)
+            yield step, _differences(marks, expected, found, step, self.counts)
         self._clear(namespace, paths)
 
     def _real_answer(self, request: HttpRequest, status: int) -> Answer:
@@ -254,10 +254,10 @@ def _is_object(body: Any) -> bool:
 
 
 def _differences(
-    marks: Marks, expected: Answer, found: Answer, request: HttpRequest, step: Step, counts: Counts
+    marks: Marks, expected: Answer, found: Answer, step: Step, counts: Counts
 ) -> list[Difference]:
     """Return what differs between two answers, and count what made others equal."""
-    arguments = (marks, expected, found, request, step)
+    arguments = (marks, expected, found, step)
     differing = _neutral_differences(*arguments, frozenset(), counts)
     if expected.body != found.body:
         for name in NEUTRAL:
@@ -270,7 +270,6 @@ def _neutral_differences(
     marks: Marks,
     expected: Answer,
     found: Answer,
-    request: HttpRequest,
     step: Step,
     without: frozenset[str],
     counts: Counts,
@@ -278,7 +277,7 @@ def _neutral_differences(
     # What a request has of an earlier answer, such as an address, each server has drawn.
     written = _json([step.body, step.changes])
     neutral = _neutral(expected.body, written, without)
-    body = marks.marked(neutral, request.body.decode(errors="replace"))
+    body = marks.marked(neutral, written)
     is_watch = isinstance(body, list)
     response = {
         "status": expected.status,
@@ -310,7 +309,7 @@ def _neutral(value: Any, sent: str, without: frozenset[str]) -> Any:
     if not isinstance(value, str):
         return value
     if "generated name" not in without:
-        value = _GENERATED.sub("gen-<gen5>", value)
+        value = _GENERATED.sub(r"\1<gen5>", value)
     if "health check of a later patch" not in without:
         value = value.replace(_LATER_CHECK, "")
     if "address or port" in without:
@@ -324,7 +323,7 @@ StepsOf: TypeAlias = Callable[[int], list[Step]]
 
 def object_steps(seed: int) -> list[Step]:
     """Return the requests of one seed about objects of all kinds."""
-    return Sequence(seed).steps
+    return Requests(seed).steps
 
 
 class Summary:
@@ -363,12 +362,16 @@ def compare_seeds(
 
 
 @contextlib.contextmanager
-def servers() -> Iterator[Pair]:
-    """Start both servers with the definition of the custom resources."""
+def servers(gates: Sequence[str] = ()) -> Iterator[Pair]:
+    """Start both servers with the definition of the custom resources, and with feature gates."""
     text = (Path(__file__).parent / "own_kind.yaml").read_text()
     definition = yaml.load(text, yaml.CSafeLoader)
-    with running() as plane, contextlib.closing(RealServer(plane.port)) as real:
-        pair = Pair(real, own := OwnServer())
+    flags: list[str] = []
+    if gates:
+        on = ",".join(f"{gate}=true" for gate in gates)
+        flags = ["--runtime-config=api/all=true", f"--feature-gates={on}"]
+    with running(*flags) as plane, contextlib.closing(RealServer(plane.port)) as real:
+        pair = Pair(real, own := OwnServer(gates))
         for server in (real, own):
             path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
             answer = server.send(
@@ -417,7 +420,8 @@ def main(arguments: list[str] | None = None) -> int:
     first, _, end = given.seeds.partition(":")
     topic = "" if given.topic == "all" else given.topic
     steps_of = object_steps if topic == "objects" else partial(topic_steps, name=topic)
-    with servers() as pair:
+    gates = topics()[topic].gates if topic in topics() else []
+    with servers(gates) as pair:
         seeds = range(int(first), int(end))
         summary = compare_seeds(pair, seeds, steps_of, reduces=not given.whole)
     show(summary, given.causes)

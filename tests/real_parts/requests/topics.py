@@ -68,11 +68,18 @@ class Template(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A topic: see the module."""
+    """A topic: see the module.
+
+    Attributes
+    ----------
+    gates : list of str
+        The feature gates that are on, with the kinds that they enable.
+    """
 
     setup: list[Template]
     probes: list[Template]
     in_order: bool = False
+    gates: list[str] = []
 
 
 @cache
@@ -86,9 +93,13 @@ def topics() -> dict[str, Topic]:
 
 
 def topic_steps(seed: int, name: str = "") -> list[Step]:
-    """Return the requests of one seed about a topic, by default the next one for each seed."""
+    """Return the requests of one seed about a topic.
+
+    By default it is the next one for each seed, of those that need no feature gates.
+    """
     known = topics()
-    name = name or list(known)[seed % len(known)]
+    plain = [each for each, topic in known.items() if not topic.gates]
+    name = name or plain[seed % len(plain)]
     return _Draw(Random(f"topic {name} {seed}"), known[name]).steps
 
 

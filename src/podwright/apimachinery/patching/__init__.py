@@ -54,7 +54,7 @@ from podwright.apimachinery.patching.scale_fields import (
     scale_entries,
 )
 from podwright.apimachinery.patching.strategic_difference import strategic_difference
-from podwright.apimachinery.patching.strategic_merge import strategic_merged, without_directives
+from podwright.apimachinery.patching.strategic_merge import applied_rest, strategic_merged
 
 __all__ = [
     "MOST_OPERATIONS",
@@ -68,6 +68,7 @@ __all__ = [
     "ObjectType",
     "PatchError",
     "applied",
+    "applied_rest",
     "configured",
     "custom_object_type",
     "gvk_text",
@@ -87,5 +88,4 @@ __all__ = [
     "with_managed_fields",
     "with_unchanged_times",
     "with_update_as_apply",
-    "without_directives",
 ]

@@ -334,7 +334,8 @@ def with_managed_fields(
     -----
     An object without entries is not tracked until it is applied, unless the write creates it.
     `managedFields` of a request replace those of the object, except on subresources; an empty
-    list or a list of one empty entry clears them.
+    list or a list of one empty entry clears them, and so does a custom resource that has fields
+    which the version of an entry does not have.
     """
     given = (new.get("metadata") or {}).get("managedFields")
     stored = None if old is None else (old.get("metadata") or {}).get("managedFields")
@@ -351,8 +352,11 @@ def with_managed_fields(
         # Otherwise the comparison finds one and the same list.
         before, written = with_entries(before, None), with_entries(new, None)
     changes = _Changes(of, before, written, subresource, convert)
-    after = _after_update(managers, updater, changes, now)
-    after = capped(after)
+    try:
+        after = capped(_after_update(managers, updater, changes, now))
+    except _UntypedError:
+        # Upstream: managedfields/internal/fieldmanager.go, UpdateNoErrors
+        return with_entries(new, None)
     if after == managers and given is stored:
         return new
     entries = written_entries(after)
@@ -388,6 +392,10 @@ def _managers_of(given: Any, stored: Any, *, is_subresource: bool) -> Managers:
     except EntriesError:
         managers = {}
     return managers or read_entries(stored)
+
+
+class _UntypedError(ValueError):
+    """An object that has other types in the version of a manager."""
 
 
 class _Changes:
@@ -427,6 +435,8 @@ class _Changes:
             if before is None or after is None:
                 return None
             (old, of), (new, _) = before, after
+            if of.is_custom and of.applied_fields(new)[1]:
+                raise _UntypedError
         changed, removed = difference_of(of.completed(old), of.completed(new), of.root)
         return Difference(
             of.tracked(changed, self._subresource), of.tracked(removed, self._subresource)

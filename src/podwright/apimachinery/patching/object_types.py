@@ -34,15 +34,17 @@ _STATUS_RESETS: Final[Mapping[tuple[str, str], FieldSet]] = {
     ("apps", "Deployment"): {"f:metadata": {"f:labels": LEAF}},
     ("apiextensions.k8s.io", "CustomResourceDefinition"): {"f:metadata": LEAF},
     ("storage.k8s.io", "VolumeAttachment"): {"f:metadata": LEAF},
+    ("storagemigration.k8s.io", "StorageVersionMigration"): {"f:metadata": LEAF},
 }
 """What writes to `status` reset besides the spec. Upstream: GetResetFields of the strategies"""
 
-_RESETS_NOTHING: Final = frozenset({("Pod", "ephemeralcontainers"), ("Pod", "resize")})
+_RESETS_NOTHING: Final = frozenset(
+    {("Pod", "ephemeralcontainers"), ("Pod", "resize"), ("PodCertificateRequest", "")}
+)
 """The kinds and subresources whose storage names no fields that it resets.
 
-Their strategies do, in GetResetFieldsFilter, but the storage does not pass it on.
-
-Upstream: pkg/registry/core/pod/storage/storage.go, EphemeralContainersREST and ResizeREST
+Upstream: pkg/registry/core/pod/storage/storage.go, EphemeralContainersREST and ResizeREST, whose
+strategies do; pkg/registry/certificates/podcertificaterequest/storage/storage.go
 """
 
 
@@ -96,11 +98,11 @@ class ObjectType:
 
     def tracked(self, found: FieldSet, subresource: str) -> FieldSet:
         """Return the fields of a set that a write to a subresource does not reset."""
-        if (self.kind, subresource) in _RESETS_NOTHING and not self.is_custom:
-            return found
         return without(found, self._resets(subresource))
 
     def _resets(self, subresource: str) -> FieldSet:
+        if (self.kind, subresource) in _RESETS_NOTHING and not self.is_custom:
+            return LEAF
         if subresource != "status":
             return {"f:status": LEAF} if self.has_status else LEAF
         if self.is_custom:
@@ -146,7 +148,7 @@ class ObjectType:
         names only, such as the pods of a template, share the result.
         """
         content = {key: value for key, value in document.items() if key not in _UNOWNED_NAMES}
-        if self.has_status and subresource != "status":
+        if "f:status" in self._resets(subresource):
             content.pop("status", None)
         metadata = document.get("metadata")
         if isinstance(metadata, dict):

@@ -107,15 +107,49 @@ def _as_string(value: Any) -> str:
             return printed(value)
 
 
-def without_directives(patch: Any) -> Any:
-    """Return a patch without the directives that upstream removes as it applies them."""
+def applied_rest(kind: Kind, document: Document, patch: Any) -> Any:
+    """Return what upstream leaves of a patch when it applies it to a document.
+
+    It removes directives that it has followed, lists that it has ordered, and nulls that delete
+    nothing; messages about the patched object show the rest.
+    """
+    return _rest_of_map(document, patch, TypeRef("", kind.row.type))
+
+
+def _rest_of_map(original: Document, patch: Any, of: TypeRef) -> Any:
     if not isinstance(patch, dict):
         return patch
+    if _DIRECTIVE in patch:
+        return _replaced_map(patch) if patch[_DIRECTIVE] == "replace" else patch
+    done = {key.partition("/")[2] for key in patch if key.startswith(_ORDER)} | {_RETAIN_KEYS}
     return {
-        name: without_directives(value)
-        for name, value in patch.items()
-        if name not in (_DIRECTIVE, _RETAIN_KEYS) and not name.startswith(_ORDER)
+        key: _rest_of_value(original.get(key, _ABSENT), value, of, key)
+        for key, value in patch.items()
+        if key not in done and not key.startswith(_ORDER)
     }
+
+
+def _rest_of_value(present: Any, value: Any, of: TypeRef, name: str) -> Any:
+    if value is None:
+        return value
+    if type(present) is not type(value):
+        return _without_inner_directives(_without_nulls(value))
+    if isinstance(value, dict):
+        if _is_replaced(of, name):
+            return value
+        return _rest_of_map(present, value, field_type(of, name))
+    if isinstance(value, list) and (field := list_field(of, name)).key:
+        items = {_key_of(item, field.key): item for item in present}
+        return [_rest_of_map(items.get(_key_of(item, field.key), {}), item, field.element)
+                if _key_of(item, field.key) in items else item for item in value]  # fmt: skip
+    return value
+
+
+def _without_inner_directives(value: Any) -> Any:
+    """Return a value whose directives were removed in place, which keeps those of the outermost."""
+    if isinstance(value, list):
+        return [_without_inner_directives(item) for item in value]
+    return value if isinstance(value, dict) and _DIRECTIVE in value else _plain(value)
 
 
 def _with(document: Document, key: str, value: Any) -> Document:
@@ -132,6 +166,8 @@ def _merged_value(present: Any, value: Any, of: TypeRef, name: str) -> Any:
         # The field is not set, or has a value of another form.
         return _plain(_without_nulls(value))
     if isinstance(value, dict):
+        if _is_replaced(of, name):
+            return value
         return _merged_map(present, value, field_type(of, name))
     if isinstance(value, list):
         field = list_field(of, name)
@@ -415,6 +451,12 @@ def _field(of: TypeRef, name: str) -> Field:
             f'unable to find api field in struct {title} for the json field "{name}"'
         )
     return found
+
+
+def _is_replaced(of: TypeRef, name: str) -> bool:
+    return (
+        of.is_struct and (field := _struct(of).fields.get(name)) is not None and field.is_replaced
+    )
 
 
 def _struct(of: TypeRef) -> StructType:

@@ -26,6 +26,7 @@ The cells of kubectl's tables are fields or functions: `schema/printing/` has th
 Start with `table.py` (the format), then `kind.py`.
 """
 
+from podwright.apimachinery.schema import der
 from podwright.apimachinery.schema.apparmor_annotations import with_apparmor_profiles
 from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.defaults.pods import template_with_defaults
@@ -52,6 +53,7 @@ from podwright.apimachinery.schema.validation.metadata import (
     finalizer_problems,
     validate_object_meta,
 )
+from podwright.apimachinery.schema.validation.names import path_segment
 from podwright.apimachinery.schema.validation.pod_subresources import (
     ephemeral_container_problems,
     resize_problems,
@@ -80,6 +82,7 @@ __all__ = [
     "built_in_table",
     "changed_metadata_problems",
     "decode",
+    "der",
     "description",
     "ephemeral_container_problems",
     "equality_key",
@@ -88,6 +91,7 @@ __all__ = [
     "human_duration",
     "internal_form",
     "parse_field",
+    "path_segment",
     "printed",
     "read_table",
     "reason_of",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, invalid
 from podwright.apimachinery.schema.decoding import Problem, decoding_problems
 from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.apimachinery.schema.kind import Kind
@@ -35,9 +35,12 @@ class DefinitionKind(Kind):
         if not all(message.startswith(UNKNOWN_FIELD) for _, message, _ in problems):
             return problems
         for index, version in enumerate(_versions(document)):
-            for name in (version.get("subresources") or {}).get("status") or {}:
-                path = f"spec.versions[{index}].subresources.status.{name}"
-                problems.append((path, UNKNOWN_FIELD, None))
+            status = (version.get("subresources") or {}).get("status") or {}
+            path = f"spec.versions[{index}].subresources.status"
+            if not isinstance(status, dict):
+                problems.append((path, invalid(status, "an object is expected"), status))
+                continue
+            problems += ((f"{path}.{name}", UNKNOWN_FIELD, None) for name in status)
             schema = (version.get("schema") or {}).get("openAPIV3Schema")
             if schema is not None:
                 path = f"spec.versions[{index}].schema.openAPIV3Schema"

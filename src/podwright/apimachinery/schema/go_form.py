@@ -163,7 +163,7 @@ class GoForms:
 
     def _zero(self, struct: str, field: Field) -> Any:
         name, ref = field.name, field.type
-        if ref.container:
+        if ref.container or field.is_null:
             return None if field.is_null else _ABSENT
         if ref.is_struct:
             return (lambda: self.convert({}, ref.name)) if field.is_zero else _ABSENT
@@ -222,7 +222,7 @@ def _omits_empty(struct: str, field: Field) -> bool:
         return True
     if ref.name == "string":
         return not field.is_zero and name not in STRING_POINTERS.get(struct, ())
-    return ref.name == "bytes"
+    return ref.name == "bytes" and not field.is_null
 
 
 def canonical_time(text: str) -> str:

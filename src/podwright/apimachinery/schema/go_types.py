@@ -77,6 +77,7 @@ VALUES: Final[dict[str, frozenset[str]]] = {
         "core.v1.GlusterfsVolumeSource": _READ_ONLY,
         "core.v1.ISCSIPersistentVolumeSource": f"chapAuthDiscovery chapAuthSession {_READ_ONLY}",
         "core.v1.ISCSIVolumeSource": f"chapAuthDiscovery chapAuthSession {_READ_ONLY}",
+        "core.v1.LocalObjectReference": "name",
         "core.v1.NFSVolumeSource": _READ_ONLY,
         "core.v1.NodeSpec": "unschedulable",
         "core.v1.PersistentVolumeClaimVolumeSource": _READ_ONLY,

@@ -322,9 +322,10 @@ class Kind:
         """Return what upstream's validation reports for a changed object, metadata included."""
         errors = FieldErrors()
         metadata = new.get("metadata") or {}
-        if self.row.metadata_checks:
+        as_changed, as_new = self.row.metadata_checks
+        for _ in range(as_changed):
             validate_metadata_update(errors, metadata, old.get("metadata") or {})
-        if self.row.metadata_checks > 1:
+        for _ in range(as_new):
             validate_unchanged_metadata(errors, metadata, self.row.name_rule)
         if self._validate_update is not None:
             self._validate_update(errors, new, old)
@@ -336,7 +337,8 @@ class Kind:
     def status_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what upstream's validation reports for a changed status, metadata included."""
         errors = FieldErrors()
-        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        if self.row.checks_status_metadata:
+            validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
         if self._validate_status is not None:
             self._validate_status(errors, new, old)
         return errors.problems

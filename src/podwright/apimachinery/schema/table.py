@@ -83,11 +83,14 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         By name, the `apiVersion/Kind` of the bodies; "" is the kind itself.
     has_generation : bool
         Whether `metadata.generation` counts changes of the spec.
-    metadata_checks : int
-        How often validation by kind checks the metadata of a changed object: upstream reports
-        an error of it as often. 0 also stands for new objects, whose names have no format then.
-    counts_annotations : bool
-        Whether a change of annotations increments the generation.
+    metadata_checks : tuple of int
+        How often validation by kind checks the metadata of a changed object, as changed and as
+        new: upstream reports an error of it as often, beside the checks of all kinds. None of both
+        also stands for new objects, whose names have no format then.
+    checks_status_metadata : bool
+        Whether validation by kind checks the metadata when the status changes.
+    counted_metadata : tuple of str
+        The parts of the metadata whose change increments the generation, too.
     is_graceful : bool
         Whether deletion has a grace period.
     creates_on_update : bool
@@ -159,8 +162,9 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     categories: tuple[str, ...] = ()
     subresources: dict[str, str] = {}
     has_generation: bool = False
-    metadata_checks: int = 1
-    counts_annotations: bool = False
+    metadata_checks: tuple[int, int] = (1, 0)
+    checks_status_metadata: bool = True
+    counted_metadata: tuple[str, ...] = ()
     is_graceful: bool = False
     creates_on_update: bool = False
     needs_resource_version: bool = False

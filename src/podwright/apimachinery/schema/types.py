@@ -63,7 +63,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     is_zero : bool
         Whether Go writes the field also if it has the zero value (no `omitempty`).
     is_null : bool
-        Whether Go writes an absent list or map as null (no `omitempty`).
+        Whether Go writes an absent list, map or bytes as null (no `omitempty`).
     default : Any
         The default of OpenAPI, which applies when the list or map that holds the struct is
         merged; None if there is none. Other defaults are functions, see `schema.defaults`.
@@ -78,6 +78,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
         Whether a strategic merge patch merges the list instead of replacing it.
     retains_keys : bool
         Whether a strategic merge patch may clear the other fields (`retainKeys`).
+    is_replaced : bool
+        Whether a strategic merge patch replaces the struct instead of merging it.
     enum : tuple of str
         The valid values; empty if they are not limited.
     go_type : str
@@ -98,6 +100,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     merge_key: str = ""
     is_merged: bool = False
     retains_keys: bool = False
+    is_replaced: bool = False
     enum: tuple[str, ...] = ()
     go_type: str = ""
     embedded: str = ""
@@ -150,6 +153,8 @@ def parse_field(name: str, text: str) -> Field:
                 values[f"is_{key}"] = True
             case "retain-keys":
                 values["retains_keys"] = True
+            case "replace":
+                values["is_replaced"] = True
             case "default":
                 values["default"] = json.loads(value)
             case "atomic" | "granular" | "set":

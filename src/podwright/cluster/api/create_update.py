@@ -212,7 +212,8 @@ def _is_other_spec(
     current: KubernetesObject, new: KubernetesObject, strategy: KindStrategy
 ) -> bool:
     """Whether anything but metadata and status differs; not all kinds have a `spec`."""
-    if strategy.counts_annotations and current.metadata.annotations != new.metadata.annotations:
+    now, before = new.metadata, current.metadata
+    if any(getattr(now, part) != getattr(before, part) for part in strategy.counted_metadata):
         return True
     return _without_state(current.raw) != _without_state(new.raw)
 

@@ -24,14 +24,14 @@ class KindStrategy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         Whether `metadata.generation` counts changes of the spec.
     is_graceful : bool
         Whether deletion has a grace period (pods).
-    counts_annotations : bool
-        Whether a change of annotations increments the generation (deployments).
+    counted_metadata : tuple of str
+        The parts of the metadata whose change increments the generation, too.
     """
 
     has_status: bool = False
     has_generation: bool = False
     is_graceful: bool = False
-    counts_annotations: bool = False
+    counted_metadata: tuple[str, ...] = ()
 
 
 CUSTOM = KindStrategy(has_generation=True)
@@ -49,5 +49,5 @@ def strategy_of(kind: GroupKind) -> KindStrategy:
         has_status=known.has_status,
         has_generation=row.has_generation,
         is_graceful=row.is_graceful,
-        counts_annotations=row.counts_annotations,
+        counted_metadata=row.counted_metadata,
     )

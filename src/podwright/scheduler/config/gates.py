@@ -45,6 +45,7 @@ class Gate(msgspec.Struct, frozen=True):
 
 # TopologyAwareWorkloadScheduling enables plugins that are not implemented.
 _EFFECTS: Mapping[str, tuple[Effect, ...]] = {
+    "ClusterTrustBundle": ("resources",),
     "CoordinatedLeaderElection": ("resources",),
     "DRAConsumableCapacity": ("decisions",),
     "DRADeviceBindingConditions": ("configuration", "decisions"),
@@ -66,7 +67,9 @@ _EFFECTS: Mapping[str, tuple[Effect, ...]] = {
     "SchedulerAsyncPreemption": ("machine",),
     "SchedulerPopFromBackoffQ": ("machine",),
     "StorageCapacityScoring": ("configuration", "decisions"),
+    "PodCertificateRequest": ("resources",),
     "StorageVersionAPI": ("resources",),
+    "StorageVersionMigrator": ("resources",),
     "TaintTolerationComparisonOperators": ("decisions",),
     "VolumeLimitScaling": ("decisions",),
 }

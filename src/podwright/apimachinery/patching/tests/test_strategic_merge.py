@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.patching import PatchError, strategic_merged, without_directives
+from podwright.apimachinery.patching import PatchError, applied_rest, strategic_merged
 from podwright.apimachinery.patching.errors import REJECTED
 from podwright.apimachinery.schema import Kind, built_in
 
@@ -249,16 +249,35 @@ def test_a_deletion_list_that_is_null_deletes_the_list() -> None:
     assert strategic_merged(kind("Pod"), pod, patch) == {"metadata": {}}
 
 
-def test_directives_that_were_applied_are_not_printed() -> None:
-    patch = {
-        "a": {"$patch": "replace", "b": 1},
-        "c": {"$retainKeys": ["d"], "d": 1},
-        "$setElementOrder/e": [{"name": "x"}],
-        "e": [{"$patch": "delete", "name": "x"}],
-    }
-    assert without_directives(patch) == {
-        "a": {"b": 1}, "c": {"d": 1}, "e": [{"$patch": "delete", "name": "x"}],
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("metadata", "patch", "rest"),
+    [
+        pytest.param({"labels": {}}, {"labels": {"$patch": "replace", "b": "1"}},
+                     {"labels": {"b": "1"}}, id="a map that was replaced"),
+        pytest.param({"labels": {}}, {"labels": {"$patch": "delete"}},
+                     {"labels": {"$patch": "delete"}}, id="a map that was deleted"),
+        pytest.param({}, {"labels": {"$patch": "replace"}}, {"labels": {"$patch": "replace"}},
+                     id="a map that is not there"),
+        pytest.param({}, {"$retainKeys": ["labels"], "labels": {"a": None, "b": "1"}},
+                     {"labels": {"b": "1"}}, id="nulls that delete nothing"),
+        pytest.param({}, {"$setElementOrder/finalizers": ["a"], "finalizers": ["a"]}, {},
+                     id="a list that was ordered"),
+        pytest.param({"labels": {"a": "1"}}, {"labels": {"a": None}, "name": None},
+                     {"labels": {"a": None}, "name": None}, id="nulls that delete"),
+        pytest.param({"ownerReferences": [{"uid": "x"}]},
+                     {"ownerReferences": [{"uid": "x", "$retainKeys": ["uid"]},
+                                          {"uid": "y", "$retainKeys": ["uid"]},
+                                          {"uid": "z", "$patch": "delete"}]},
+                     {"ownerReferences": [{"uid": "x"}, {"uid": "y", "$retainKeys": ["uid"]},
+                                          {"uid": "z", "$patch": "delete"}]},
+                     id="items that are there, new, and gone"),
+    ],
+)  # fmt: skip
+def test_what_was_applied_is_not_printed(
+    metadata: dict[str, Any], patch: dict[str, Any], rest: dict[str, Any]
+) -> None:
+    found = applied_rest(kind("Pod"), {"metadata": metadata}, {"metadata": patch})
+    assert found == {"metadata": rest}
 
 
 def test_an_unknown_field_cannot_be_merged() -> None:

@@ -262,3 +262,9 @@ def set_endpoint_slice_defaults(endpoint_slice: Document) -> Document:
 
 def _slice_port(port: Document) -> Document:
     return with_absent(port, {"name": "", "protocol": "TCP"})
+
+
+def set_pod_certificate_request_defaults(request: Document) -> Document:
+    """Set the defaults of a PodCertificateRequest."""
+    spec = with_absent(request.get("spec") or {}, {"maxExpirationSeconds": 86400})
+    return request | {"spec": spec}

@@ -6,11 +6,14 @@ Upstream: pkg/printers/internalversion/printers.go
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from podwright.apimachinery.objects import Document, format_quantity
 from podwright.apimachinery.schema.printing.conversions import NONE, UNSET, Cell, shortened
 
 _MOST_VERSIONS = 3
+_FINAL_STATES: Final = ("Issued", "Denied", "Failed")
+_MIGRATION_STATES: Final = ("Running", "Failed", "Succeeded")
 
 
 def config_map_size(config_map: Document) -> int:
@@ -120,6 +123,30 @@ def signing_condition(request: Document) -> str:
     if "Failed" in types:
         text += ",Failed"
     return f"{text},Issued" if status.get("certificate") else text
+
+
+def pod_request_state(request: Document) -> str:
+    """Return whether the certificate of a pod was issued, denied or failed."""
+    conditions = (request.get("status") or {}).get("conditions") or ()
+    found = [each["type"] for each in conditions if each.get("type") in _FINAL_STATES]
+    return found[-1] if found else "Pending"
+
+
+# ---------------------------------------------------------------------- storage migrations
+
+
+def migrated_resource(migration: Document) -> str:
+    """Return the resource that is migrated, with its group."""
+    of = (migration.get("spec") or {}).get("resource") or {}
+    return ".".join(part for part in (of.get("resource"), of.get("group")) if part)
+
+
+def migration_state(migration: Document) -> str:
+    """Return how far a migration is."""
+    conditions = (migration.get("status") or {}).get("conditions") or ()
+    found = [each["type"] for each in conditions
+             if each.get("status") == "True" and each.get("type") in _MIGRATION_STATES]  # fmt: skip
+    return found[-1] if found else "Unknown"
 
 
 # --------------------------------------------------------------------------- admission

@@ -75,7 +75,7 @@ def _validate(errors: FieldErrors, request: Document, old: Document | None) -> N
         text = "the legacy signerName is not allowed via this API version"
         errors.invalid("spec.signerName", signer, text)
     else:
-        _validate_signer_name(errors, signer)
+        validate_signer_name(errors, signer)
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < _SHORTEST_SECONDS:
         text = "may not specify a duration less than 600 seconds (10 minutes)"
@@ -96,7 +96,8 @@ def _has_block(encoded: str | None, name: bytes) -> bool:
         return False
 
 
-def _validate_signer_name(errors: FieldErrors, signer: str) -> None:
+def validate_signer_name(errors: FieldErrors, signer: str) -> None:
+    """Check the name of a signer, such as `example.com/signer`."""
     path = "spec.signerName"
     if not signer:
         errors.required(path)

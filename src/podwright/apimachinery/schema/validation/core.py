@@ -138,7 +138,8 @@ def _validate_scope_selector(
         named.append(scope)
         if scope not in _SCOPES:
             errors.invalid(f"{path}.scopeName", scope, "unsupported scope")
-        _validate_scope_resources(errors, path, scope, hard, selector)
+        shown = internal_form(selector, "ScopeSelector")
+        _validate_scope_resources(errors, path, scope, hard, shown)
         if scope in _EXISTING_SCOPES and operator != "Exists":
             text = (
                 "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating,"

@@ -14,12 +14,12 @@ from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.validation.containers import PROTOCOLS
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
-    printed,
     repeats,
     same,
 )
 from podwright.apimachinery.schema.validation.metadata import validate_labels
 from podwright.apimachinery.schema.validation.names import (
+    canonical_ip,
     dns_label,
     dns_subdomain,
     ip_address,
@@ -87,14 +87,10 @@ def _validate_address(errors: FieldErrors, path: str, address: str, address_type
     if address_type == "FQDN":
         _validate_domain(errors, path, address)
     elif address_type in _VERSIONS:
-        if problems := ip_address(address):
+        if problems := canonical_ip(address):
             errors.each(path, address, problems)
             return
         parsed = ipaddress.ip_address(address)
-        if address_type == "IPv6" and str(parsed) != address:
-            text = f"must be in canonical form ({printed(str(parsed))})"
-            errors.invalid(path, address, text)
-            return
         if parsed.version != _VERSIONS[address_type]:
             article = f"must be an {address_type} address"
             errors.invalid(path.rpartition("[")[0], address, article)
@@ -174,7 +170,7 @@ def _validate_slice_ports(errors: FieldErrors, ports: list[Document]) -> None:
 
 def _validate_protocol(errors: FieldErrors, path: str, port: Document) -> None:
     protocol, application = port.get("protocol"), port.get("appProtocol")
-    if not protocol:
+    if protocol is None:
         errors.required(f"{path}.protocol")
     elif protocol not in PROTOCOLS:
         errors.unsupported(f"{path}.protocol", protocol, PROTOCOLS)

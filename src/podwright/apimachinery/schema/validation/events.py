@@ -27,6 +27,16 @@ _IMMUTABLE: Final = {
     "reportingInstance": "reportingInstance",
 }
 """The immutable fields of events.k8s.io/v1, with their names in upstream's errors."""
+_TYPES: Final = {
+    "regarding": "ObjectReference",
+    "deprecatedSource": "EventSource",
+    "deprecatedFirstTimestamp": "!Time",
+    "deprecatedLastTimestamp": "!Time",
+    "deprecatedCount": "int",
+    "eventTime": "!MicroTime",
+    "related": "*ObjectReference",
+}
+"""The internal types of these fields that are no texts."""
 
 
 def validate_core_event(errors: FieldErrors, event: Document) -> None:
@@ -65,7 +75,7 @@ def validate_event_update(errors: FieldErrors, new: Document, old: Document) -> 
     if new.get("series") != old.get("series"):
         _validate_series(errors, new)
     for field, name in _IMMUTABLE.items():
-        errors.immutable(name, new.get(field), old.get(field))
+        errors.immutable(name, new.get(field), old.get(field), _TYPES.get(field, "string"))
 
 
 def _validate_series(errors: FieldErrors, event: Document) -> None:

@@ -173,7 +173,11 @@ def same(new: Any, old: Any) -> bool:
         new, old = new or {}, old or {}
         if not (isinstance(new, dict) and isinstance(old, dict)):
             return False
-        return all(same(new.get(name), old.get(name)) for name in new.keys() | old.keys())
+        return all(
+            same(new.get(name), old.get(name))
+            and (name not in _TEXT_MAPS or set(new.get(name) or ()) == set(old.get(name) or ()))
+            for name in new.keys() | old.keys()
+        )
     if isinstance(new, list) or isinstance(old, list):
         new, old = new or [], old or []
         return len(new) == len(old) and all(map(same, new, old))
@@ -181,6 +185,11 @@ def same(new: Any, old: Any) -> bool:
         return not new and not old and not isinstance(new, bool) and not isinstance(old, bool)
     return bool(new == old)
 
+
+_TEXT_MAPS: Final = frozenset(
+    {"annotations", "labels", "matchLabels", "nodeSelector", "volumeAttributes"}
+)
+"""The fields that are maps of texts: an empty text is not the same as none."""
 
 _REASONS: Final = {
     "Required value": "FieldValueRequired",

@@ -55,7 +55,7 @@ def validate_job(errors: FieldErrors, job: Document) -> None:
     name = metadata.get("name") or ""
     _validate_generated_selector(errors, metadata, spec)
     validate_job_spec(errors, "spec", spec)
-    _validate_selector(errors, spec)
+    _validate_selector(errors, metadata, spec)
     completions = spec.get("completions") or 0
     if spec.get("completionMode") == "Indexed" and completions > 0 and name:
         host = f"{name}-{completions - 1}"
@@ -85,10 +85,10 @@ def _validate_generated_selector(errors: FieldErrors, metadata: Document, spec: 
         errors.invalid("spec.selector", internal_form(selector, "LabelSelector"), text)
 
 
-def _validate_selector(errors: FieldErrors, spec: Document) -> None:
+def _validate_selector(errors: FieldErrors, metadata: Document, spec: Document) -> None:
     selector = spec.get("selector")
     if selector is None:
-        if not spec.get("manualSelector"):
+        if not (spec.get("manualSelector") or metadata.get("uid")):
             return
         errors.required("spec.selector")
     validate_label_selector(errors, "spec.selector", selector or {})
@@ -391,7 +391,7 @@ def validate_job_update(errors: FieldErrors, new: Document, old: Document) -> No
     # Upstream validates the new job, and then its spec once more.
     validate_job(errors, new)
     validate_job_spec(errors, "spec", spec)
-    _validate_selector(errors, spec)
+    _validate_selector(errors, new.get("metadata") or {}, spec)
     _validate_completions(errors, spec, before)
     errors.immutable("spec.selector", spec.get("selector"), before.get("selector"))
     _validate_template_update(errors, spec, before, old.get("status") or {})

@@ -15,10 +15,10 @@ from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.names import (
+    canonical_ip,
     dns_1035_label,
     dns_label,
     dns_subdomain,
-    ip_address,
     label_value,
     path_segment,
     qualified_name,
@@ -31,7 +31,7 @@ NAME_RULES: Final[dict[str, NameRule]] = {
     "label": dns_label,
     "dns1035": dns_1035_label,
     "path": path_segment,
-    "address": ip_address,
+    "address": canonical_ip,
 }
 """The rules of names, by `KindRow.name_rule`."""
 

@@ -251,6 +251,17 @@ def ip_address(text: str) -> Details:
     return []
 
 
+def canonical_ip(text: str) -> Details:
+    """Return the errors of an IP address in canonical form.
+
+    Upstream: apimachinery pkg/util/validation/ip.go, IsValidIP
+    """
+    if errors := ip_address(text):
+        return errors
+    canonical = str(ipaddress.ip_address(text))
+    return [] if text == canonical else [f'must be in canonical form ("{canonical}")']
+
+
 _LEADING_ZEROS: Final = re.compile(r"(^|[./])0+(?=[0-9]+(?:[./]|$))")
 """Zeros before a decimal number of an IPv4 address, or before a prefix length."""
 
@@ -279,7 +290,7 @@ def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 
 
 def strict_cidr(text: str) -> Details:
-    """Return the errors of an IP network in canonical form."""
+    """Return the errors of an IP network without what parsers read differently."""
     if errors := cidr(text):
         return errors
     if _LEADING_ZEROS.search(text):
@@ -290,6 +301,17 @@ def strict_cidr(text: str) -> Details:
     if interface.ip != interface.network.network_address:
         return ["must not have bits set beyond the prefix length"]
     return []
+
+
+def canonical_cidr(text: str) -> Details:
+    """Return the errors of an IP network in canonical form.
+
+    Upstream: apimachinery pkg/util/validation/ip.go, IsValidCIDR
+    """
+    if errors := strict_cidr(text):
+        return errors
+    canonical = str(network(text))
+    return [] if text == canonical else [f'must be in canonical form ("{canonical}")']
 
 
 def domain_prefixed_path(errors: FieldErrors, path: str, text: str) -> None:

@@ -14,6 +14,7 @@ from podwright.apimachinery.schema.validation.containers import PROTOCOLS
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.metadata import validate_label_selector
 from podwright.apimachinery.schema.validation.names import (
+    canonical_cidr,
     cidr,
     dns_label,
     dns_subdomain,
@@ -375,7 +376,7 @@ def validate_service_cidr(errors: FieldErrors, service_cidr: Document) -> None:
         errors.invalid(path, {"CIDRs": ranges}, "may only hold up to 2 values")
         return
     for index, each in enumerate(ranges):
-        errors.each(f"{path}[{index}]", each, strict_cidr(each))
+        errors.each(f"{path}[{index}]", each, canonical_cidr(each))
     versions = [network(each).version for each in ranges if not cidr(each)]
     if len(versions) == _MOST_CIDRS and versions[0] == versions[1]:
         text = (

@@ -70,7 +70,6 @@ def validate_pod(errors: FieldErrors, pod: Document) -> None:
     spec = pod.get("spec") or {}
     validate_pod_parts(errors, pod)
     if spec.get("ephemeralContainers"):
-        validate_ephemeral_containers(errors, "spec.ephemeralContainers", spec)
         errors.forbidden("spec.ephemeralContainers", "cannot be set on create")
     if spec.get("nodeName") and spec.get("schedulingGates"):
         text = "cannot be set until all schedulingGates have been cleared"
@@ -95,6 +94,8 @@ def validate_pod_parts(errors: FieldErrors, pod: Document) -> None:
             if image != image.strip():
                 text = "must not have leading or trailing whitespace"
                 errors.invalid(f"spec.{field}[{index}].image", image, text)
+    if spec.get("ephemeralContainers"):
+        validate_ephemeral_containers(errors, "spec.ephemeralContainers", spec)
 
 
 def _validate_tokens(errors: FieldErrors, spec: Document) -> None:
@@ -313,10 +314,7 @@ def _validate_pod_resources(
     if resources.get("claims") is not None:
         text = "claims may not be set for Resources at pod-level"
         errors.forbidden(f"{path}.claims", text)
-    before = len(errors)
     validate_requirements(errors, path, resources, names, validate_pod_resource_name)
-    if len(errors) > before:
-        return
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     for kind, amounts in (("requests", requests), ("limits", limits)):
         for name, total in sorted(container_totals(spec, kind).items()):

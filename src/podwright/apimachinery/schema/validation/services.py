@@ -39,6 +39,12 @@ def validate_service(errors: FieldErrors, service: Document) -> None:
 def validate_service_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed service, which keeps its cluster addresses."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
+    if spec.get("type") != "ExternalName":
+        # Upstream checks what the addresses depend on before it allocates them.
+        count = len(errors)
+        _validate_addresses(errors, spec)
+        if len(errors) > count:
+            return
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         _validate_kept_addresses(errors, spec, before)
     balanced = spec.get("type") == before.get("type") == "LoadBalancer"
@@ -150,6 +156,8 @@ def _validate_addresses(errors: FieldErrors, spec: Document) -> None:
     first = spec.get("clusterIP") or ""
     if first and spec.get("clusterIPs") and addresses[0] != first:
         errors.invalid(path, addresses, "first value must match `clusterIP`")
+    if not first and addresses:
+        errors.invalid(path, addresses, "must be empty when `clusterIP` is not specified")
     _validate_families(errors, spec)
     before = len(errors)
     for index, address in enumerate(addresses):

@@ -7,6 +7,7 @@ Upstream: pkg/apis/*/validation/validation.go, Validate*StatusUpdate and Validat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -115,7 +116,7 @@ def validate_budget_status(errors: FieldErrors, new: Document, old: Document) ->
     """Check the changed status of a PodDisruptionBudget."""
     del old
     status = _status(new)
-    _conditions(errors, "status.conditions", status.get("conditions") or ())
+    validate_conditions(errors, "status.conditions", status.get("conditions") or ())
     _not_negative(
         errors, status, ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
     )
@@ -127,7 +128,18 @@ def validate_autoscaler_status(errors: FieldErrors, new: Document, old: Document
     _not_negative(errors, _status(new), ("currentReplicas", "desiredReplicas"))
 
 
-def _conditions(errors: FieldErrors, path: str, conditions: Iterable[Document]) -> None:
+_REASON: Final = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+_REASON_ERROR: Final = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of"
+    " alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g."
+    " 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex"
+    f" used for validation is '{_REASON}')"
+)
+_REASON_MAX_BYTES: Final = 1024
+_MESSAGE_MAX_BYTES: Final = 32 * 1024
+
+
+def validate_conditions(errors: FieldErrors, path: str, conditions: Iterable[Document]) -> None:
     """Check conditions of the form metav1.Condition.
 
     Upstream: apimachinery pkg/apis/meta/v1/validation/validation.go, ValidateConditions
@@ -135,22 +147,27 @@ def _conditions(errors: FieldErrors, path: str, conditions: Iterable[Document]) 
     seen: set[str] = set()
     for index, condition in enumerate(conditions):
         here = f"{path}[{index}]"
-        name = condition.get("type") or ""
+        name, reason = condition.get("type") or "", condition.get("reason") or ""
         if name in seen:
             errors.duplicate(f"{here}.type", name)
         seen.add(name)
-        if not name:
-            errors.required(f"{here}.type", "must be set")
-        else:
-            errors.each(f"{here}.type", name, qualified_name(name))
+        errors.each(f"{here}.type", name, qualified_name(name))
         if (condition.get("status") or "") not in ("True", "False", "Unknown"):
             values = ("False", "True", "Unknown")
             errors.unsupported(f"{here}.status", condition.get("status") or "", values)
-        errors.not_negative(f"{here}.observedGeneration", condition.get("observedGeneration"))
+        if (generation := condition.get("observedGeneration") or 0) < 0:
+            text = "must be greater than or equal to zero"
+            errors.invalid(f"{here}.observedGeneration", generation, text)
         if not condition.get("lastTransitionTime"):
-            errors.required(f"{here}.lastTransitionTime", "must be set")
-        if not condition.get("reason"):
-            errors.required(f"{here}.reason", "must be set")
+            errors.required(f"{here}.lastTransitionTime")
+        if not reason:
+            errors.required(f"{here}.reason")
+        elif not re.fullmatch(_REASON, reason):
+            errors.invalid(f"{here}.reason", reason, _REASON_ERROR)
+        if len(reason.encode()) > _REASON_MAX_BYTES:
+            errors.too_long(f"{here}.reason", _REASON_MAX_BYTES)
+        if len((condition.get("message") or "").encode()) > _MESSAGE_MAX_BYTES:
+            errors.too_long(f"{here}.message", _MESSAGE_MAX_BYTES)
 
 
 # --------------------------------------------------------------------------------- jobs

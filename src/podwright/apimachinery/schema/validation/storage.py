@@ -12,8 +12,10 @@ from typing import Any, Final
 from podwright.apimachinery.objects import Document, QuantityError, format_quantity, parse_quantity
 from podwright.apimachinery.schema.validation.differences import difference
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, same
+from podwright.apimachinery.schema.validation.internal_structs import internal_form
 from podwright.apimachinery.schema.validation.metadata import (
     validate_label_selector,
+    validate_unchanged_metadata,
 )
 from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain, qualified_name
 from podwright.apimachinery.schema.validation.resources import validate_quantity
@@ -50,6 +52,7 @@ def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: D
     """
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     validate_persistent_volume(errors, new)
+    validate_unchanged_metadata(errors, new.get("metadata") or {}, "subdomain")
     _validate_volume_spec(errors, spec)
     sources = {kind: spec.get(kind) for kind in PERSISTENT_SOURCES}
     old_sources = {kind: before.get(kind) for kind in PERSISTENT_SOURCES}
@@ -64,7 +67,7 @@ def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: D
     affinity, old_affinity = spec.get("nodeAffinity"), before.get("nodeAffinity")
     if old_affinity is not None and not same(affinity, old_affinity):
         text = f"{_IMMUTABLE}, except for updating from beta label to GA"
-        errors.invalid("nodeAffinity", affinity, text)
+        errors.invalid("nodeAffinity", internal_form(affinity, "*VolumeNodeAffinity"), text)
     attributes = "volumeAttributesClassName"
     if before.get(attributes) is not None and spec.get(attributes) is None:
         text = "update from non-nil value to nil is forbidden"

@@ -320,7 +320,10 @@ def _with_claims(template: Document, claims: list[Document]) -> Document:
     if claims:
         names = [(each.get("metadata") or {}).get("name") or "" for each in claims]
         own = [each for each in spec.get("volumes") or () if each.get("name") not in names]
-        claimed = [{"name": n, "persistentVolumeClaim": {"claimName": n}} for n in names]
+        claimed = [
+            {"name": name, "persistentVolumeClaim": {"claimName": name}}
+            for name in dict.fromkeys(names)
+        ]
         spec["volumes"] = claimed + own
     return template | {"spec": spec}
 

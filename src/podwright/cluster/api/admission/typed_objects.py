@@ -47,8 +47,9 @@ from podwright.cluster.store import NAMESPACE, Change, ObjectStore, kind_of
 OMITTED: Final = (
     "NamespaceLifecycle", "ServiceAccount", "NodeRestriction", "TaintNodesByCondition",
     "OwnerReferencesPermissionEnforcement", "CertificateApproval", "CertificateSigning",
-    "CertificateSubjectRestriction", "PodTopologyLabels", "PodResizeValidator",
-    "ValidatingAdmissionWebhook", "ResourceQuota", "PodGroupProtection", "PodGroupWorkloadExists",
+    "ClusterTrustBundleAttest", "CertificateSubjectRestriction", "PodTopologyLabels",
+    "PodResizeValidator", "ValidatingAdmissionWebhook", "ResourceQuota", "PodGroupProtection",
+    "PodGroupWorkloadExists",
 )  # fmt: skip
 """The plugins that a simulation does not have.
 

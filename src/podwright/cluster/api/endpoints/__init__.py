@@ -25,7 +25,7 @@ from podwright.cluster.api.endpoints.replies.negotiation import MediaType
 from podwright.cluster.api.endpoints.replies.responses import error_reply
 from podwright.cluster.api.endpoints.replies.status_errors import ApiError, method_not_allowed
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.resources import GATED_RESOURCES, UNSERVED_RESOURCES
+from podwright.cluster.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, GATED_RESOURCES
 from podwright.cluster.api.endpoints.served.bare import (
     BARE_TOKENS,
     HISTORY,
@@ -42,10 +42,10 @@ from podwright.cluster.api.users import ANONYMOUS, User
 __all__ = [
     "ANONYMOUS",
     "BARE_TOKENS",
+    "DEFAULT_GROUP_VERSIONS",
     "GATED_RESOURCES",
     "HISTORY",
     "MALFORMED_PATH",
-    "UNSERVED_RESOURCES",
     "AdmissionPlugin",
     "ApiError",
     "ApiServer",

@@ -140,6 +140,9 @@ def list_options(request: HttpRequest, *, is_watch: bool) -> ListOptions:
         A parameter cannot be parsed, or the parameters contradict each other.
     """
     parameters = request.parameters
+    # Upstream converts the texts of parameters first, and then the selectors among them.
+    timeout = integer(request, "timeoutSeconds")
+    limit = integer(request, "limit") or 0
     label_text, field_text = request.parameter("labelSelector"), request.parameter("fieldSelector")
     if max(len(label_text), len(field_text)) > SELECTOR_MAX_BYTES:
         raise bad_request(f"selector is too long: may not be more than {SELECTOR_MAX_BYTES} bytes")
@@ -148,8 +151,6 @@ def list_options(request: HttpRequest, *, is_watch: bool) -> ListOptions:
         fields = parse_field_selector(field_text) if field_text else FieldSelector()
     except SelectorError as error:
         raise bad_request(str(error)) from None
-    limit = integer(request, "limit") or 0
-    timeout = integer(request, "timeoutSeconds")
     initial = parameters.get("sendInitialEvents")
     options = ListOptions(
         labels=labels,
@@ -395,9 +396,8 @@ def _check_types(body: dict[str, Any]) -> None:
             is_right = all(isinstance(each, str) for each in value)
         if not is_right:
             raise bad_request(
-                'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: json: cannot'
-                f" unmarshal {go_kind(value)} into Go struct field DeleteOptions.{name} of type"
-                f" {go_type}"
+                f"json: cannot unmarshal {go_kind(value)} into Go struct field"
+                f" DeleteOptions.{name} of type {go_type}"
             )
 
 

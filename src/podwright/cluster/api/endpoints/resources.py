@@ -44,33 +44,33 @@ DEFAULT_GROUP_VERSIONS: Final = (
 """The group versions that kube-apiserver 1.36 serves by default, in the order of discovery."""
 
 GATED_RESOURCES: Final[Mapping[str, tuple[str, ...]]] = {
-    "CoordinatedLeaderElection": ("coordination.k8s.io/v1beta1/leasecandidates",),
-    "DRADeviceTaintRules": ("resource.k8s.io/v1beta2/devicetaintrules",),
+    "ClusterTrustBundle": (
+        "certificates.k8s.io/v1beta1/clustertrustbundles",
+        "certificates.k8s.io/v1alpha1/clustertrustbundles",
+    ),
+    "CoordinatedLeaderElection": (
+        "coordination.k8s.io/v1beta1/leasecandidates",
+        "coordination.k8s.io/v1alpha2/leasecandidates",
+    ),
+    "DRADeviceTaintRules": (
+        "resource.k8s.io/v1beta2/devicetaintrules",
+        "resource.k8s.io/v1alpha3/devicetaintrules",
+    ),
     "DRAResourcePoolStatus": ("resource.k8s.io/v1alpha3/resourcepoolstatusrequests",),
     "GenericWorkload": (
         "scheduling.k8s.io/v1alpha2/podgroups",
         "scheduling.k8s.io/v1alpha2/workloads",
     ),
+    "PodCertificateRequest": ("certificates.k8s.io/v1beta1/podcertificaterequests",),
     "StorageVersionAPI": ("internal.apiserver.k8s.io/v1alpha1/storageversions",),
+    "StorageVersionMigrator": ("storagemigration.k8s.io/v1beta1/storageversionmigrations",),
 }
 """By feature gate, off by default, the resources that are served if it is on.
 
 kube-apiserver also requires their versions in `--runtime-config`.
 
-Upstream: pkg/registry/{coordination,resource,scheduling,apiserverinternal}/rest/storage_*.go
-"""
-
-UNSERVED_RESOURCES: Final[Mapping[str, tuple[str, ...]]] = {
-    "ClusterTrustBundle": (
-        "certificates.k8s.io/v1beta1/clustertrustbundles",
-        "certificates.k8s.io/v1alpha1/clustertrustbundles",
-    ),
-    "PodCertificateRequest": ("certificates.k8s.io/v1beta1/podcertificaterequests",),
-    "StorageVersionMigrator": ("storagemigration.k8s.io/v1beta1/storageversionmigrations",),
-}
-"""By feature gate, the resources of kinds that the schema does not have.
-
-Upstream: pkg/registry/{certificates,storagemigration}/rest/storage_*.go
+Upstream: pkg/registry/{apiserverinternal,certificates,coordination,resource,scheduling,
+storagemigration}/rest/storage_*.go
 """
 
 

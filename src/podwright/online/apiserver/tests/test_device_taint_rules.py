@@ -9,10 +9,12 @@ from podwright.cluster.api.endpoints.writes.strategies import KIND_PREPARATIONS
 
 def test_single_resources_of_a_version_are_served() -> None:
     resources = Resources(("resource.k8s.io/v1", *GATED_RESOURCES["DRADeviceTaintRules"]))
-    version = ("resource.k8s.io", "v1beta2")
-    assert resources.find(*version, "devicetaintrules") is not None
-    assert resources.find(*version, "resourceclaims") is None
-    assert resources.group_versions == ["resource.k8s.io/v1", "resource.k8s.io/v1beta2"]
+    for version in ("v1beta2", "v1alpha3"):
+        assert resources.find("resource.k8s.io", version, "devicetaintrules") is not None
+        assert resources.find("resource.k8s.io", version, "resourceclaims") is None
+    assert resources.group_versions == [
+        "resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3",
+    ]  # fmt: skip
 
 
 def test_the_gate_has_an_effect() -> None:

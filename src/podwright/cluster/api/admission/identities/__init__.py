@@ -4,6 +4,8 @@ from podwright.cluster.api.admission.identities.certificates import (
     CertificateApproval,
     CertificateSigning,
     CertificateSubjectRestriction,
+    ClusterTrustBundleAttest,
+    may_use_signer,
 )
 from podwright.cluster.api.admission.identities.node_restriction import NodeRestriction
 from podwright.cluster.api.admission.identities.owner_references import (
@@ -15,7 +17,9 @@ __all__ = [
     "CertificateApproval",
     "CertificateSigning",
     "CertificateSubjectRestriction",
+    "ClusterTrustBundleAttest",
     "NodeRestriction",
     "OwnerReferencesPermissionEnforcement",
     "ServiceAccount",
+    "may_use_signer",
 ]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
 from podwright.apimachinery.objects import PodwrightError
+from podwright.apimachinery.schema import der
 
 _PEM: Final = re.compile(
     rb"-----BEGIN CERTIFICATE REQUEST-----(.*?)-----END CERTIFICATE REQUEST-----", re.DOTALL
@@ -21,9 +21,6 @@ _COMMON_NAME: Final = bytes.fromhex("0603550403")
 _ORGANIZATION: Final = bytes.fromhex("060355040a")
 _ALTERNATIVE_NAMES: Final = bytes.fromhex("0603551d11")
 """Object identifiers in DER."""
-_SEQUENCE: Final = 0x30
-_SET: Final = 0x31
-_INTEGER: Final = 0x02
 
 
 class UnreadableRequest(PodwrightError):  # noqa: N818 - named for what it is
@@ -67,7 +64,7 @@ def certificate_subject(request: str) -> Subject:
         raise UnreadableRequest(str(error) or "asn1: syntax error: data truncated") from None
     common = [value for kind, value in names if kind == _COMMON_NAME]
     organizations = tuple(value for kind, value in names if kind == _ORGANIZATION)
-    has_names = any(_ALTERNATIVE_NAMES in content for _, content in parts[3:])
+    has_names = any(_ALTERNATIVE_NAMES in part for _, part in parts[3:])
     return Subject(common[-1] if common else "", organizations, has_names)
 
 
@@ -76,41 +73,19 @@ def _parts(request: str) -> list[tuple[int, bytes]]:
     found = _PEM.search(b64decode(request))
     if found is None:
         raise ValueError("PEM block type must be CERTIFICATE REQUEST")
-    outer = _content(next(_elements(b64decode(found[1]))), _SEQUENCE)
-    parts = list(_elements(_content(next(_elements(outer)), _SEQUENCE)))
-    _content(parts[0], _INTEGER)
+    outer = der.content(next(der.elements(b64decode(found[1]))), der.SEQUENCE)
+    parts = list(der.elements(der.content(next(der.elements(outer)), der.SEQUENCE)))
+    der.content(parts[0], der.INTEGER)
     return parts
 
 
 def _names(subject: tuple[int, bytes]) -> list[tuple[bytes, str]]:
     """Return the kind and the value of each part of the subject."""
     names: list[tuple[bytes, str]] = []
-    for each in _elements(_content(subject, _SEQUENCE)):
-        for attribute in _elements(_content(each, _SET)):
-            content = _content(attribute, _SEQUENCE)
-            length = 2 + content[1]
-            _, value = next(_elements(content[length:]))
-            names.append((content[:length], value.decode(errors="replace")))
+    for each in der.elements(der.content(subject, der.SEQUENCE)):
+        for attribute in der.elements(der.content(each, der.SET)):
+            found = der.content(attribute, der.SEQUENCE)
+            length = 2 + found[1]
+            _, value = next(der.elements(found[length:]))
+            names.append((found[:length], value.decode(errors="replace")))
     return names
-
-
-def _content(element: tuple[int, bytes], tag: int) -> bytes:
-    if element[0] != tag:
-        raise ValueError("asn1: structure error: tags don't match")
-    return element[1]
-
-
-def _elements(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the tag and the content of each element of DER data."""
-    start = 0
-    while start < len(data):
-        tag, length = data[start], data[start + 1]
-        start += 2
-        if length & 0x80:
-            count = length & 0x7F
-            length = int.from_bytes(data[start : start + count], "big")
-            start += count
-        if start + length > len(data):
-            raise ValueError("asn1: syntax error: data truncated")
-        yield tag, data[start : start + length]
-        start += length

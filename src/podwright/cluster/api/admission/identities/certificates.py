@@ -1,6 +1,6 @@
 """Who approves and signs certificate requests, and which groups a request may name.
 
-Upstream: plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}/admission.go;
+Upstream: plugin/pkg/admission/certificates/{approval,ctbattest,signing,subjectrestriction};
 pkg/certificates/authorization/authorization.go
 """
 
@@ -24,7 +24,7 @@ _RESOURCES: Final = frozenset({(_GROUP, _REQUESTS)})
 _CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client"
 
 
-def _may_use_signer(authorizer: Authorizer, user: User, verb: str, signer_name: str) -> bool:
+def may_use_signer(authorizer: Authorizer, user: User, verb: str, signer_name: str) -> bool:
     """Whether a user has a verb for a signer, or for all signers of its domain."""
     domain = signer_name.partition("/")[0]
     return any(
@@ -66,7 +66,7 @@ class CertificateApproval(Plugin):
         if not attributes.is_for(_GROUP, _REQUESTS, "approval"):
             return
         signer = _signer_of(attributes.old)
-        if not _may_use_signer(self._authorizer, attributes.user, "approve", signer):
+        if not may_use_signer(self._authorizer, attributes.user, "approve", signer):
             text = f'user not permitted to approve requests with signerName "{signer}"'
             raise rejected(attributes, text)
 
@@ -95,12 +95,51 @@ class CertificateSigning(Plugin):
         if all((new.get(name) or None) == (old.get(name) or None) for name in _SIGNED):
             return
         signer = _signer_of(attributes.old)
-        if not _may_use_signer(self._authorizer, attributes.user, "sign", signer):
+        if not may_use_signer(self._authorizer, attributes.user, "sign", signer):
             text = f'user not permitted to sign requests with signerName "{signer}"'
             raise rejected(attributes, text)
 
 
 _SIGNED: Final = ("certificate", "conditions")
+
+
+class ClusterTrustBundleAttest(Plugin):
+    """Checks the right to publish the bundle of a signer.
+
+    Parameters
+    ----------
+    authorizer : Authorizer
+    """
+
+    name = "ClusterTrustBundleAttest"
+    resources: Resources = frozenset({(_GROUP, "clustertrustbundles")})
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    def validate(self, attributes: Attributes) -> None:
+        """Reject the bundle of a signer without the right to it."""
+        if attributes.operation not in ("CREATE", "UPDATE"):
+            return
+        signer = _signer_of(attributes.object)
+        if not signer or _without_owners(attributes.object) == _without_owners(attributes.old):
+            return
+        if not may_use_signer(self._authorizer, attributes.user, "attest", signer):
+            text = f'user not permitted to attest for signerName "{signer}"'
+            raise rejected(attributes, text)
+
+
+def _without_owners(document: Document | None) -> Document | None:
+    """Return a document without what garbage collection changes."""
+    if document is None:
+        return None
+    metadata = document.get("metadata") or {}
+    return document | {
+        "metadata": {name: value for name, value in metadata.items() if name not in _OF_OWNERS}
+    }
+
+
+_OF_OWNERS: Final = ("finalizers", "managedFields", "ownerReferences")
 
 
 class CertificateSubjectRestriction(Plugin):

@@ -1,6 +1,6 @@
 """How certificate requests are prepared for a write: whose they are, and who sets what.
 
-Upstream: pkg/registry/certificates/certificates/strategy.go
+Upstream: pkg/registry/certificates/{certificates,podcertificaterequest}/strategy.go
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from podwright.apimachinery.objects import Document, timestamp_text
+from podwright.apimachinery.schema import Problem
+from podwright.cluster.api.admission.identities import may_use_signer
+from podwright.cluster.api.authorization import Authorizer
 from podwright.cluster.api.endpoints.resources import Resource
 from podwright.cluster.api.users import User
 
@@ -62,6 +65,20 @@ def approved(new: Document, old: Document, now_ns: int) -> Document:
     if conditions:
         status["conditions"] = conditions
     return new | _parts(old, "spec") | {"status": status}
+
+
+def signer_problems(
+    authorizer: Authorizer, user: User, resource: Resource, new: Document, old: Document
+) -> list[Problem]:
+    """Return the error of a user who changes the status of a pod's request for another signer."""
+    if (resource.group, resource.name) != ("certificates.k8s.io", "PodCertificateRequest"):
+        return []
+    signer = (old.get("spec") or {}).get("signerName") or ""
+    is_changed = (new.get("status") or {}) != (old.get("status") or {})
+    if not is_changed or may_use_signer(authorizer, user, "sign", signer):
+        return []
+    text = f'User "{user.name}" is not permitted to "sign" for signer "{signer}"'
+    return [("spec.signerName", f"Forbidden: {text}", None)]
 
 
 def _parts(document: Document, *names: str) -> Document:

@@ -9,11 +9,12 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/rest.go
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import UNKNOWN_FIELD, Problem
+from podwright.apimachinery.schema.structural import CustomKind
+from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_type_at, type_error
 from podwright.cluster.api.endpoints.decoding.yaml_bodies import field_warnings
 from podwright.cluster.api.endpoints.replies.status_errors import bad_request
@@ -22,15 +23,15 @@ from podwright.cluster.api.endpoints.resources import ObjectKind
 FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
 
 _MAP_KEY: Final = re.compile(r"\[([^\]]*)\]")
+_LAST_INDEX: Final = re.compile(r"(?:\[\d+\])+$")
 _SELF_DECODING: Final = frozenset({"quantity", "time", "micro-time", "int-or-string"})
 
 
 def check_fields(
     document: Document,
     kind: ObjectKind,
-    duplicates: Sequence[str] = (),
+    decoded: Decoded | None = None,
     *,
-    order: Mapping[str, int] | None = None,
     validation: FieldValidation = "Warn",
 ) -> list[str]:
     """Check the fields of a body and return the warnings.
@@ -39,8 +40,8 @@ def check_fields(
     ----------
     document : Document
     kind : ObjectKind
-    duplicates, order
-        Of the `Decoded` body.
+    decoded : Decoded, optional
+        Where the document comes from: its duplicate fields.
     validation : str
 
     Raises
@@ -50,9 +51,10 @@ def check_fields(
     StrictDecodingError
         There are unknown or duplicate fields, and the validation is strict.
     """
-    found = list(duplicates)
+    decoded = decoded or Decoded(document, [])
+    found = list(decoded.duplicates)
     mismatches: list[Problem] = []
-    places = {} if order is None else dict(order)
+    places = dict(decoded.order or {})
     for problem in kind.decoding_problems(document):
         if problem[1].startswith(UNKNOWN_FIELD):
             path = _MAP_KEY.sub(_dotted, problem[0])
@@ -60,17 +62,29 @@ def check_fields(
             places[found[-1]] = places.get(path, len(places))
         else:
             mismatches.append(problem)
+    overwritten = () if isinstance(kind, CustomKind) else decoded.overwritten
+    for each in overwritten:
+        # Go decodes each value of a field, one after the other.
+        problems = kind.decoding_problems(each)
+        mismatches += (problem for problem in problems if not problem[1].startswith(UNKNOWN_FIELD))
     if mismatches:
+        if overwritten:
+            mismatches.sort(key=lambda each: places.get(_field_path(each[0]), len(places)))
         ending = (each for each in mismatches if _ends_decoding(kind, each))
         raise TypeMismatchError(kind, next(ending, mismatches[0]))
     if not found or validation == "Ignore":
         return []
-    if order is not None:
+    if decoded.order is not None:
         # The decoder of the API server finds both in the order of the text.
         found.sort(key=lambda error: places[error])
     if validation == "Strict":
         raise StrictDecodingError(found)
     return field_warnings(found)
+
+
+def _field_path(path: str) -> str:
+    """Return the path of the field that has the value at a path."""
+    return _MAP_KEY.sub(_dotted, _LAST_INDEX.sub("", path))
 
 
 def _dotted(key: re.Match[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,8 @@ class Decoded(msgspec.Struct, frozen=True):
         The value of the body.
     duplicates : list of str
         The errors about fields that occur twice; the last value applies.
+    overwritten : sequence of object
+        For each value before the last one of a field, an object that has only this value.
     order : mapping, optional
         The place in the text of each field, by path, and of each of these errors; only of JSON
         with duplicates.
@@ -31,3 +33,4 @@ class Decoded(msgspec.Struct, frozen=True):
     shares_spec: bool = False
     has_new_spec: bool = False
     order: Mapping[str, int] | None = None
+    overwritten: Sequence[Any] = ()

@@ -23,6 +23,7 @@ from podwright.apimachinery.schema.structural import CustomKind
 from podwright.cluster.api.endpoints.resources import ObjectKind
 
 _PATH_INDEX: Final = re.compile(r"\[[^\]]*\]")
+_FIELD: Final = re.compile(r"Go struct field \S+(?= of type)")
 _PART: Final = re.compile(r"\.?([^.\[]+)")
 _ELEMENT_OF: Final = re.compile(r"^(?:\[\]|map\[[^\]]*\])\*?")
 _GO_SCALARS: Final = {"double": "float64", "quantity": "resource.Quantity", "any": "interface {}",
@@ -55,6 +56,11 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
         return _QUANTITY
     if type_name in ("time", "micro-time") and isinstance(value, str):
         return _time_error(value, is_micro=type_name == "micro-time")
+    if type_name == "bytes" and isinstance(value, list):
+        # Go also decodes lists of numbers.
+        value = next((each for each in value if not isinstance(each, int)), value)
+        name, _ = _go_field(kind, path)
+        return f"json: cannot unmarshal {go_kind(value)} into Go struct field {name} of type uint8"
     if type_name == "bytes" and isinstance(value, str):
         return f"illegal base64 data at input byte {_base64_error(value)}"
     shown = go_kind(value)
@@ -83,7 +89,9 @@ def conversion_error(kind: ObjectKind, problem: Problem) -> str:
         return f"cannot restore slice from {given}"
     if inner in ("quantity", "time", "micro-time", "bytes", "int-or-string"):
         decoding = "error decoding from json: " if inner == "bytes" else ""
-        return decoding + type_error(kind, problem)
+        # What a type decodes itself has no field.
+        text = type_error(kind, problem)
+        return decoding + (_FIELD.sub("Go value", text) if inner == "int-or-string" else text)
     if "." in inner:
         return f"cannot restore struct from: {given}"
     names = {"double": "float64", "any": "interface"}

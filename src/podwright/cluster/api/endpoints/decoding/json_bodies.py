@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -40,30 +40,36 @@ def read_json(body: bytes) -> Decoded:
         document = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JsonError(go_json_error(body, error)) from None
-    duplicates, order = _duplicates(body, document)
-    return Decoded(document, duplicates, order=order)
+    if _has_each_once(body, document):
+        return Decoded(document, [])
+    return _with_duplicates(document, json.loads(body, object_pairs_hook=_Pairs))
 
 
-def _duplicates(body: bytes, document: Any) -> tuple[list[str], Mapping[str, int] | None]:
-    """Return the errors about duplicate fields, and `Decoded.order`.
+def _has_each_once(body: bytes, document: Any) -> bool:
+    """Whether no field occurs twice; False if that is not sure.
 
     The count of key tokens decides in almost all cases that there are none: encoding the document
     again gives the same number, unless a key was lost or a text has an escaped quotation mark.
     """
-    if (
+    return (
         b"\\u" not in body
         and not _SPACED_KEY.search(body)
         and body.count(b'":') == msgspec.json.encode(document).count(b'":')
-    ):
-        return [], None
+    )
+
+
+def _with_duplicates(document: Any, pairs: Any) -> Decoded:
+    """Return a document with the errors about its duplicate fields."""
     found: list[str] = []
     order: dict[str, int] = {}
-    for path, is_duplicate in _field_paths(json.loads(body, object_pairs_hook=_Pairs), ""):
+    for path, is_duplicate in _field_paths(pairs, ""):
         name = _DUPLICATE.format(path) if is_duplicate else path
         if is_duplicate:
             found.append(name)
         order.setdefault(name, len(order))
-    return (found, order) if found else ([], None)
+    if not found:
+        return Decoded(document, [])
+    return Decoded(document, found, order=order, overwritten=list(_overwritten(pairs)))
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -82,6 +88,25 @@ def _field_paths(value: Any, path: str) -> Iterator[tuple[str, bool]]:
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _field_paths(inner, f"{path}[{index}]")
+
+
+def _overwritten(value: Any) -> Iterator[Any]:
+    """Yield an object for each value before the last one of a field, which has only this value."""
+    if isinstance(value, _Pairs):
+        last = {name: index for index, (name, _) in enumerate(value)}
+        for index, (name, inner) in enumerate(value):
+            yield from ({name: each} for each in _overwritten(inner))
+            if last[name] != index:
+                yield {name: _plain(inner)}
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from ([*[None] * index, each] for each in _overwritten(inner))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _Pairs):
+        return {name: _plain(inner) for name, inner in value}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
 
 
 def nesting_depth(body: bytes) -> int:

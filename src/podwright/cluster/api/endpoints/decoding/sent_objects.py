@@ -80,9 +80,7 @@ def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docum
     # The types and fields of a known spec are right.
     checked = document | {"spec": None} if is_known else document
     try:
-        warnings = check_fields(
-            checked, resource.kind, decoded.duplicates, order=decoded.order, validation=validation
-        )
+        warnings = check_fields(checked, resource.kind, decoded, validation=validation)
     except (StrictDecodingError, TypeMismatchError) as error:
         if resource.is_custom:
             raise cannot_be_custom(resource.kind, document, error) from None

@@ -52,7 +52,22 @@ def conversion_of(kind: Kind) -> VersionConversion | None:
         return VersionConversion(_kind("v1", "Event"), core_event, new_event)
     if key == ("autoscaling/v1", "HorizontalPodAutoscaler"):
         return VersionConversion(autoscaler_kind("v2"), autoscaler_v2, autoscaler_v1)
+    if stored := _SAME_FIELDS.get(key):
+        target = _kind(stored, kind.row.kind)
+        return VersionConversion(
+            target,
+            lambda document: _converted(document, target, {}),
+            lambda document: _converted(document, kind, {}),
+        )
     return None
+
+
+_SAME_FIELDS: Final = {
+    ("certificates.k8s.io/v1alpha1", "ClusterTrustBundle"): "certificates.k8s.io/v1beta1",
+    ("coordination.k8s.io/v1alpha2", "LeaseCandidate"): "coordination.k8s.io/v1beta1",
+    ("resource.k8s.io/v1alpha3", "DeviceTaintRule"): "resource.k8s.io/v1beta2",
+}
+"""The stored version of the kinds that have the same fields in both."""
 
 
 def _kind(api_version: str, name: str) -> Kind:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+import msgspec
+
 from podwright.apimachinery.objects import Document, Pod, PodDisruptionBudget, encode
 from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api.endpoints.calls import Backend, Call, find
@@ -35,7 +37,7 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
 )
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
-from podwright.cluster.api.endpoints.writes.delete import check_preconditions
+from podwright.cluster.api.endpoints.writes.delete import check_preconditions, propagation_of
 from podwright.cluster.api.pods.eviction import (
     VIOLATION,
     Eviction,
@@ -75,13 +77,7 @@ def _body(call: Call, options: WriteOptions) -> Document:
         document = document | {"apiVersion": known.api_version}
     document = check_kind(document, known, call.request.body)
     try:
-        call.warnings += check_fields(
-            document,
-            known,
-            decoded.duplicates,
-            order=decoded.order,
-            validation=options.field_validation,
-        )
+        call.warnings += check_fields(document, known, decoded, validation=options.field_validation)
     except (StrictDecodingError, TypeMismatchError) as error:
         raise cannot_be_handled(known, error) from None
     return document
@@ -115,26 +111,30 @@ def _execute(
 
     Upstream: pkg/registry/core/pod/storage/eviction.go, addConditionAndDeletePod
     """
-    if not delete_body.get("dryRun"):
+    is_dry_run = bool(delete_body.get("dryRun"))
+    if not is_dry_run:
         if decision.budget is not None:
             backend.server_status.update(encode(decision.budget), call.now_ns)
         check_preconditions(call.resource, pod, _preconditions(delete_body))
         pod = _with_condition(backend, call, pod)
     options = delete_options(delete_body, call.request)
-    if options.is_dry_run:
-        check_preconditions(call.resource, pod, _preconditions(delete_body))
-        return
+    if not is_dry_run:
+        # The deletion has the version of the pod with its condition.
+        options = msgspec.structs.replace(options, resource_version=None)
+    check_preconditions(call.resource, pod, options)
     backend.storage.delete(
         call.resource.storage,
         pod.key,
         call.now_ns,
         grace_seconds=options.grace_seconds,
+        propagation=propagation_of(call, pod, options),
+        is_dry_run=is_dry_run,
     )
 
 
 def _preconditions(delete_body: Document) -> DeleteOptions:
     found: Document = delete_body.get("preconditions") or {}
-    # Empty texts are no preconditions.
+    # Before the deletion itself, empty texts are no preconditions.
     uid, version = found.get("uid") or None, found.get("resourceVersion") or None
     return DeleteOptions(uid=uid, resource_version=version)
 

@@ -40,7 +40,9 @@ def with_expression_problems(
         if ".matchConditions[" in beside:
             place = places[0] if places else len(made)
         else:
-            place = places[-1] + 1 if places else len(made)
+            # The errors of what is around the fields, such as that it is immutable, are last.
+            around = (i for i, (path, _, _) in enumerate(made) if problem[0].startswith(f"{path}."))
+            place = places[-1] + 1 if places else next(around, len(made))
         made.insert(place, problem)
     return made
 

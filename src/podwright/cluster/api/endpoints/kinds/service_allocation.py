@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv4Network, ip_address
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema import Problem
+from podwright.apimachinery.schema import Problem, path_segment
 from podwright.cluster.api.endpoints.kinds.service_fields import (
     HEADLESS,
     family_problems,
@@ -35,6 +35,31 @@ _STATIC_ADDRESSES: Final = 16
 """The lowest addresses, which are drawn last, as upstream reserves them for explicit ones."""
 
 _SERVICE: Final = ("", "Service")
+
+
+def check_address_owner(service: Document) -> None:
+    """Reject a new service whose name cannot be that of the owner of an IPAddress.
+
+    Upstream allocates an address before it validates the service.
+
+    Raises
+    ------
+    ApiError
+        There is no name, or it is no segment of a path.
+    """
+    spec, name = service.get("spec") or {}, service["metadata"].get("name") or ""
+    if spec.get("type") == "ExternalName" or spec.get("clusterIP") or family_problems(spec, None):
+        return
+    details = [f'Invalid value: "{name}": {text}' for text in path_segment(name)]
+    if not name:
+        details = ["Required value"]
+    if details:
+        address = SERVICE_NETWORK.network_address + 1 + _STATIC_ADDRESSES
+        text = (
+            f'Invalid value: [""]: failed to allocate IP: IPAddress.networking.k8s.io "{address}"'
+            f" is invalid: spec.parentRef.name: {details[0]}"
+        )
+        raise invalid("", "Service", name, [("spec.clusterIPs", text, [""])])
 
 
 class ServiceAllocations:
@@ -78,16 +103,21 @@ class ServiceAllocations:
             raise invalid("", "Service", name, problems)
         if needs_cluster_ip(spec) and spec.get("clusterIP") != HEADLESS:
             problems += self._allocate_address(spec, key, is_dry_run=is_dry_run)
-        if needs_node_ports(spec):
+        if spec.get("type") in ("LoadBalancer", "NodePort"):
             problems += self._allocate_ports(spec, key, is_dry_run=is_dry_run)
         if problems:
             raise invalid("", "Service", name, problems)
+        if spec.get("type") == "ExternalName":
+            # Upstream: registry/core/service/storage, defaultOnReadInternalTrafficPolicy
+            spec.pop("internalTrafficPolicy", None)
         return service | {"spec": spec}
 
     def _allocate_address(self, spec: Document, key: str, *, is_dry_run: bool) -> Iterator[Problem]:
         requested = spec.get("clusterIP")
         if not requested:
-            address = self._free_address()
+            # Upstream does not look for a free one in a dry run: ipallocator.go
+            first = str(SERVICE_NETWORK.network_address)
+            address = first if is_dry_run else self._free_address()
             spec["clusterIP"], spec["clusterIPs"] = address, [address]
             return
         addresses = spec.get("clusterIPs") or [requested]
@@ -132,6 +162,7 @@ class ServiceAllocations:
         problems: list[Problem] = []
         taken: set[tuple[int, str]] = set()
         ports: list[Document] = []
+        draws = needs_node_ports(spec)
         for index, port in enumerate(spec.get("ports") or ()):
             number, protocol = port.get("nodePort"), port.get("protocol", "TCP")
             if number:
@@ -139,6 +170,9 @@ class ServiceAllocations:
                 if reason:
                     path = f"spec.ports[{index}].nodePort"
                     problems.append((path, f"Invalid value: {number}: {reason}", number))
+            elif not draws:
+                ports.append(port)
+                continue
             else:
                 number = self._free_port(_not_in(taken, (protocol,)))
             taken.add((number, protocol))

@@ -22,6 +22,7 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
     PlainError,
     bad_request,
     not_acceptable,
+    unclassified_error,
 )
 from podwright.cluster.api.endpoints.replies.tables import (
     has_own_columns,
@@ -391,7 +392,7 @@ def _transformed(call: Call, document: Document) -> Document:
         case "PartialObjectMetadata":
             return partial(document, media.version)
         case _ if call.resource.is_custom:
-            raise bad_request("content is not a list")
+            raise unclassified_error("content is not a list")
         case _:
             raise not_acceptable(
                 "you requested PartialObjectMetadataList, but the requested object is not a list"

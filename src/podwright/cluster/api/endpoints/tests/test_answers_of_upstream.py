@@ -1,5 +1,7 @@
 """Orders and errors that clients of kube-apiserver see, which one would not expect."""
 
+from typing import Any
+
 import pytest
 
 from podwright.cluster.api.endpoints.tests.conftest import Server, pod
@@ -36,6 +38,180 @@ def test_an_eviction_of_another_uid_uses_up_the_budget(server: Server) -> None:
     assert server.reply("GET", f"{BUDGETS}/b")[1]["status"]["disruptionsAllowed"] == 0
     del body["deleteOptions"]
     assert server.reply("POST", f"{PODS}/p/eviction", body)[0] == 429
+
+
+def test_an_eviction_deletes_with_all_its_options(server: Server) -> None:
+    server.reply("POST", PODS, pod("p"))
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+    empty = body | {"deleteOptions": {"preconditions": {"uid": ""}}}
+    status, found = server.reply("POST", f"{PODS}/p/eviction", empty)
+    assert (status, "the UID in the precondition () does not match" in found["message"]) == (
+        409,
+        True,
+    )
+    orphans = body | {"deleteOptions": {"orphanDependents": True, "gracePeriodSeconds": 0}}
+    assert server.reply("POST", f"{PODS}/p/eviction", orphans)[0] == 201
+    assert server.reply("GET", f"{PODS}/p")[1]["metadata"]["finalizers"] == ["orphan"]
+
+
+def test_a_version_that_is_no_number_is_not_parsed(server: Server) -> None:
+    server.reply("POST", PODS, pod("p"))
+    status, found = server.patch(f"{PODS}/p", {"metadata": {"resourceVersion": "x"}})
+    text = 'strconv.ParseUint: parsing "x": invalid syntax'
+    assert (status, found["message"]) == (500, text)
+
+
+def test_an_applied_object_may_have_a_version(server: Server) -> None:
+    metadata = {"name": "a", "resourceVersion": "1"}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    path = "/api/v1/namespaces/default/configmaps/a?fieldManager=m"
+    assert server.patch(path, body, "apply-patch+yaml")[0] == 201
+
+
+def test_a_status_is_applied_to_a_service_that_is_not_there(server: Server) -> None:
+    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "status": {}}
+    for name, expected in (("services", 422), ("nodes", 404)):
+        path = f"/api/v1/namespaces/default/{name}" if name == "services" else f"/api/v1/{name}"
+        sent = body if name == "services" else body | {"kind": "Node"}
+        found = server.patch(f"{path}/a/status?fieldManager=m", sent, "apply-patch+yaml")
+        assert found[0] == expected
+
+
+def test_a_json_patch_that_nothing_checks_is_decoded_by_the_library(server: Server) -> None:
+    server.reply("POST", PODS, pod("p"))
+    for patch, go_type in (({}, "jsonpatch.Patch"), ([{}, 1], "jsonpatch.Operation")):
+        status, found = server.patch(f"{PODS}/p?fieldValidation=Ignore", patch, "json-patch+json")
+        kind = "number" if patch else "object"
+        text = f"json: cannot unmarshal {kind} into Go value of type {go_type}"
+        assert (status, found["message"]) == (400, text)
+
+
+def test_empty_maps_that_were_sent_are_not_null_in_messages(server: Server) -> None:
+    server.reply("POST", PODS, pod("p", nodeSelector={"a": "b"}))
+    patch = [{"op": "replace", "path": "/spec/nodeSelector", "value": {}}]
+    status, found = server.patch(f"{PODS}/p", patch, "json-patch+json")
+    assert (status, '+ "NodeSelector": {},' in found["message"]) == (422, True)
+
+
+def test_an_empty_text_in_a_map_is_not_the_same_as_none(server: Server) -> None:
+    server.reply("POST", PODS, pod("p", nodeSelector={"a": "b"}))
+    assert server.patch(f"{PODS}/p", {"spec": {"nodeSelector": {"c": ""}}})[0] == 422
+
+
+def test_ports_of_a_service_that_draws_none_may_be_given(server: Server) -> None:
+    ports: list[Any] = [{"port": 1, "name": "a", "nodePort": 80}, {"port": 2, "name": "b"}]
+    spec = {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False, "ports": ports}
+    status, found = server.reply("POST", SERVICES, {"metadata": {"name": "s"}, "spec": spec})
+    assert (status, found["details"]["causes"][0]["field"]) == (422, "spec.ports[0].nodePort")
+    ports[0]["nodePort"] = 30_080
+    status, found = server.reply("POST", SERVICES, {"metadata": {"name": "s"}, "spec": spec})
+    assert [port.get("nodePort") for port in found["spec"]["ports"]] == [30_080, None]
+
+
+def test_a_service_without_address_has_no_policy_inside_the_cluster(server: Server) -> None:
+    spec = {"type": "ExternalName", "externalName": "a.b", "internalTrafficPolicy": "Cluster"}
+    _, found = server.reply("POST", SERVICES, {"metadata": {"name": "s"}, "spec": spec})
+    assert "internalTrafficPolicy" not in found["spec"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text"), [({}, "Required value"), ({"name": "a/b"}, "may not contain '/'")]
+)
+def test_the_address_of_a_service_is_allocated_before_its_name_is_checked(
+    server: Server, metadata, text
+) -> None:
+    body = {"metadata": metadata, "spec": {"ports": [{"port": 80}]}}
+    status, found = server.reply("POST", SERVICES, body)
+    assert (status, found["details"]["causes"][0]["field"]) == (422, "spec.clusterIPs")
+    assert found["message"].endswith(text)
+
+
+def test_the_labels_of_a_slice_are_counted(server: Server) -> None:
+    path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+    body = {"metadata": {"name": "a"}, "addressType": "IPv4", "endpoints": []}
+    server.reply("POST", path, body)
+    for metadata, expected in (({"labels": {"a": "b"}}, 2), ({"annotations": {"a": "b"}}, 2)):
+        _, found = server.patch(f"{path}/a", {"metadata": metadata})
+        assert found["metadata"]["generation"] == expected
+
+
+def test_the_selector_of_a_budget_is_replaced(server: Server) -> None:
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}
+    server.reply("POST", BUDGETS, {"metadata": {"name": "b"}, "spec": spec})
+    patch = {"spec": {"selector": {"matchLabels": {"c": "d", "e": None}}}}
+    _, found = server.patch(f"{BUDGETS}/b", patch, "strategic-merge-patch+json")
+    assert found["spec"]["selector"]["matchLabels"] == {"c": "d", "e": ""}
+
+
+def test_an_empty_reference_has_no_fields(server: Server) -> None:
+    path = "/api/v1/namespaces/default/serviceaccounts"
+    _, found = server.reply("POST", path, {"metadata": {"name": "a"}, "imagePullSecrets": [{}]})
+    assert found["imagePullSecrets"] == [{}]
+
+
+def test_a_dry_run_looks_for_no_free_address(server: Server) -> None:
+    body = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
+    _, found = server.reply("POST", f"{SERVICES}?dryRun=All", body)
+    assert found["spec"]["clusterIP"] == "10.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("kind", "metadata", "spec"),
+    [
+        ("ipaddresses", {"name": "FE80::1"}, {"parentRef": {"resource": "pods", "name": "a"}}),
+        ("servicecidrs", {"name": "a"}, {"cidrs": ["FE80::/64"]}),
+    ],
+)
+def test_addresses_have_their_canonical_form(server, kind, metadata, spec) -> None:
+    path = f"/apis/networking.k8s.io/v1/{kind}"
+    status, found = server.reply("POST", path, {"metadata": metadata, "spec": spec})
+    assert (status, "must be in canonical form" in found["message"]) == (422, True)
+
+
+def test_the_status_of_a_node_has_no_removed_configuration(server: Server) -> None:
+    server.reply("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})
+    status = {"config": {"error": "x"}, "phase": "Running"}
+    _, found = server.patch("/api/v1/nodes/n/status", {"status": status})
+    assert (found["status"]["phase"], "config" in found["status"]) == ("Running", False)
+
+
+def test_texts_of_parameters_are_parsed_before_selectors(server: Server) -> None:
+    status, found = server.reply("GET", f"{PODS}?labelSelector=a%20b&limit=x")
+    assert (status, found["message"]) == (400, 'strconv.ParseInt: parsing "x": invalid syntax')
+
+
+def test_options_of_a_deletion_have_the_error_of_the_decoder(server: Server) -> None:
+    options = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": "x"}
+    status, found = server.reply("DELETE", f"{PODS}/p", options)
+    text = "cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds"
+    assert (status, found["message"]) == (400, f"json: {text} of type int64")
+
+
+def test_every_value_of_a_repeated_field_is_decoded(server: Server) -> None:
+    metadata = b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{'
+    body = metadata + b'"containers":{},"containers":[{"name":"c","image":"i","tty":1}]}}'
+    status, found = server.reply("POST", PODS, body)
+    text = "json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type"
+    assert (status, text in found["message"]) == (400, True)
+    body = metadata + b'"containers":[{"name":1,"name":"c","image":"i"}]}}'
+    status, found = server.reply("POST", PODS, body)
+    assert (status, "field Container.spec.containers.name of" in found["message"]) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "document", "count"),
+    [
+        ("/api/v1/persistentvolumes", {"spec": {"capacity": {"storage": "1Gi"},
+         "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/a"}}}, 4),
+        ("/api/v1/namespaces/default/limitranges", {"spec": {"limits": []}}, 3),
+        ("/apis/apps/v1/namespaces/default/controllerrevisions", {"revision": 1, "data": {}}, 4),
+        ("/apis/networking.k8s.io/v1/ingressclasses", {"spec": {"controller": "a.b/c"}}, 3),
+    ],
+)  # fmt: skip
+def test_metadata_is_checked_as_often_as_upstream_does(server, path, document, count) -> None:
+    assert server.reply("POST", path, {"metadata": {"name": "x"}, **document})[0] == 201
+    status, found = server.patch(f"{path}/x", {"metadata": {"labels": {"a b": "c"}}})
+    assert (status, len(found["details"]["causes"])) == (422, count)
 
 
 @pytest.mark.parametrize(

@@ -233,6 +233,33 @@ def test_the_status_of_a_definition_has_no_table(server: Server) -> None:
 # ----------------------------------------------------------------------------- objects
 
 
+def test_nobody_owns_fields_that_another_version_does_not_have(server: Server) -> None:
+    loose = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    define(server, version(), version("v2", loose))
+    server.reply("POST", TRAINS, train())
+    path = f"{TRAINS.replace('v1', 'v2')}/t1"
+    _, found = server.patch(path, {"spec": {"cars": 5}})
+    assert [each["apiVersion"] for each in found["metadata"]["managedFields"]] == [
+        "example.com/v1", "example.com/v2",
+    ]  # fmt: skip
+    _, found = server.patch(path, {"spec": {"color": "red"}})
+    assert "managedFields" not in found["metadata"]
+
+
+def test_a_write_of_the_status_keeps_the_metadata(server: Server) -> None:
+    define(server, version(subresources={"status": {}}))
+    server.reply("POST", TRAINS, train())
+    status, found = server.patch(f"{TRAINS}/t1/status", {"metadata": {"uid": "x"}})
+    assert (status, found["metadata"]["uid"] != "x") == (200, True)
+
+
+def test_the_subresource_status_is_an_object(server: Server) -> None:
+    body = definition(version(subresources={"status": "text"}))
+    status, found = server.reply("POST", DEFINITIONS, body)
+    field = "CustomResourceSubresources.spec.versions.subresources.status of type"
+    assert (status, field in found["message"]) == (400, True)
+
+
 def test_a_write_of_the_status_owns_no_metadata(server: Server) -> None:
     define(server, version(subresources={"status": {}}))
     server.reply("POST", TRAINS, train())

@@ -3,7 +3,7 @@
 import pytest
 
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api.endpoints.decoding.go_type_errors import type_error
+from podwright.cluster.api.endpoints.decoding.go_type_errors import conversion_error, type_error
 
 
 def message(api_version, kind, document):
@@ -36,6 +36,21 @@ def of_pod(spec):
 )  # fmt: skip
 def test_the_struct_the_path_and_the_type_are_those_of_go(spec, text):
     assert of_pod(spec) == f"json: cannot unmarshal {text}"
+
+
+@pytest.mark.parametrize(("data", "shown"), [(["a"], "string"), ([1, {}], "object")])
+def test_the_bytes_of_a_list_are_numbers(data, shown):
+    assert message("v1", "Secret", {"data": {"a": data}}) == (
+        f"json: cannot unmarshal {shown} into Go struct field Secret.data of type uint8"
+    )
+
+
+def test_a_port_is_converted_without_its_struct():
+    found = built_in().find("networking.k8s.io/v1", "NetworkPolicy")
+    assert found is not None
+    problem = ("spec.ingress[0].ports[0].port", "", {"number": 80})
+    text = "json: cannot unmarshal object into Go value of type int32"
+    assert conversion_error(found, problem) == text
 
 
 @pytest.mark.parametrize(

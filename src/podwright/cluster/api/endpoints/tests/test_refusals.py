@@ -187,7 +187,8 @@ def test_an_applied_object_is_created_in_the_namespace_of_the_path(server):
 def test_a_new_object_has_no_version_yet(server):
     body = config_map("a")
     body["metadata"]["resourceVersion"] = "7"
-    _, found = server.reply("POST", CONFIG_MAPS, body)
+    status, found = server.reply("POST", CONFIG_MAPS, body)
+    assert status == 500
     assert found["message"] == "resourceVersion should not be set on objects to be created"
 
 

@@ -29,15 +29,16 @@ from podwright.cluster.api.endpoints.decoding.sent_objects import (
 )
 from podwright.cluster.api.endpoints.kinds.admin_access import admin_access_problems
 from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expression_problems
+from podwright.cluster.api.endpoints.kinds.service_allocation import check_address_owner
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.replies.status_errors import (
     ApiError,
     already_exists,
-    bad_request,
     forbidden,
     invalid,
     no_unique_name,
+    unclassified_error,
 )
 from podwright.cluster.api.endpoints.replies.stored_sizes import fitting
 from podwright.cluster.api.endpoints.request import HttpReply
@@ -161,14 +162,15 @@ def _created(
         call.warnings += warnings
     document = with_requestor(resource, document, call.user)
     is_made = is_made and document["metadata"] is named["metadata"]
+    if strategies.key_of(resource) == ("", "Service") and not options.is_dry_run:
+        check_address_owner(document)
     document = _validated(
         backend, call, document, has_metadata_in_form=is_made, is_dry_run=options.is_dry_run
     )
     document = allocated(backend, resource, document, None, is_dry_run=options.is_dry_run)
     add_warnings(call, document, None)
-    if has_version and not options.is_dry_run:
-        # Upstream reports an internal error.
-        raise bad_request("resourceVersion should not be set on objects to be created")
+    if has_version and not options.is_dry_run and call.info.verb == "create":
+        raise unclassified_error("resourceVersion should not be set on objects to be created")
     attributes.object = document
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
@@ -237,7 +239,7 @@ def _validated(
     resource = call.resource
     row = resource.kind.row
     check_kind_of_object(resource, document)
-    is_checked = bool(row.metadata_checks)
+    is_checked = row.metadata_checks != (0, 0)
     with interlude():
         if call.has_new_spec:
             document = resource.kind.go_form(document)

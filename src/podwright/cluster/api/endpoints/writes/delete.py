@@ -137,12 +137,12 @@ def delete_object(
         current.key,
         call.now_ns,
         grace_seconds=options.grace_seconds,
-        propagation=_propagation(call, current, options),
+        propagation=propagation_of(call, current, options),
         is_dry_run=options.is_dry_run,
     )
 
 
-def _propagation(
+def propagation_of(
     call: Call, current: KubernetesObject, options: DeleteOptions
 ) -> Propagation | None:
     """Return what happens to the dependents of a deleted object; None for what its kind says.
@@ -173,7 +173,7 @@ def check_preconditions(
         _check_namespace(current, options)
     if options.uid is not None and options.uid != current.uid:
         raise conflict(
-            resource.group,
+            resource.error_group,
             resource.name,
             current.name,
             f"the UID in the precondition ({options.uid}) does not match the UID in record"
@@ -182,7 +182,7 @@ def check_preconditions(
     version = current.metadata.resource_version
     if options.resource_version is not None and options.resource_version != version:
         raise conflict(
-            resource.group,
+            resource.error_group,
             resource.name,
             current.name,
             f"the ResourceVersion in the precondition ({options.resource_version}) does not match"

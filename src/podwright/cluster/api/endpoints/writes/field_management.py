@@ -149,6 +149,9 @@ class FieldManagement:
             target = self._resources.find(group, version, resource.plural)
             if target is None or target.storage != resource.storage:
                 return None
+            if resource.is_custom:
+                # Neither pruned nor completed, so that it may not have the types of the version.
+                return document | {"apiVersion": api_version}, self.type_of(target)
             return target.served(resource.stored(document)), self.type_of(target)
 
         return convert

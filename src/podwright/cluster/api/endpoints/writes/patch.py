@@ -18,6 +18,7 @@ from podwright.apimachinery.objects import Document, patched_raw
 from podwright.apimachinery.patching import (
     ApplyConflictError,
     PatchError,
+    applied_rest,
     gvk_text,
     json_patch_warnings,
     json_patched,
@@ -25,7 +26,6 @@ from podwright.apimachinery.patching import (
     printed,
     strategic_merged,
     unclassified,
-    without_directives,
 )
 from podwright.apimachinery.schema import Kind
 from podwright.cluster.api.endpoints.calls import Backend, Call
@@ -36,7 +36,7 @@ from podwright.cluster.api.endpoints.decoding.body_fields import (
     check_fields,
 )
 from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
-from podwright.cluster.api.endpoints.decoding.go_type_errors import conversion_error
+from podwright.cluster.api.endpoints.decoding.go_type_errors import conversion_error, go_kind
 from podwright.cluster.api.endpoints.decoding.json_bodies import JsonError, read_json
 from podwright.cluster.api.endpoints.decoding.sent_objects import (
     RAW_PARTS,
@@ -64,6 +64,7 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
 )
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.endpoints.writes.strategies import creates_on_update
 from podwright.cluster.api.endpoints.writes.update import check_no_uid, update_document
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -146,6 +147,8 @@ def patched_by(
     """
     with interlude():
         decoded = _read(call.request, media_type)
+        if media_type == JSON_PATCH and options.field_validation == "Ignore":
+            _check_operations(decoded.document)
 
     def make(current: Document) -> Document:
         with interlude():
@@ -190,7 +193,8 @@ def _shown(resource: Resource, current: Document, patch_value: Any, media_type: 
         return shown_json_patched(resource.kind, current, patch_value)
     if media_type == MERGE_PATCH:
         return shown_merge_patched(resource.kind, current, patch_value)
-    return printed(without_directives(patch_value))
+    assert isinstance(resource.kind, Kind), "custom resources have no such patches"
+    return printed(applied_rest(resource.kind, current, patch_value))
 
 
 def decoded_patch(
@@ -307,6 +311,24 @@ def _invalid_patch(shown: Callable[[], str], error: ValueError) -> ApiError:
     return invalid("", "", "", [("patch", message, value)])
 
 
+def _check_operations(patch: Any) -> None:
+    """Reject a JSON patch that upstream's library cannot decode, whose operations nothing checked.
+
+    Raises
+    ------
+    ApiError
+        The patch is no list of objects.
+    """
+    wrong, go_type = patch, "jsonpatch.Patch"
+    if isinstance(patch, list):
+        wrong, go_type = None, "jsonpatch.Operation"
+        wrong = next((each for each in patch if not isinstance(each, dict | None)), None)
+    if wrong is not None:
+        raise bad_request(
+            f"json: cannot unmarshal {go_kind(wrong)} into Go value of type {go_type}"
+        )
+
+
 def _read(request: HttpRequest, media_type: str) -> Decoded:
     try:
         return read_json(request.body)
@@ -354,7 +376,13 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
         return decoded_patch(call, found, options, decoded.duplicates, shown, applied_to=place)
 
     return update_document(
-        backend, call, make, options, may_create=not info.subresource, tracks_fields=False
+        backend,
+        call,
+        make,
+        options,
+        may_create=not info.subresource
+        or (info.subresource == "status" and creates_on_update(resource)),
+        tracks_fields=False,
     )
 
 

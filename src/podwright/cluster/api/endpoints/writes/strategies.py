@@ -126,15 +126,17 @@ def prepared_for_update(
 def with_status_of(resource: Resource, new: Document, old: Document) -> Document:
     """Return the stored object with the sent status and metadata."""
     metadata = dict(new.get("metadata") or {})
-    if resource.kind.row.status_keeps_metadata or resource.is_custom:
-        stored = old.get("metadata") or {}
+    stored = old.get("metadata") or {}
+    if resource.is_custom:
+        metadata = with_part(stored, "managedFields", metadata.get("managedFields"))
+    elif resource.kind.row.status_keeps_metadata:
         for name in _OWN_METADATA:
             if name in stored:
                 metadata[name] = stored[name]
             else:
                 metadata.pop(name, None)
     elif key_of(resource) == ("apps", "Deployment"):
-        metadata = with_part(metadata, "labels", (old.get("metadata") or {}).get("labels"))
+        metadata = with_part(metadata, "labels", stored.get("labels"))
     return with_part(old | {"metadata": metadata}, "status", new.get("status"))
 
 
@@ -146,9 +148,8 @@ def counted(resource: Resource, new: Document, old: Document) -> Document:
         return new
     metadata: Document = new.get("metadata") or {}
     dropped = ("metadata",) if resource.is_custom else ("metadata", "status")
-    is_other = _without(new, *dropped) != _without(old, *dropped) or (
-        row.counts_annotations
-        and (metadata.get("annotations") or {}) != (stored.get("annotations") or {})
+    is_other = _without(new, *dropped) != _without(old, *dropped) or any(
+        (metadata.get(part) or {}) != (stored.get(part) or {}) for part in row.counted_metadata
     )
     if not is_other:
         return new
@@ -181,6 +182,18 @@ def _node(new: Document, old: Document, now_ns: int) -> Document:
     if (old.get("spec") or {}).get("configSource") is None:
         new = _new_node(new, now_ns)
     return with_part(new, "status", old.get("status"))
+
+
+def _node_status(new: Document, old: Document, now_ns: int) -> Document:
+    """Return the stored node with the sent status, but without a new source of its configuration.
+
+    Upstream: pkg/registry/core/node/strategy.go, nodeStatusConfigInUse
+    """
+    del now_ns
+    status: Document = new.get("status") or {}
+    if (old.get("status") or {}).get("config") is None:
+        status = _without(status, "config")
+    return old | {"metadata": new.get("metadata") or {}, "status": status}
 
 
 def _with_template_without_stop_signals(resource: Resource, document: Document) -> Document:
@@ -633,7 +646,7 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): Preparation(
         create=new_definition, update=changed_definition, update_status=definition_with_status
     ),
-    ("", "Node"): Preparation(create=_new_node, update=_node),
+    ("", "Node"): Preparation(create=_new_node, update=_node, update_status=_node_status),
     ("", "Pod"): Preparation(create=_new_pod, update_status=_pod_status),
     ("", "PersistentVolumeClaim"): Preparation(create=_new_claim, update=_claim),
     ("", "PersistentVolume"): Preparation(create=_new_volume, update_status=_volume_status),

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from podwright._interludes import interlude
-from podwright.apimachinery.objects import Document, KubernetesObject
+from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
 from podwright.apimachinery.schema import Problem
 from podwright.cluster.api.endpoints.access.authorization import refuse_escalation
+from podwright.cluster.api.endpoints.access.certificate_requests import signer_problems
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import check_kind_of_object
 from podwright.cluster.api.endpoints.decoding.sent_objects import (
@@ -28,7 +29,12 @@ from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expres
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.registry_keys import precondition_failed
 from podwright.cluster.api.endpoints.replies.responses import object_reply
-from podwright.cluster.api.endpoints.replies.status_errors import ApiError, conflict, invalid
+from podwright.cluster.api.endpoints.replies.status_errors import (
+    ApiError,
+    conflict,
+    invalid,
+    unclassified_error,
+)
 from podwright.cluster.api.endpoints.replies.stored_sizes import fitting
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.resources import Resource
@@ -41,6 +47,7 @@ from podwright.cluster.api.endpoints.writes.write_steps import (
     allocated,
     invalid_object,
     stored_object,
+    with_empty_parts,
 )
 from podwright.cluster.api.gated_fields import without_comparisons, without_disabled
 
@@ -132,6 +139,9 @@ def update_document(
     with interlude():
         new = resource.kind.go_form(new)
         problems = _problems_of(backend, call, new, old)
+        if problems:
+            exact = with_empty_parts(new, call.sent)
+            problems = _problems_of(backend, call, exact, old)
     problems = [*admin_access_problems(backend.store, resource, new, old), *problems]
     if problems:
         raise invalid_object(call, new, problems)
@@ -159,6 +169,8 @@ def _problems_of(backend: Backend, call: Call, new: Document, old: Document) -> 
         problems = with_expression_problems(problems, resource, new)
     if not backend.compares_taints:
         problems = without_comparisons(resource.storage, new, old, problems)
+    if subresource == "status" and not problems:
+        problems = signer_problems(backend.authorizers, call.user, resource, new, old)
     return problems
 
 
@@ -184,6 +196,9 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
     if sent == stored:
         return new
     name = current.name
+    if sent and not sent.isdecimal():
+        # Upstream: pkg/registry/generic/registry/store.go, Update
+        raise unclassified_error(f"strconv.ParseUint: parsing {go_quoted(sent)}: invalid syntax")
     if sent and sent != "0":
         raise conflict(resource.group, resource.plural, name, _MODIFIED)
     if not strategies.allows_unconditional_update(resource):

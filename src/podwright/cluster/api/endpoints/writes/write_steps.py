@@ -45,6 +45,23 @@ def invalid_object(call: Call, document: Document, problems: Iterable[Problem]) 
         return invalid(resource.error_group, resource.name, name_of(document), shown)
 
 
+def with_empty_parts(document: Any, sent: Any) -> Any:
+    """Return a document in Go's form with the empty maps and lists that were sent.
+
+    Go keeps them until the object is stored: they are not null in messages.
+    """
+    if isinstance(document, dict) and isinstance(sent, dict):
+        found = {name: with_empty_parts(value, sent.get(name)) for name, value in document.items()}
+        return found | {
+            name: value
+            for name, value in sent.items()
+            if value in ({}, []) and document.get(name) is None
+        }
+    if isinstance(document, list) and isinstance(sent, list) and len(document) == len(sent):
+        return [with_empty_parts(each, one) for each, one in zip(document, sent, strict=True)]
+    return document
+
+
 def _with_empty_value(problem: Problem, sent: Document) -> Problem:
     path, message, value = problem
     text, _, rest = message.partition(": null: ")

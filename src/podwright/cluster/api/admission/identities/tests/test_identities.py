@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from base64 import b64encode
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pytest
 
 from podwright.cluster.api.admission import default_plugins
-from podwright.cluster.api.endpoints import ApiServer, ServerOptions, bare_store
+from podwright.cluster.api.endpoints import (
+    DEFAULT_GROUP_VERSIONS,
+    GATED_RESOURCES,
+    ApiServer,
+    ServerOptions,
+    bare_store,
+)
 from podwright.cluster.api.endpoints.tests.conftest import START_NS, Server, pod
 from podwright.cluster.api.users import NODES, User
 
@@ -311,6 +318,74 @@ def test_approval_needs_the_right_to_the_signer(server):
         "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "alice2"}})  # fmt: skip
     found = server.reply("PATCH", f"{REQUESTS}/r/approval", patch, headers=headers, user=ALICE)
     assert found[0] == 200, found
+
+
+@pytest.fixture
+def gated():
+    found = Server()
+    gates = ("ClusterTrustBundle", "PodCertificateRequest")
+    served = chain.from_iterable(GATED_RESOURCES[gate] for gate in gates)
+    versions = (*DEFAULT_GROUP_VERSIONS, *served)
+    found.api = ApiServer(found.store, ServerOptions(group_versions=versions))
+    return found
+
+
+AUTHORITY = """\
+-----BEGIN CERTIFICATE-----
+MIHbMIGOoAMCAQICAQcwBQYDK2VwMAwxCjAIBgNVBAMMAWEwIBcNMjAwMTAxMDAw
+MDAwWhgPMjExOTEyMDgwMDAwMDBaMAwxCjAIBgNVBAMMAWEwKjAFBgMrZXADIQAD
+oQe/884Qvh1w3RjnS8CZZ+TWMJulDV8d3IZkElUxuKMTMBEwDwYDVR0TAQH/BAUw
+AwEB/zAFBgMrZXADQQCkfH4HdM6ffeo8bsq3fhWxdrHWmL4FOr/Sj0JzMNofNQZ3
+7g+eKNTGy7GogYAYtd5aJCw46QVe2rhbWc/JoK8P
+-----END CERTIFICATE-----
+"""
+STUB = (
+    "MH8wMwIBADAAMCowBQYDK2VwAyEAA6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbigADAFBgMr"
+    "ZXADQQD+T6LD/tC3dgs1QpDKx4kUxYQE7xZe9aBnQUcZw2xzeoWgFx/pD/xHAMYHE4CCTNhwz2Gdgvzs"
+    "SlQWl8KwMroI"
+)
+"""A certificate request without a subject."""
+BUNDLES = "/apis/certificates.k8s.io/{}/clustertrustbundles"
+MERGE = {"content-type": "application/merge-patch+json"}
+
+
+def test_a_bundle_of_a_signer_needs_the_right_to_attest(gated):
+    allow(gated, "alice", rule("certificates.k8s.io", "clustertrustbundles", "create", "patch"))
+    spec = {"signerName": "a.b/c", "trustBundle": AUTHORITY}
+    body = {"metadata": {"name": "a.b:c:d"}, "spec": spec}
+    status, found = gated.reply("POST", BUNDLES.format("v1beta1"), body, user=ALICE)
+    assert status == 403
+    assert found["message"].endswith('user not permitted to attest for signerName "a.b/c"')
+    assert gated.reply("POST", BUNDLES.format("v1beta1"), body)[0] == 201
+    path = f"{BUNDLES.format('v1alpha1')}/a.b:c:d"
+    for metadata, expected in (({"labels": {"a": "b"}}, 403), ({"finalizers": ["a.b/c"]}, 200)):
+        status, found = gated.reply(
+            "PATCH", path, {"metadata": metadata}, headers=MERGE, user=ALICE
+        )
+        assert status == expected
+    assert (found["apiVersion"], found["spec"]) == ("certificates.k8s.io/v1alpha1", spec)
+
+
+def test_the_status_of_a_pods_request_needs_the_right_to_sign(gated):
+    path = "/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests"
+    spec = {"signerName": "a.b/c", "stubPKCS10Request": STUB}
+    for name in ("pod", "serviceAccount", "node"):
+        spec |= {f"{name}Name": "n", f"{name}UID": "u"}
+    assert gated.reply("POST", path, {"metadata": {"name": "r"}, "spec": spec})[0] == 201
+    allow(gated, "alice", rule("certificates.k8s.io", "podcertificaterequests/status", "patch"))
+    condition = {"type": "Denied", "status": "True", "reason": "R", "message": "m"}
+    condition["lastTransitionTime"] = "2026-03-02T10:00:00Z"
+    patch = {"status": {"conditions": [condition]}}
+    status, found = gated.reply("PATCH", f"{path}/r/status", patch, headers=MERGE, user=ALICE)
+    assert status == 422
+    assert found["details"]["causes"][0]["message"] == (
+        'Forbidden: User "alice" is not permitted to "sign" for signer "a.b/c"'
+    )
+    assert gated.reply("PATCH", f"{path}/r/status", patch, headers=MERGE)[0] == 200
+    # Upstream's storage does not say that a write of the object resets the status.
+    gated.patch(f"{path}/r", {"status": {"conditions": []}})
+    _, found = gated.patch(f"{path}/r", {"status": {"notAfter": "2026-03-02T10:00:00Z"}})
+    assert found["status"] == {"conditions": [condition]}
 
 
 def test_a_node_requests_its_own_certificate(nodes):
