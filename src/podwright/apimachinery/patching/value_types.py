@@ -37,6 +37,10 @@ _ZERO: Final[Mapping[str, Any]] = {
 _ORDERS_MAX: Final = 1_024
 """The most combinations of names of a type whose order is kept."""
 
+_NAMES_MAX: Final = 256
+"""The most names of such a combination; a map of a client may have 200,000."""
+
+
 MapPart: TypeAlias = "tuple[str, str, ValueType]"
 """A name in a map, its path element, and its type."""
 
@@ -90,7 +94,7 @@ class ValueType:
     def parts(self, names: tuple[str, ...]) -> list[MapPart]:
         """Return the parts of a map with some names, sorted.
 
-        The maps of one struct have few combinations of names, so the result is kept.
+        The maps of one struct have few combinations of names, so the result is kept for few names.
         """
         known = self._orders.get(names)
         if known is None:
@@ -99,9 +103,10 @@ class ValueType:
                 (name, f"f:{name}", fields.get(name) or element or DEDUCED)
                 for name in sorted(names)
             ]
-            if len(self._orders) >= _ORDERS_MAX:
-                self._orders.clear()
-            self._orders[names] = known
+            if len(names) <= _NAMES_MAX:
+                if len(self._orders) >= _ORDERS_MAX:
+                    self._orders.clear()
+                self._orders[names] = known
         return known
 
 

@@ -37,6 +37,8 @@ _SECOND_NS: Final = 1_000_000_000
 _ABSENT: Final = object()
 _ORDERS_MAX: Final = 1_024
 """The most combinations of names of a struct whose order is kept."""
+_NAMES_MAX: Final = 256
+"""The most names of such a combination; a document of a client may have 200,000."""
 _NUMBERS: Final = frozenset({"int32", "int64", "double", "bool"})
 
 
@@ -83,11 +85,13 @@ class StructForm:
         """Return the fields that may be written for a document with some names, in order."""
         known = self._orders.get(names)
         if known is None:
-            if len(self._orders) >= _ORDERS_MAX:
-                self._orders.clear()
-            known = self._orders[names] = [
+            known = [
                 field for field in self.fields if field.name in names or field.zero is not _ABSENT
             ]
+            if len(names) <= _NAMES_MAX:
+                if len(self._orders) >= _ORDERS_MAX:
+                    self._orders.clear()
+                self._orders[names] = known
         return known
 
 

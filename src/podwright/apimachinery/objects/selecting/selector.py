@@ -200,6 +200,12 @@ def requirement_problems(
     """
     if problems := label_key_errors(key):
         yield "key", key, "; ".join(problems)
+    yield from _value_problems(key, operator, values)
+
+
+def _value_problems(
+    key: str, operator: RequirementOperator, values: tuple[str, ...]
+) -> Iterator[tuple[str, str | tuple[str, ...], str]]:
     match operator:
         case "In" | "NotIn":
             if not values:
@@ -229,8 +235,12 @@ def checked_requirement(
     """Build a requirement and collect its errors."""
     for field, value, detail in requirement_problems(key, operator, values):
         field_path = f"{path}.{field}" if path else field
-        errors.append(f"{field_path}: Invalid value: {shown(value)}: {detail}")
+        errors.append(_invalid(field_path, value, detail))
     return Requirement(key, operator, tuple(sorted(values)))
+
+
+def _invalid(path: str, value: str | tuple[str, ...], detail: str) -> str:
+    return f"{path}: Invalid value: {shown(value)}: {detail}"
 
 
 def shown(value: str | tuple[str, ...]) -> str:
@@ -307,7 +317,8 @@ class _Parser:
 
     def _next(self) -> str:
         token = self._tokens[self._position]
-        self._position = min(self._position + 1, len(self._tokens) - 1)
+        if token != _END:
+            self._position += 1
         return token
 
     def _parse_requirement(self) -> Requirement:
@@ -325,11 +336,10 @@ class _Parser:
         if token not in _OPERATORS:
             raise SelectorError(f"found '{token}', expected: in, notin, =, ==, !=, gt, lt")
         operator = _OPERATORS[token]
-        values = self._parse_values() if token in {"in", "notin"} else [self._parse_exact_value()]
-        errors: list[str] = []
-        requirement = checked_requirement(key, operator, tuple(sorted(set(values))), "", errors)
-        raise_errors(errors)
-        return requirement
+        found = self._parse_values() if token in {"in", "notin"} else [self._parse_exact_value()]
+        values = tuple(sorted(set(found)))
+        raise_errors([_invalid(*each) for each in _value_problems(key, operator, values)])
+        return Requirement(key, operator, values)
 
     def _parse_exact_value(self) -> str:
         if self._peek() in {_END, ","}:
