@@ -41,7 +41,7 @@ from podwright.cluster.store.kinds import (
     kind_of,
 )
 from podwright.cluster.store.object_reader import ObjectReader
-from podwright.cluster.store.objects_store import TIMES_KEPT_NS, ObjectStore
+from podwright.cluster.store.objects_store import LARGE_BYTES, TIMES_KEPT_NS, ObjectStore
 from podwright.cluster.store.pages import Page
 from podwright.cluster.store.sqlite_store import open_store
 from podwright.cluster.store.stored import Stored
@@ -51,6 +51,7 @@ from podwright.cluster.store.write_times import MARK_PERIOD_NS
 
 __all__ = [
     "EVENT",
+    "LARGE_BYTES",
     "MARK_PERIOD_NS",
     "METADATA_KEYS",
     "NAMESPACE",

@@ -130,11 +130,10 @@ class ObjectsAtRest:
 
     def read(self, version: int) -> KubernetesObject:
         """Return the object that a version wrote."""
-        found = self._decoded.get(version)
-        if found is not None:
-            self._decoded.move_to_end(version)
-            return found
-        found = decode(decode_json(self.texts.read(version)))
+        # Two threads may read at once: either finds the object, or decodes it.
+        found = self._decoded.pop(version, None)
+        if found is None:
+            found = decode(decode_json(self.texts.read(version)))
         self._decoded[version] = found
         if len(self._decoded) > DECODED_MAX:
             self._decoded.popitem(last=False)

@@ -67,6 +67,9 @@ TIMES_KEPT_NS: Final = 2 * 3_600 * 1_000_000_000
 AWAKE_MAX: Final = 4_096
 """How many of the last changes do not rest: watches and components have usually read all others."""
 
+LARGE_BYTES: Final = 64 * 1024
+"""The size from which on an object is large, as JSON: what reads it may compute long."""
+
 _TRIMMED_MAX: Final = 1_000
 """The most changes that one commit discards, so that none takes long."""
 
@@ -93,6 +96,9 @@ class ObjectStore:
     Attributes
     ----------
     encodings : Encodings
+    large : dict of (str, str) to set of str
+        The names of the large objects of each kind that has any; empty if the store does not bound
+        the size of its changes.
     """
 
     def __init__(
@@ -125,6 +131,7 @@ class ObjectStore:
         self._readers: WeakSet[ObjectReader] = WeakSet()
         self._batch: list[Change] | None = None
         self._batch_marks: list[Mark] = []
+        self.large: dict[GroupKind, set[NamespacedName]] = {}
         self._followers: list[Changes] = []
         self._followers_of: dict[GroupKind, list[Changes]] = {}
         self._broken = ""
@@ -223,7 +230,10 @@ class ObjectStore:
             self._journal.append(changes, marks)
         for change in changes:
             self._table(change.kind).put(change.key, change.old, change.new)
-            history.append(change, self._size_of(change))
+            size_bytes = self._size_of(change)
+            history.append(change, size_bytes)
+            if self.large or size_bytes >= LARGE_BYTES:
+                self._note_size(change, size_bytes)
             for follower in self._followers:
                 follower.append(change)
             for follower in self._followers_of.get(change.kind, ()):
@@ -237,6 +247,16 @@ class ObjectStore:
         if not self.keeps_encodings:
             return 0
         return self.encodings.size_of(change.object.raw)
+
+    def _note_size(self, change: Change, size_bytes: int) -> None:
+        """Note whether the object of a change is large now."""
+        kind = change.kind
+        if size_bytes >= LARGE_BYTES and not change.is_removal:
+            self.large.setdefault(kind, set()).add(change.key)
+        elif kind in self.large:
+            self.large[kind].discard(change.key)
+            if not self.large[kind]:
+                del self.large[kind]
 
     def put(self, obj: KubernetesObject) -> Stored:
         """Create or replace an object as it is; only its version is assigned by the store.
@@ -617,7 +637,9 @@ class ObjectStore:
                 previous=each.previous,
                 is_removal=each.is_removal,
             )
-            self._history.append(change, each.size_bytes if self.keeps_encodings else 0)
+            size_bytes = each.size_bytes if self.keeps_encodings else 0
+            self._history.append(change, size_bytes)
+            self._note_size(change, size_bytes)
         self._history.durable = self._history.current
         self._times.restore(saved.marks)
 

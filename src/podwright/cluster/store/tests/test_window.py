@@ -9,7 +9,7 @@ import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.cluster.api.tests.writable import open_writable
-from podwright.cluster.store import Expired
+from podwright.cluster.store import LARGE_BYTES, Expired
 from podwright.cluster.store.tests.documents import (
     CONFIG_MAP,
     NOW,
@@ -149,3 +149,26 @@ def test_the_json_of_versions_outside_the_window_is_released(make):
     assert len(store.encodings._kept) <= 11
     (last,) = store.list(CONFIG_MAP).objects
     assert id(last.raw) in store.encodings._kept
+
+
+def test_large_objects_are_known_as_long_as_they_are_large(make):
+    store = make(window_bytes=1 << 30)
+    large, small = {"text": "x" * LARGE_BYTES}, {"text": "x"}
+    store.create(a_config_map("small", data=small), NOW)
+    assert store.large == {}
+    for name in ("a", "b"):
+        store.create(a_config_map(name, data=large), NOW)
+    assert store.large == {CONFIG_MAP: {"default/a", "default/b"}}
+    store.update(a_config_map("a", data=small))
+    assert store.large == {CONFIG_MAP: {"default/b"}}
+    store.delete(CONFIG_MAP, "default/b", NOW)
+    assert store.large == {}
+
+
+def test_the_large_objects_of_the_window_are_known_after_a_restart(tmp_path):
+    path = tmp_path / "cluster.db"
+    with closing(open_writable(path, window_bytes=1 << 30)) as store:
+        store.create(a_config_map("a", data={"text": "x" * LARGE_BYTES}), NOW)
+        store.create(a_config_map("b", data={"text": "x"}), NOW)
+    with closing(open_writable(path, window_bytes=1 << 30)) as store:
+        assert store.large == {CONFIG_MAP: {"default/a"}}
