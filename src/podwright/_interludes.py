@@ -1,8 +1,9 @@
-"""Interludes: parts of a request that only compute.
+"""Interludes: parts of the work on a cluster that only compute.
 
 Between reading a body and storing an object there are long parts that use nothing but documents:
-decoding, defaults, validation, owners of fields. They are marked with `interlude`. A driver that
-executes a request in a thread may use the cluster during these parts, to let others read.
+decoding, defaults, validation, owners of fields. What a component of a world computes from changes,
+such as a scheduling cycle, uses its own state and reads objects. These parts are marked with
+`interlude`. A driver that executes them in a thread may read the cluster meanwhile, for others.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import Final
 ENTER: Final[ContextVar[Callable[[], AbstractContextManager[None]] | None]] = ContextVar(
     "enter_interlude", default=None
 )
-"""Begins an interlude of the request that is executed in this context; None for no effect."""
+"""Begins an interlude of the work that is executed in this context; None for no effect."""
 
 _NOTHING: Final = nullcontext()
 
 
 def interlude() -> AbstractContextManager[None]:
-    """Mark a block that neither reads nor changes the cluster; interludes may be nested."""
+    """Mark a block that changes nothing that a read request shows; interludes may be nested."""
     enter = ENTER.get()
     return _NOTHING if enter is None else enter()

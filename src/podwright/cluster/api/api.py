@@ -17,9 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from podwright._interludes import interlude
 from podwright.apimachinery.objects import (
     Document,
     InvalidObject,
+    KubernetesObject,
     Pod,
     PodDisruptionBudget,
     with_fields,
@@ -121,8 +123,10 @@ class Api:
 
     def _create(self, request: CreateObject, now_ns: int) -> Stored:
         obj = self.admission.admit_new(request.obj, request.user, now_ns)
-        self.validation.check_new(obj)
-        return self._storage.create(obj, now_ns, owners=self._new_owners(request, now_ns))
+        with interlude():
+            self.validation.check_new(obj)
+            owners = self._new_owners(request, now_ns)
+        return self._storage.create(obj, now_ns, owners=owners)
 
     def _new_owners(
         self, request: CreateObject | ApplyObject, now_ns: int
@@ -135,7 +139,12 @@ class Api:
         owners = self._owners
         if owners is None:
             return None
-        return lambda old, new: owners.updated(old, new, scope, user, now_ns)
+
+        def updated(old: KubernetesObject, new: KubernetesObject) -> list[Document] | None:
+            with interlude():
+                return owners.updated(old, new, scope, user, now_ns)
+
+        return updated
 
     def _update(self, request: UpdateObject, now_ns: int) -> Stored:
         obj, scope = request.obj, request.scope
@@ -144,8 +153,12 @@ class Api:
             return self._storage.update(obj, scope=scope, owners_of=owners_of)
         obj = self.admission.complete_update(obj, request.user, now_ns)
         return self._storage.update(
-            obj, scope=scope, validate=self.validation.check_update, owners_of=owners_of
+            obj, scope=scope, validate=self._check_update, owners_of=owners_of
         )
+
+    def _check_update(self, new: KubernetesObject, old: KubernetesObject) -> None:
+        with interlude():
+            self.validation.check_update(new, old)
 
     def _update_status(self, document: Document, now_ns: int) -> None:
         """Store an object with the status that admission has computed."""

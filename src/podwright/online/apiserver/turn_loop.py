@@ -4,16 +4,16 @@ Theory of operation
 -------------------
 A turn
 1. executes the requests that have arrived, for at most a slice of time, and some steps of a request
-   that takes long, such as the deletion of a collection; of a write with a large body, what uses
-   the cluster, see `large_requests`;
+   that takes long, such as the deletion of a collection;
 2. lets the world catch up with the clock, for at most a slice of time;
 3. commits all writes of both together;
 4. releases the replies, wakes the watches that have something to send, and begins the calls to
    extenders, which run in threads and come back as events.
 
 Between two turns the event loop reads and writes connections. The loop sleeps when no request has
-arrived and nothing of the world is due. While a thread computes for a write with a large body, the
-turns execute reads only.
+arrived and nothing of the world is due. A write with a large body, and a slice of the world that
+may take long, are executed in a thread, see `computing_threads`; meanwhile, turns execute reads
+only.
 
 A slice of the world costs little more for ten pods than for one. While several clients send
 requests at once, steps 2 and the watches therefore wait for a short time after the last slice, and
@@ -30,14 +30,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from podwright._garbage import frozen_creations
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest, LongRequest, Watch
 from podwright.cluster.store import ObjectStore, UnusableStore
 from podwright.online.apiserver.cluster import Cluster
 from podwright.online.apiserver.cluster_clock import ClusterClock
-from podwright.online.apiserver.large_requests import LargeRequest, is_large, is_read
+from podwright.online.apiserver.computing_threads import (
+    SLICE_SECONDS,
+    ComputingThread,
+    LongSlices,
+)
 from podwright.online.apiserver.lease_warnings import with_lease_warning
 from podwright.online.apiserver.scheduling.extender_threads import ExtenderThreads
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
@@ -69,8 +73,32 @@ CALL_PAUSE_SECONDS: Final = 0.005
 """How long the event loop waits at once for the threads that call extenders, which compute little,
 and how long it goes on in between."""
 
+_READS: Final = ("GET", "HEAD")
+
 Waiting: TypeAlias = "asyncio.Future[HttpReply | Watch]"
 Begun: TypeAlias = HttpReply | Watch | LongRequest
+Answered: TypeAlias = list[tuple[Waiting, HttpReply | Watch]]
+
+
+class _Beside(NamedTuple):
+    """What a thread executes beside the event loop.
+
+    Attributes
+    ----------
+    thread : ComputingThread
+    now_ns : int
+        The time of the cluster when it began: that of the requests meanwhile, so that no Event
+        expires.
+    end : callable
+        Receives the result, and the requests that are answered in this turn.
+    request : Future, optional
+        Of a request.
+    """
+
+    thread: ComputingThread[Any]
+    now_ns: int
+    end: Callable[[Any, Answered], None]
+    request: Waiting | None = None
 
 
 class WatchSubscription:
@@ -141,8 +169,9 @@ class TurnLoop:
         self._failure: Exception | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._long: deque[tuple[LongRequest, HttpRequest, Waiting]] = deque()
-        self._large: tuple[LargeRequest[Begun], HttpRequest, Waiting] | None = None
-        self._after_large: deque[tuple[HttpRequest, Waiting]] = deque()
+        self._beside: _Beside | None = None
+        self._after_beside: deque[tuple[HttpRequest, Waiting]] = deque()
+        self._long_slices = LongSlices(cluster.store.large)
         self._extenders: dict[ServedScheduler, ExtenderThreads] = {}
         self._shares: dict[threading.Event, asyncio.Task[None]] = {}
 
@@ -229,6 +258,18 @@ class TurnLoop:
         """Begin a turn, for example because the clock has changed."""
         self._wake.set()
 
+    async def settle_world(self) -> None:
+        """Wait until no thread executes a slice of the world.
+
+        The schedulers can be read until the caller waits for something else.
+        """
+        turned = asyncio.Event()
+        self.listen(turned)
+        while self._beside is not None and self._beside.request is None:
+            turned.clear()
+            await turned.wait()
+        self.unlisten(turned)
+
     async def reach(self, time_ns: int) -> None:
         """Wait until everything is processed that is due until a time of the cluster.
 
@@ -257,7 +298,7 @@ class TurnLoop:
         """
         try:
             while not self._is_stopping:
-                if self.is_caught_up or (self._large is not None and not self._queue):
+                if self.is_caught_up or (self._beside is not None and not self._queue):
                     await self._sleep()
                 elif not self._queue and self._is_world_waiting:
                     await self._wait_for_requests()
@@ -273,13 +314,11 @@ class TurnLoop:
             self._wake_all()
             for share in list(self._shares.values()):
                 share.cancel()
-            for _, future in (*self._queue, *self._after_large, *self._calls):
+            for _, future in (*self._queue, *self._after_beside, *self._calls):
                 future.cancel()
             for *_, future in self._long:
                 future.cancel()
-            if self._large is not None:
-                self._large[0].abandon()
-                self._large[2].cancel()
+            self._end_beside()
             for _, reached in self._reached:
                 reached.cancel()
             self._queue.clear()
@@ -287,8 +326,8 @@ class TurnLoop:
             self._calls.clear()
 
     async def _sleep(self) -> None:
-        # The thread that executes a large request ends the sleep; all else waits for it.
-        seconds = self._seconds_to_sleep() if self._large is None else None
+        # The thread beside the loop ends the sleep; all else waits for it.
+        seconds = self._seconds_to_sleep() if self._beside is None else None
         if seconds is not None and seconds <= 0:
             return
         with contextlib.suppress(TimeoutError):
@@ -310,7 +349,7 @@ class TurnLoop:
         Otherwise the changes of requests would be all that it receives, on a busy computer.
         """
         steps = self.cluster.late_steps
-        if self._large is not None:
+        if self._beside is not None:
             return True
         if steps is not None and steps == self._late_steps and self._turns_without < WITHOUT_MAX:
             self._turns_without += 1
@@ -336,19 +375,19 @@ class TurnLoop:
     def _turn(self) -> bool:
         """Process one turn; return whether nothing that is due is left."""
         now_ns = self.clock.now_ns()
-        answered: list[tuple[Waiting, HttpReply | Watch]] = []
+        answered: Answered = []
         called: list[tuple[asyncio.Future[Any], Callable[[], Any]]] = []
         is_committed = False
         begin_ns = time.perf_counter_ns()
         try:
             with self.cluster.store.batch():
-                if self._large is None:
+                if self._beside is None:
                     self.cluster.begin_turn(now_ns)
                 self._execute_queued(now_ns, answered, _until(begin_ns + REQUESTS_NS))
-                self._advance_large(answered)
+                self._advance_beside(answered)
                 if len(answered) > 1:
                     self._are_clients_concurrent = True
-                is_caught_up = self._large is None and self._advance_all(now_ns, answered, called)
+                is_caught_up = self._beside is None and self._advance_all(now_ns, answered, called)
             if self.cluster.breakpoints.hit is not None:
                 self.clock.pause()
             for each in self._followers:
@@ -377,31 +416,92 @@ class TurnLoop:
     def _advance_all(
         self,
         now_ns: int,
-        answered: list[tuple[Waiting, HttpReply | Watch]],
+        answered: Answered,
         called: list[tuple[asyncio.Future[Any], Callable[[], Any]]],
     ) -> bool:
         """Execute calls and a long request, and the world; return whether nothing due is left."""
         if not self._has_paused:  # calls see the consequences of earlier requests
             self._execute_calls(now_ns, called)
         self._advance_long(now_ns, answered)
-        return self._advance_world(now_ns) and not self._long
+        return self._beside is None and self._advance_world(now_ns) and not self._long
 
     def _advance_world(self, now_ns: int) -> bool:
         """Let the world catch up unless it waits; return whether nothing that is due is left."""
         self._has_paused = self._is_world_waiting
         if self._has_paused:
             return False
-        # However much the requests took.
-        is_over = _until(time.perf_counter_ns() + WORLD_NS)
-        is_caught_up = self.cluster.catch_up(now_ns, is_over)
-        self._are_clients_concurrent = False
-        self._world_ended_ns = time.perf_counter_ns()
-        return is_caught_up
+        results: list[bool] = []
+
+        def catch_up() -> None:
+            begin_ns = time.thread_time_ns()
+            # However much the requests took.
+            is_over = _until(time.perf_counter_ns() + WORLD_NS)
+            results.append(self.cluster.catch_up(now_ns, is_over))
+            self._long_slices.add(time.thread_time_ns() - begin_ns)
+
+        def end(*_: object) -> None:
+            self._are_clients_concurrent = False
+            self._world_ended_ns = time.perf_counter_ns()
+
+        if self._long_slices.is_next_long:
+            self._compute(catch_up, end, now_ns)
+            self._advance_beside([], WORLD_NS / 1e9)
+        else:
+            catch_up()
+            end()
+        return self._beside is None and results[0]
+
+    def _compute(
+        self,
+        execute: Callable[[], T],
+        end: Callable[[T, Answered], None],
+        now_ns: int,
+        request: Waiting | None = None,
+    ) -> None:
+        """Begin to execute something beside the loop; see `_Beside`."""
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(self._wake.set)
+
+        self._beside = _Beside(ComputingThread(execute, wake), now_ns, end, request)
+
+    def _advance_beside(self, answered: Answered, seconds: float = SLICE_SECONDS) -> None:
+        """Let the thread beside the loop use the cluster, until it computes after a slice."""
+        beside = self._beside
+        if beside is None:
+            return
+        try:
+            has_ended = beside.thread.advance(seconds)
+        except BaseException:
+            self._beside = None
+            if beside.request is not None:
+                beside.request.cancel()
+            raise
+        if has_ended:
+            self._beside = None
+            self._queue.extendleft(reversed(self._after_beside))
+            self._after_beside.clear()
+            beside.end(beside.thread.result, answered)
+
+    def _end_beside(self) -> None:
+        """End the thread beside the loop; a step of the world is completed."""
+        beside, self._beside = self._beside, None
+        if beside is None:
+            return
+        if beside.request is not None:
+            beside.thread.abandon()
+            beside.request.cancel()
+            return
+        # What it raises comes after what has ended the loop.
+        with contextlib.suppress(Exception), self.cluster.store.batch():
+            beside.thread.advance(-1)
 
     def _begin_checkpoint(self) -> None:
         """Write a checkpoint of the decision log in a thread, while the world rests."""
         cluster = self.cluster
-        if cluster.is_resting or not cluster.is_checkpoint_due:
+        if self._beside is not None or cluster.is_resting or not cluster.is_checkpoint_due:
             return
         cluster.is_resting = True
         loop, is_done = asyncio.get_running_loop(), threading.Event()
@@ -443,7 +543,7 @@ class TurnLoop:
 
     def _release_reached(self) -> None:
         """Release those who wait for a time, once nothing is left that is due until then."""
-        if not self._reached or self.cluster.is_resting:
+        if not self._reached or self.cluster.is_resting or self._beside is not None:
             return
         due_ns = self.cluster.next_due_ns
         waiting, self._reached = self._reached, []
@@ -459,7 +559,8 @@ class TurnLoop:
     def _begin_extender_calls(self) -> None:
         """Begin the calls to extenders of this turn, whose writes are durable now."""
         for scheduler in self.cluster.schedulers:
-            if scheduler.extender_calls:
+            # A thread beside the loop may add some.
+            if self._beside is None and scheduler.extender_calls:
                 self._begin_calls(scheduler)
 
     def _begin_calls(self, scheduler: ServedScheduler) -> None:
@@ -490,30 +591,34 @@ class TurnLoop:
     def _execute_queued(
         self,
         now_ns: int,
-        answered: list[tuple[Waiting, HttpReply | Watch]],
+        answered: Answered,
         is_over: Callable[[], bool],
     ) -> None:
         while self._queue and (answered or self._takes_requests()):
             request, future = self._queue.popleft()
             if future.done():
                 continue
-            if self._large is not None and not is_read(request):
-                self._after_large.append((request, future))
-                continue
-            if is_large(request, self.cluster.server):
-                handle = partial(self.cluster.handle, request, now_ns)
-                self._large = LargeRequest(handle, self._wake_from_thread()), request, future
+            is_long = self.cluster.server.computes_long(request)
+            if self._beside is not None:
+                if is_long or request.method not in _READS:
+                    self._after_beside.append((request, future))
+                    continue
+                now_ns = self._beside.now_ns
+            elif is_long:
+                self._begin_large(request, future, now_ns)
                 return
             self._answer(self.cluster.handle(request, now_ns), request, future, answered)
             if is_over():
                 return
 
+    def _begin_large(self, request: HttpRequest, future: Waiting, now_ns: int) -> None:
+        def end(reply: Begun, answered: Answered) -> None:
+            self._answer(reply, request, future, answered)
+
+        self._compute(partial(self.cluster.handle, request, now_ns), end, now_ns, future)
+
     def _answer(
-        self,
-        reply: Begun,
-        request: HttpRequest,
-        future: Waiting,
-        answered: list[tuple[Waiting, HttpReply | Watch]],
+        self, reply: Begun, request: HttpRequest, future: Waiting, answered: Answered
     ) -> None:
         if isinstance(reply, LongRequest):
             self._long.append((reply, request, future))
@@ -522,33 +627,7 @@ class TurnLoop:
             reply = with_lease_warning(request, reply, self.clock)
         answered.append((future, reply))
 
-    def _wake_from_thread(self) -> Callable[[], None]:
-        loop = asyncio.get_running_loop()
-
-        def wake() -> None:
-            with contextlib.suppress(RuntimeError):  # the server has ended
-                loop.call_soon_threadsafe(self._wake.set)
-
-        return wake
-
-    def _advance_large(self, answered: list[tuple[Waiting, HttpReply | Watch]]) -> None:
-        """Execute what of a large request uses the cluster, until its thread computes again."""
-        if self._large is None:
-            return
-        large, request, future = self._large
-        try:
-            reply = large.advance()
-        except BaseException:
-            self._large = None
-            future.cancel()
-            raise
-        if reply is not None:
-            self._large = None
-            self._queue.extendleft(reversed(self._after_large))
-            self._after_large.clear()
-            self._answer(reply, request, future, answered)
-
-    def _advance_long(self, now_ns: int, answered: list[tuple[Waiting, HttpReply | Watch]]) -> None:
+    def _advance_long(self, now_ns: int, answered: Answered) -> None:
         """Execute some steps of one of the requests that take long, each in turn.
 
         A request whose client has left goes on, as a transaction of etcd would.
@@ -557,11 +636,21 @@ class TurnLoop:
             return
         long, request, future = self._long.popleft()
         is_over = _until(time.perf_counter_ns() + LONG_REQUEST_NS)
-        reply = answered_by(lambda *_: long.advance(is_over), request, now_ns)
-        if reply is None:
-            self._long.append((long, request, future))
+
+        def advance() -> HttpReply | None:
+            return answered_by(lambda *_: long.advance(is_over), request, now_ns)
+
+        def end(reply: HttpReply | None, answered: Answered) -> None:
+            if reply is None:
+                self._long.append((long, request, future))
+            else:
+                answered.append((future, reply))
+
+        if self.cluster.server.has_policies:
+            self._compute(advance, end, now_ns, future)
+            self._advance_beside(answered)
         else:
-            answered.append((future, reply))
+            end(advance(), answered)
 
     def _execute_calls(
         self, now_ns: int, called: list[tuple[asyncio.Future[Any], Callable[[], Any]]]

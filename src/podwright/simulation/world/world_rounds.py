@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
+from podwright._interludes import interlude
 from podwright.cluster.api import (
     ApplyObject,
     CreateObject,
@@ -135,7 +136,9 @@ class WorldRounds:
         replies: list[CallDone] = []
         if not self._changes:  # replies follow the changes
             replies, self._requests.replies = self._requests.replies, replies
-        self._actions.extend(self._dispatcher.dispatch(changes, replies, self._heap.now_ns))
+        with interlude():
+            actions = self._dispatcher.dispatch(changes, replies, self._heap.now_ns)
+        self._actions.extend(actions)
         # With the gate SchedulerAsyncPreemption off, the reply to the last call of a preemption
         # ends the scheduling cycle.
         self._scheduler.deliver_decisions()

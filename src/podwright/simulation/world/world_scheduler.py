@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from podwright._interludes import interlude
 from podwright.scheduler.machine import CycleDue, Event, FlushBackoff, FlushUnschedulable
 from podwright.simulation.recording import Recorder
 from podwright.simulation.world.change_dispatch import WorldAction
@@ -80,7 +81,9 @@ class WorldScheduler:
 
     def decide(self, event: Event) -> None:
         """Process an event that may end a scheduling cycle."""
-        self._actions.extend(self.handle_reply(event, self._heap.now_ns))
+        with interlude():
+            actions = self.handle_reply(event, self._heap.now_ns)
+        self._actions.extend(actions)
         self.deliver_decisions()
 
     def deliver_decisions(self) -> None:
@@ -94,7 +97,9 @@ class WorldScheduler:
 
     def process_held(self) -> None:
         """Process the oldest events that were held, as many as a round allows."""
-        self._actions.extend(self._held.process(ROUND_MAX, self._heap.now_ns))
+        with interlude():
+            actions = self._held.process(ROUND_MAX, self._heap.now_ns)
+        self._actions.extend(actions)
         self.deliver_decisions()
 
     @property
@@ -132,6 +137,8 @@ class WorldScheduler:
     def flush(self) -> None:
         """Flush the queue at the present time."""
         now_ns = self._heap.now_ns
-        self._actions.extend(self.handle(_FLUSH_BACKOFF, now_ns))
-        if is_unschedulable_due(self._machine, now_ns, self._start_ns):
-            self._actions.extend(self.handle(FlushUnschedulable(), now_ns))
+        with interlude():
+            actions = self.handle(_FLUSH_BACKOFF, now_ns)
+            if is_unschedulable_due(self._machine, now_ns, self._start_ns):
+                actions += self.handle(FlushUnschedulable(), now_ns)
+        self._actions.extend(actions)

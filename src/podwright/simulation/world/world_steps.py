@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from podwright._interludes import interlude
 from podwright.cluster.controllers import SyncDue, SyncNext
 from podwright.cluster.kubelets import StageDue
 from podwright.scheduler.machine import ExtenderReplied, PodActivated, TimerFired
@@ -158,9 +159,11 @@ class WorldSteps:
     def _process_event(self, event: DueEvent) -> None:
         match event:
             case StageDue():  # by far the most frequent
-                self._actions.extend(self._lifecycle.handle(event, self._heap.now_ns))
+                with interlude():
+                    staged = self._lifecycle.handle(event, self._heap.now_ns)
+                self._actions.extend(staged)
             case SyncDue():
-                self._actions.extend(self._controllers.handle(event, self._heap.now_ns))
+                self._sync(event)
             case TimerFired() | ExtenderReplied() | PodActivated():
                 self._scheduler.decide(event)
             case InputOperation(operation):
@@ -173,7 +176,12 @@ class WorldSteps:
 
     def _sync_next(self) -> None:
         self._count_at_once += 1
-        self._actions.extend(self._controllers.handle(_SYNC_NEXT, self._heap.now_ns))
+        self._sync(_SYNC_NEXT)
+
+    def _sync(self, event: SyncDue | SyncNext) -> None:
+        with interlude():
+            actions = self._controllers.handle(event, self._heap.now_ns)
+        self._actions.extend(actions)
 
     # ---------------------------------------------------------------------------------- time
 

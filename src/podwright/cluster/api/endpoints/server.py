@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission import (
     AdmissionChain,
@@ -88,7 +89,7 @@ from podwright.cluster.api.endpoints.writes.update import update
 from podwright.cluster.api.gated_fields import COMPARISONS, disabled_fields
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.api.users import ANONYMOUS, User
-from podwright.cluster.store import TIMES_KEPT_NS, ObjectStore, UnusableStore
+from podwright.cluster.store import LARGE_BYTES, TIMES_KEPT_NS, ObjectStore, UnusableStore
 
 Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch | Steps]
 
@@ -106,6 +107,15 @@ _COLLECTION_HANDLERS: Final[dict[str, Handler]] = {
     "deletecollection": delete.delete_collection,
 }
 _ALL_NAMESPACES: Final = frozenset({"list", "watch"})
+_READS: Final = ("GET", "HEAD")
+
+LARGE_CUSTOM_BYTES: Final = 4 * 1024
+"""From which length on the body of a custom resource may be computed with for long."""
+
+_POLICY_BINDINGS: Final = tuple(
+    ("admissionregistration.k8s.io", f"{kind}AdmissionPolicyBinding")
+    for kind in ("Mutating", "Validating")
+)
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -285,11 +295,33 @@ class ApiServer:
             return error
         return None if decision.is_allowed is True else rejection(access, decision.reason)
 
-    def is_about_custom(self, request: HttpRequest) -> bool:
-        """Return whether a request is about a custom resource, whose rules may take long."""
+    @property
+    def has_policies(self) -> bool:
+        """Whether writes may be subject to admission policies."""
+        return any(map(self._store.count, _POLICY_BINDINGS))
+
+    def computes_long(self, request: HttpRequest) -> bool:
+        """Return whether a request may compute long, by its body and by what it is about.
+
+        The bodies of large objects are long, but patches of them need not be. The rules of custom
+        resources, and the expressions of admission policies, compute long for few bytes.
+        """
+        if request.method in _READS:
+            return "yaml" in (request.header("accept") or "")
+        length = len(request.body)
+        if length >= LARGE_BYTES or self.has_policies:
+            return True
+        is_patch = request.method == "PATCH"
+        if length < LARGE_CUSTOM_BYTES and not is_patch and not self._store.large:
+            return False
         info = request_info(request)
-        found = self.resources.find(info.group, info.version, info.resource)
-        return found is not None and found.is_custom
+        resource = self.resources.find(info.group, info.version, info.resource)
+        if resource is None:
+            return False
+        if resource.is_custom:
+            return is_patch or length >= LARGE_CUSTOM_BYTES
+        key = f"{info.namespace}/{info.name}" if info.namespace else info.name
+        return key in self._store.large.get(resource.storage, ())
 
     def handle(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:
         """Execute a request of an authenticated user.
@@ -332,7 +364,8 @@ class ApiServer:
             return prepared
         reply = self._reply(request, user, now_ns)
         if isinstance(reply, HttpReply):
-            reply = compressed(request, reply)
+            with interlude():
+                reply = compressed(request, reply)
         # A definition that this request wrote takes effect at once.
         self.catch_up(now_ns)
         return reply
@@ -385,7 +418,8 @@ class ApiServer:
         try:
             found = handler(self._backend, call)
         except (Rejected, ApiError, PlainError) as error:
-            return _without_body(request, _failed(call, error))
+            with interlude():
+                return _without_body(request, _failed(call, error))
         if isinstance(found, HttpReply):
             return _without_body(request, found)
         return found if isinstance(found, Watch) else LongRequest(_steps_of(call, found))

@@ -91,7 +91,9 @@ class StateFeed:
         try:
             while not self.turns.is_stopping:
                 turned.clear()
-                is_changed = self._update(await self._source())
+                source = await self._source()
+                await self.turns.settle_world()
+                is_changed = self._update(source)
                 if is_changed or not self._is_current:
                     self._is_current = True
                     for client in self._clients:

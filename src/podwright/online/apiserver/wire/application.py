@@ -29,6 +29,7 @@ from podwright.online.apiserver.wire.latency import ApiLatency
 from podwright.online.apiserver.wire.sending import (
     STALL_SECONDS,
     Connection,
+    Pace,
     Receive,
     Scope,
     Send,
@@ -101,6 +102,7 @@ class Application:
         self._stall_seconds = stall_seconds
         self._control_application: Any = None
         self._hosts = hosts
+        self._pace = Pace()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -150,36 +152,44 @@ class Application:
             return
         connection = Connection(receive, send, scope["state"].get(ABORT), self._stall_seconds)
         if isinstance(reply, Watch):
-            await send_watch(connection, reply, self._turns)
+            await send_watch(connection, reply, self._turns, self._pace)
         else:
-            await send_in_parts(connection, reply)
+            await send_in_parts(connection, reply, self._pace)
 
     async def _control(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request of podwright's own API."""
-        if self._control_application is None:
-            # Starlette takes a tenth of a second to import.
-            from podwright.online.apiserver.control import ControlledCluster, control_application
-
-            self._control_application = control_application(
-                ControlledCluster(
-                    self._turns, self._latency, self._scheduler, self._shadow, self._runs
-                )
-            )
+        application = self._control_application or await self._new_control_application()
+        await self._turns.settle_world()
         try:
-            await self._control_application(scope, receive, send)
+            await application(scope, receive, send)
         except asyncio.CancelledError:
             if not self._turns.is_stopping:
                 raise
             await _send_problem(503, "the server is stopping", scope, receive, send)
 
+    async def _new_control_application(self) -> Any:
+        control = await asyncio.to_thread(_control_module)
+        if self._control_application is None:  # no other request was quicker
+            self._control_application = control.control_application(
+                control.ControlledCluster(
+                    self._turns, self._latency, self._scheduler, self._shadow, self._runs
+                )
+            )
+        return self._control_application
+
+
+def _control_module() -> Any:
+    """Return podwright's own API, imported in a thread: Starlette takes a tenth of a second."""
+    from podwright.online.apiserver import control
+
+    return control
+
 
 async def _send_problem(
     status: int, detail: str, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    # Starlette takes a tenth of a second to import.
-    from podwright.online.apiserver.control.problems import Problem, problem_response
-
-    await problem_response(Problem(status, detail))(scope, receive, send)
+    problems = (await asyncio.to_thread(_control_module)).problems
+    await problems.problem_response(problems.Problem(status, detail))(scope, receive, send)
 
 
 def _headers(pairs: Any) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.current_objects import CurrentObjects
 from podwright.cluster.store import GroupKind, ObjectStore
@@ -95,5 +96,6 @@ class ActivePolicies(Generic[P]):
     def _program(self, name: str, policy: Document) -> P:
         known = self._compiled.get(name)
         if known is None or known[0] is not policy:
-            known = self._compiled[name] = (policy, self._compile(policy))
+            with interlude():
+                known = self._compiled[name] = (policy, self._compile(policy))
         return known[1]

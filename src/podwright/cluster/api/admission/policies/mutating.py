@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.apimachinery.cel import AdmissionInput, MutatingPolicy, PolicyError
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching import FailedTestError, PatchError, configured, json_patched
@@ -80,7 +81,8 @@ class MutatingAdmissionPolicy(Plugin):
         if state.is_second and state.last_object != attributes.object:
             state.require_again()
         for invocation in invocations:
-            self._invoke(invocation, attributes, failures)
+            with interlude():
+                self._invoke(invocation, attributes, failures)
         state.last_object = attributes.object
         if failures:
             error = rejected(attributes, "")

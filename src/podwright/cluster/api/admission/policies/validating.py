@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.apimachinery.cel import PolicyDecision, PolicyResult, ValidatingPolicy
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
@@ -118,7 +119,8 @@ class ValidatingAdmissionPolicy(Plugin):
                 continue
             for params in found:
                 values = policy_input(self._context, attributes, matched, params)
-                result = policy.compiled.validate(values)
+                with interlude():
+                    result = policy.compiled.validate(values)
                 self._decide(policy.name, binding, result, attributes, denials)
                 denials += _annotated(policy.name, name, result, annotations)
         for key, texts in annotations.items():

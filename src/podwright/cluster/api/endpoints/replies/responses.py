@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.cluster.api.endpoints.calls import Call
 from podwright.cluster.api.endpoints.decoding.body_kinds import internal_package
@@ -42,6 +43,11 @@ _WARNING_MAX_RUNES: Final = 256
 
 def encoded(document: Any, media: MediaType) -> bytes:
     """Return a document as the body of a reply."""
+    with interlude():
+        return _encoded(document, media)
+
+
+def _encoded(document: Any, media: MediaType) -> bytes:
     if media.format == "protobuf":
         return encoded_metadata_list(document)
     if media.format == "yaml":

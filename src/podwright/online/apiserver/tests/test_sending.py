@@ -1,0 +1,80 @@
+"""The pace at which many connections send parts."""
+
+import asyncio
+import itertools
+import time
+
+from podwright.online.apiserver.sending import PASS_NS, Pace
+
+
+def passes_of(costs_bytes):
+    """Return in which pass of the event loop each of many connections made its part."""
+
+    async def main():
+        pace, number = Pace(), itertools.count()
+        made = []
+
+        async def make(name, size):
+            made.append(await pace.made(lambda: (name, current), lambda _: size))
+
+        tasks = [asyncio.create_task(make(*each)) for each in enumerate(costs_bytes)]
+        while not all(task.done() for task in tasks):
+            current = next(number)
+            await asyncio.sleep(0)
+        return made
+
+    return asyncio.run(main())
+
+
+def test_parts_that_take_a_pass_are_made_one_in_each_and_in_order():
+    made = passes_of([PASS_NS] * 20)
+    assert [name for name, _ in made] == list(range(20))
+    assert len({number for _, number in made}) == 20
+
+
+def test_the_parts_of_many_connections_are_spread():
+    made = passes_of([PASS_NS // 10] * 300)
+    assert sorted(name for name, _ in made) == list(range(300))
+    numbers = [number for _, number in made]
+    assert max(map(numbers.count, set(numbers))) <= 11
+
+
+def test_what_takes_long_to_make_has_its_pass_alone():
+    async def main():
+        pace, order = Pace(), []
+
+        async def make(name, seconds):
+            def part():
+                end = time.perf_counter() + seconds
+                while time.perf_counter() < end:
+                    pass
+                order.append(name)
+                return b""
+
+            await pace.made(part, len)
+
+        async def other():
+            await asyncio.sleep(0)
+            order.append("other")
+
+        await asyncio.gather(make("a", 2 * PASS_NS / 1e9), make("b", 0), other())
+        return order
+
+    assert asyncio.run(main()) == ["a", "other", "b"]
+
+
+def test_a_client_that_leaves_loses_only_its_own_turn():
+    async def main():
+        pace = Pace()
+
+        async def make(number):
+            return await pace.made(lambda: number, lambda _: PASS_NS)
+
+        tasks = [asyncio.create_task(make(number)) for number in range(4)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    first, second, *others = asyncio.run(main())
+    assert isinstance(second, asyncio.CancelledError)
+    assert (first, others) == (0, [2, 3])
