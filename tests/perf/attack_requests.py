@@ -261,6 +261,45 @@ def _merge_list(n: int) -> dict[str, Any]:
     return {"name": f"c{n}", "image": "app"}
 
 
+def _policy() -> Sequence[bytes]:
+    """Return a policy with an expression that costs its budget; it is deleted by `_denied`."""
+    tens = "[" + ",".join(map(str, range(10))) + "]"
+    loops = "".join(f"{tens}.all(v{n}, " for n in range(6))
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["configmaps"],
+    }
+    group, kind = "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"
+    policy = _object(
+        kind,
+        "long",
+        group,
+        spec={
+            "failurePolicy": "Ignore",
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": loops + "v0 >= 0" + ")" * 6}],
+        },
+    )
+    bound = {"policyName": "long", "validationActions": ["Deny"]}
+    binding = _object(f"{kind}Binding", "long", group, spec=bound)
+    return [
+        request("POST", _POLICIES, policy),
+        request("POST", _POLICY_BINDINGS, binding),
+    ]
+
+
+def _denied() -> Sequence[bytes]:
+    document = _object("ConfigMap", "by-policy")
+    return [
+        *[request("POST", f"{DEFAULT}/configmaps", document)] * 2,
+        request("DELETE", f"{_POLICY_BINDINGS}/long"),
+    ]
+
+
+_POLICIES: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+_POLICY_BINDINGS: Final = f"{_POLICIES.removesuffix('ies')}ybindings"
 _COUNT: Final = 20_000
 _CONFIG_MAPS: Final = f"{DEFAULT}/configmaps"
 
@@ -308,6 +347,23 @@ ATTACKS: Final = (
     ),
     Attack("owner-references", _owner_references),
     Attack("containers", pod_with("containers", containers=_repeated(_COUNT, _merge_list))),
+    Attack(
+        "containers-of-a-kubelet",
+        pod_with(
+            "stored",
+            containers=_repeated(_COUNT, _merge_list),
+            automountServiceAccountToken=False,
+        ),
+    ),
+    Attack(
+        "small-patches-of-a-large-pod",
+        lambda: [
+            request(
+                "PATCH", f"{DEFAULT}/pods/stored", {"metadata": {"labels": {"a": f"{n}"}}}, _MERGE
+            )
+            for n in range(3)
+        ],
+    ),
     Attack(
         "containers-apply",
         lambda: [
@@ -640,6 +696,20 @@ ATTACKS: Final = (
         prepared=_posted(_DEFINITIONS, _definition("pairs", _pairs_rule())),
     ),
     Attack(
+        "cel-pairs-by-small-patches",
+        lambda: [
+            request(
+                "PATCH",
+                "/apis/example.com/v1/namespaces/default/pairs/one",
+                {"metadata": {"labels": {"a": f"{n}"}}},
+                _MERGE,
+            )
+            for n in range(3)
+        ],
+        prepared=lambda: [_custom("pairs", {"a": list(range(400)), "b": list(range(400, 800))})],
+    ),
+    Attack("policies", _denied, prepared=_policy),
+    Attack(
         "custom-sets",
         lambda: [_custom("sets", {"set": [f"s{n}" for n in range(_COUNT)]})],
         prepared=_posted(_DEFINITIONS, _definition("sets", _set_schema())),
@@ -757,5 +827,27 @@ ATTACKS: Final = (
         "lists-from-scratch",
         lambda: [request("GET", "/api/v1/namespaces/many/configmaps")],
         connections=100,
+    ),
+    Attack(
+        "lists-as-yaml",
+        lambda: [
+            request("GET", "/api/v1/namespaces/many/configmaps", headers=f"accept: {_YAML}\r\n")
+        ],
+    ),
+    Attack(
+        "lists-with-table",
+        lambda: [
+            request(
+                "GET",
+                "/api/v1/namespaces/many/configmaps",
+                headers="accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n",
+            )
+        ],
+        connections=10,
+    ),
+    Attack(
+        "lists-for-humans",
+        lambda: [request("GET", "/api/v1/namespaces/many/configmaps?pretty=true")],
+        connections=10,
     ),
 )

@@ -63,6 +63,7 @@ from podwright.cluster.api.requests import (
     UpdateObject,
     WriteRequest,
 )
+from podwright.cluster.api.stored_sizes import TooLarge
 from podwright.cluster.api.users import SCHEDULER_USER
 
 __all__ = [
@@ -93,6 +94,7 @@ __all__ = [
     "Reply",
     "ScaleObject",
     "Scope",
+    "TooLarge",
     "UnreadableRequest",
     "UpdateObject",
     "WriteRequest",

@@ -53,6 +53,7 @@ from podwright.cluster.api.requests import (
     WriteRequest,
 )
 from podwright.cluster.api.resource_storage import OwnersOf, ResourceStorage
+from podwright.cluster.api.stored_sizes import TooLarge
 from podwright.cluster.store import NAMESPACE, POD, ObjectError, ObjectStore, Stored, kind_of
 
 
@@ -78,7 +79,7 @@ class Api:
     def __init__(self, store: ObjectStore, *, is_served: bool = False) -> None:
         self.store = store
         self._is_served = is_served
-        self._storage = ResourceStorage(store)
+        self._storage = ResourceStorage(store, limits_sizes=is_served)
         self._owners: FieldOwners | None = None
         self.admission = Admission(
             store, added=SERVED if is_served else (), update_status=self._update_status
@@ -118,7 +119,7 @@ class Api:
         """
         try:
             return Reply(self._verbs[type(request)](request, now_ns))
-        except (ObjectError, Rejected, InvalidObject, EvictionRejected) as error:
+        except (ObjectError, Rejected, InvalidObject, EvictionRejected, TooLarge) as error:
             return Reply(error=error)
 
     def _create(self, request: CreateObject, now_ns: int) -> Stored:

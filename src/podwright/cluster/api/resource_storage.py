@@ -18,6 +18,7 @@ from podwright.cluster.api.identity import generated_name, uid_at
 from podwright.cluster.api.kind_strategies import KindStrategy, strategy_of
 from podwright.cluster.api.pods.binding import NO_LABELS, binding_error, bound
 from podwright.cluster.api.preconditions import check, check_body
+from podwright.cluster.api.stored_sizes import SIZE_MAX_BYTES, storable
 from podwright.cluster.store import (
     POD,
     AlreadyExists,
@@ -48,10 +49,14 @@ class ResourceStorage:
     ----------
     store : ObjectStore
         The stored objects.
+    limits_sizes : bool
+        Whether objects that etcd would not store raise `TooLarge`. Callers that compute new objects
+        from requests limit the sizes by `storable` themselves.
     """
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, *, limits_sizes: bool = False) -> None:
         self.store = store
+        self._limits_sizes = limits_sizes and store.keeps_encodings
         self._custom: dict[GroupKind, KindStrategy] = {}
 
     def register_kind(self, kind: KindLike, strategy: KindStrategy) -> None:
@@ -60,6 +65,23 @@ class ResourceStorage:
 
     def _strategy(self, kind: GroupKind) -> KindStrategy:
         return self._custom.get(kind) or strategy_of(kind)
+
+    def _commit(
+        self,
+        version: int,
+        kind: GroupKind,
+        key: NamespacedName,
+        old: KubernetesObject | None,
+        new: KubernetesObject | None,
+    ) -> None:
+        """Commit a change; see `limits_sizes`."""
+        if self._limits_sizes and new is not None:
+            encodings, raw = self.store.encodings, new.raw
+            if encodings.size_of(raw) > SIZE_MAX_BYTES:
+                encodings.forget(raw)
+                # The managed fields are in the document only.
+                raw["metadata"] = storable(raw, is_custom=kind in self._custom)["metadata"]
+        self.store.commit(change_of(version, kind, key, old, new))
 
     def create(
         self,
@@ -121,7 +143,7 @@ class ResourceStorage:
             is_restored=is_restored,
         )
         if not is_dry_run:
-            store.commit(change_of(version, kind, key, None, made))
+            self._commit(version, kind, key, None, made)
         return Stored(made, version, "created")
 
     def update(
@@ -221,7 +243,7 @@ class ResourceStorage:
     ) -> Stored:
         is_last = is_released(kind, current, new)
         after = None if is_last else new
-        self.store.commit(change_of(version, kind, current.key, current, after))
+        self._commit(version, kind, current.key, current, after)
         return Stored(new, version, "deleted" if is_last else "updated")
 
     def bind(
@@ -256,7 +278,7 @@ class ResourceStorage:
         before = pod.raw.get("spec")
         if self.store.keeps_encodings and before and "nodeName" not in before:
             self.store.encodings.keep_extended(new.raw, "spec", before, "nodeName")
-        self.store.commit(change_of(version, POD, key, pod, new))
+        self._commit(version, POD, key, pod, new)
         return Stored(new, version, "updated")
 
     def delete(

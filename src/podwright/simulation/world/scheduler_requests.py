@@ -30,6 +30,7 @@ from podwright.cluster.api import (
     BindPod,
     CreateObject,
     DeleteObject,
+    TooLarge,
     UpdateObject,
     WriteRequest,
 )
@@ -83,6 +84,8 @@ def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
         reply.raise_for_error()
     except (NotFound, Conflict) as error:
         return CallDone(call.call, CallError(str(error), type(error).__name__))
+    except TooLarge as error:
+        return CallDone(call.call, CallError(str(error)))
     except PodwrightError as error:
         # A claim may have changed so that the write is invalid; the pod is tried again then.
         # A patch of metadata has what a user's plugin wrote.

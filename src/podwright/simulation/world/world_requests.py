@@ -15,6 +15,7 @@ from podwright.cluster.api import (
     Forbidden,
     NamespaceTerminating,
     RecordEvent,
+    TooLarge,
     WriteRequest,
 )
 from podwright.cluster.controllers import CreateRejected, WriteRejected
@@ -118,10 +119,14 @@ class WorldRequests:
             case None | ObjectError() | NamespaceTerminating() | EvictionRejected() as error:
                 # Upstream records no Event for a namespace that is being deleted either.
                 return error
-            case Forbidden() | InvalidObject() as error if isinstance(request, CreateObject):
+            case (Forbidden() | InvalidObject() | TooLarge()) as error if isinstance(
+                request, CreateObject
+            ):
                 self._handle_rejection(CreateRejected(request, str(error)))
                 return error
             case error if self._handle_rejection(WriteRejected(request.user, str(error))):
+                return error
+            case TooLarge() as error:  # of a kubelet, which logs it
                 return error
             case error:
                 events = self._reject_stage_write(request, error)

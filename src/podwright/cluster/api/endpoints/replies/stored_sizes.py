@@ -1,48 +1,20 @@
-"""The largest object that etcd stores, and what it answers about a larger one.
-
-etcd limits the size of a request, and kube-apiserver stores custom resources as JSON, all other
-objects as protobuf. Its size is computed from the document, without the numbers of the fields: one
-byte for the number, one to three for the length of what follows, and no names but those of maps.
-
-Upstream: etcd server/embed/config.go, DefaultMaxRequestBytes; server/etcdserver/v3_server.go,
-processInternalRaftRequestOnce
-"""
+"""Requests whose objects etcd does not store."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-
-from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.endpoints.calls import Call
 from podwright.cluster.api.endpoints.replies.status_errors import ApiError
-
-REQUEST_MAX_BYTES: Final = 3 * 512 * 1024
-"""etcd's `--max-request-bytes`."""
-
-_REQUEST_BYTES: Final = 160
-"""What a request has besides the object, without its key."""
+from podwright.cluster.api.stored_sizes import REQUEST_MAX_BYTES, TooLarge, storable
 
 _FEW_BYTES: Final = REQUEST_MAX_BYTES // 8
 """A body of this length, and an object of this size, make no object that is too large."""
 
-_MAPS: Final = frozenset(
-    {
-        *("annotations", "binaryData", "data", "labels", "matchLabels", "nodeSelector"),
-        *("allocatable", "capacity", "hard", "limits", "parameters", "requests", "used"),
-        *("attributes", "options", "optionalNodeSelector", "selector", "volumeAttributes"),
-    }
-)
-_TIMES: Final = ("Time", "Timestamp")
-_TIME_BYTES: Final = 8
-
 
 def fitting(call: Call, document: Document, *, before_bytes: int = 0) -> Document:
-    """Return an object as etcd can store it: one that is too large loses its managed fields.
-
-    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go, isTooLargeError
+    """Return an object as etcd can store it; see `storable`.
 
     Parameters
     ----------
@@ -55,70 +27,15 @@ def fitting(call: Call, document: Document, *, before_bytes: int = 0) -> Documen
     Raises
     ------
     ApiError
-        It is too large even so.
+        It is too large.
     """
     body = call.request.body
     # Aliases, and operations of a JSON patch, say much in few bytes.
     says_much = b"&" in body or b'"copy"' in body
     if not says_much and len(body) + before_bytes <= _FEW_BYTES:
         return document
-    with interlude():
-        return _fitting(call, document)
-
-
-def _fitting(call: Call, document: Document) -> Document:
-    if _fits(call, document):
-        return document
-    metadata = {**(document.get("metadata") or {})}
-    metadata.pop("managedFields", None)
-    bare = document | {"metadata": metadata}
-    if not _fits(call, bare):
+    try:
+        return storable(document, is_custom=call.resource.is_custom)
+    except TooLarge as error:
         # Upstream has no status for errors of etcd: it answers them as its own.
-        raise ApiError(500, "", "etcdserver: request is too large")
-    return bare
-
-
-def _fits(call: Call, document: Document) -> bool:
-    size = len(msgspec.json.encode(document))
-    if size + _REQUEST_BYTES > REQUEST_MAX_BYTES and not call.resource.is_custom:
-        size = protobuf_size(document)
-    return size + _REQUEST_BYTES <= REQUEST_MAX_BYTES
-
-
-def protobuf_size(document: Document) -> int:
-    """Return about how many bytes an object of a built-in kind takes as protobuf."""
-    return _of_fields(document, has_names=False)
-
-
-def _of_fields(fields: dict[str, Any], *, has_names: bool) -> int:
-    total = 0
-    for name, value in fields.items():
-        if has_names:
-            entry = _with_length(len(name.encode())) + _of_field("", value)
-            total += _with_length(entry)
-        elif isinstance(value, list):
-            total += sum(_of_field(name, each) for each in value)
-        else:
-            total += _of_field(name, value)
-    return total
-
-
-def _of_field(name: str, value: Any) -> int:
-    if isinstance(value, str):
-        if name.endswith(_TIMES):
-            return _with_length(_TIME_BYTES)
-        return _with_length(len(value.encode()))
-    if isinstance(value, dict):
-        if name == "fieldsV1":
-            return _with_length(_with_length(len(msgspec.json.encode(value))))
-        return _with_length(_of_fields(value, has_names=name in _MAPS))
-    if isinstance(value, list):
-        return _with_length(sum(_of_field(name, each) for each in value))
-    if isinstance(value, bool) or value is None:
-        return 2
-    return 1 + max(1, (int(value).bit_length() + 6) // 7)
-
-
-def _with_length(size: int) -> int:
-    """Return the size of a field with a length."""
-    return size + 2 + (size >= 1 << 7) + (size >= 1 << 14) + (size >= 1 << 21)
+        raise ApiError(500, "", str(error)) from None

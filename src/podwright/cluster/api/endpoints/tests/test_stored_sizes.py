@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from podwright.cluster.api.endpoints.replies.stored_sizes import protobuf_size
 from podwright.cluster.api.endpoints.tests.conftest import config_map
 from podwright.cluster.api.endpoints.tests.test_custom_resources import definition, version
+from podwright.cluster.api.stored_sizes import protobuf_size
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 TRAINS = "/apis/example.com/v1/namespaces/default/trains"
