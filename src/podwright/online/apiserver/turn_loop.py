@@ -384,7 +384,8 @@ class TurnLoop:
                 if self._beside is None:
                     self.cluster.begin_turn(now_ns)
                 self._execute_queued(now_ns, answered, _until(begin_ns + REQUESTS_NS))
-                self._advance_beside(answered)
+                # A read that is answered does not wait for the thread that computes.
+                self._advance_beside(answered, 0.0 if answered else SLICE_SECONDS)
                 if len(answered) > 1:
                     self._are_clients_concurrent = True
                 is_caught_up = self._beside is None and self._advance_all(now_ns, answered, called)

@@ -25,7 +25,7 @@ INITIAL_MAX_BYTES: Final = 16 * 1024 * 1024
 A client that is further behind the others than this has lines made for it alone.
 """
 
-_PART_BYTES: Final = 64 * 1024
+PART_BYTES: Final = 64 * 1024
 """How much a watch sends at once of its initial events, about: what its connection buffers."""
 
 _PART_MAX: Final = 200
@@ -34,14 +34,20 @@ _PART_MAX: Final = 200
 class InitialParts:
     """The initial events of watches that begin at one state, in parts.
 
+    Parameters
+    ----------
+    part_bytes : int
+        How much a part has, about.
+
     Attributes
     ----------
     count : int
         How many events the next part should have, by the size of those before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, part_bytes: int = PART_BYTES) -> None:
         self.count = 1
+        self._part_bytes = part_bytes
         self._kept: OrderedDict[Hashable, tuple[bytes, Hashable]] = OrderedDict()
         self._bytes = 0
 
@@ -54,7 +60,7 @@ class InitialParts:
         if count:
             mean_bytes = max(len(text) // count, 1)
             most = min(_PART_MAX, 8 * self.count)
-            self.count = max(1, min(most, _PART_BYTES // mean_bytes))
+            self.count = max(1, min(most, self._part_bytes // mean_bytes))
         self._kept[place] = text, next_place
         self._bytes += len(text) + _ENTRY_BYTES
         while self._bytes > INITIAL_MAX_BYTES and len(self._kept) > 1:

@@ -42,6 +42,10 @@ DEFAULT_TIMEOUT_NS: Final = 1_800_000_000_000
 _SECOND_NS: Final = 1_000_000_000
 _POLL_MAX: Final = 200
 
+_TABLES_MAX: Final = 20
+_TABLE_PART_BYTES: Final = 8 * 1024
+"""A table takes ten times as long as an object that is encoded already."""
+
 
 class Watch:
     """A stream of events, which the driver polls and sends.
@@ -93,7 +97,9 @@ class Watch:
         if cursor is not None and cursor.has_initial_events:
             is_alone, version = self._is_alone, cursor.initial_version
             self._initial = (
-                InitialParts() if is_alone else call.lines.initial(self._stream, version)
+                InitialParts(_TABLE_PART_BYTES)
+                if is_alone
+                else call.lines.initial(self._stream, version)
             )
         self._is_closed = call.media.transformation == "PartialObjectMetadataList" or timeout_ns < 0
 
@@ -184,7 +190,7 @@ class Watch:
             return self._next_initial(cursor, self._initial)
         shared, since, until = self._call.lines, cursor.resource_version, cursor.horizon
         if self._is_alone or since >= until:
-            return self._lines_of(cursor.poll(_POLL_MAX))
+            return self._lines_of(cursor.poll(_TABLES_MAX if self._is_alone else _POLL_MAX))
         known = shared.find(self._stream, since, until)
         if known is not None:
             cursor.skip_to(known[1])
