@@ -41,10 +41,10 @@ from podwright.cluster.store.kinds import (
     kind_of,
 )
 from podwright.cluster.store.object_reader import ObjectReader
-from podwright.cluster.store.objects_store import LARGE_BYTES, TIMES_KEPT_NS, ObjectStore
+from podwright.cluster.store.objects_store import TIMES_KEPT_NS, ObjectStore
 from podwright.cluster.store.pages import Page
 from podwright.cluster.store.sqlite_store import open_store
-from podwright.cluster.store.stored import Stored
+from podwright.cluster.store.stored import LARGE_BYTES, Stored
 from podwright.cluster.store.versions import METADATA_KEYS, at_version, with_document, with_metadata
 from podwright.cluster.store.watch import Cursor
 from podwright.cluster.store.write_times import MARK_PERIOD_NS

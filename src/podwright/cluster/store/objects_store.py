@@ -46,7 +46,7 @@ from podwright.cluster.store.object_reader import ObjectReader
 from podwright.cluster.store.pages import NEWEST, Page, read_page, read_token, token_for
 from podwright.cluster.store.past_states import PastState, PastStates
 from podwright.cluster.store.query import NO_FIELDS, Query, query_for
-from podwright.cluster.store.stored import Journal, Saved, Stored
+from podwright.cluster.store.stored import LARGE_BYTES, Journal, Saved, Stored
 from podwright.cluster.store.table import KindTable
 from podwright.cluster.store.versions import at_version, with_document, with_metadata
 from podwright.cluster.store.watch import Cursor, InitialEvents
@@ -66,9 +66,6 @@ TIMES_KEPT_NS: Final = 2 * 3_600 * 1_000_000_000
 
 AWAKE_MAX: Final = 4_096
 """How many of the last changes do not rest: watches and components have usually read all others."""
-
-LARGE_BYTES: Final = 64 * 1024
-"""The size from which on an object is large, as JSON: what reads it may compute long."""
 
 _TRIMMED_MAX: Final = 1_000
 """The most changes that one commit discards, so that none takes long."""
@@ -637,11 +634,11 @@ class ObjectStore:
                 previous=each.previous,
                 is_removal=each.is_removal,
             )
-            size_bytes = each.size_bytes if self.keeps_encodings else 0
-            self._history.append(change, size_bytes)
-            self._note_size(change, size_bytes)
+            self._history.append(change, each.size_bytes if self.keeps_encodings else 0)
         self._history.durable = self._history.current
         self._times.restore(saved.marks)
+        if self.keeps_encodings:
+            self.large.update(saved.large)
 
     def validate(self) -> None:
         """Check the invariants of indexes, versions and the window."""

@@ -39,7 +39,7 @@ from podwright.cluster.store.fields import indexed_values
 from podwright.cluster.store.history import Change
 from podwright.cluster.store.kinds import GroupKind
 from podwright.cluster.store.objects_store import DEFAULT_WINDOW, FIRST_VERSION, ObjectStore
-from podwright.cluster.store.stored import Saved, SavedChange, SavedVersions
+from podwright.cluster.store.stored import LARGE_BYTES, Saved, SavedChange, SavedVersions
 from podwright.cluster.store.write_times import Mark
 
 Synchronous: TypeAlias = Literal["normal", "full"]
@@ -475,6 +475,7 @@ def _read_as(path: Path, mode: str) -> Saved:
         resting=reading.resting(),
         changes=reading.changes,
         marks=marks,
+        large=reading.large(),
     )
 
 
@@ -634,6 +635,15 @@ class _Reading:
                     yield decode(decode_json(text))
                 except (ValueError, TypeError, InvalidObject) as error:
                     raise ValueError(f"version {version}: {error}") from error
+
+    def large(self) -> dict[GroupKind, set[NamespacedName]]:
+        """Return the names of the large objects after the last row."""
+        found: dict[GroupKind, set[NamespacedName]] = {}
+        for kind, _, current in self._kinds.values():
+            names = {key for key, (_, size, *_) in current.items() if size >= LARGE_BYTES}
+            if names:
+                found[kind] = names
+        return found
 
     def resting(self) -> dict[GroupKind, SavedVersions]:
         """Return the versions of the objects at rest after the last row."""

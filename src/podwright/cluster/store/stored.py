@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -12,6 +12,9 @@ from podwright.cluster.store.at_rest import Texts
 from podwright.cluster.store.history import Change
 from podwright.cluster.store.kinds import GroupKind
 from podwright.cluster.store.write_times import Mark
+
+LARGE_BYTES: Final = 64 * 1024
+"""The size from which on an object is large, as JSON: what reads it may compute long."""
 
 Outcome: TypeAlias = Literal["created", "updated", "unchanged", "deleted"]
 
@@ -64,6 +67,8 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
         The changes since the oldest version.
     marks : list of Mark
         When versions were written.
+    large : dict
+        The names of the large objects of each kind that has any.
     """
 
     seed: int
@@ -72,6 +77,7 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
     resting: dict[GroupKind, SavedVersions]
     changes: list[SavedChange]
     marks: list[Mark]
+    large: dict[GroupKind, set[NamespacedName]]
 
 
 class Journal(Texts, Protocol):

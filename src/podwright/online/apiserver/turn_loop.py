@@ -86,9 +86,6 @@ class _Beside(NamedTuple):
     Attributes
     ----------
     thread : ComputingThread
-    now_ns : int
-        The time of the cluster when it began: that of the requests meanwhile, so that no Event
-        expires.
     end : callable
         Receives the result, and the requests that are answered in this turn.
     request : Future, optional
@@ -96,7 +93,6 @@ class _Beside(NamedTuple):
     """
 
     thread: ComputingThread[Any]
-    now_ns: int
     end: Callable[[Any, Answered], None]
     request: Waiting | None = None
 
@@ -383,7 +379,9 @@ class TurnLoop:
             with self.cluster.store.batch():
                 if self._beside is None:
                     self.cluster.begin_turn(now_ns)
+                self.cluster.server.only_reads = self._beside is not None
                 self._execute_queued(now_ns, answered, _until(begin_ns + REQUESTS_NS))
+                self.cluster.server.only_reads = False
                 # A read that is answered does not wait for the thread that computes.
                 self._advance_beside(answered, 0.0 if answered else SLICE_SECONDS)
                 if len(answered) > 1:
@@ -445,7 +443,7 @@ class TurnLoop:
             self._world_ended_ns = time.perf_counter_ns()
 
         if self._long_slices.is_next_long:
-            self._compute(catch_up, end, now_ns)
+            self._compute(catch_up, end)
             self._advance_beside([], WORLD_NS / 1e9)
         else:
             catch_up()
@@ -456,7 +454,6 @@ class TurnLoop:
         self,
         execute: Callable[[], T],
         end: Callable[[T, Answered], None],
-        now_ns: int,
         request: Waiting | None = None,
     ) -> None:
         """Begin to execute something beside the loop; see `_Beside`."""
@@ -466,7 +463,7 @@ class TurnLoop:
             with contextlib.suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(self._wake.set)
 
-        self._beside = _Beside(ComputingThread(execute, wake), now_ns, end, request)
+        self._beside = _Beside(ComputingThread(execute, wake), end, request)
 
     def _advance_beside(self, answered: Answered, seconds: float = SLICE_SECONDS) -> None:
         """Let the thread beside the loop use the cluster, until it computes after a slice."""
@@ -604,7 +601,6 @@ class TurnLoop:
                 if is_long or request.method not in _READS:
                     self._after_beside.append((request, future))
                     continue
-                now_ns = self._beside.now_ns
             elif is_long:
                 self._begin_large(request, future, now_ns)
                 return
@@ -616,7 +612,7 @@ class TurnLoop:
         def end(reply: Begun, answered: Answered) -> None:
             self._answer(reply, request, future, answered)
 
-        self._compute(partial(self.cluster.handle, request, now_ns), end, now_ns, future)
+        self._compute(partial(self.cluster.handle, request, now_ns), end, future)
 
     def _answer(
         self, reply: Begun, request: HttpRequest, future: Waiting, answered: Answered
@@ -648,7 +644,7 @@ class TurnLoop:
                 answered.append((future, reply))
 
         if self.cluster.server.has_policies:
-            self._compute(advance, end, now_ns, future)
+            self._compute(advance, end, future)
             self._advance_beside(answered)
         else:
             end(advance(), answered)

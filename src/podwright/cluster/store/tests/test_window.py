@@ -165,10 +165,12 @@ def test_large_objects_are_known_as_long_as_they_are_large(make):
     assert store.large == {}
 
 
-def test_the_large_objects_of_the_window_are_known_after_a_restart(tmp_path):
+def test_large_objects_are_known_after_a_restart(tmp_path):
     path = tmp_path / "cluster.db"
-    with closing(open_writable(path, window_bytes=1 << 30)) as store:
+    with closing(open_writable(path, window_bytes=1 << 30, window=20)) as store:
         store.create(a_config_map("a", data={"text": "x" * LARGE_BYTES}), NOW)
-        store.create(a_config_map("b", data={"text": "x"}), NOW)
+        for number in range(40):
+            store.create(a_config_map(f"b{number}"), NOW)
+        assert store.oldest_version > 2
     with closing(open_writable(path, window_bytes=1 << 30)) as store:
         assert store.large == {CONFIG_MAP: {"default/a"}}

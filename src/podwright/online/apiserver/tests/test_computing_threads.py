@@ -352,3 +352,23 @@ def test_slices_after_a_long_one_may_be_long():
         slices.add(cpu_ns)
         found.append(slices.is_next_long)
     assert found == [False, *[True] * LONG_FOR, False]
+
+
+def test_reads_change_nothing_while_another_thread_is_about_to_write():
+    cluster = cluster_of()
+    events = "/api/v1/namespaces/default/events"
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "a", "namespace": "default"},
+        "involvedObject": {"namespace": "default"},
+    }
+    assert cluster.server.handle(request("POST", events, event), ADMIN, START_NS).status == 201
+    version = cluster.store.resource_version
+    later_ns = START_NS + 2 * SERVER.event_ttl_ns
+    read = request("GET", f"{events}/a")
+    cluster.server.only_reads = True
+    assert cluster.server.handle(read, ADMIN, later_ns).status == 200
+    assert cluster.store.resource_version == version
+    cluster.server.only_reads = False
+    assert cluster.server.handle(read, ADMIN, later_ns).status == 404
