@@ -7,16 +7,32 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
+from tests.perf.hostile_objects import (
+    CONTAINER,
+    DEFAULT,
+    DEFINITIONS,
+    POD,
+    custom,
+    deep_schema,
+    definition,
+    denied,
+    device_class,
+    object_of,
+    owner_references,
+    pairs_rule,
+    pod_with,
+    policy_of_cost,
+    posted,
+    repeated,
+    request,
+    set_schema,
+)
 
-_JSON: Final = "application/json"
 _YAML: Final = "application/yaml"
 _APPLY: Final = "application/apply-patch+yaml"
 _MERGE: Final = "application/merge-patch+json"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _JSON_PATCH: Final = "application/json-patch+json"
-DEFAULT: Final = "/api/v1/namespaces/default"
-_CONTAINER: Final = {"name": "main", "image": "app"}
-_POD: Final = {"containers": [_CONTAINER]}
 
 
 class Attack(msgspec.Struct, frozen=True):
@@ -45,129 +61,6 @@ class Attack(msgspec.Struct, frozen=True):
     seconds: float = 0.0
 
 
-def request(
-    method: str, path: str, body: Any = None, media: str = _JSON, headers: str = ""
-) -> bytes:
-    data = body if isinstance(body, bytes) else json.dumps(body).encode() if body else b""
-    head = (
-        f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media}\r\n"
-        f"content-length: {len(data)}\r\n{headers}\r\n"
-    )
-    return head.encode() + data
-
-
-def _object(kind: str, name: str, api_version: str = "v1", **fields: Any) -> dict[str, Any]:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
-
-
-def _posted(path: str, document: dict[str, Any]) -> Callable[[], Sequence[bytes]]:
-    return lambda: [request("POST", path, document)]
-
-
-def pod_with(name: str, **spec: Any) -> Callable[[], Sequence[bytes]]:
-    return _posted(f"{DEFAULT}/pods", _object("Pod", name, spec={**_POD, **spec}))
-
-
-def _repeated(count: int, make: Callable[[int], Any]) -> list[Any]:
-    return [make(number) for number in range(count)]
-
-
-def _owner_references() -> Sequence[bytes]:
-    owners = _repeated(
-        30_000,
-        lambda n: {"apiVersion": "v1", "kind": "Pod", "name": f"p{n}", "uid": f"{n:08}"},
-    )
-    document = _object("ConfigMap", "owned")
-    document["metadata"]["ownerReferences"] = owners
-    return [request("POST", f"{DEFAULT}/configmaps", document)]
-
-
-def _device_class() -> Sequence[bytes]:
-    expression = " || ".join(
-        f'device.attributes["a.example.com"].name{n}.startsWith("{n}")' for n in range(100)
-    )[:9_000].rpartition(" || ")[0]
-    selectors = [{"cel": {"expression": expression}}] * 32
-    return [
-        request(
-            "POST",
-            "/apis/resource.k8s.io/v1/deviceclasses",
-            _object("DeviceClass", "many", "resource.k8s.io/v1", spec={"selectors": selectors}),
-        )
-    ]
-
-
-_DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-
-def _definition(plural: str, schema: dict[str, Any]) -> dict[str, Any]:
-    kind = plural.capitalize()
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    return _object(
-        "CustomResourceDefinition",
-        f"{plural}.example.com",
-        "apiextensions.k8s.io/v1",
-        spec={
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {
-                "plural": plural,
-                "singular": plural,
-                "kind": kind,
-                "listKind": f"{kind}List",
-            },
-            "versions": [version],
-        },
-    )
-
-
-def _custom(plural: str, spec: Any) -> bytes:
-    document = _object(plural.capitalize(), "one", "example.com/v1", spec=spec)
-    return request("POST", f"/apis/example.com/v1/namespaces/default/{plural}", document)
-
-
-def _pairs_rule() -> dict[str, Any]:
-    numbers = {"type": "array", "maxItems": 1000, "items": {"type": "integer"}}
-    rule = {"rule": "self.a.all(x, self.b.all(y, x != y))"}
-    spec = {
-        "type": "object",
-        "properties": {"a": numbers, "b": numbers},
-        "x-kubernetes-validations": [rule],
-    }
-    return {"type": "object", "properties": {"spec": spec}}
-
-
-def _set_schema() -> dict[str, Any]:
-    properties = {
-        "set": {
-            "type": "array",
-            "x-kubernetes-list-type": "set",
-            "items": {"type": "string"},
-        },
-        "map": {
-            "type": "array",
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["name"],
-            "items": {
-                "type": "object",
-                "properties": {"name": {"type": "string"}},
-                "required": ["name"],
-            },
-        },
-        "pattern": {"type": "string", "pattern": "^(a+)+$"},
-    }
-    return {
-        "type": "object",
-        "properties": {"spec": {"type": "object", "properties": properties}},
-    }
-
-
-def _deep_schema(depth: int) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string"}
-    for _ in range(depth):
-        schema = {"type": "object", "properties": {"a": schema}}
-    return schema
-
-
 def _aliases() -> bytes:
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
@@ -191,14 +84,14 @@ def _config_maps(count: int, size: int) -> Sequence[bytes]:
         request(
             "POST",
             "/api/v1/namespaces/many/configmaps",
-            _object("ConfigMap", f"c{n}", data={"text": text}),
+            object_of("ConfigMap", f"c{n}", data={"text": text}),
         )
         for n in range(count)
     ]
 
 
 def _many_objects() -> Sequence[bytes]:
-    namespace = request("POST", "/api/v1/namespaces", _object("Namespace", "many"))
+    namespace = request("POST", "/api/v1/namespaces", object_of("Namespace", "many"))
     return [namespace, *_config_maps(4_000, 4_096)]
 
 
@@ -214,7 +107,7 @@ def _managers() -> Sequence[bytes]:
         request(
             "PATCH",
             f"{DEFAULT}/configmaps/managed?fieldManager=m{n}",
-            _object("ConfigMap", "managed", data={f"k{n}": "v"}),
+            object_of("ConfigMap", "managed", data={f"k{n}": "v"}),
             _APPLY,
         )
         for n in range(400)
@@ -226,12 +119,12 @@ def _patch(operations: Any, media: str = _JSON_PATCH) -> bytes:
 
 
 def _patched() -> Sequence[bytes]:
-    document = _object("ConfigMap", "patched", data={f"k{n}": "v" for n in range(1000)})
+    document = object_of("ConfigMap", "patched", data={f"k{n}": "v" for n in range(1000)})
     return [request("POST", f"{DEFAULT}/configmaps", document)]
 
 
 def _endpoint_slice(addresses: int, endpoints: int) -> dict[str, Any]:
-    return _object(
+    return object_of(
         "EndpointSlice",
         "many",
         "discovery.k8s.io/v1",
@@ -261,45 +154,6 @@ def _merge_list(n: int) -> dict[str, Any]:
     return {"name": f"c{n}", "image": "app"}
 
 
-def _policy() -> Sequence[bytes]:
-    """Return a policy with an expression that costs its budget; it is deleted by `_denied`."""
-    tens = "[" + ",".join(map(str, range(10))) + "]"
-    loops = "".join(f"{tens}.all(v{n}, " for n in range(6))
-    rule = {
-        "apiGroups": [""],
-        "apiVersions": ["v1"],
-        "operations": ["CREATE"],
-        "resources": ["configmaps"],
-    }
-    group, kind = "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"
-    policy = _object(
-        kind,
-        "long",
-        group,
-        spec={
-            "failurePolicy": "Ignore",
-            "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": loops + "v0 >= 0" + ")" * 6}],
-        },
-    )
-    bound = {"policyName": "long", "validationActions": ["Deny"]}
-    binding = _object(f"{kind}Binding", "long", group, spec=bound)
-    return [
-        request("POST", _POLICIES, policy),
-        request("POST", _POLICY_BINDINGS, binding),
-    ]
-
-
-def _denied() -> Sequence[bytes]:
-    document = _object("ConfigMap", "by-policy")
-    return [
-        *[request("POST", f"{DEFAULT}/configmaps", document)] * 2,
-        request("DELETE", f"{_POLICY_BINDINGS}/long"),
-    ]
-
-
-_POLICIES: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-_POLICY_BINDINGS: Final = f"{_POLICIES.removesuffix('ies')}ybindings"
 _COUNT: Final = 20_000
 _CONFIG_MAPS: Final = f"{DEFAULT}/configmaps"
 
@@ -312,16 +166,16 @@ ATTACKS: Final = (
     ),
     Attack(
         "cron-every-digits",
-        _posted(
+        posted(
             "/apis/batch/v1/namespaces/default/cronjobs",
-            _object(
+            object_of(
                 "CronJob",
                 "digits",
                 "batch/v1",
                 spec={
                     "schedule": f"@every {'1' * 16_000}",
                     "jobTemplate": {
-                        "spec": {"template": {"spec": {**_POD, "restartPolicy": "Never"}}}
+                        "spec": {"template": {"spec": {**POD, "restartPolicy": "Never"}}}
                     },
                 },
             ),
@@ -329,9 +183,9 @@ ATTACKS: Final = (
     ),
     Attack(
         "cron-time-zone-dots",
-        _posted(
+        posted(
             "/apis/batch/v1/namespaces/default/cronjobs",
-            _object(
+            object_of(
                 "CronJob",
                 "dots",
                 "batch/v1",
@@ -339,19 +193,19 @@ ATTACKS: Final = (
                     "schedule": "@daily",
                     "timeZone": "." * 3_000,
                     "jobTemplate": {
-                        "spec": {"template": {"spec": {**_POD, "restartPolicy": "Never"}}}
+                        "spec": {"template": {"spec": {**POD, "restartPolicy": "Never"}}}
                     },
                 },
             ),
         ),
     ),
-    Attack("owner-references", _owner_references),
-    Attack("containers", pod_with("containers", containers=_repeated(_COUNT, _merge_list))),
+    Attack("owner-references", owner_references),
+    Attack("containers", pod_with("containers", containers=repeated(_COUNT, _merge_list))),
     Attack(
         "containers-of-a-kubelet",
         pod_with(
             "stored",
-            containers=_repeated(_COUNT, _merge_list),
+            containers=repeated(_COUNT, _merge_list),
             automountServiceAccountToken=False,
         ),
     ),
@@ -370,20 +224,20 @@ ATTACKS: Final = (
             request(
                 "PATCH",
                 f"{DEFAULT}/pods/applied?fieldManager=m",
-                _object("Pod", "applied", spec={"containers": _repeated(_COUNT, _merge_list)}),
+                object_of("Pod", "applied", spec={"containers": repeated(_COUNT, _merge_list)}),
                 _APPLY,
             )
         ],
     ),
     Attack(
         "spread-constraints",
-        pod_with("spread", topologySpreadConstraints=_repeated(_COUNT, _spread)),
+        pod_with("spread", topologySpreadConstraints=repeated(_COUNT, _spread)),
     ),
     Attack(
         "tolerations",
         pod_with(
             "tolerations",
-            tolerations=_repeated(_COUNT, lambda n: {"key": f"k{n}", "operator": "Exists"}),
+            tolerations=repeated(_COUNT, lambda n: {"key": f"k{n}", "operator": "Exists"}),
         ),
     ),
     Attack(
@@ -391,9 +245,9 @@ ATTACKS: Final = (
         pod_with(
             "mounts",
             containers=[
-                _CONTAINER
+                CONTAINER
                 | {
-                    "volumeMounts": _repeated(
+                    "volumeMounts": repeated(
                         _COUNT, lambda n: {"name": f"v{n}", "mountPath": f"/m{n}"}
                     )
                 }
@@ -405,7 +259,7 @@ ATTACKS: Final = (
         pod_with(
             "environment",
             containers=[
-                _CONTAINER | {"env": _repeated(_COUNT, lambda n: {"name": f"v{n}", "value": "x"})}
+                CONTAINER | {"env": repeated(_COUNT, lambda n: {"name": f"v{n}", "value": "x"})}
             ],
         ),
     ),
@@ -414,20 +268,20 @@ ATTACKS: Final = (
         pod_with(
             "ports",
             containers=[
-                _CONTAINER | {"ports": _repeated(_COUNT, lambda n: {"containerPort": n + 1})}
+                CONTAINER | {"ports": repeated(_COUNT, lambda n: {"containerPort": n + 1})}
             ],
         ),
     ),
     Attack(
         "allowed-topologies",
-        _posted(
+        posted(
             "/apis/storage.k8s.io/v1/storageclasses",
-            _object(
+            object_of(
                 "StorageClass",
                 "topologies",
                 "storage.k8s.io/v1",
                 provisioner="p",
-                allowedTopologies=_repeated(
+                allowedTopologies=repeated(
                     _COUNT,
                     lambda n: {"matchLabelExpressions": [{"key": "zone", "values": [f"z{n}"]}]},
                 ),
@@ -436,16 +290,16 @@ ATTACKS: Final = (
     ),
     Attack(
         "endpoint-addresses",
-        _posted(
+        posted(
             "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
             _endpoint_slice(90_000, 1),
         ),
     ),
     Attack(
         "endpoints-addresses",
-        _posted(
+        posted(
             f"{DEFAULT}/endpoints",
-            _object(
+            object_of(
                 "Endpoints",
                 "many",
                 subsets=[
@@ -546,26 +400,26 @@ ATTACKS: Final = (
                 "POST",
                 _CONFIG_MAPS,
                 json.dumps(
-                    _object("ConfigMap", "escapes", data={f"é{n}": "v" for n in range(150_000)})
+                    object_of("ConfigMap", "escapes", data={f"é{n}": "v" for n in range(150_000)})
                 ).encode(),
             )
         ],
     ),
     Attack(
         "json-keys",
-        _posted(
+        posted(
             _CONFIG_MAPS,
-            _object("ConfigMap", "keys", data={f"k{n}": "v" for n in range(200_000)}),
+            object_of("ConfigMap", "keys", data={f"k{n}": "v" for n in range(200_000)}),
         ),
     ),
     Attack(
         "json-brackets-in-text",
-        _posted(_CONFIG_MAPS, _object("ConfigMap", "brackets", data={"a": "[" * 3_000_000})),
+        posted(_CONFIG_MAPS, object_of("ConfigMap", "brackets", data={"a": "[" * 3_000_000})),
     ),
     Attack(
         "unknown-fields",
-        _posted(
-            _CONFIG_MAPS, _object("ConfigMap", "unknown") | {f"k{n}": 1 for n in range(200_000)}
+        posted(
+            _CONFIG_MAPS, object_of("ConfigMap", "unknown") | {f"k{n}": 1 for n in range(200_000)}
         ),
     ),
     Attack(
@@ -652,13 +506,13 @@ ATTACKS: Final = (
             request(
                 "PATCH",
                 "/apis/apps/v1/namespaces/default/deployments/strategic",
-                {"spec": {"template": {"spec": {"containers": _repeated(_COUNT, _merge_list)}}}},
+                {"spec": {"template": {"spec": {"containers": repeated(_COUNT, _merge_list)}}}},
                 _STRATEGIC,
             )
         ],
-        prepared=_posted(
+        prepared=posted(
             "/apis/apps/v1/namespaces/default/deployments",
-            _object(
+            object_of(
                 "Deployment",
                 "strategic",
                 "apps/v1",
@@ -667,7 +521,7 @@ ATTACKS: Final = (
                     "selector": {"matchLabels": {"a": "b"}},
                     "template": {
                         "metadata": {"labels": {"a": "b"}},
-                        "spec": {"containers": _repeated(2_000, _merge_list)},
+                        "spec": {"containers": repeated(2_000, _merge_list)},
                     },
                 },
             ),
@@ -689,11 +543,11 @@ ATTACKS: Final = (
             )
         ],
     ),
-    Attack("device-class-selectors", _device_class),
+    Attack("device-class-selectors", device_class),
     Attack(
         "cel-pairs",
-        lambda: [_custom("pairs", {"a": list(range(1000)), "b": list(range(1000, 2000))})],
-        prepared=_posted(_DEFINITIONS, _definition("pairs", _pairs_rule())),
+        lambda: [custom("pairs", {"a": list(range(1000)), "b": list(range(1000, 2000))})],
+        prepared=posted(DEFINITIONS, definition("pairs", pairs_rule())),
     ),
     Attack(
         "cel-pairs-by-small-patches",
@@ -706,25 +560,25 @@ ATTACKS: Final = (
             )
             for n in range(3)
         ],
-        prepared=lambda: [_custom("pairs", {"a": list(range(400)), "b": list(range(400, 800))})],
+        prepared=lambda: [custom("pairs", {"a": list(range(400)), "b": list(range(400, 800))})],
     ),
-    Attack("policies", _denied, prepared=_policy),
+    Attack("policies", denied, prepared=policy_of_cost),
     Attack(
         "custom-sets",
-        lambda: [_custom("sets", {"set": [f"s{n}" for n in range(_COUNT)]})],
-        prepared=_posted(_DEFINITIONS, _definition("sets", _set_schema())),
+        lambda: [custom("sets", {"set": [f"s{n}" for n in range(_COUNT)]})],
+        prepared=posted(DEFINITIONS, definition("sets", set_schema())),
     ),
     Attack(
         "custom-list-maps",
-        lambda: [_custom("sets", {"map": _repeated(_COUNT, lambda n: {"name": f"s{n}"})})],
+        lambda: [custom("sets", {"map": repeated(_COUNT, lambda n: {"name": f"s{n}"})})],
     ),
-    Attack("custom-pattern", lambda: [_custom("sets", {"pattern": "a" * 40 + "b"})]),
-    Attack("definition-depth", _posted(_DEFINITIONS, _definition("deeps", _deep_schema(3_000)))),
+    Attack("custom-pattern", lambda: [custom("sets", {"pattern": "a" * 40 + "b"})]),
+    Attack("definition-depth", posted(DEFINITIONS, definition("deeps", deep_schema(3_000)))),
     Attack(
         "definition-properties",
-        _posted(
-            _DEFINITIONS,
-            _definition(
+        posted(
+            DEFINITIONS,
+            definition(
                 "wides",
                 {
                     "type": "object",
@@ -735,9 +589,9 @@ ATTACKS: Final = (
     ),
     Attack(
         "definition-enum",
-        _posted(
-            _DEFINITIONS,
-            _definition(
+        posted(
+            DEFINITIONS,
+            definition(
                 "enums",
                 {
                     "type": "object",
@@ -750,9 +604,9 @@ ATTACKS: Final = (
     ),
     Attack(
         "definition-any-of",
-        _posted(
-            _DEFINITIONS,
-            _definition(
+        posted(
+            DEFINITIONS,
+            definition(
                 "anies",
                 {
                     "type": "object",
@@ -768,9 +622,9 @@ ATTACKS: Final = (
     ),
     Attack(
         "network-policy-rules",
-        _posted(
+        posted(
             "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
-            _object(
+            object_of(
                 "NetworkPolicy",
                 "rules",
                 "networking.k8s.io/v1",
@@ -786,9 +640,9 @@ ATTACKS: Final = (
     ),
     Attack(
         "node-addresses",
-        _posted(
+        posted(
             "/api/v1/nodes",
-            _object(
+            object_of(
                 "Node",
                 "addresses",
                 status={

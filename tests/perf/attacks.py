@@ -27,8 +27,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-from tests.perf.attack_requests import ATTACKS, DEFAULT, Attack, pod_with, request
+from tests.perf.attack_requests import ATTACKS, Attack
 from tests.perf.case import MILLISECONDS, Case
+from tests.perf.hostile_objects import DEFAULT, pod_with, request
 from tests.perf.served import Server, served
 
 _STATUS: Final = re.compile(rb"HTTP/1\.1 (\d+)")

@@ -40,10 +40,9 @@ LONG_NS: Final = 20_000_000
 LONG_FOR: Final = 256
 """A slice of the world with so much CPU is long, and so many after it are executed in a thread."""
 
-_DATA_KINDS: Final = frozenset(
-    {("", "ConfigMap"), ("", "Secret"), ("apiextensions.k8s.io", "CustomResourceDefinition")}
-)
-"""Kinds of which the components of a cluster read little."""
+_DATA_KINDS: Final = (("", "ConfigMap"), ("", "Secret"))
+_DEFINITIONS: Final = "apiextensions.k8s.io"
+"""Kinds of which the components of a cluster read little, and a group of such kinds."""
 
 
 class _AbandonedError(BaseException):
@@ -77,7 +76,9 @@ class LongSlices:
 def _is_computed_with(kind: GroupKind) -> bool:
     """Whether components compute with objects of a kind; not with those of custom ones."""
     group = kind[0]
-    return kind not in _DATA_KINDS and ("." not in group or group.endswith(".k8s.io"))
+    if kind in _DATA_KINDS or group == _DEFINITIONS:
+        return False
+    return "." not in group or group.endswith(".k8s.io")
 
 
 class ComputingThread(Generic[T]):

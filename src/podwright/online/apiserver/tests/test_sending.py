@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import time
 
-from podwright.online.apiserver.sending import PASS_NS, Pace
+from podwright.online.apiserver.wire.sending import PASS_NS, Pace
 
 
 def passes_of(costs_bytes):
