@@ -3,8 +3,9 @@
     python -m tests.perf.attributed_up FILE up --nodes 5
 
 On SIGUSR1 a copy of the process follows all references from each structure of the server, and
-appends a line of JSON to the file: bytes and objects for each. An object is counted for the first
-structure that reaches it. The server itself only forks.
+appends a line of JSON to the file: bytes and objects for each, and bytes by the nearest attribute
+(`Class.name`) that holds them. An object is counted for the first structure that reaches it. The
+server itself only forks.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import types
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from podwright.online.apiserver import TurnLoop
 _SHARED = (type, types.ModuleType, types.FunctionType, types.CodeType, types.BuiltinFunctionType)
 """What belongs to the program and not to its state."""
 
-_TYPES = 6
+_OWNERS = 12
 
 _loops: list[TurnLoop] = []
 
@@ -60,28 +61,36 @@ def _structures(loop: TurnLoop) -> Iterator[tuple[str, Any]]:
 
 
 def _size(root: Any, known: set[int]) -> tuple[int, int, Counter[str]]:
-    """Return the bytes, the objects and the bytes of each type that were not known before."""
+    """Return the bytes, the objects and the bytes of each owner that were not known before."""
     size = count = 0
-    types_: Counter[str] = Counter()
-    pending = [root]
+    owners: Counter[str] = Counter()
+    pending = [(root, type(root).__name__)]
     while pending:
-        one = pending.pop()
+        one, owner = pending.pop()
         if id(one) in known or isinstance(one, _SHARED):
             continue
         known.add(id(one))
         count += 1
         bytes_ = sys.getsizeof(one)
         size += bytes_
-        types_[type(one).__name__] += bytes_
-        pending.extend(_referents(one))
-    return size, count, types_
+        owners[owner] += bytes_
+        pending.extend(_referents(one, owner))
+    return size, count, owners
 
 
-def _referents(one: Any) -> Iterable[Any]:
+def _referents(one: Any, owner: str) -> Iterator[tuple[Any, str]]:
+    """Yield what an object refers to, and the attribute that owns it."""
     if isinstance(one, msgspec.Struct) and not gc.is_tracked(one):
         # `gc.get_referents` does not look into structs without garbage collection.
-        return [getattr(one, name, None) for name in one.__struct_fields__]
-    return gc.get_referents(one)
+        for name in one.__struct_fields__:
+            yield getattr(one, name, None), owner
+        return
+    kind = type(one)
+    if kind.__module__.startswith("podwright") and hasattr(one, "__dict__"):
+        for name, value in vars(one).items():
+            yield value, f"{kind.__name__}.{name}"
+    for each in gc.get_referents(one):
+        yield each, owner
 
 
 class _MallocInfo(ctypes.Structure):
@@ -128,20 +137,20 @@ def _attribute(file: str) -> None:
     # The module dictionaries hold tables of the program.
     known = {id(vars(module)) for module in list(sys.modules.values())} | {id(_loops)}
     found: dict[str, list[int]] = {}
-    types_: dict[str, dict[str, int]] = {}
+    owners: dict[str, dict[str, int]] = {}
     for name, structure in _structures(loop):
-        size, count, of_types = _size(structure, known)
+        size, count, of_owners = _size(structure, known)
         sizes = found.setdefault(name, [0, 0])
         sizes[0] += size
         sizes[1] += count
-        types_[name] = dict(of_types.most_common(_TYPES))
+        owners.setdefault(name, {}).update(of_owners.most_common(_OWNERS))
     versions = loop.cluster.store
     garbage = gc.collect()
     line = {
         "garbage": garbage,
         "without garbage": _allocators(),
         "structures": found,
-        "types": types_,
+        "owners": owners,
         "resident": resident,
         "events": versions.count(("", "Event")),
         "changes": versions.resource_version - versions.oldest_version,

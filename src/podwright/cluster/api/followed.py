@@ -9,29 +9,31 @@ from podwright.cluster.store import Expired, GroupKind, ObjectStore
 
 
 class Followed:
-    """Yields the changes of a kind since the last call.
+    """Yields the changes of a kind since the last call, those of a batch before it ends.
 
     Parameters
     ----------
     store : ObjectStore
     kind : GroupKind
-    reads_batch : bool
-        Whether the changes of a batch are read before it ends.
     """
 
-    def __init__(self, store: ObjectStore, kind: GroupKind, *, reads_batch: bool = False) -> None:
+    def __init__(self, store: ObjectStore, kind: GroupKind) -> None:
         self._store = store
         self._kind = kind
-        self._reads_batch = reads_batch
-        self._cursor = store.watch(kind, reads_batch=reads_batch)
+        self._cursor = store.watch(kind, reads_batch=True)
         self._keys: set[str] = set()
 
     @property
     def is_behind(self) -> bool:
-        """Whether the store has changed, possibly in other kinds."""
-        # The cursor's own answer is no if the changes were discarded from the history.
-        has_initial = self._cursor.is_behind
-        return has_initial or self._cursor.resource_version < self._store.resource_version
+        """Whether there are changes, or were some that the history has discarded."""
+        cursor, store = self._cursor, self._store
+        version = store.resource_version
+        if cursor.resource_version == version and not cursor.has_initial_events:
+            return False
+        if cursor.is_behind or cursor.resource_version < store.oldest_version:
+            return True
+        cursor.skip_to(version)
+        return False
 
     def changes(self) -> Iterator[tuple[str, Document | None]]:
         """Yield the key of each changed object, and the object; None for a deleted one."""
@@ -40,7 +42,7 @@ class Followed:
                 events = self._cursor.poll()
             except Expired:
                 # What was deleted in the lost part of the history is not among the present ones.
-                self._cursor = self._store.watch(self._kind, reads_batch=self._reads_batch)
+                self._cursor = self._store.watch(self._kind, reads_batch=True)
                 gone, self._keys = self._keys, set()
                 for key in sorted(gone):
                     yield key, None

@@ -55,6 +55,14 @@ def test_changes_of_roles_and_bindings_take_effect_at_once(policy):
     assert not policy.may(ALICE, "get", "pods", namespace="apps")
 
 
+def test_changes_of_a_batch_take_effect_before_it_ends(policy):
+    with policy.store.batch():
+        policy.role("reader", READ)
+        assert not policy.may(ALICE, "get", "pods")
+        policy.bind("b", "ClusterRole/reader", "User/alice")
+        assert policy.may(ALICE, "get", "pods")
+
+
 def test_deletions_are_seen_after_the_history_is_discarded(policy):
     policy.role("reader", READ)
     policy.bind("b", "ClusterRole/reader", "User/alice")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv4Network, ip_address
-from typing import Any, Final
+from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import Problem, path_segment
@@ -23,7 +23,8 @@ from podwright.cluster.api.endpoints.kinds.service_fields import (
     needs_node_ports,
 )
 from podwright.cluster.api.endpoints.replies.status_errors import invalid
-from podwright.cluster.store import Expired, ObjectStore
+from podwright.cluster.api.followed import Followed
+from podwright.cluster.store import ObjectStore
 
 SERVICE_NETWORK: Final = IPv4Network("10.0.0.0/24")
 """Upstream's default `--service-cluster-ip-range`."""
@@ -74,7 +75,8 @@ class ServiceAllocations:
         self._store = store
         self._addresses: dict[str, str] = {}
         self._ports: dict[tuple[int, str], str] = {}
-        self._cursor = store.watch(_SERVICE, reads_batch=True)
+        self._services = Followed(store, _SERVICE)
+        self._specs: dict[str, Document] = {}
 
     def allocate(self, service: Document, stored: Document | None, *, is_dry_run: bool) -> Document:
         """Return a service with the address and the node ports that it needs.
@@ -230,21 +232,13 @@ class ServiceAllocations:
     # ------------------------------------------------------------------------ following
 
     def _catch_up(self) -> None:
-        while self._cursor.is_behind:
-            try:
-                events = self._cursor.poll()
-            except Expired:
-                self._addresses, self._ports = {}, {}
-                self._cursor = self._store.watch(_SERVICE, reads_batch=True)
-                continue
-            for event in events:
-                if event.old is not None:
-                    self._record(event.old.raw, event.old.key, is_present=False)
-                if event.object is not None and event.type != "DELETED":
-                    self._record(event.object.raw, event.object.key, is_present=True)
+        for key, service in self._services.changes():
+            self._record(self._specs.pop(key, {}), key, is_present=False)
+            if service is not None:
+                spec = self._specs[key] = service.get("spec") or {}
+                self._record(spec, key, is_present=True)
 
-    def _record(self, service: Document, key: str, *, is_present: bool) -> None:
-        spec: dict[str, Any] = service.get("spec") or {}
+    def _record(self, spec: Document, key: str, *, is_present: bool) -> None:
         for address in spec.get("clusterIPs") or ():
             if is_present and address != HEADLESS:
                 self._addresses[address] = key

@@ -150,8 +150,8 @@ class KeptObjects:
     def __init__(self, store: ObjectStore, storage: ResourceStorage) -> None:
         self._store = store
         self._storage = storage
-        self._services = Followed(store, _SERVICE, reads_batch=True)
-        self._definitions = Followed(store, DEFINITION, reads_batch=True)
+        self._services = Followed(store, _SERVICE)
+        self._definitions = Followed(store, DEFINITION)
         self._addresses: dict[NamespacedName, tuple[str, ...]] = {}
 
     def catch_up(self, now_ns: int) -> None:
