@@ -85,12 +85,13 @@ def _referents(one: Any, owner: str) -> Iterator[tuple[Any, str]]:
         for name in one.__struct_fields__:
             yield getattr(one, name, None), owner
         return
-    kind = type(one)
-    if kind.__module__.startswith("podwright") and hasattr(one, "__dict__"):
-        for name, value in vars(one).items():
-            yield value, f"{kind.__name__}.{name}"
     for each in gc.get_referents(one):
         yield each, owner
+    kind = type(one)
+    if kind.__module__.startswith("podwright") and hasattr(one, "__dict__"):
+        # Last: what comes last is visited first.
+        for name, value in vars(one).items():
+            yield value, f"{kind.__name__}.{name}"
 
 
 class _MallocInfo(ctypes.Structure):

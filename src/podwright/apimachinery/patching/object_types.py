@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -20,7 +20,12 @@ from podwright.apimachinery.patching.value_types import (
 )
 from podwright.apimachinery.schema import Kind
 
+T = TypeVar("T")
+
 _MOST_SETS: Final = 1_024
+_MOST_TEXT_BYTES: Final = 4 << 20
+"""The most bytes of the contents whose sets are kept; a set takes some three times as many."""
+
 _UNOWNED_NAMES: Final = frozenset({"apiVersion", "kind"})
 _UNOWNED: Final = frozenset(f"f:{name}" for name in _UNOWNED_NAMES)
 _UNOWNED_METADATA: Final = frozenset(
@@ -46,6 +51,21 @@ _RESETS_NOTHING: Final = frozenset(
 Upstream: pkg/registry/core/pod/storage/storage.go, EphemeralContainersREST and ResizeREST, whose
 strategies do; pkg/registry/certificates/podcertificaterequest/storage/storage.go
 """
+
+
+class _Results(dict[tuple[str, bytes], T]):
+    """The results for contents, by a name and the JSON of the content."""
+
+    _text_bytes = 0
+
+    def keep(self, key: tuple[str, bytes], result: T) -> T:
+        """Keep a result, and return it."""
+        self._text_bytes += len(key[1])
+        if len(self) >= _MOST_SETS or self._text_bytes > _MOST_TEXT_BYTES:
+            self.clear()
+            self._text_bytes = len(key[1])
+        self[key] = result
+        return result
 
 
 class ObjectType:
@@ -80,8 +100,8 @@ class ObjectType:
         self.empty: Document = empty or {}
         self.is_custom = is_custom
         self.has_status = has_status
-        self._applied_sets: dict[tuple[str, bytes], tuple[FieldSet, list[str]]] = {}
-        self._created_sets: dict[tuple[str, bytes], FieldSet] = {}
+        self._applied_sets: _Results[tuple[FieldSet, list[str]]] = _Results()
+        self._created_sets: _Results[FieldSet] = _Results()
 
     @property
     def gvk(self) -> str:
@@ -132,10 +152,7 @@ class ObjectType:
                 key = (name, msgspec.json.encode(value))
                 known = self._applied_sets.get(key)
                 if known is None:
-                    known = self._applied(value, child, name)
-                    if len(self._applied_sets) >= _MOST_SETS:
-                        self._applied_sets.clear()
-                    self._applied_sets[key] = known
+                    known = self._applied_sets.keep(key, self._applied(value, child, name))
                 inside, wrong = known
             found |= inside
             errors += wrong
@@ -160,10 +177,8 @@ class ObjectType:
         known = self._created_sets.get(key)
         if known is None:
             changed = difference_of(self.empty, content, self.root).changed
-            known = owned(self.tracked(changed, subresource))
-            if len(self._created_sets) >= _MOST_SETS:
-                self._created_sets.clear()
-            self._created_sets[key] = known
+            owned_set = owned(self.tracked(changed, subresource))
+            known = self._created_sets.keep(key, owned_set)
         return known
 
     def _applied(self, value: object, of: ValueType, name: str) -> tuple[FieldSet, list[str]]:

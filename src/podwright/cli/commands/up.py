@@ -152,7 +152,7 @@ def up(  # noqa: PLR0913 - the options of the command
             metavar="NUMBER",
             min=1_000,
             help="How many of the scheduler's last events, at least, decisions are explained from. "
-            "Memory holds up to twice as many. Defaults to 500000, or 16 MiB of them if these are "
+            "Memory holds up to twice as many. Defaults to 500000, or 12 MiB of them if these are "
             "fewer.",
             show_default=False,
             rich_help_panel="Decisions",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 from podwright.apimachinery.patching import with_entries, with_unchanged_times
 from podwright.apimachinery.patching.managed_fields import Manager, read_entries, written_entries
+from podwright.apimachinery.patching.object_types import custom_object_type
 
 Document = dict[str, Any]
 
@@ -55,6 +57,23 @@ def test_entries_of_an_object_are_replaced() -> None:
     assert with_entries(changed, None) == document
     assert with_entries(document, None) is document
     assert with_entries(changed, changed["metadata"]["managedFields"]) is changed
+
+
+def test_the_field_sets_of_large_objects_are_released() -> None:
+    kind = custom_object_type("v1", "Blob", None)
+
+    def create(number: int) -> None:
+        kind.created_fields({"apiVersion": "v1", "data": f"{number:0{1 << 20}}"})
+
+    create(0)
+    tracemalloc.start()
+    try:
+        for number in range(12):
+            create(number)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 5 << 20
 
 
 def test_a_write_that_changes_only_times_changes_nothing() -> None:

@@ -90,13 +90,16 @@ class Memory:
 
     def __init__(self) -> None:
         self.size_bytes = 0
-        self._payloads: list[bytes] = []
+        self._payloads: dict[int, bytes] = {}
+        self._count = 0
 
     def append(self, head: FrameHead, payload: bytes) -> Frame:
         """Add a frame."""
         self.size_bytes += len(payload)
-        self._payloads.append(payload)
-        return Frame(head, 0, len(self._payloads) - 1)
+        frame = Frame(head, 0, self._count)
+        self._payloads[self._count] = payload
+        self._count += 1
+        return frame
 
     def read(self, frame: Frame) -> bytes:
         """Return the payload of a frame."""
@@ -104,8 +107,7 @@ class Memory:
 
     def drop(self, frame: Frame) -> None:
         """Release the payload of a frame, which is not read again."""
-        self.size_bytes -= len(self._payloads[frame.offset])
-        self._payloads[frame.offset] = b""
+        self.size_bytes -= len(self._payloads.pop(frame.offset))
 
     def sync(self) -> None:
         """Do nothing: memory is not stable storage."""

@@ -21,7 +21,13 @@ from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.record import record
 from podwright.simulation.recording.log.replay import replay
 from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded
-from podwright.simulation.recording.timelines import PHASES, PLACES, Timeline, timeline_of_log
+from podwright.simulation.recording.timelines import (
+    PHASES,
+    PLACES,
+    Timeline,
+    feed,
+    timeline_of_log,
+)
 from podwright.testing import make_node, make_pod
 
 DEPLOYMENT = {
@@ -142,6 +148,21 @@ def test_a_log_without_events_has_no_rows():
     timeline = timeline_of_log(DecisionLog.create())
     assert timeline.state_at(0) == {}
     assert len(timeline.deltas) == 0
+
+
+def test_compressed_rows_are_read_as_the_others(monkeypatch):
+    run = Recorded()
+    run.put(make_node("n1", cpu="4"), make_node("n2", cpu="4"))
+    for number in range(12):
+        run.put(make_pod(f"p{number:02}", cpu="1"))
+        run.cycle()
+    plain = timeline_of_log(run.run.log)
+    monkeypatch.setattr(feed, "_PACKED_NUMBERS", 4 * 8)
+    packed = timeline_of_log(run.run.log)
+    assert packed.subjects == plain.subjects
+    assert len(plain.deltas) > 2 * 8
+    for name in ("times_ns", "subject_index", "field_index", "deltas"):
+        assert getattr(packed, name).tolist() == getattr(plain, name).tolist()
 
 
 def test_a_log_without_its_oldest_events_begins_with_the_state_of_a_checkpoint():
