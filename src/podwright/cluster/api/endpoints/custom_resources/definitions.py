@@ -68,24 +68,24 @@ class Definitions:
         self._storage = storage
         self._resources = resources
         self._fields = fields
-        self._changes = store.follow()
+        self._changes = store.follow(DEFINITION)
         self._served: dict[str, _Served] = {}
         self._terminating: dict[GroupKind, str] = {}
         self._is_new = True
 
     def catch_up(self, now_ns: int) -> None:
         """Bring the definitions and the served resources up to date with the store."""
-        if not self._changes and not self._is_new:
+        if not (self._changes or self._terminating or self._is_new):
             return
         pending = dict.fromkeys(self._keys()) if self._is_new else {}
         self._is_new = False
         for _ in range(_STEPS_MAX):
-            terminating = self._terminating
             for change in self._changes:
-                # Nearly all changes are of kinds that no definition depends on.
-                if change.kind == DEFINITION or change.kind in terminating:
-                    pending |= dict.fromkeys(self._affected(change))
+                pending |= dict.fromkeys(self._affected(change))
             self._changes.clear()
+            # Objects with finalizers keep their definition until the last of them is gone.
+            for kind in [each for each in self._terminating if not self._store.count(each)]:
+                pending[self._terminating.pop(kind)] = None
             if not pending:
                 return
             key = next(iter(pending))
@@ -101,11 +101,6 @@ class Definitions:
 
     def _affected(self, change: Change) -> Iterator[str]:
         """Yield the definitions that a change may affect: itself first."""
-        if change.kind != DEFINITION:
-            key = self._terminating.get(change.kind)
-            if key is not None:
-                yield key
-            return
         yield change.key
         group = _group(change.new or change.old)
         for key in self._keys():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.endpoints import HttpReply
 from podwright.cluster.api.endpoints.tests.conftest import Server
 
@@ -400,6 +402,26 @@ def test_objects_with_finalizers_keep_the_definition(server: Server) -> None:
     assert server.patch(f"{TRAINS}/t1", {"metadata": {"finalizers": None}})[0] == 200
     assert server.reply("GET", f"{DEFINITIONS}/trains.example.com")[0] == 404
     assert server.reply("GET", TRAINS) == (404, "404 page not found\n")
+
+
+def test_changes_of_other_kinds_are_not_kept_until_the_next_request(server: Server) -> None:
+    def write(count: int) -> None:
+        for number in range(count):
+            metadata = {"name": "a", "namespace": "default", "uid": "u"}
+            data = {"text": f"{number:010000}"}
+            obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+            server.store.put(decode(obj))
+        server.store.compact(server.store.resource_version)
+
+    server.reply("GET", DEFINITIONS)
+    write(5)
+    tracemalloc.start()
+    try:
+        write(50)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 100_000
 
 
 def test_a_dry_run_defines_and_deletes_nothing(server: Server) -> None:
