@@ -2,11 +2,12 @@
 
     python -m tests.perf.long_run --minutes 30 --speed 4
 
-Deployments are rolled out, scaled, deleted and created again, seven times in a second. The speed of
-the cluster's clock makes two hours of the cluster from half an hour. Each sample has the memory of
-the server by structure, the sizes of the database and the record, the processor time for each
-operation, and the 99th percentile of small GETs. In the end the server is terminated and started
-again.
+Deployments are rolled out, scaled, deleted and created again, at most seven times in a second.
+After each operation the cluster's clock is stepped, by as much as makes two hours of the cluster
+from half an hour: on a busy machine the run takes longer, and the load is the same. Each sample has
+the memory of the server by structure, the sizes of the database and the record, the processor time
+for each operation, and the 99th percentile of small GETs, which another client sends. In the end
+the server is terminated and started again.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 from tests.perf.served import Server, started
@@ -37,8 +39,8 @@ NODES = 10
 GET_SECONDS = 0.05
 MEGA = 1e6
 _PATH = "/apis/apps/v1/namespaces/default/deployments"
-_SHARE = 0.01
-"""Structures with less than this share of the memory are printed as one."""
+_SHARE = 0.005
+"""What never has more than this share of the memory is not printed."""
 
 _ATTRIBUTION_SECONDS = 180
 
@@ -48,7 +50,7 @@ def _served(folder: Path, arguments: argparse.Namespace, record: str) -> Iterato
     command = [
         *(sys.executable, "-m", "tests.perf.attributed_up", str(folder / "memory.jsonl")),
         *("up", "--no-ui", "--port", "0", "--nodes", str(NODES)),
-        *("--speed", str(arguments.speed), "--kubeconfig", str(folder / "kubeconfig")),
+        *("--kubeconfig", str(folder / "kubeconfig")),
         *("--db", str(folder / "cluster.db"), "--record", str(folder / record), *arguments.option),
     ]
     # A server that is started again finds its modules compiled, as an installed one does.
@@ -83,9 +85,15 @@ class _Load:
         self.count = 0
 
     def begin(self) -> None:
-        """Create the Deployments."""
+        """Stop the clock, and create the Deployments."""
+        self._expect("POST", "/podwright/v1/clock/pause")
         for number in range(DEPLOYMENTS):
             self._create(f"app-{number}")
+
+    def step(self, seconds: float) -> None:
+        """Step the clock of the cluster, and wait until everything that is due then is done."""
+        body = {"duration": f"{seconds * 1e3:.0f}ms"}
+        self._expect("POST", "/podwright/v1/clock/step", body)
 
     def operate(self) -> None:
         """Execute the next operation."""
@@ -145,49 +153,64 @@ def _size_mb(folder: Path, name: str) -> float:
     return sum(file.stat().st_size for file in folder.glob(f"{name}*")) / MEGA
 
 
-def _percentile(values: list[float], share: float) -> float:
-    return sorted(values)[min(int(len(values) * share), len(values) - 1)] if values else 0.0
+class _Gets:
+    """A client that sends small GETs, twenty in a second."""
+
+    def __init__(self, server: _Server) -> None:
+        self._server = _Server(server.process, server.address)
+        self._waited_ms: list[float] = []
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._send, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _send(self) -> None:
+        while not self._is_over.wait(GET_SECONDS):
+            sent = time.perf_counter()
+            self._server.request("GET", "/api/v1/nodes/node-0")
+            self._waited_ms.append((time.perf_counter() - sent) * 1e3)
+
+    def take_p99_ms(self) -> float:
+        """Return the 99th percentile of the times since the last call."""
+        waited, self._waited_ms = self._waited_ms, []
+        return sorted(waited)[int(len(waited) * 0.99)] if waited else 0.0
 
 
 def _run(server: _Server, folder: Path, arguments: argparse.Namespace) -> Iterator[_Sample]:
-    """Put the load on a server, and yield a sample each minute."""
+    """Put the load on a server, and yield a sample each few minutes of the cluster."""
     load = _Load(server, arguments.seed)
     load.begin()
     begin = time.monotonic()
-    end = begin + arguments.minutes * 60
-    rate = arguments.rate
-    next_get = next_sample = begin
-    next_attribution = begin + 20
-    waited: list[float] = []
     cpu, operations = server.cpu_seconds, 0
-    while (now := time.monotonic()) < end:
-        if now - begin >= load.count / rate:
+    rate = arguments.rate
+    per_sample = int(arguments.sample_seconds * rate)
+    per_attribution = int(_ATTRIBUTION_SECONDS * rate)
+    with _Gets(server) as gets:
+        while load.count < arguments.minutes * 60 * rate:
             load.operate()
-        if now >= next_get:
-            next_get = now + GET_SECONDS
-            sent = time.perf_counter()
-            server.request("GET", "/api/v1/nodes/node-0")
-            waited.append((time.perf_counter() - sent) * 1e3)
-        if now >= next_attribution:
-            next_attribution = now + _ATTRIBUTION_SECONDS
-            server.process.send_signal(signal.SIGUSR1)
-        if now >= next_sample + arguments.sample_seconds:
-            next_sample = now
-            used, cpu = server.cpu_seconds - cpu, server.cpu_seconds
-            done, operations = load.count - operations, load.count
-            yield _Sample(
-                cluster_minutes=(now - begin) * arguments.speed / 60,
-                real_minutes=(now - begin) / 60,
-                operations=load.count,
-                resident_mb=server.memory() / MEGA,
-                database_mb=_size_mb(folder, "cluster.db"),
-                record_mb=_size_mb(folder, "record"),
-                get_p99_ms=_percentile(waited, 0.99),
-                cpu_ms_per_operation=used * 1e3 / max(done, 1),
-            )
-            waited = []
-        now = time.monotonic()
-        time.sleep(max(0.0, min(begin + load.count / rate, next_get, end) - now))
+            load.step(arguments.speed / rate)
+            if load.count % per_attribution == per_attribution // 9:
+                server.process.send_signal(signal.SIGUSR1)
+            if load.count % per_sample == 0:
+                used, cpu = server.cpu_seconds - cpu, server.cpu_seconds
+                done, operations = load.count - operations, load.count
+                yield _Sample(
+                    cluster_minutes=load.count / rate * arguments.speed / 60,
+                    real_minutes=(time.monotonic() - begin) / 60,
+                    operations=load.count,
+                    resident_mb=server.memory() / MEGA,
+                    database_mb=_size_mb(folder, "cluster.db"),
+                    record_mb=_size_mb(folder, "record"),
+                    get_p99_ms=gets.take_p99_ms(),
+                    cpu_ms_per_operation=used * 1e3 / done,
+                )
+            time.sleep(max(0.0, begin + load.count / rate - time.monotonic()))
 
 
 _HEADS = ("cluster min", "real min", "operations", "memory MB", "database MB", "record MB",
@@ -195,40 +218,32 @@ _HEADS = ("cluster min", "real min", "operations", "memory MB", "database MB", "
 
 
 def _print_attribution(folder: Path) -> None:
-    """Print the memory by structure of each moment at which it was attributed."""
+    """Print the memory by structure and by owner at each moment at which it was attributed."""
     file = folder / "memory.jsonl"
     lines = file.read_text().splitlines() if file.exists() else []
     found = [json.loads(line) for line in lines]
-    names = sorted(
-        {
-            name
-            for each in found
-            for name, (size, _) in each["structures"].items()
-            if size > _SHARE * each["resident"]
-        },
-        key=lambda name: -found[-1]["structures"].get(name, (0, 0))[0],
-    )
-    print("\nMemory by structure, MB (objects), in the order of time:")
-    rows = [("Events", "changes", "log events", "resident", *names)]
+    for name in ("events", "changes", "log events"):
+        print(" | ".join((name, *(str(each[name]) for each in found))))
+    columns: list[dict[str, int]] = []
     for each in found:
-        sizes = (each["structures"].get(name, (0, 0)) for name in names)
-        rows.append(
-            (
-                *(str(each[name]) for name in ("events", "changes", "log events")),
-                f"{each['resident'] / MEGA:.0f}",
-                *(f"{size / MEGA:.0f} ({count})" for size, count in sizes),
-            )
-        )
-    for row in rows:
-        print(" | ".join(row))
+        column = {"resident": each["resident"]}
+        for structure, (size, _) in each["structures"].items():
+            owners = each["owners"][structure]
+            column |= {structure: size} | {f"{structure}: {name}": owners[name] for name in owners}
+        columns.append(column)
+    rows = {name: [each.get(name, 0) for each in columns] for each in columns for name in each}
+    print("\nMemory by structure and owner, MB, in the order of time:")
+    for name, sizes in sorted(rows.items(), key=lambda row: -max(row[1])):
+        if max(sizes) > _SHARE * max(rows["resident"]):
+            print(" | ".join((name, *(f"{size / MEGA:.1f}" for size in sizes))))
 
 
 def main() -> int:
     """Run the load, print the curve, stop the server and start it again."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30.0, help="of real time")
-    parser.add_argument("--speed", type=float, default=4.0)
-    parser.add_argument("--rate", type=float, default=7.0, help="operations in a second")
+    parser.add_argument("--minutes", type=float, default=30.0, help="of real time, at least")
+    parser.add_argument("--speed", type=float, default=4.0, help="of the cluster's clock")
+    parser.add_argument("--rate", type=float, default=7.0, help="operations in a second, at most")
     parser.add_argument("--sample-seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--record-rotate", default="100Mi", metavar="SIZE")
