@@ -50,7 +50,10 @@ class CurrentObjects:
             else:
                 self._objects.pop(change.key, None)
                 gone = change.object
-                self._namespaces.get(gone.namespace, {}).pop(gone.name, None)
+                own = self._namespaces.get(gone.namespace, {})
+                own.pop(gone.name, None)
+                if not own:
+                    self._namespaces.pop(gone.namespace, None)
         changes.clear()
 
     def _put(self, obj: KubernetesObject) -> None:

@@ -122,6 +122,8 @@ class NamespaceController:
             self._unvisited[key] = unvisited
             return [*actions, SyncAt(now_ns, SyncDue(self.name, key))]
         if namespace is None:
+            if not actions:
+                self._last_pass_ns.pop(key, None)
             return actions
         content = {
             kind: objects

@@ -42,6 +42,7 @@ def test_a_namespace_is_removed_with_its_content_only():
     assert not cluster.has(NAMESPACE, "shop")
     assert [pod.key for pod in cluster.pods()] == ["other/b"]
     assert cluster.all(("batch", "Job")) == [] == cluster.all(("", "ConfigMap"))
+    assert "shop" not in str(cluster.controllers.state())
 
 
 def test_the_events_of_a_namespace_go_with_it_and_controllers_hold_only_their_names():

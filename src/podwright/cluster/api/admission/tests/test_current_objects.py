@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 from podwright.apimachinery.objects import KubernetesObject
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.admission import CurrentObjects
+from podwright.cluster.api.admission import CurrentObjects, current_objects
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.store import ObjectStore
 
 
-def a_map(name: str, value: str = "") -> KubernetesObject:
+def a_map(name: str, value: str = "", *, namespace: str = "default") -> KubernetesObject:
     return decode(
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": "default"},
+            "metadata": {"name": name, "namespace": namespace},
             "data": {"k": value},
         }
     )
@@ -34,3 +36,23 @@ def test_objects_from_before_and_after_the_first_read_are_current():
     found = {key: each["data"]["k"] for key, each in current.by_key().items()}
     assert found == {"default/a": "new", "default/c": ""}
     assert current.in_namespace("other") == []
+
+
+def test_a_namespace_without_objects_is_forgotten():
+    store = ObjectStore()
+    storage = ResourceStorage(store)
+    current = CurrentObjects(store, ("", "ConfigMap"))
+    current.by_key()
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            storage.create(a_map("a", namespace=f"n{number}"), 0)
+            storage.delete(("", "ConfigMap"), f"n{number}/a", 0)
+            assert current.in_namespace(f"n{number}") == []
+        store.compact(store.resource_version)
+        kept = tracemalloc.take_snapshot().filter_traces(
+            [tracemalloc.Filter(inclusive=True, filename_pattern=current_objects.__file__)]
+        )
+    finally:
+        tracemalloc.stop()
+    assert sum(trace.size for trace in kept.traces) < 4_000
