@@ -22,7 +22,7 @@ from podwright.apimachinery.schema import Kind
 
 T = TypeVar("T")
 
-_MOST_SETS: Final = 1_024
+_MOST_SETS: Final = 256
 _MOST_TEXT_BYTES: Final = 4 << 20
 """The most bytes of the contents whose sets are kept; a set takes some three times as many."""
 

@@ -49,6 +49,7 @@ from podwright.cluster.kubelets import ImageBehavior, Stage
 from podwright.cluster.store import NAMESPACE, ObjectStore, UnusableStore, kind_of
 from podwright.online.apiserver.breakpoints import BreakCondition, Breakpoint, Breakpoints
 from podwright.online.apiserver.event_objects import EventObjects
+from podwright.online.apiserver.free_memory import release_free_memory
 from podwright.online.apiserver.scheduling.plugin_monitor import PluginMonitor
 from podwright.online.apiserver.scheduling.served_scheduler import (
     CHECKPOINT_BY_DRIVER,
@@ -366,6 +367,7 @@ class Cluster:
         for each in self.schedulers:
             if each.is_checkpoint_due:
                 each.write_checkpoint()
+        release_free_memory()
 
     def change_scheduler(
         self,

@@ -17,6 +17,7 @@ import uvicorn
 import uvloop
 
 from podwright.apimachinery.objects import PodwrightError
+from podwright.online.apiserver.free_memory import share_heap
 from podwright.online.apiserver.huge_pages import keep_huge_pages
 from podwright.online.apiserver.records.log_positions import keep_positions
 from podwright.online.apiserver.records.run_collection import RunCollection
@@ -175,6 +176,7 @@ def serve(
     UnusableStore
         The store cannot write.
     """
+    share_heap()
     with short_collections(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         allowed = hosts or AllowedHosts()
         controlled = parts or ControlledParts()

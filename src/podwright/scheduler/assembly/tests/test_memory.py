@@ -51,7 +51,7 @@ def rolled_out(scheduler: pw.Scheduler, number: int) -> None:
 
 
 def test_the_memory_is_flat_while_workloads_are_rolled_out(monkeypatch):
-    monkeypatch.setattr(selectors, "_MOST_IDLE", 20)
+    monkeypatch.setattr(selectors, "_LEAST_IDLE", 20)
     monkeypatch.setattr(ranking_cache, "_ROWS_OF_FEW_NODES", 8)
     scheduler = pw.Scheduler()
     for zone in "abc":

@@ -54,6 +54,11 @@ class PlacementLog:
         """How many groups have pods."""
         return int(np.count_nonzero(np.frombuffer(self.totals, dtype=np.int32)))
 
+    @property
+    def pod_count(self) -> int:
+        """How many pods all groups have together."""
+        return int(np.frombuffer(self.totals, dtype=np.int32).sum())
+
     def add_group(self) -> None:
         """Add an empty group with the next number."""
         self.totals.append(0)

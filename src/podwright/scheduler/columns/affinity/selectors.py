@@ -45,9 +45,13 @@ _LEAST_COUNTERS = 16
 _MOST_PRESENCES = 65_536
 """After so many selectors all of them are forgotten; those in use come again."""
 
-_MOST_IDLE = 1_024
+_LEAST_IDLE, _MOST_IDLE = 256, 1_024
 """So many label classes and terms without a placed pod are kept, besides one for each with pods:
-every rollout and every Job has labels that no later pod has."""
+every rollout and every Job has labels that no later pod has. Each takes 13 KB with the results of
+the scheduler. Forgetting them takes the more time the more pods are placed, so that many are kept
+where there are many pods: one for each `_PODS_OF_IDLE`."""
+
+_PODS_OF_IDLE = 8
 
 
 class Presence:
@@ -121,7 +125,7 @@ class SelectorCounters:
         # By topology key of terms and presences, whether the node in a slot has the label.
         self._labeled: dict[str, bytearray] = {}
         self._term_labels: list[bytearray] = []
-        self._crowded_at = _MOST_IDLE
+        self._crowded_at = _LEAST_IDLE
         self._forget_presences()
 
     # ---------------------------------------------------------------- interning
@@ -256,7 +260,8 @@ class SelectorCounters:
         if count <= self._crowded_at:
             return False
         # As a garbage collector does: the work for what is in use is shared by what is freed.
-        self._crowded_at = _MOST_IDLE + 2 * (self._placed.used_count + self._carriers.used_count)
+        idle = min(max(_LEAST_IDLE, self._placed.pod_count // _PODS_OF_IDLE), _MOST_IDLE)
+        self._crowded_at = idle + 2 * (self._placed.used_count + self._carriers.used_count)
         return count > self._crowded_at
 
     def renew(self) -> None:
