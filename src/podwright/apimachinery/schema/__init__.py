@@ -54,7 +54,7 @@ from podwright.apimachinery.schema.validation.metadata import (
     validate_object_meta,
 )
 from podwright.apimachinery.schema.validation.names import path_segment
-from podwright.apimachinery.schema.validation.pod_subresources import (
+from podwright.apimachinery.schema.validation.pods.pod_subresources import (
     ephemeral_container_problems,
     resize_problems,
 )

@@ -54,7 +54,6 @@ from podwright.scheduler.framework.decision import (
     Rejection,
     fit_error,
 )
-from podwright.scheduler.framework.device_classes import extended_requests
 from podwright.scheduler.framework.events import (
     ALL_RESOURCES,
     ASSIGNED_POD,
@@ -86,7 +85,8 @@ from podwright.scheduler.framework.events import (
     Hint,
     HintFunction,
 )
-from podwright.scheduler.framework.extended_claims import (
+from podwright.scheduler.framework.extended_resources.device_classes import extended_requests
+from podwright.scheduler.framework.extended_resources.extended_claims import (
     RequestMapping,
     claim_for_node,
     in_memory_claim,

@@ -12,19 +12,17 @@ from podwright.apimachinery.schema.validation import (
     admission,
     certificates,
     core,
-    definition_schemas,
-    devices,
     endpoints,
     jobs,
     metadata,
     node,
-    pod_update,
-    resources,
-    scheduling,
     services,
     storage,
 )
+from podwright.apimachinery.schema.validation.custom import definition_schemas
+from podwright.apimachinery.schema.validation.dynamic_resources import devices
 from podwright.apimachinery.schema.validation.field_errors import TEXT_MAX, FieldErrors, repeats
+from podwright.apimachinery.schema.validation.pods import pod_update, resources, scheduling
 from podwright.apimachinery.schema.warnings.pod_ports import port_warnings
 from podwright.apimachinery.schema.warnings.volume_paths import path_warnings
 

@@ -1,7 +1,7 @@
 """Validation of objects, a module for each API group or idea.
 
 A kind names its functions in `tools/schema/completions.toml`, for example
-`validation = "pod:validate_pod"` for `validate_pod` in `pod.py` of this folder::
+`validation = "pods.pod:validate_pod"` for `validate_pod` in `pod.py` of this folder::
 
     def validate_pod(errors: FieldErrors, pod: Document) -> None:
         if not pod["spec"].get("containers"):
@@ -12,8 +12,8 @@ defaults are set; a field may be absent or null. It adds the path, the message a
 every violation, with upstream's texts and in upstream's order, to a `FieldErrors`. It changes
 nothing. Metadata is validated by `metadata.py`, apart from the metadata of embedded templates.
 
-`validation_of_update = "pod_update:validate_pod_update"` names the function for a changed object;
-it also receives the stored object, and validates the new one as a whole.
+`validation_of_update = "pods.pod_update:validate_pod_update"` names the function for a changed
+object; it also receives the stored object, and validates the new one as a whole.
 `validation_of_status` names the function for a changed status.
 
 Values whose feature gate is off by default in the API server are valid: the gates of a simulated

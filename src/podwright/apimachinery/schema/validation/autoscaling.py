@@ -10,7 +10,7 @@ from typing import Final
 from podwright.apimachinery.objects import Document, format_quantity
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.names import dns_label, path_segment
-from podwright.apimachinery.schema.validation.resources import (
+from podwright.apimachinery.schema.validation.pods.resources import (
     validate_container_resource_name,
     validate_quantity,
 )

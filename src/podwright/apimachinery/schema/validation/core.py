@@ -22,7 +22,7 @@ from podwright.apimachinery.schema.validation.names import (
     dns_label,
     qualified_name,
 )
-from podwright.apimachinery.schema.validation.resources import (
+from podwright.apimachinery.schema.validation.pods.resources import (
     is_overcommit_allowed,
     is_standard_quota,
     validate_amount,
@@ -31,7 +31,7 @@ from podwright.apimachinery.schema.validation.resources import (
     validate_requirements,
     validate_resource_name,
 )
-from podwright.apimachinery.schema.validation.scheduling import validate_tolerations
+from podwright.apimachinery.schema.validation.pods.scheduling import validate_tolerations
 
 _SECRET_MAX_BYTES: Final = 1024 * 1024
 _COMPUTE: Final = frozenset(

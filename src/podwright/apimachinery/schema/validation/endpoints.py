@@ -11,7 +11,6 @@ import re
 from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.validation.containers import PROTOCOLS
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
     repeats,
@@ -27,6 +26,7 @@ from podwright.apimachinery.schema.validation.names import (
     port_number,
     qualified_name,
 )
+from podwright.apimachinery.schema.validation.pods.containers import PROTOCOLS
 
 _ADDRESS_TYPES: Final = ("FQDN", "IPv4", "IPv6")
 _VERSIONS: Final = {"IPv4": 4, "IPv6": 6}

@@ -22,7 +22,7 @@ from podwright.apimachinery.schema.validation.names import (
     domain_prefixed_path,
     qualified_name,
 )
-from podwright.apimachinery.schema.validation.pod import validate_template
+from podwright.apimachinery.schema.validation.pods.pod import validate_template
 
 _PARALLELISM_MAX: Final = 100_000
 _FAILED_INDEXES_MAX: Final = 100_000

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.validation.containers import PROTOCOLS
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.metadata import validate_label_selector
 from podwright.apimachinery.schema.validation.names import (
@@ -26,6 +25,7 @@ from podwright.apimachinery.schema.validation.names import (
     strict_cidr,
     wildcard_subdomain,
 )
+from podwright.apimachinery.schema.validation.pods.containers import PROTOCOLS
 
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
 _INVALID_IN_PATH: Final = ("//", "/./", "/../", "%2f", "%2F")

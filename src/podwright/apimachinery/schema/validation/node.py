@@ -20,8 +20,8 @@ from podwright.apimachinery.schema.validation.names import (
     qualified_name,
     strict_cidr,
 )
-from podwright.apimachinery.schema.validation.resources import validate_amounts
-from podwright.apimachinery.schema.validation.scheduling import validate_taint_effect
+from podwright.apimachinery.schema.validation.pods.resources import validate_amounts
+from podwright.apimachinery.schema.validation.pods.scheduling import validate_taint_effect
 
 _TAINTS: Final = "scheduler.alpha.kubernetes.io/taints"
 _AVOIDED: Final = "scheduler.alpha.kubernetes.io/preferAvoidPods"

@@ -10,7 +10,6 @@ from collections.abc import Collection
 from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.validation.containers import PROTOCOLS
 from podwright.apimachinery.schema.validation.endpoints import validate_not_special
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats
 from podwright.apimachinery.schema.validation.internal_structs import internal_form
@@ -24,6 +23,7 @@ from podwright.apimachinery.schema.validation.names import (
     qualified_name,
     strict_cidr,
 )
+from podwright.apimachinery.schema.validation.pods.containers import PROTOCOLS
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _DISTRIBUTIONS: Final = ("PreferClose", "PreferSameZone", "PreferSameNode")

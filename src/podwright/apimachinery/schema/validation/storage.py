@@ -18,9 +18,9 @@ from podwright.apimachinery.schema.validation.metadata import (
     validate_unchanged_metadata,
 )
 from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain, qualified_name
-from podwright.apimachinery.schema.validation.resources import validate_quantity
-from podwright.apimachinery.schema.validation.scheduling import validate_node_selector
-from podwright.apimachinery.schema.validation.volume_sources import (
+from podwright.apimachinery.schema.validation.pods.resources import validate_quantity
+from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
+from podwright.apimachinery.schema.validation.pods.volume_sources import (
     PERSISTENT_SOURCES,
     validate_driver_name,
     validate_sources,

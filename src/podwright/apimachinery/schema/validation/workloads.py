@@ -19,7 +19,7 @@ from podwright.apimachinery.schema.validation.metadata import (
     validate_labels,
 )
 from podwright.apimachinery.schema.validation.names import dns_label, percent
-from podwright.apimachinery.schema.validation.pod import validate_template
+from podwright.apimachinery.schema.validation.pods.pod import validate_template
 from podwright.apimachinery.schema.validation.storage import validate_claim_spec
 
 IntOrPercent = int | str

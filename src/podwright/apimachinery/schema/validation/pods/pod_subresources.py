@@ -11,11 +11,11 @@ from typing import Final
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.validation.differences import difference
-from podwright.apimachinery.schema.validation.ephemeral_containers import (
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, same
+from podwright.apimachinery.schema.validation.pods.ephemeral_containers import (
     validate_ephemeral_containers,
 )
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors, same
-from podwright.apimachinery.schema.validation.pod import validate_pod_parts
+from podwright.apimachinery.schema.validation.pods.pod import validate_pod_parts
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _RESIZABLE: Final = frozenset({"cpu", "memory"})

@@ -13,13 +13,6 @@ import msgspec
 
 from podwright.apimachinery.objects import Document, QuantityFormat, format_quantity, parse_quantity
 from podwright.apimachinery.schema.container_totals import container_totals
-from podwright.apimachinery.schema.validation.containers import (
-    validate_containers,
-    validate_init_containers,
-)
-from podwright.apimachinery.schema.validation.ephemeral_containers import (
-    validate_ephemeral_containers,
-)
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.internal_structs import internal_form
 from podwright.apimachinery.schema.validation.metadata import (
@@ -34,24 +27,31 @@ from podwright.apimachinery.schema.validation.names import (
     ip_address,
     qualified_name,
 )
-from podwright.apimachinery.schema.validation.pod_volumes import validate_volumes
-from podwright.apimachinery.schema.validation.resources import (
+from podwright.apimachinery.schema.validation.pods.containers import (
+    validate_containers,
+    validate_init_containers,
+)
+from podwright.apimachinery.schema.validation.pods.ephemeral_containers import (
+    validate_ephemeral_containers,
+)
+from podwright.apimachinery.schema.validation.pods.pod_volumes import validate_volumes
+from podwright.apimachinery.schema.validation.pods.resources import (
     is_huge_page,
     validate_pod_resource_name,
     validate_requirements,
 )
-from podwright.apimachinery.schema.validation.scheduling import (
+from podwright.apimachinery.schema.validation.pods.scheduling import (
     validate_affinity,
     validate_gates,
     validate_spread_constraints,
     validate_tolerations,
 )
-from podwright.apimachinery.schema.validation.security import validate_pod_security
-from podwright.apimachinery.schema.validation.security_annotations import (
+from podwright.apimachinery.schema.validation.pods.security import validate_pod_security
+from podwright.apimachinery.schema.validation.pods.security_annotations import (
     validate_matching_fields,
     validate_profiles,
 )
-from podwright.apimachinery.schema.validation.windows_options import (
+from podwright.apimachinery.schema.validation.pods.windows_options import (
     validate_host_processes,
     validate_operating_system,
 )

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.validation.containers import validate_container
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
+from podwright.apimachinery.schema.validation.pods.containers import validate_container
 
 _EPHEMERAL_FIELDS: Final = frozenset(
     {"args", "command", "env", "envFrom", "image", "imagePullPolicy", "name", "resources",

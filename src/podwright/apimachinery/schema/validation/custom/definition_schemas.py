@@ -24,7 +24,10 @@ from podwright.apimachinery.schema.structural.shape import (
     structural_problems,
     unsupported_field,
 )
-from podwright.apimachinery.schema.validation.definition_structs import printed_rule, printed_schema
+from podwright.apimachinery.schema.validation.custom.definition_structs import (
+    printed_rule,
+    printed_schema,
+)
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")

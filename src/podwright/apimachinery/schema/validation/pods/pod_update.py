@@ -12,7 +12,7 @@ from podwright.apimachinery.schema.validation.differences import difference
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, equality_key, same
 from podwright.apimachinery.schema.validation.internal_structs import internal_form
 from podwright.apimachinery.schema.validation.names import in_range
-from podwright.apimachinery.schema.validation.pod import validate_pod_parts
+from podwright.apimachinery.schema.validation.pods.pod import validate_pod_parts
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -13,7 +13,7 @@ from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.internal_structs import internal_form
 from podwright.apimachinery.schema.validation.names import relative_path, user_id
-from podwright.apimachinery.schema.validation.windows_options import validate_windows_options
+from podwright.apimachinery.schema.validation.pods.windows_options import validate_windows_options
 
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL_SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"

@@ -19,12 +19,12 @@ from podwright.apimachinery.schema.structural.approval import ANNOTATION, approv
 from podwright.apimachinery.schema.structural.field_paths import FieldPathError, schema_at
 from podwright.apimachinery.schema.structural.shape import unsupported_field
 from podwright.apimachinery.schema.validation.admission import validate_webhook_client
-from podwright.apimachinery.schema.validation.definition_schemas import (
+from podwright.apimachinery.schema.validation.custom.definition_schemas import (
     SchemaOptions,
     options_after,
     validate_schema,
 )
-from podwright.apimachinery.schema.validation.definition_structs import printed_version
+from podwright.apimachinery.schema.validation.custom.definition_structs import printed_version
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats, same
 from podwright.apimachinery.schema.validation.names import dns_1035_label, dns_subdomain
 

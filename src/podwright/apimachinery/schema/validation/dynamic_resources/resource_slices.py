@@ -9,7 +9,7 @@ import re
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, Quantity, format_quantity, parse_quantity
-from podwright.apimachinery.schema.validation.devices import (
+from podwright.apimachinery.schema.validation.dynamic_resources.devices import (
     validate_attribute_name,
     validate_binding_conditions,
     validate_distinct,
@@ -19,8 +19,8 @@ from podwright.apimachinery.schema.validation.devices import (
 )
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, same
 from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain
-from podwright.apimachinery.schema.validation.scheduling import validate_node_selector
-from podwright.apimachinery.schema.validation.volume_sources import validate_driver_name
+from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
+from podwright.apimachinery.schema.validation.pods.volume_sources import validate_driver_name
 
 _MOST_DEVICES: Final = 128
 _MOST_DEVICES_WITH_ADVANCED_FEATURES: Final = 64

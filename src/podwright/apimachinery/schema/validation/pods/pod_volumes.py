@@ -9,26 +9,26 @@ from collections.abc import Mapping
 from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.validation.containers import (
-    Volumes,
-    validate_field_ref,
-    validate_pull_policy,
-    validate_resource_ref,
-)
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.metadata import (
     validate_label_selector,
     validate_template_metadata,
 )
 from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain, file_path
-from podwright.apimachinery.schema.validation.resources import validate_quantity
-from podwright.apimachinery.schema.validation.storage import validate_claim_spec
-from podwright.apimachinery.schema.validation.volume_sources import (
+from podwright.apimachinery.schema.validation.pods.containers import (
+    Volumes,
+    validate_field_ref,
+    validate_pull_policy,
+    validate_resource_ref,
+)
+from podwright.apimachinery.schema.validation.pods.resources import validate_quantity
+from podwright.apimachinery.schema.validation.pods.volume_sources import (
     SourceRule,
     validate_csi_source,
     validate_file_mode,
     validate_sources,
 )
+from podwright.apimachinery.schema.validation.storage import validate_claim_spec
 
 _FIELDS: Final = (
     "metadata.annotations",

@@ -23,11 +23,11 @@ from podwright.apimachinery.schema.validation.names import (
     qualified_name,
     relative_path,
 )
-from podwright.apimachinery.schema.validation.resources import (
+from podwright.apimachinery.schema.validation.pods.resources import (
     validate_quantity,
     validate_requirements,
 )
-from podwright.apimachinery.schema.validation.security import validate_container_security
+from podwright.apimachinery.schema.validation.pods.security import validate_container_security
 
 Volumes = dict[str, Document]
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")

@@ -23,9 +23,9 @@ from podwright.apimachinery.schema.validation.names import (
     label_value,
     qualified_name,
 )
-from podwright.apimachinery.schema.validation.resources import is_extended
-from podwright.apimachinery.schema.validation.scheduling import validate_node_selector
-from podwright.apimachinery.schema.validation.volume_sources import validate_driver_name
+from podwright.apimachinery.schema.validation.pods.resources import is_extended
+from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
+from podwright.apimachinery.schema.validation.pods.volume_sources import validate_driver_name
 
 RequestNames: TypeAlias = Mapping[str, frozenset[str]]
 """The names of the subrequests of each request."""

@@ -1,0 +1,1 @@
+"""Validation of claims, classes and slices of devices."""

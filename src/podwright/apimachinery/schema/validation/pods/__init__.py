@@ -1,0 +1,1 @@
+"""Validation of pods, their containers and their volumes."""
