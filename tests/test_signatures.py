@@ -33,7 +33,7 @@ INTERNAL = {
         "objects", "setup", "start",
     },
     "Run": {"__init__"},
-    "Scheduler": {"bookkeeping", "release_reservations", "restore_bookkeeping"},
+    "Scheduler": {"bookkeeping", "release_reservations", "restore_bookkeeping", "trying"},
     "World": {"extender_replied", "restore_review", "review_so_far"},
 }  # fmt: skip
 """Members that other parts of podwright call, and constructors of classes that it returns."""
