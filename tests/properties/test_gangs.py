@@ -60,10 +60,12 @@ def come_to_rest(kind: str, scene: Scene) -> Story:
         story.run(f"0s {command}")
     cycle_count = sum(gang.members for gang in scene.gangs) + 1
     for index in range(ROUNDS):
-        at = f"{(index + 1) * LONGER_THAN_ANY_WAIT_S}s"
+        start_ms = (index + 1) * LONGER_THAN_ANY_WAIT_S * 1000
         # An idle scheduler pops pods out of backoff immediately, so there is always a next one.
-        for _ in range(cycle_count):
-            story.run(f"{at} cycle")
+        # Each cycle has its own time: Coscheduling orders groups by the times of their failures.
+        for cycle in range(cycle_count):
+            story.run(f"{(start_ms + cycle) / 1000}s cycle")
+        at = f"{(start_ms + cycle_count) / 1000}s"
         story.run(f"{at} flush_backoff")
         story.run(f"{at} flush_unschedulable")
     story.run(f"{(ROUNDS + 1) * LONGER_THAN_ANY_WAIT_S}s wait")
