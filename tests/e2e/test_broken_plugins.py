@@ -100,7 +100,7 @@ def test_a_file_may_raise_anything_when_it_is_run(refused, line, error, expected
     code = f"{UNSPEAKABLE}\n\nraise {error}\n"
     expected = f"ValueError: {expected}" if error.startswith("ValueError") else expected
     file, printed = refused(line, code)
-    assert printed == f"{file}: line 8: {expected}"
+    assert printed == f"error: {file}: line 8: {expected}"
 
 
 @pytest.mark.parametrize("line", WITH_FILES)
@@ -108,7 +108,7 @@ def test_a_file_may_raise_anything_when_it_is_run(refused, line, error, expected
 def test_a_constructor_may_raise_anything(refused, line, error, expected):
     raising = f"{GOOD}\n    def __init__(self):\n        raise {error}\n{UNSPEAKABLE}"
     file, printed = refused(line, raising)
-    assert printed == f'{file}: line 12: initializing plugin "Fine": {expected}'
+    assert printed == f'error: {file}: line 12: initializing plugin "Fine": {expected}'
 
 
 def test_a_constructor_that_recurses_for_ever_is_refused(refused):
@@ -125,7 +125,7 @@ def test_an_argument_that_a_plugin_refuses_is_a_problem_of_the_configuration(wri
         "profiles: [{pluginConfig: [{name: Fine, args: {zone: a}}]}]\n",
     )
     result = run(f"config check {config} --plugin {write('mine.py', raising)}", status=1)
-    assert result.stdout == f'{config}: initializing plugin "Fine": no such zone\n'
+    assert result.stdout == f'error: {config}: initializing plugin "Fine": no such zone\n'
 
 
 @pytest.mark.parametrize("line", WITH_A_RUN)

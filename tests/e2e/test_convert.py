@@ -154,14 +154,14 @@ def test_a_time_is_a_duration_or_a_time(tmp_path):
     record.write_text(run(f"convert {QUICKSTART} -o record").stdout)
     output = run(f"convert {record} --at soon", status=2).stderr
     assert output == (
-        '--at: Invalid value: "soon": a duration since the start such as 1h30m is expected, or'
-        " a time such as 2026-01-01T12:00:00Z\n"
+        'error: --at: Invalid value: "soon": a duration since the start such as 1h30m is expected,'
+        " or a time such as 2026-01-01T12:00:00Z\n"
     )
 
 
 def test_another_time_needs_a_record():
     output = run(f"convert {QUICKSTART} --at 2026-01-01T00:00:00Z", status=2).stderr
-    assert output == "--at: requires a record of changes or a run\n"
+    assert output == "error: --at: requires a record of changes or a run\n"
 
 
 def test_only_one_record_can_be_read(tmp_path):

@@ -175,7 +175,7 @@ def test_errors_of_an_installed_plugin_are_reported(
 ):
     install(f"KeepLarge = {entry_point}", code)
     expected = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
-    place = f"rack_plugins 1.2: entry point KeepLarge = {entry_point}"
+    place = f"error: rack_plugins 1.2: entry point KeepLarge = {entry_point}"
     assert expected.splitlines()[0] == f"{place}: {message}"
 
 
@@ -186,7 +186,7 @@ def test_a_constructor_of_an_installed_plugin_may_raise_anything(install, write,
     config = write("c.yaml", CONFIGURATION)
     for line in (f"schedule {cluster}", f"simulate {cluster}", "config show"):
         expected = run(f"{line} --config {config}", status=2).stderr
-        place = f"{Path(config).parent}/site-packages/rack_plugins.py: line 11"
+        place = f"error: {Path(config).parent}/site-packages/rack_plugins.py: line 11"
         assert expected == f'{place}: initializing plugin "KeepLarge": SystemExit\n'
 
 

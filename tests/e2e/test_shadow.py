@@ -103,13 +103,14 @@ def test_errors_of_all_files_are_reported_and_nothing_is_compared(write):
     result = run(f"shadow {record} --config {config}", status=2)
     assert not result.stdout
     output = result.stderr.splitlines()
-    assert output[0].startswith(f"{record}: line 11: not JSON: ")
+    assert output[0].startswith(f"error: {record}: line 11: not JSON: ")
     assert output[1].startswith(
-        f"{record}: line 12: resource.metadata.name: Update of Pod shop/gho"
+        f"error: {record}: line 12: resource.metadata.name: Update of Pod shop/gho"
     )
-    assert output[2].startswith(f"{record}: line 13: time: Invalid value")
-    assert output[3].startswith(f"{log}: line {LOG.count(chr(10)) + 1}: an object is expected")
-    assert output[4].startswith(config)
+    assert output[2].startswith(f"error: {record}: line 13: time: Invalid value")
+    line = LOG.count("\n") + 1
+    assert output[3].startswith(f"error: {log}: line {line}: an object is expected")
+    assert output[4].startswith(f"error: {config}")
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ value: high
 def test_errors_of_decoding_hide_no_other_errors(write, command: str) -> None:
     files = write("cluster.yaml", NODES + MANY)
     lines = run(f"{command} {files}", status=2).stderr.splitlines()
-    found = [line.removeprefix(f"{files}: document ") for line in lines]
+    found = [line.removeprefix(f"error: {files}: document ") for line in lines]
     assert [line.partition("): ")[2].partition(":")[0] for line in found] == [
         "spec.hostname",
         "metadata.name",
