@@ -46,6 +46,7 @@ TIGHT: dict[tuple[ModuleType, str], int] = {
     (ranked_pods, "_MIN_CAPACITY"): 1,
     (ranked_pods, "_WASTED_PART"): 8,
     (selectors, "_LEAST_COUNTERS"): 2,
+    (selectors, "_LEAST_IDLE"): -1_000,
     (selectors, "_MOST_IDLE"): -1_000,
 }
 USUAL = {(module, name): getattr(module, name) for module, name in TIGHT}

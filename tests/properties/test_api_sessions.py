@@ -108,7 +108,7 @@ STEPS = st.builds(
 )  # fmt: skip
 
 
-def request_of(step: Step, version: int) -> HttpRequest | None:
+def request_of(step: Step) -> HttpRequest | None:
     """Return the request of a step; None if it is none."""
     document = document_of(step.path, step.name, step.labels, step.value)
     query = "dryRun=All" if step.is_dry_run else ""
@@ -120,7 +120,7 @@ def request_of(step: Step, version: int) -> HttpRequest | None:
         case "update":
             return HttpRequest("PUT", path, query, headers, json.dumps(document).encode())
         case "stale":
-            document["metadata"]["resourceVersion"] = str(version - 1_000_000)
+            document["metadata"]["resourceVersion"] = "1"
             return HttpRequest("PUT", path, query, headers, json.dumps(document).encode())
         case "merge":
             patch: Any = {"metadata": {"labels": step.labels or None}}
@@ -167,7 +167,7 @@ class Session:
             self.server = ApiServer(self.store, bare_options())
         elif step.what == "compact":
             self.store.compact(self.store.resource_version - int(step.value))
-        request = request_of(step, self.store.resource_version)
+        request = request_of(step)
         if request is not None:
             self.send(request)
 
