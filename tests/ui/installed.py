@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_KERNELS = ROOT / "src" / "podwright" / "kernels" / "__pycache__"
+_KERNELS = ROOT / "src" / "podwright" / "scheduler" / "kernels" / "__pycache__"
 
 
 @cache

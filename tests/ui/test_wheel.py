@@ -18,6 +18,6 @@ def test_the_page_is_that_of_the_wheel(demo):
         check=True,
     )
     assert found.stdout.startswith(str(python.parents[1]))
-    pictures = ROOT / "src" / "podwright" / "ui" / "pictures"
+    pictures = ROOT / "src" / "podwright" / "online" / "ui" / "pictures"
     for file in pictures.iterdir():
         assert demo.get(f"/pictures/{file.name}")[1] == file.read_bytes(), file.name
