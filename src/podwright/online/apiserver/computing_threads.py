@@ -11,8 +11,8 @@ thread or the event loop uses the cluster, never both:
 - the event loop, while the thread computes in an interlude, or waits at its end for `advance`.
 
 While the thread computes, the loop executes reads only, so that the work finds the cluster as it
-left it, and writes keep their order. An interlude costs a microsecond: the thread goes on with the
-cluster unless the loop has waited for a slice.
+left it, and writes keep their order. An interlude costs a microsecond: the thread continues with
+the cluster unless the loop has waited for a slice.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _TYPES: Final = {
     "eventTime": "!MicroTime",
     "related": "*ObjectReference",
 }
-"""The internal types of these fields that are no texts."""
+"""The internal types of these fields that are not strings."""
 
 
 def validate_core_event(errors: FieldErrors, event: Document) -> None:

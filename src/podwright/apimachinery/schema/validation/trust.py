@@ -292,8 +292,8 @@ def _validate_issued(errors: FieldErrors, status: Document, spec: Document) -> N
         errors.invalid(_CHAIN, chain, problem)
         return
     stub = b64decode(spec.get("stubPKCS10Request") or "")
-    wanted = request_key(stub) if stub else _info(b64decode(spec.get("pkixPublicKey") or ""))
-    if leaf.public_key != wanted:
+    requested = request_key(stub) if stub else _info(b64decode(spec.get("pkixPublicKey") or ""))
+    if leaf.public_key != requested:
         text = "leaf certificate was not issued to the requested public key"
         errors.invalid(_CHAIN, chain, text)
         return

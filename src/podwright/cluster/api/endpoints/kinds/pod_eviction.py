@@ -134,7 +134,7 @@ def _execute(
 
 def _preconditions(delete_body: Document) -> DeleteOptions:
     found: Document = delete_body.get("preconditions") or {}
-    # Before the deletion itself, empty texts are no preconditions.
+    # Before the deletion itself, an empty text is not a precondition.
     uid, version = found.get("uid") or None, found.get("resourceVersion") or None
     return DeleteOptions(uid=uid, resource_version=version)
 

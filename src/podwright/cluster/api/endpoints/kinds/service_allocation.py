@@ -46,7 +46,7 @@ def check_address_owner(service: Document) -> None:
     Raises
     ------
     ApiError
-        There is no name, or it is no segment of a path.
+        There is no name, or it cannot be a segment of a path.
     """
     spec, name = service.get("spec") or {}, service["metadata"].get("name") or ""
     if spec.get("type") == "ExternalName" or spec.get("clusterIP") or family_problems(spec, None):

@@ -317,7 +317,7 @@ def _check_operations(patch: Any) -> None:
     Raises
     ------
     ApiError
-        The patch is no list of objects.
+        The patch is not a list of objects.
     """
     wrong, go_type = patch, "jsonpatch.Patch"
     if isinstance(patch, list):
