@@ -7,8 +7,7 @@ import re
 
 import pytest
 import yaml
-from tests.e2e.command_line import QUICKSTART, run
-from tests.e2e.command_line import pod as pod_of
+from tests.e2e.command_line import QUICKSTART, pod as pod_of, run
 
 import podwright as pw
 from podwright.simulation.recording.tests.recorded import record_run

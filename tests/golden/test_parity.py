@@ -14,8 +14,12 @@ from podwright.scheduler.framework.events import ActionType, EventHint, Hint
 from podwright.scheduler.queueing import HintTable
 from podwright.testing.parity import hints
 from podwright.testing.parity.comparison import Comparison
-from podwright.testing.parity.report import FAMILIES as ALL_FAMILIES
-from podwright.testing.parity.report import NOT_YET, FamilyReport, check_cases
+from podwright.testing.parity.report import (
+    FAMILIES as ALL_FAMILIES,
+    NOT_YET,
+    FamilyReport,
+    check_cases,
+)
 
 VECTORS = Path(__file__).parent / "vectors"
 FAMILIES = sorted(

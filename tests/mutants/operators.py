@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 from cosmic_ray.ast.ast_query import ASTQuery
 from cosmic_ray.operators.operator import Example, Operator
 from cosmic_ray.operators.provider import OperatorProvider
-from parso.python.tree import Keyword, Name
-from parso.python.tree import Operator as Token
+from parso.python.tree import Keyword, Name, Operator as Token
 from parso.tree import Leaf
 
 Position = tuple[tuple[int, int], tuple[int, int]]

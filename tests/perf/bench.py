@@ -36,6 +36,7 @@ from tests.perf import (
     engine,
     files,
     looking_back,
+    machine as whole,
     recording,
     schema,
     selectors,
@@ -43,7 +44,6 @@ from tests.perf import (
     store,
     world,
 )
-from tests.perf import machine as whole
 from tests.perf.case import Case
 
 CASES: dict[str, Case] = {

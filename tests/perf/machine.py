@@ -19,8 +19,14 @@ import msgspec
 from tests.perf import templates
 from tests.perf.case import OPERATIONS_PER_SECOND, PODS_PER_SECOND, TIMES, Case
 
-from podwright.apimachinery.objects import Node, Object, Pod, with_condition, with_node_name
-from podwright.apimachinery.objects import with_nominated_node_name as with_nomination
+from podwright.apimachinery.objects import (
+    Node,
+    Object,
+    Pod,
+    with_condition,
+    with_node_name,
+    with_nominated_node_name as with_nomination,
+)
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly import Registry, build_machine
 from podwright.scheduler.machine import (

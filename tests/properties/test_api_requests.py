@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.conformance.recordings import read_recording
 from tests.conformance.replay import RECORDINGS, START_NS
 from tests.properties.effort import effort

@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.properties.effort import effort
 
 from podwright.cluster.api.endpoints import (

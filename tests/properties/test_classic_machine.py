@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.properties.effort import effort
 from tests.properties.machine_variants import EXTENDERS, START_NS, Variant
 from tests.properties.test_machine import HISTORIES, live

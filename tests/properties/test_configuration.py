@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.properties.effort import effort
 
 from podwright.apimachinery.objects import FieldError, InputError

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import FieldError, encode
 from podwright.simulation.files import DocumentCache, load_bytes

@@ -16,8 +16,7 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,

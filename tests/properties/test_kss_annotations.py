@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, note
-from hypothesis import strategies as st
+from hypothesis import given, note, strategies as st
 from tests.properties.effort import effort
 from tests.properties.machine_variants import START_NS, Gate, Slow, Variant
 from tests.properties.test_machine import KINDS, OPERATIONS, PODS, Surroundings, step

@@ -1,8 +1,7 @@
 """Laws of label selectors."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import (
     LabelSelector,

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.cluster.kubelets import Lifecycle, read_stages
 from podwright.cluster.kubelets.tests.lifecycle_driver import (

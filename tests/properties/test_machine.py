@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, note
-from hypothesis import strategies as st
+from hypothesis import given, note, strategies as st
 from tests.properties.effort import effort
 from tests.properties.exercised import Exercised
 from tests.properties.machine_variants import LICENCE, START_NS, VARIANTS, Variant
@@ -21,8 +20,8 @@ from podwright.apimachinery.objects import (
     with_condition,
     with_fields,
     with_node_name,
+    with_nominated_node_name as with_nomination,
 )
-from podwright.apimachinery.objects import with_nominated_node_name as with_nomination
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.scheduler.framework.binding import CallError

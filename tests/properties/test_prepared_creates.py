@@ -10,8 +10,7 @@ import json
 from functools import partial
 from typing import Any
 
-from hypothesis import given, note
-from hypothesis import strategies as st
+from hypothesis import given, note, strategies as st
 from tests.properties.effort import effort
 
 from podwright.cluster.api.admission import default_plugins

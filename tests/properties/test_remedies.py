@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, note
-from hypothesis import strategies as st
+from hypothesis import given, note, strategies as st
 from tests.properties.effort import effort
 from tests.properties.exercised import Exercised
 from tests.properties.strategies.documents import GPU, NODES, nodes, others, pod_templates

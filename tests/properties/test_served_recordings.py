@@ -11,8 +11,7 @@ import json
 from typing import Any, get_args
 
 import pytest
-from hypothesis import example, given, note
-from hypothesis import strategies as st
+from hypothesis import example, given, note, strategies as st
 from tests.properties.effort import effort
 from tests.properties.exercised import Exercised
 

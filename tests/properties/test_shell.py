@@ -7,8 +7,7 @@ import subprocess
 import tempfile
 from typing import Final
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.cluster.kubelets.kubelet.shell import Dialect, NotSimulatedError
 from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts, result

@@ -18,9 +18,9 @@ from podwright.scheduler.assembly import Registry, installed_plugin
 from podwright.scheduler.config import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
+    Plugin as PluginEntry,
     Plugins,
 )
-from podwright.scheduler.config import Plugin as PluginEntry
 from podwright.scheduler.framework import Plugin
 
 if TYPE_CHECKING:

@@ -8,91 +8,52 @@ and its `steps`. The functions are in libraries: `standard`, `string_functions`,
 `admission_policies`, `policy_types` and `stage_expressions`.
 """
 
-from podwright.apimachinery.cel.environment import KUBERNETES_BASE, Compiled, Environment
-from podwright.apimachinery.cel.errors import CompileError, ProgramError
-from podwright.apimachinery.cel.functions.addresses import AddressError, parse_url
-from podwright.apimachinery.cel.functions.authorizations import Access, Authorize, Decision
-from podwright.apimachinery.cel.functions.regular_expressions import PatternError, compile_pattern
-from podwright.apimachinery.cel.functions.time_text import parse_duration
-from podwright.apimachinery.cel.uses.admission_expressions import AdmissionInput
+from podwright.apimachinery.cel.functions.addresses import (
+    AddressError as AddressError,
+    parse_url as parse_url,
+)
+from podwright.apimachinery.cel.functions.authorizations import (
+    Access as Access,
+    Decision as Decision,
+)
+from podwright.apimachinery.cel.functions.regular_expressions import (
+    PatternError as PatternError,
+    compile_pattern as compile_pattern,
+)
+from podwright.apimachinery.cel.functions.time_text import parse_duration as parse_duration
+from podwright.apimachinery.cel.uses.admission_expressions import AdmissionInput as AdmissionInput
 from podwright.apimachinery.cel.uses.admission_policies import (
-    AuditAnnotation,
-    ExpressionProblem,
-    MatchConditions,
-    MutatingPolicy,
-    PolicyDecision,
-    PolicyError,
-    PolicyResult,
-    ValidatingPolicy,
-    compile_match_conditions,
-    match_condition_problems,
+    ExpressionProblem as ExpressionProblem,
+    MutatingPolicy as MutatingPolicy,
+    PolicyDecision as PolicyDecision,
+    PolicyError as PolicyError,
+    PolicyResult as PolicyResult,
+    ValidatingPolicy as ValidatingPolicy,
+    compile_match_conditions as compile_match_conditions,
+    match_condition_problems as match_condition_problems,
 )
 from podwright.apimachinery.cel.uses.device_selectors import (
-    MAX_SELECTOR_COST,
-    UNBOUNDED,
-    DeviceError,
-    DeviceResult,
-    DeviceSelector,
-    SelectorError,
-    compile_new_selector,
-    compile_selector,
-    device_value,
+    MAX_SELECTOR_COST as MAX_SELECTOR_COST,
+    UNBOUNDED as UNBOUNDED,
+    DeviceError as DeviceError,
+    DeviceSelector as DeviceSelector,
+    SelectorError as SelectorError,
+    compile_new_selector as compile_new_selector,
+    compile_selector as compile_selector,
+    device_value as device_value,
 )
-from podwright.apimachinery.cel.uses.policy_types import MatchedKind, type_warnings
-from podwright.apimachinery.cel.uses.rule_nodes import RuleError, has_rules
+from podwright.apimachinery.cel.uses.policy_types import (
+    MatchedKind as MatchedKind,
+    type_warnings as type_warnings,
+)
+from podwright.apimachinery.cel.uses.rule_nodes import RuleError as RuleError
 from podwright.apimachinery.cel.uses.schema_rules import (
-    OBJECT_COST_BUDGET,
-    SchemaRules,
-    compile_rules,
+    OBJECT_COST_BUDGET as OBJECT_COST_BUDGET,
+    SchemaRules as SchemaRules,
+    compile_rules as compile_rules,
 )
 from podwright.apimachinery.cel.uses.stage_expressions import (
-    StageExpression,
-    StageExpressionError,
-    stage_expression,
+    StageExpression as StageExpression,
+    StageExpressionError as StageExpressionError,
+    stage_expression as stage_expression,
 )
-
-__all__ = [
-    "KUBERNETES_BASE",
-    "MAX_SELECTOR_COST",
-    "OBJECT_COST_BUDGET",
-    "UNBOUNDED",
-    "Access",
-    "AddressError",
-    "AdmissionInput",
-    "AuditAnnotation",
-    "Authorize",
-    "CompileError",
-    "Compiled",
-    "Decision",
-    "DeviceError",
-    "DeviceResult",
-    "DeviceSelector",
-    "Environment",
-    "ExpressionProblem",
-    "MatchConditions",
-    "MatchedKind",
-    "MutatingPolicy",
-    "PatternError",
-    "PolicyDecision",
-    "PolicyError",
-    "PolicyResult",
-    "ProgramError",
-    "RuleError",
-    "SchemaRules",
-    "SelectorError",
-    "StageExpression",
-    "StageExpressionError",
-    "ValidatingPolicy",
-    "compile_match_conditions",
-    "compile_new_selector",
-    "compile_pattern",
-    "compile_rules",
-    "compile_selector",
-    "device_value",
-    "has_rules",
-    "match_condition_problems",
-    "parse_duration",
-    "parse_url",
-    "stage_expression",
-    "type_warnings",
-]

@@ -5,39 +5,20 @@ the texts of errors. It does not know what a document is for: whoever reads one 
 """
 
 from podwright.apimachinery.documents.document import (
-    Keys,
-    decode,
-    has_more_documents,
-    parse_document,
+    Keys as Keys,
+    decode as decode,
+    has_more_documents as has_more_documents,
+    parse_document as parse_document,
 )
 from podwright.apimachinery.documents.field import (
-    DID_YOU_MEAN,
-    EmptyList,
-    did_you_mean,
-    duplicate,
-    forbidden,
-    invalid,
-    join,
-    not_supported,
-    problem,
-    raise_errors,
-    required,
+    DID_YOU_MEAN as DID_YOU_MEAN,
+    did_you_mean as did_you_mean,
+    duplicate as duplicate,
+    forbidden as forbidden,
+    invalid as invalid,
+    join as join,
+    not_supported as not_supported,
+    problem as problem,
+    raise_errors as raise_errors,
+    required as required,
 )
-
-__all__ = [
-    "DID_YOU_MEAN",
-    "EmptyList",
-    "Keys",
-    "decode",
-    "did_you_mean",
-    "duplicate",
-    "forbidden",
-    "has_more_documents",
-    "invalid",
-    "join",
-    "not_supported",
-    "parse_document",
-    "problem",
-    "raise_errors",
-    "required",
-]

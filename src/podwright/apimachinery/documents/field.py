@@ -12,8 +12,12 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import FieldError, InputError, nearest
-from podwright.apimachinery.objects import required as required_text
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    nearest,
+    required as required_text,
+)
 
 DID_YOU_MEAN: Final = "; did you mean "
 """Separates upstream's text from a suggestion."""

@@ -17,75 +17,46 @@ conflicts of an apply are `ApplyConflictError` with the causes.
 Start with `apply.py`, then `typed_values.py` and `field_sets.py`.
 """
 
-from podwright.apimachinery.patching.apply import applied, with_managed_fields
-from podwright.apimachinery.patching.configurations import configured
-from podwright.apimachinery.patching.errors import (
-    ApplyConflictError,
-    Conflict,
-    FailedTestError,
-    PatchError,
-    unclassified,
+from podwright.apimachinery.patching.apply import (
+    applied as applied,
+    with_managed_fields as with_managed_fields,
 )
-from podwright.apimachinery.patching.field_sets import FieldSet
-from podwright.apimachinery.patching.go_text import printed
+from podwright.apimachinery.patching.configurations import configured as configured
+from podwright.apimachinery.patching.errors import (
+    ApplyConflictError as ApplyConflictError,
+    FailedTestError as FailedTestError,
+    PatchError as PatchError,
+    unclassified as unclassified,
+)
+from podwright.apimachinery.patching.go_text import printed as printed
 from podwright.apimachinery.patching.json_patch import (
-    MOST_OPERATIONS,
-    json_patch_warnings,
-    json_patched,
+    MOST_OPERATIONS as MOST_OPERATIONS,
+    json_patch_warnings as json_patch_warnings,
+    json_patched as json_patched,
 )
 from podwright.apimachinery.patching.managed_fields import (
-    EntriesError,
-    read_entries,
-    with_entries,
-    with_unchanged_times,
-    with_update_as_apply,
+    with_entries as with_entries,
+    with_unchanged_times as with_unchanged_times,
+    with_update_as_apply as with_update_as_apply,
 )
-from podwright.apimachinery.patching.merge_patch import merge_difference, merge_patched
+from podwright.apimachinery.patching.merge_patch import (
+    merge_difference as merge_difference,
+    merge_patched as merge_patched,
+)
 from podwright.apimachinery.patching.object_types import (
-    Convert,
-    ObjectType,
-    custom_object_type,
-    gvk_text,
-    object_type,
+    ObjectType as ObjectType,
+    custom_object_type as custom_object_type,
+    gvk_text as gvk_text,
+    object_type as object_type,
 )
 from podwright.apimachinery.patching.scale_fields import (
-    SCALE_API_VERSION,
-    object_entries,
-    scale_entries,
+    object_entries as object_entries,
+    scale_entries as scale_entries,
 )
-from podwright.apimachinery.patching.strategic_difference import strategic_difference
-from podwright.apimachinery.patching.strategic_merge import applied_rest, strategic_merged
-
-__all__ = [
-    "MOST_OPERATIONS",
-    "SCALE_API_VERSION",
-    "ApplyConflictError",
-    "Conflict",
-    "Convert",
-    "EntriesError",
-    "FailedTestError",
-    "FieldSet",
-    "ObjectType",
-    "PatchError",
-    "applied",
-    "applied_rest",
-    "configured",
-    "custom_object_type",
-    "gvk_text",
-    "json_patch_warnings",
-    "json_patched",
-    "merge_difference",
-    "merge_patched",
-    "object_entries",
-    "object_type",
-    "printed",
-    "read_entries",
-    "scale_entries",
-    "strategic_difference",
-    "strategic_merged",
-    "unclassified",
-    "with_entries",
-    "with_managed_fields",
-    "with_unchanged_times",
-    "with_update_as_apply",
-]
+from podwright.apimachinery.patching.strategic_difference import (
+    strategic_difference as strategic_difference,
+)
+from podwright.apimachinery.patching.strategic_merge import (
+    applied_rest as applied_rest,
+    strategic_merged as strategic_merged,
+)

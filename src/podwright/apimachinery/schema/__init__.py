@@ -26,78 +26,55 @@ The cells of kubectl's tables are fields or functions: `schema/printing/` has th
 Start with `table.py` (the format), then `kind.py`.
 """
 
-from podwright.apimachinery.schema import der
-from podwright.apimachinery.schema.apparmor_annotations import with_apparmor_profiles
-from podwright.apimachinery.schema.decoding import Problem
-from podwright.apimachinery.schema.defaults.pods import template_with_defaults
-from podwright.apimachinery.schema.definition_kind import BOOLEAN_OR_SCHEMA
-from podwright.apimachinery.schema.descriptions import description
-from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
-from podwright.apimachinery.schema.go_order import go_ordered
-from podwright.apimachinery.schema.go_types import TIME_VALUES
-from podwright.apimachinery.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
-from podwright.apimachinery.schema.printing.conversions import Cell, human_duration
-from podwright.apimachinery.schema.schema import Schema, built_in, decode
-from podwright.apimachinery.schema.table import Column, KindRow, Table, built_in_table, read_table
-from podwright.apimachinery.schema.types import SCALARS, Field, StructType, TypeRef, parse_field
-from podwright.apimachinery.schema.validation.certificates import approval_problems
+from podwright.apimachinery.schema import der as der
+from podwright.apimachinery.schema.apparmor_annotations import (
+    with_apparmor_profiles as with_apparmor_profiles,
+)
+from podwright.apimachinery.schema.decoding import Problem as Problem
+from podwright.apimachinery.schema.defaults.pods import (
+    template_with_defaults as template_with_defaults,
+)
+from podwright.apimachinery.schema.definition_kind import BOOLEAN_OR_SCHEMA as BOOLEAN_OR_SCHEMA
+from podwright.apimachinery.schema.descriptions import description as description
+from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD as UNKNOWN_FIELD
+from podwright.apimachinery.schema.go_order import go_ordered as go_ordered
+from podwright.apimachinery.schema.go_types import TIME_VALUES as TIME_VALUES
+from podwright.apimachinery.schema.kind import Kind as Kind
+from podwright.apimachinery.schema.printing.conversions import human_duration as human_duration
+from podwright.apimachinery.schema.schema import (
+    Schema as Schema,
+    built_in as built_in,
+    decode as decode,
+)
+from podwright.apimachinery.schema.table import (
+    Column as Column,
+    KindRow as KindRow,
+    Table as Table,
+    built_in_table as built_in_table,
+)
+from podwright.apimachinery.schema.types import (
+    SCALARS as SCALARS,
+    Field as Field,
+    StructType as StructType,
+    TypeRef as TypeRef,
+    parse_field as parse_field,
+)
+from podwright.apimachinery.schema.validation.certificates import (
+    approval_problems as approval_problems,
+)
 from podwright.apimachinery.schema.validation.field_errors import (
-    equality_key,
-    printed,
-    reason_of,
-    repeats,
+    printed as printed,
+    reason_of as reason_of,
+    repeats as repeats,
 )
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.internal_structs import internal_form as internal_form
 from podwright.apimachinery.schema.validation.metadata import (
-    changed_metadata_problems,
-    finalizer_problems,
-    validate_object_meta,
+    changed_metadata_problems as changed_metadata_problems,
+    finalizer_problems as finalizer_problems,
+    validate_object_meta as validate_object_meta,
 )
-from podwright.apimachinery.schema.validation.names import path_segment
+from podwright.apimachinery.schema.validation.names import path_segment as path_segment
 from podwright.apimachinery.schema.validation.pods.pod_subresources import (
-    ephemeral_container_problems,
-    resize_problems,
+    ephemeral_container_problems as ephemeral_container_problems,
+    resize_problems as resize_problems,
 )
-
-__all__ = [
-    "BOOLEAN_OR_SCHEMA",
-    "SCALARS",
-    "TIME_VALUES",
-    "UNKNOWN_FIELD",
-    "Cell",
-    "Column",
-    "Field",
-    "Kind",
-    "KindRow",
-    "Problem",
-    "Schema",
-    "SetDefaults",
-    "StructType",
-    "Table",
-    "TypeRef",
-    "Validate",
-    "ValidateUpdate",
-    "approval_problems",
-    "built_in",
-    "built_in_table",
-    "changed_metadata_problems",
-    "decode",
-    "der",
-    "description",
-    "ephemeral_container_problems",
-    "equality_key",
-    "finalizer_problems",
-    "go_ordered",
-    "human_duration",
-    "internal_form",
-    "parse_field",
-    "path_segment",
-    "printed",
-    "read_table",
-    "reason_of",
-    "repeats",
-    "resize_problems",
-    "template_with_defaults",
-    "validate_object_meta",
-    "with_apparmor_profiles",
-]

@@ -14,102 +14,61 @@ registries. A *scope* is the part of an object that an update replaces. A *secti
 """
 
 from podwright.cluster.api.admission import (
-    Admission,
-    Forbidden,
-    NamespaceTerminating,
-    QuotaEvaluators,
+    Admission as Admission,
+    Forbidden as Forbidden,
+    NamespaceTerminating as NamespaceTerminating,
+    QuotaEvaluators as QuotaEvaluators,
 )
 from podwright.cluster.api.admission.identities.certificate_requests import (
-    UnreadableRequest,
-    certificate_subject,
+    UnreadableRequest as UnreadableRequest,
+    certificate_subject as certificate_subject,
 )
-from podwright.cluster.api.api import Api
-from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS
-from podwright.cluster.api.create_update import Scope
-from podwright.cluster.api.deletion import FOREGROUND, ORPHAN
-from podwright.cluster.api.events import RecordEvent
-from podwright.cluster.api.gated_fields import FIELD_GATES, GATED_FIELDS, has_field
-from podwright.cluster.api.invalid import Invalid
+from podwright.cluster.api.api import Api as Api
+from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS as BOOTSTRAP_OBJECTS
+from podwright.cluster.api.create_update import Scope as Scope
+from podwright.cluster.api.deletion import FOREGROUND as FOREGROUND, ORPHAN as ORPHAN
+from podwright.cluster.api.events import RecordEvent as RecordEvent
+from podwright.cluster.api.gated_fields import (
+    FIELD_GATES as FIELD_GATES,
+    GATED_FIELDS as GATED_FIELDS,
+    has_field as has_field,
+)
+from podwright.cluster.api.invalid import Invalid as Invalid
 from podwright.cluster.api.job_selectors import (
-    GENERATED_JOB_LABELS,
-    with_generated_selector,
-    without_generated_selector,
+    GENERATED_JOB_LABELS as GENERATED_JOB_LABELS,
+    with_generated_selector as with_generated_selector,
+    without_generated_selector as without_generated_selector,
 )
-from podwright.cluster.api.node_faults import NodeDown, NodeUp
+from podwright.cluster.api.node_faults import NodeDown as NodeDown, NodeUp as NodeUp
 from podwright.cluster.api.object_edits import (
-    annotations_patch,
-    conditions_with,
-    finalizers_without,
-    patched,
-    section,
+    annotations_patch as annotations_patch,
+    conditions_with as conditions_with,
+    finalizers_without as finalizers_without,
+    patched as patched,
+    section as section,
 )
 from podwright.cluster.api.object_validation import (
-    check_objects,
-    object_problems,
-    unknown_fields,
-    update_problems,
+    check_objects as check_objects,
+    object_problems as object_problems,
+    unknown_fields as unknown_fields,
+    update_problems as update_problems,
 )
-from podwright.cluster.api.pods.eviction import EvictionRejected, with_disruption_target
-from podwright.cluster.api.pods.pod_quotas import PodQuotas
+from podwright.cluster.api.pods.eviction import (
+    EvictionRejected as EvictionRejected,
+    with_disruption_target as with_disruption_target,
+)
+from podwright.cluster.api.pods.pod_quotas import PodQuotas as PodQuotas
 from podwright.cluster.api.requests import (
-    ApplyObject,
-    BindPod,
-    CreateObject,
-    DeleteObject,
-    EvictPod,
-    PatchObject,
-    Reply,
-    ScaleObject,
-    UpdateObject,
-    WriteRequest,
+    ApplyObject as ApplyObject,
+    BindPod as BindPod,
+    CreateObject as CreateObject,
+    DeleteObject as DeleteObject,
+    EvictPod as EvictPod,
+    PatchObject as PatchObject,
+    Reply as Reply,
+    ScaleObject as ScaleObject,
+    UpdateObject as UpdateObject,
+    WriteRequest as WriteRequest,
 )
-from podwright.cluster.api.stored_sizes import TooLarge
-from podwright.cluster.api.users import SCHEDULER_USER
-
-__all__ = [
-    "BOOTSTRAP_OBJECTS",
-    "FIELD_GATES",
-    "FOREGROUND",
-    "GATED_FIELDS",
-    "GENERATED_JOB_LABELS",
-    "ORPHAN",
-    "SCHEDULER_USER",
-    "Admission",
-    "Api",
-    "ApplyObject",
-    "BindPod",
-    "CreateObject",
-    "DeleteObject",
-    "EvictPod",
-    "EvictionRejected",
-    "Forbidden",
-    "Invalid",
-    "NamespaceTerminating",
-    "NodeDown",
-    "NodeUp",
-    "PatchObject",
-    "PodQuotas",
-    "QuotaEvaluators",
-    "RecordEvent",
-    "Reply",
-    "ScaleObject",
-    "Scope",
-    "TooLarge",
-    "UnreadableRequest",
-    "UpdateObject",
-    "WriteRequest",
-    "annotations_patch",
-    "certificate_subject",
-    "check_objects",
-    "conditions_with",
-    "finalizers_without",
-    "has_field",
-    "object_problems",
-    "patched",
-    "section",
-    "unknown_fields",
-    "update_problems",
-    "with_disruption_target",
-    "with_generated_selector",
-    "without_generated_selector",
-]
+from podwright.cluster.api.stored_sizes import TooLarge as TooLarge
+from podwright.cluster.api.users import SCHEDULER_USER as SCHEDULER_USER

@@ -15,94 +15,61 @@ pod. An *orphan* is an object without a controlling owner; an owner *adopts* the
 its selector matches, and *releases* the pods that it no longer matches.
 """
 
-from podwright.cluster.controllers.apps.rollout import Rollout, RolloutSet, deployment_spec
-from podwright.cluster.controllers.autoscaling.autoscaled import HpaBound
-from podwright.cluster.controllers.controller_loop import (
-    ControllerLoop,
-    ControllerLoopState,
-    RejectedWrite,
-    ReportFailure,
+from podwright.cluster.controllers.apps.rollout import (
+    Rollout as Rollout,
+    RolloutSet as RolloutSet,
+    deployment_spec as deployment_spec,
 )
-from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
-from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector
-from podwright.cluster.controllers.devices import DeviceTaintEvictionController
+from podwright.cluster.controllers.autoscaling.autoscaled import HpaBound as HpaBound
+from podwright.cluster.controllers.controller_loop import (
+    ControllerLoop as ControllerLoop,
+    ControllerLoopState as ControllerLoopState,
+    RejectedWrite as RejectedWrite,
+    ReportFailure as ReportFailure,
+)
+from podwright.cluster.controllers.core.garbage_collector import (
+    GarbageCollector as GarbageCollector,
+)
+from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector as PodGarbageCollector
+from podwright.cluster.controllers.devices import (
+    DeviceTaintEvictionController as DeviceTaintEvictionController,
+)
 from podwright.cluster.controllers.expansion import (
-    EXPANDED_KINDS,
-    ExpandedWorkload,
-    Expansion,
-    expand,
+    EXPANDED_KINDS as EXPANDED_KINDS,
+    ExpandedWorkload as ExpandedWorkload,
+    Expansion as Expansion,
+    expand as expand,
 )
 from podwright.cluster.controllers.identities import (
-    CLIENT,
-    KUBELET_CLIENT,
-    KUBELET_SERVING,
-    NO_CERTIFICATE_AUTHORITY,
-    RefusedRequestError,
-    SignRequest,
+    CLIENT as CLIENT,
+    KUBELET_CLIENT as KUBELET_CLIENT,
+    KUBELET_SERVING as KUBELET_SERVING,
+    NO_CERTIFICATE_AUTHORITY as NO_CERTIFICATE_AUTHORITY,
+    RefusedRequestError as RefusedRequestError,
+    SignRequest as SignRequest,
 )
 from podwright.cluster.controllers.interface import (
-    Controller,
-    ControllerAction,
-    CreateRejected,
-    DrainNode,
-    NodeDown,
-    NodeEvent,
-    NodeUp,
-    SyncAt,
-    SyncDue,
-    SyncNext,
-    WriteRejected,
+    Controller as Controller,
+    ControllerAction as ControllerAction,
+    CreateRejected as CreateRejected,
+    DrainNode as DrainNode,
+    NodeDown as NodeDown,
+    NodeEvent as NodeEvent,
+    NodeUp as NodeUp,
+    SyncAt as SyncAt,
+    SyncDue as SyncDue,
+    SyncNext as SyncNext,
+    WriteRejected as WriteRejected,
 )
-from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.nodes.taint_eviction import TaintEvictionController
-from podwright.cluster.controllers.pod_state import is_active
-from podwright.cluster.controllers.pod_template import pod_from_template
+from podwright.cluster.controllers.lister import Lister as Lister
+from podwright.cluster.controllers.nodes.taint_eviction import (
+    TaintEvictionController as TaintEvictionController,
+)
+from podwright.cluster.controllers.pod_state import is_active as is_active
+from podwright.cluster.controllers.pod_template import pod_from_template as pod_from_template
 from podwright.cluster.controllers.registry import (
-    ALL_CONTROLLERS,
-    WORKLOAD_CONTROLLERS,
-    enabled_controllers,
-    served_controllers,
+    ALL_CONTROLLERS as ALL_CONTROLLERS,
+    WORKLOAD_CONTROLLERS as WORKLOAD_CONTROLLERS,
+    enabled_controllers as enabled_controllers,
+    served_controllers as served_controllers,
 )
-
-__all__ = [
-    "ALL_CONTROLLERS",
-    "CLIENT",
-    "EXPANDED_KINDS",
-    "KUBELET_CLIENT",
-    "KUBELET_SERVING",
-    "NO_CERTIFICATE_AUTHORITY",
-    "WORKLOAD_CONTROLLERS",
-    "Controller",
-    "ControllerAction",
-    "ControllerLoop",
-    "ControllerLoopState",
-    "CreateRejected",
-    "DeviceTaintEvictionController",
-    "DrainNode",
-    "ExpandedWorkload",
-    "Expansion",
-    "GarbageCollector",
-    "HpaBound",
-    "Lister",
-    "NodeDown",
-    "NodeEvent",
-    "NodeUp",
-    "PodGarbageCollector",
-    "RefusedRequestError",
-    "RejectedWrite",
-    "ReportFailure",
-    "Rollout",
-    "RolloutSet",
-    "SignRequest",
-    "SyncAt",
-    "SyncDue",
-    "SyncNext",
-    "TaintEvictionController",
-    "WriteRejected",
-    "deployment_spec",
-    "enabled_controllers",
-    "expand",
-    "is_active",
-    "pod_from_template",
-    "served_controllers",
-]

@@ -18,53 +18,39 @@ stages) and `stage_scheduler.py` (which one is next, and when). `fast_stages.py`
 `annotation_stages.py` contain the built-in stages, and `stage_reader.py` reads Stage documents.
 """
 
-from podwright.cluster.api import RecordEvent
-from podwright.cluster.kubelets.kubelet import ImageBehavior, read_image_behaviors
-from podwright.cluster.kubelets.lifecycle import Lifecycle
+from podwright.cluster.api import RecordEvent as RecordEvent
+from podwright.cluster.kubelets.kubelet import (
+    ImageBehavior as ImageBehavior,
+    read_image_behaviors as read_image_behaviors,
+)
+from podwright.cluster.kubelets.lifecycle import Lifecycle as Lifecycle
 from podwright.cluster.kubelets.lifecycle_events import (
-    LifecycleAction,
-    LifecycleEvent,
-    ScheduleStage,
-    StageDue,
+    LifecycleAction as LifecycleAction,
+    LifecycleEvent as LifecycleEvent,
+    ScheduleStage as ScheduleStage,
+    StageDue as StageDue,
 )
-from podwright.cluster.kubelets.object_state import LifecycleState
-from podwright.cluster.kubelets.pod_annotations import EXIT_CODE, RUN_DELAY
-from podwright.cluster.kubelets.stages.annotation_stages import default_stages
-from podwright.cluster.kubelets.stages.fast_stages import FAST_STAGES, fast_stages
+from podwright.cluster.kubelets.object_state import LifecycleState as LifecycleState
+from podwright.cluster.kubelets.pod_annotations import (
+    EXIT_CODE as EXIT_CODE,
+    RUN_DELAY as RUN_DELAY,
+)
+from podwright.cluster.kubelets.stages.annotation_stages import default_stages as default_stages
+from podwright.cluster.kubelets.stages.fast_stages import (
+    FAST_STAGES as FAST_STAGES,
+    fast_stages as fast_stages,
+)
 from podwright.cluster.kubelets.stages.stage import (
-    Delay,
-    FastPath,
-    Requirement,
-    Stage,
-    Step,
-    Weight,
+    Delay as Delay,
+    FastPath as FastPath,
+    Requirement as Requirement,
+    Stage as Stage,
+    Step as Step,
+    Weight as Weight,
 )
-from podwright.cluster.kubelets.stages.stage_failures import StageError
-from podwright.cluster.kubelets.stages.stage_reader import API_VERSION, read_stage, read_stages
-
-__all__ = [
-    "API_VERSION",
-    "EXIT_CODE",
-    "FAST_STAGES",
-    "RUN_DELAY",
-    "Delay",
-    "FastPath",
-    "ImageBehavior",
-    "Lifecycle",
-    "LifecycleAction",
-    "LifecycleEvent",
-    "LifecycleState",
-    "RecordEvent",
-    "Requirement",
-    "ScheduleStage",
-    "Stage",
-    "StageDue",
-    "StageError",
-    "Step",
-    "Weight",
-    "default_stages",
-    "fast_stages",
-    "read_image_behaviors",
-    "read_stage",
-    "read_stages",
-]
+from podwright.cluster.kubelets.stages.stage_failures import StageError as StageError
+from podwright.cluster.kubelets.stages.stage_reader import (
+    API_VERSION as API_VERSION,
+    read_stage as read_stage,
+    read_stages as read_stages,
+)

@@ -17,73 +17,47 @@ Start with `objects_store.py` (the operations of a store), then `history.py` (ch
 window), `versions.py` (the metadata that a write sets) and `sqlite_store.py` (durability).
 """
 
-from podwright.cluster.store.encodings import Encodings, TextForm
+from podwright.cluster.store.encodings import Encodings as Encodings, TextForm as TextForm
 from podwright.cluster.store.errors import (
-    AlreadyExists,
-    Conflict,
-    Expired,
-    FutureVersion,
-    InvalidContinue,
-    InvalidVersion,
-    NotFound,
-    ObjectError,
-    StoreError,
-    UnusableStore,
+    AlreadyExists as AlreadyExists,
+    Conflict as Conflict,
+    Expired as Expired,
+    FutureVersion as FutureVersion,
+    InvalidContinue as InvalidContinue,
+    InvalidVersion as InvalidVersion,
+    NotFound as NotFound,
+    ObjectError as ObjectError,
+    StoreError as StoreError,
+    UnusableStore as UnusableStore,
 )
-from podwright.cluster.store.history import Change, WatchEvent, change_of, version_number
+from podwright.cluster.store.history import (
+    Change as Change,
+    WatchEvent as WatchEvent,
+    change_of as change_of,
+    version_number as version_number,
+)
 from podwright.cluster.store.kinds import (
-    EVENT,
-    NAMESPACE,
-    POD,
-    GroupKind,
-    KindLike,
-    group_kind,
-    kind_of,
+    EVENT as EVENT,
+    NAMESPACE as NAMESPACE,
+    POD as POD,
+    GroupKind as GroupKind,
+    KindLike as KindLike,
+    group_kind as group_kind,
+    kind_of as kind_of,
 )
-from podwright.cluster.store.object_reader import ObjectReader
-from podwright.cluster.store.objects_store import TIMES_KEPT_NS, ObjectStore
-from podwright.cluster.store.pages import Page
-from podwright.cluster.store.sqlite_store import open_store
-from podwright.cluster.store.stored import LARGE_BYTES, Stored
-from podwright.cluster.store.versions import METADATA_KEYS, at_version, with_document, with_metadata
-from podwright.cluster.store.watch import Cursor
-from podwright.cluster.store.write_times import MARK_PERIOD_NS
-
-__all__ = [
-    "EVENT",
-    "LARGE_BYTES",
-    "MARK_PERIOD_NS",
-    "METADATA_KEYS",
-    "NAMESPACE",
-    "POD",
-    "TIMES_KEPT_NS",
-    "AlreadyExists",
-    "Change",
-    "Conflict",
-    "Cursor",
-    "Encodings",
-    "Expired",
-    "FutureVersion",
-    "GroupKind",
-    "InvalidContinue",
-    "InvalidVersion",
-    "KindLike",
-    "NotFound",
-    "ObjectError",
-    "ObjectReader",
-    "ObjectStore",
-    "Page",
-    "StoreError",
-    "Stored",
-    "TextForm",
-    "UnusableStore",
-    "WatchEvent",
-    "at_version",
-    "change_of",
-    "group_kind",
-    "kind_of",
-    "open_store",
-    "version_number",
-    "with_document",
-    "with_metadata",
-]
+from podwright.cluster.store.object_reader import ObjectReader as ObjectReader
+from podwright.cluster.store.objects_store import (
+    TIMES_KEPT_NS as TIMES_KEPT_NS,
+    ObjectStore as ObjectStore,
+)
+from podwright.cluster.store.pages import Page as Page
+from podwright.cluster.store.sqlite_store import open_store as open_store
+from podwright.cluster.store.stored import LARGE_BYTES as LARGE_BYTES, Stored as Stored
+from podwright.cluster.store.versions import (
+    METADATA_KEYS as METADATA_KEYS,
+    at_version as at_version,
+    with_document as with_document,
+    with_metadata as with_metadata,
+)
+from podwright.cluster.store.watch import Cursor as Cursor
+from podwright.cluster.store.write_times import MARK_PERIOD_NS as MARK_PERIOD_NS

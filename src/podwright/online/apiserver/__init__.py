@@ -15,76 +15,58 @@ world works; the *clock of the cluster* is real time, unless it is paused, stepp
 """
 
 from podwright.online.apiserver.access.kubeconfig import (
-    KubeconfigError,
-    TlsData,
-    check_kubeconfig,
-    kubeconfig,
-    write_kubeconfig,
+    KubeconfigError as KubeconfigError,
+    TlsData as TlsData,
+    check_kubeconfig as check_kubeconfig,
+    kubeconfig as kubeconfig,
+    write_kubeconfig as write_kubeconfig,
 )
-from podwright.online.apiserver.breakpoints import BreakCondition, read_condition
-from podwright.online.apiserver.cluster import Cluster, ClusterOptions, new_cluster
-from podwright.online.apiserver.cluster_client import ClusterClient
-from podwright.online.apiserver.cluster_clock import SPEED_MAX, SPEED_MIN, ClusterClock
-from podwright.online.apiserver.device_cards_kind import device_cards_kind
-from podwright.online.apiserver.generated_nodes import generated_nodes
-from podwright.online.apiserver.records.change_record import ChangeRecord, UnwritableRecord
-from podwright.online.apiserver.records.run_collection import RunCollection
-from podwright.online.apiserver.scheduling.plugin_reload import PluginReload
-from podwright.online.apiserver.scheduling.result_annotations import ResultAnnotations
-from podwright.online.apiserver.scheduling.running_scheduler import RunningScheduler
-from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
-from podwright.online.apiserver.scheduling.shadow_feed import ShadowFeed
-from podwright.online.apiserver.standard_storage_class import standard_storage_class
-from podwright.online.apiserver.turn_loop import TurnLoop
-from podwright.online.apiserver.wire.application import Application
-from podwright.online.apiserver.wire.hosts import LOOPBACK, AllowedHosts
-from podwright.online.apiserver.wire.latency import ApiLatency, LatencyRule, read_latency_rule
+from podwright.online.apiserver.breakpoints import (
+    BreakCondition as BreakCondition,
+    read_condition as read_condition,
+)
+from podwright.online.apiserver.cluster import (
+    Cluster as Cluster,
+    ClusterOptions as ClusterOptions,
+    new_cluster as new_cluster,
+)
+from podwright.online.apiserver.cluster_client import ClusterClient as ClusterClient
+from podwright.online.apiserver.cluster_clock import (
+    SPEED_MAX as SPEED_MAX,
+    SPEED_MIN as SPEED_MIN,
+    ClusterClock as ClusterClock,
+)
+from podwright.online.apiserver.device_cards_kind import device_cards_kind as device_cards_kind
+from podwright.online.apiserver.generated_nodes import generated_nodes as generated_nodes
+from podwright.online.apiserver.records.change_record import (
+    ChangeRecord as ChangeRecord,
+    UnwritableRecord as UnwritableRecord,
+)
+from podwright.online.apiserver.records.run_collection import RunCollection as RunCollection
+from podwright.online.apiserver.scheduling.plugin_reload import PluginReload as PluginReload
+from podwright.online.apiserver.scheduling.result_annotations import (
+    ResultAnnotations as ResultAnnotations,
+)
+from podwright.online.apiserver.scheduling.running_scheduler import (
+    RunningScheduler as RunningScheduler,
+)
+from podwright.online.apiserver.scheduling.shadow_feed import ShadowFeed as ShadowFeed
+from podwright.online.apiserver.standard_storage_class import (
+    standard_storage_class as standard_storage_class,
+)
+from podwright.online.apiserver.turn_loop import TurnLoop as TurnLoop
+from podwright.online.apiserver.wire.application import Application as Application
+from podwright.online.apiserver.wire.hosts import LOOPBACK as LOOPBACK, AllowedHosts as AllowedHosts
+from podwright.online.apiserver.wire.latency import (
+    ApiLatency as ApiLatency,
+    LatencyRule as LatencyRule,
+    read_latency_rule as read_latency_rule,
+)
 from podwright.online.apiserver.wire.serving import (
-    ControlledParts,
-    ServingError,
-    Site,
-    bound_socket,
-    serve,
-    server_context,
+    ControlledParts as ControlledParts,
+    ServingError as ServingError,
+    Site as Site,
+    bound_socket as bound_socket,
+    serve as serve,
+    server_context as server_context,
 )
-
-__all__ = [
-    "LOOPBACK",
-    "SPEED_MAX",
-    "SPEED_MIN",
-    "AllowedHosts",
-    "ApiLatency",
-    "Application",
-    "BreakCondition",
-    "ChangeRecord",
-    "Cluster",
-    "ClusterClient",
-    "ClusterClock",
-    "ClusterOptions",
-    "ControlledParts",
-    "KubeconfigError",
-    "LatencyRule",
-    "PluginReload",
-    "ResultAnnotations",
-    "RunCollection",
-    "RunningScheduler",
-    "ServedScheduler",
-    "ServingError",
-    "ShadowFeed",
-    "Site",
-    "TlsData",
-    "TurnLoop",
-    "UnwritableRecord",
-    "bound_socket",
-    "check_kubeconfig",
-    "device_cards_kind",
-    "generated_nodes",
-    "kubeconfig",
-    "new_cluster",
-    "read_condition",
-    "read_latency_rule",
-    "serve",
-    "server_context",
-    "standard_storage_class",
-    "write_kubeconfig",
-]

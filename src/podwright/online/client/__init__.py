@@ -6,43 +6,23 @@ objects. `extender` calls the extenders of a scheduler, `cluster_connection` a r
 """
 
 from podwright.online.client.cluster_connection import (
-    ClusterAccess,
-    ClusterError,
-    read_access,
-    send,
+    ClusterAccess as ClusterAccess,
+    ClusterError as ClusterError,
+    read_access as read_access,
+    send as send,
 )
-from podwright.online.client.extender import ExtenderClient
+from podwright.online.client.extender import ExtenderClient as ExtenderClient
 from podwright.online.client.sync_status import (
-    BoundPods,
-    SyncCounts,
-    SyncDifference,
-    SyncDrift,
-    SyncError,
-    SyncLag,
-    SyncPhase,
-    SyncPolicies,
-    SyncScope,
-    SyncSource,
-    SyncStatus,
-    Unfreed,
+    BoundPods as BoundPods,
+    SyncCounts as SyncCounts,
+    SyncDifference as SyncDifference,
+    SyncDrift as SyncDrift,
+    SyncError as SyncError,
+    SyncLag as SyncLag,
+    SyncPhase as SyncPhase,
+    SyncPolicies as SyncPolicies,
+    SyncScope as SyncScope,
+    SyncSource as SyncSource,
+    SyncStatus as SyncStatus,
+    Unfreed as Unfreed,
 )
-
-__all__ = [
-    "BoundPods",
-    "ClusterAccess",
-    "ClusterError",
-    "ExtenderClient",
-    "SyncCounts",
-    "SyncDifference",
-    "SyncDrift",
-    "SyncError",
-    "SyncLag",
-    "SyncPhase",
-    "SyncPolicies",
-    "SyncScope",
-    "SyncSource",
-    "SyncStatus",
-    "Unfreed",
-    "read_access",
-    "send",
-]

@@ -8,33 +8,17 @@ checked, and `process_metrics` counts requests. The room decides nothing
 about pods. It needs the extra `live`.
 """
 
-from podwright.online.live.api_calls import ApiRequest, request_of
-from podwright.online.live.attempts import RetryTimes
-from podwright.online.live.driver import LiveDriver
-from podwright.online.live.event_writer import EventWriter
-from podwright.online.live.executors import DryRun, Executor, Writes
-from podwright.online.live.health_checks import Check, health_checks
-from podwright.online.live.health_server import HealthServer
-from podwright.online.live.lease_election import ElectionTimes, LeaseElection, LeaseState, LostLease
-from podwright.online.live.lease_thread import LeaseThread
-from podwright.online.live.process_metrics import ProcessMetrics
-
-__all__ = [
-    "ApiRequest",
-    "Check",
-    "DryRun",
-    "ElectionTimes",
-    "EventWriter",
-    "Executor",
-    "HealthServer",
-    "LeaseElection",
-    "LeaseState",
-    "LeaseThread",
-    "LiveDriver",
-    "LostLease",
-    "ProcessMetrics",
-    "RetryTimes",
-    "Writes",
-    "health_checks",
-    "request_of",
-]
+from podwright.online.live.attempts import RetryTimes as RetryTimes
+from podwright.online.live.driver import LiveDriver as LiveDriver
+from podwright.online.live.event_writer import EventWriter as EventWriter
+from podwright.online.live.executors import DryRun as DryRun, Executor as Executor, Writes as Writes
+from podwright.online.live.health_checks import health_checks as health_checks
+from podwright.online.live.health_server import HealthServer as HealthServer
+from podwright.online.live.lease_election import (
+    ElectionTimes as ElectionTimes,
+    LeaseElection as LeaseElection,
+    LeaseState as LeaseState,
+    LostLease as LostLease,
+)
+from podwright.online.live.lease_thread import LeaseThread as LeaseThread
+from podwright.online.live.process_metrics import ProcessMetrics as ProcessMetrics

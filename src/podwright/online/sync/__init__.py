@@ -10,51 +10,29 @@ which has no verb that writes; only `target` imports the connection that has the
 the extra `live`.
 """
 
-from podwright.online.client import BoundPods, SyncPolicies
-from podwright.online.sync.change_merge import ChangeMerge, SourceChange
-from podwright.online.sync.check import Checked, check_target
-from podwright.online.sync.cluster_import import ImportedCluster, ImportOptions, read_cluster
-from podwright.online.sync.cluster_record import ClusterRecord, UnwritableClusterRecord
-from podwright.online.sync.mirror import Mirror
-from podwright.online.sync.record_replay import RecordedChange, recorded_changes
-from podwright.online.sync.served_kinds import served_kinds
-from podwright.online.sync.session import Sync
-from podwright.online.sync.settlement import ObjectDifference
-from podwright.online.sync.source import Scope, Source
-from podwright.online.sync.source_kinds import (
-    SourceKind,
-    later_kinds,
-    mirrored_kinds,
-    scheduler_kinds,
-    source_kinds,
+from podwright.online.client import BoundPods as BoundPods, SyncPolicies as SyncPolicies
+from podwright.online.sync.change_merge import SourceChange as SourceChange
+from podwright.online.sync.check import Checked as Checked, check_target as check_target
+from podwright.online.sync.cluster_import import (
+    ImportedCluster as ImportedCluster,
+    ImportOptions as ImportOptions,
+    read_cluster as read_cluster,
 )
-from podwright.online.sync.target import ReplacedTarget, Target
-
-__all__ = [
-    "BoundPods",
-    "ChangeMerge",
-    "Checked",
-    "ClusterRecord",
-    "ImportOptions",
-    "ImportedCluster",
-    "Mirror",
-    "ObjectDifference",
-    "RecordedChange",
-    "ReplacedTarget",
-    "Scope",
-    "Source",
-    "SourceChange",
-    "SourceKind",
-    "Sync",
-    "SyncPolicies",
-    "Target",
-    "UnwritableClusterRecord",
-    "check_target",
-    "later_kinds",
-    "mirrored_kinds",
-    "read_cluster",
-    "recorded_changes",
-    "scheduler_kinds",
-    "served_kinds",
-    "source_kinds",
-]
+from podwright.online.sync.cluster_record import ClusterRecord as ClusterRecord
+from podwright.online.sync.mirror import Mirror as Mirror
+from podwright.online.sync.record_replay import (
+    RecordedChange as RecordedChange,
+    recorded_changes as recorded_changes,
+)
+from podwright.online.sync.served_kinds import served_kinds as served_kinds
+from podwright.online.sync.session import Sync as Sync
+from podwright.online.sync.settlement import ObjectDifference as ObjectDifference
+from podwright.online.sync.source import Scope as Scope, Source as Source
+from podwright.online.sync.source_kinds import (
+    SourceKind as SourceKind,
+    later_kinds as later_kinds,
+    mirrored_kinds as mirrored_kinds,
+    scheduler_kinds as scheduler_kinds,
+    source_kinds as source_kinds,
+)
+from podwright.online.sync.target import ReplacedTarget as ReplacedTarget, Target as Target

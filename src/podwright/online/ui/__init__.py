@@ -10,7 +10,8 @@ themselves; the forms are NiceGUI pages (`pages`). The room imports nothing of t
 The room needs the extra `ui`. Only `process` and `pages` import NiceGUI.
 """
 
-from podwright.online.ui.report import REPORT_MAX_BYTES, ReportData, report_html
-from podwright.online.ui.settings import PageSettings
-
-__all__ = ["REPORT_MAX_BYTES", "PageSettings", "ReportData", "report_html"]
+from podwright.online.ui.report import (
+    REPORT_MAX_BYTES as REPORT_MAX_BYTES,
+    ReportData as ReportData,
+    report_html as report_html,
+)

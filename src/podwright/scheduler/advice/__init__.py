@@ -14,36 +14,20 @@ of a plugin to edits) and `edits.py`. `rejections.py` groups the reasons and fin
 nodes.
 """
 
-from podwright.scheduler.advice.advise import Advice, find_advice
-from podwright.scheduler.advice.amounts import format_amount
-from podwright.scheduler.advice.device_refusals import DeviceRefusal
-from podwright.scheduler.advice.edits import Change, ReplicaCount
+from podwright.scheduler.advice.advise import Advice as Advice, find_advice as find_advice
+from podwright.scheduler.advice.amounts import format_amount as format_amount
+from podwright.scheduler.advice.device_refusals import DeviceRefusal as DeviceRefusal
+from podwright.scheduler.advice.edits import Change as Change, ReplicaCount as ReplicaCount
 from podwright.scheduler.advice.rejections import (
-    NearNode,
-    ReasonDetail,
-    ReasonGroup,
-    nearest_nodes,
-    rejection_groups,
+    NearNode as NearNode,
+    ReasonDetail as ReasonDetail,
+    ReasonGroup as ReasonGroup,
+    nearest_nodes as nearest_nodes,
+    rejection_groups as rejection_groups,
 )
-from podwright.scheduler.advice.remedies import Outcome, Remedy, Trial, UnknownReply
-from podwright.scheduler.advice.trial_cluster import PlacedPods, edited
-
-__all__ = [
-    "Advice",
-    "Change",
-    "DeviceRefusal",
-    "NearNode",
-    "Outcome",
-    "PlacedPods",
-    "ReasonDetail",
-    "ReasonGroup",
-    "Remedy",
-    "ReplicaCount",
-    "Trial",
-    "UnknownReply",
-    "edited",
-    "find_advice",
-    "format_amount",
-    "nearest_nodes",
-    "rejection_groups",
-]
+from podwright.scheduler.advice.remedies import (
+    Outcome as Outcome,
+    Remedy as Remedy,
+    UnknownReply as UnknownReply,
+)
+from podwright.scheduler.advice.trial_cluster import PlacedPods as PlacedPods, edited as edited

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Container as Collection
+from collections.abc import Callable, Container as Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 

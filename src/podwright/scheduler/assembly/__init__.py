@@ -10,81 +10,51 @@ is what Reserve plugins keep for a pod that `Scheduler` has placed.
 
 # First of all, from here: numba is slow to import from the depth of imports below (Python 3.11
 # spends a tenth of a second more on one of its modules).
-import podwright.scheduler.kernels._jit  # noqa: F401, I001 - for its effect, and first
+from podwright.scheduler.kernels import _jit as _jit  # noqa: I001 - for its effect, and first
 
-from podwright.scheduler.assembly.broken_affinity import broken_affinity
-from podwright.scheduler.assembly.build import build_profiles, prepare
-from podwright.scheduler.assembly.machine import Assembly, assemble, build_machine, machine_of
-from podwright.scheduler.assembly.registry import Registry
+from podwright.scheduler.assembly.broken_affinity import broken_affinity as broken_affinity
+from podwright.scheduler.assembly.build import build_profiles as build_profiles, prepare as prepare
+from podwright.scheduler.assembly.machine import (
+    assemble as assemble,
+    build_machine as build_machine,
+    machine_of as machine_of,
+)
+from podwright.scheduler.assembly.registry import Registry as Registry
 
-from podwright.scheduler.assembly.classic import classic_profiles, classic_setup, policy_extenders
+from podwright.scheduler.assembly.classic import (
+    classic_setup as classic_setup,
+    policy_extenders as policy_extenders,
+)
 from podwright.scheduler.assembly.compare_rules import (
-    ComparedPod,
-    ComparisonFigures,
-    figures_of,
-    kind_of,
+    ComparedPod as ComparedPod,
+    ComparisonFigures as ComparisonFigures,
+    figures_of as figures_of,
+    kind_of as kind_of,
 )
 from podwright.scheduler.assembly.decision_reasons import (
-    Because,
-    DifferenceKind,
-    ScoreDifference,
-    objection_to,
-    outcome_of,
-    reason_of,
+    Because as Because,
+    DifferenceKind as DifferenceKind,
+    ScoreDifference as ScoreDifference,
+    objection_to as objection_to,
+    outcome_of as outcome_of,
+    reason_of as reason_of,
 )
-from podwright.scheduler.assembly.registry import BrokenPlugin
-from podwright.scheduler.assembly.reserving import reservation_for
-from podwright.scheduler.assembly.scheduler import Scheduler, UnknownPod
-from podwright.scheduler.assembly.scheduler_handle import SchedulerHandle
+from podwright.scheduler.assembly.registry import BrokenPlugin as BrokenPlugin
+from podwright.scheduler.assembly.reserving import reservation_for as reservation_for
+from podwright.scheduler.assembly.scheduler import Scheduler as Scheduler, UnknownPod as UnknownPod
+from podwright.scheduler.assembly.scheduler_handle import SchedulerHandle as SchedulerHandle
 from podwright.scheduler.assembly.trials import (
-    ReplicaTrial,
-    SchedulerState,
-    TakenPlace,
-    accepting_reply,
+    ReplicaTrial as ReplicaTrial,
+    SchedulerState as SchedulerState,
+    TakenPlace as TakenPlace,
+    accepting_reply as accepting_reply,
 )
 from podwright.scheduler.assembly.user_plugins import (
-    PluginSource,
-    installed_plugin,
-    plugins_from,
-    source_of,
+    installed_plugin as installed_plugin,
+    plugins_from as plugins_from,
+    source_of as source_of,
 )
-from podwright.scheduler.assembly.without_effect import idle_arguments, idle_choices
-
-__all__ = [
-    "Assembly",
-    "Because",
-    "BrokenPlugin",
-    "ComparedPod",
-    "ComparisonFigures",
-    "DifferenceKind",
-    "PluginSource",
-    "Registry",
-    "ReplicaTrial",
-    "Scheduler",
-    "SchedulerHandle",
-    "SchedulerState",
-    "ScoreDifference",
-    "TakenPlace",
-    "UnknownPod",
-    "accepting_reply",
-    "assemble",
-    "broken_affinity",
-    "build_machine",
-    "build_profiles",
-    "classic_profiles",
-    "classic_setup",
-    "figures_of",
-    "idle_arguments",
-    "idle_choices",
-    "installed_plugin",
-    "kind_of",
-    "machine_of",
-    "objection_to",
-    "outcome_of",
-    "plugins_from",
-    "policy_extenders",
-    "prepare",
-    "reason_of",
-    "reservation_for",
-    "source_of",
-]
+from podwright.scheduler.assembly.without_effect import (
+    idle_arguments as idle_arguments,
+    idle_choices as idle_choices,
+)

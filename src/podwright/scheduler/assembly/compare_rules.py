@@ -15,8 +15,12 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from podwright.apimachinery.objects import NamespacedName, with_node_name, with_nominated_node_name
-from podwright.scheduler.assembly.decision_reasons import Because, outcome_of, reason_of
-from podwright.scheduler.assembly.decision_reasons import kind_of as strongest_kind
+from podwright.scheduler.assembly.decision_reasons import (
+    Because,
+    kind_of as strongest_kind,
+    outcome_of,
+    reason_of,
+)
 from podwright.scheduler.assembly.scheduler import Scheduler
 from podwright.scheduler.framework import Decision
 

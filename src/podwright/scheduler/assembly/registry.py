@@ -22,9 +22,9 @@ from podwright.scheduler.config import (
     Gates,
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
+    Plugin as PluginEntry,
     Plugins,
 )
-from podwright.scheduler.config import Plugin as PluginEntry
 from podwright.scheduler.framework import Plugin, described
 
 _MODULES = {

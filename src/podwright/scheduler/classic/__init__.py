@@ -15,82 +15,67 @@ stands for v1.16 in the names of types.
 """
 
 from podwright.scheduler.classic.algorithm import (
-    PROVIDERS,
-    Algorithm,
-    Weighted,
-    algorithm_from_policy,
-    algorithm_of_provider,
+    PROVIDERS as PROVIDERS,
+    Algorithm as Algorithm,
+    Weighted as Weighted,
+    algorithm_from_policy as algorithm_from_policy,
+    algorithm_of_provider as algorithm_of_provider,
 )
-from podwright.scheduler.classic.cluster import ClassicCluster
-from podwright.scheduler.classic.events import QueueCall, queue_calls
+from podwright.scheduler.classic.cluster import ClassicCluster as ClassicCluster
+from podwright.scheduler.classic.events import QueueCall as QueueCall, queue_calls as queue_calls
 from podwright.scheduler.classic.extender import (
-    Extender,
-    ExtenderAnswer,
-    ExtenderError,
-    ExtenderSettings,
-    request_body,
+    Extender as Extender,
+    ExtenderAnswer as ExtenderAnswer,
+    ExtenderError as ExtenderError,
+    ExtenderSettings as ExtenderSettings,
+    request_body as request_body,
 )
-from podwright.scheduler.classic.extender_calls import called_extender
-from podwright.scheduler.classic.failure import Failure, SchedulingError, fit_error
-from podwright.scheduler.classic.mirror import MirroredCluster
-from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.node_tree import NodeTree, nodes_to_find
-from podwright.scheduler.classic.parallel import ParallelizeUntil, in_order
+from podwright.scheduler.classic.extender_calls import called_extender as called_extender
+from podwright.scheduler.classic.failure import (
+    Failure as Failure,
+    SchedulingError as SchedulingError,
+    fit_error as fit_error,
+)
+from podwright.scheduler.classic.mirror import MirroredCluster as MirroredCluster
+from podwright.scheduler.classic.node_info import NodeInfo as NodeInfo
+from podwright.scheduler.classic.node_tree import (
+    NodeTree as NodeTree,
+    nodes_to_find as nodes_to_find,
+)
+from podwright.scheduler.classic.parallel import (
+    ParallelizeUntil as ParallelizeUntil,
+    in_order as in_order,
+)
 from podwright.scheduler.classic.policy import (
-    Policy,
-    PolicyError,
-    affinity_weight_problem,
-    read_policy,
+    Policy as Policy,
+    PolicyError as PolicyError,
+    affinity_weight_problem as affinity_weight_problem,
+    read_policy as read_policy,
 )
-from podwright.scheduler.classic.preemption import Preemption, lower_nominated, preempt
-from podwright.scheduler.classic.priorities import REGISTERED, PriorityMetadata
-from podwright.scheduler.classic.queue import ClassicQueue, ClassicQueueSettings
-from podwright.scheduler.classic.runner import ClassicPreemption, ClassicRunner
-from podwright.scheduler.classic.scheduler import ClassicScheduler, Decision
-from podwright.scheduler.classic.scores import ScoreTable, prioritize, select_host
-from podwright.scheduler.classic.victims import Victims
-
-__all__ = [
-    "PROVIDERS",
-    "REGISTERED",
-    "Algorithm",
-    "ClassicCluster",
-    "ClassicPreemption",
-    "ClassicQueue",
-    "ClassicQueueSettings",
-    "ClassicRunner",
-    "ClassicScheduler",
-    "Decision",
-    "Extender",
-    "ExtenderAnswer",
-    "ExtenderError",
-    "ExtenderSettings",
-    "Failure",
-    "MirroredCluster",
-    "NodeInfo",
-    "NodeTree",
-    "ParallelizeUntil",
-    "Policy",
-    "PolicyError",
-    "Preemption",
-    "PriorityMetadata",
-    "QueueCall",
-    "SchedulingError",
-    "ScoreTable",
-    "Victims",
-    "Weighted",
-    "affinity_weight_problem",
-    "algorithm_from_policy",
-    "algorithm_of_provider",
-    "called_extender",
-    "fit_error",
-    "in_order",
-    "lower_nominated",
-    "nodes_to_find",
-    "preempt",
-    "prioritize",
-    "queue_calls",
-    "read_policy",
-    "request_body",
-    "select_host",
-]
+from podwright.scheduler.classic.preemption import (
+    Preemption as Preemption,
+    lower_nominated as lower_nominated,
+    preempt as preempt,
+)
+from podwright.scheduler.classic.priorities import (
+    REGISTERED as REGISTERED,
+    PriorityMetadata as PriorityMetadata,
+)
+from podwright.scheduler.classic.queue import (
+    ClassicQueue as ClassicQueue,
+    ClassicQueueSettings as ClassicQueueSettings,
+)
+from podwright.scheduler.classic.runner import (
+    ClassicPreemption as ClassicPreemption,
+    ClassicRunner as ClassicRunner,
+)
+from podwright.scheduler.classic.scheduler import (
+    ClassicScheduler as ClassicScheduler,
+    Decision as Decision,
+)
+from podwright.scheduler.classic.scores import (
+    ScoreTable as ScoreTable,
+    prioritize as prioritize,
+    select_host as select_host,
+)
+from podwright.scheduler.classic.victims import Victims as Victims

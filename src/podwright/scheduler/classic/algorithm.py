@@ -19,15 +19,15 @@ from podwright.scheduler.classic.policy import Policy, PredicatePolicy, Priority
 from podwright.scheduler.classic.predicates import (
     MANDATORY,
     ORDER,
+    REGISTERED as PREDICATES,
     Check,
     Predicate,
     PredicateMetadata,
 )
-from podwright.scheduler.classic.predicates import REGISTERED as PREDICATES
 from podwright.scheduler.classic.predicates.label_presence import label_presence
 from podwright.scheduler.classic.predicates.service_affinity import service_affinity
-from podwright.scheduler.classic.priorities import REGISTERED as PRIORITIES
 from podwright.scheduler.classic.priorities import (
+    REGISTERED as PRIORITIES,
     Priority,
     balanced,
     capacity_ratio,

@@ -25,8 +25,8 @@ from podwright.scheduler.classic.extender import (
     request_body,
 )
 from podwright.scheduler.classic.victims import Victims
-from podwright.scheduler.config import Extender as ExtenderOfConfiguration
 from podwright.scheduler.config import (
+    Extender as ExtenderOfConfiguration,
     ExtenderCall,
     ExtenderManagedResource,
     ExtenderReply,

@@ -26,8 +26,12 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.classic.extender import ExtenderSettings, ManagedResource
 from podwright.scheduler.classic.predicates import REGISTERED as REGISTERED_PREDICATES
-from podwright.scheduler.classic.priorities import MAX_PRIORITY, CapacityRatio, ShapePoint
-from podwright.scheduler.classic.priorities import REGISTERED as REGISTERED_PRIORITIES
+from podwright.scheduler.classic.priorities import (
+    MAX_PRIORITY,
+    REGISTERED as REGISTERED_PRIORITIES,
+    CapacityRatio,
+    ShapePoint,
+)
 
 __all__ = [
     "CustomPredicate",

@@ -21,10 +21,12 @@ from podwright.scheduler.classic.failure import NO_NODES, Failures, SchedulingEr
 from podwright.scheduler.classic.mirror import MirroredCluster, identified
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.parallel import WORKERS, ParallelizeUntil, in_order
-from podwright.scheduler.classic.preemption import Preemption as Found
-from podwright.scheduler.classic.preemption import preempt
-from podwright.scheduler.classic.scheduler import ClassicScheduler, seeded_draw
-from podwright.scheduler.classic.scheduler import Decision as ClassicDecision
+from podwright.scheduler.classic.preemption import Preemption as Found, preempt
+from podwright.scheduler.classic.scheduler import (
+    ClassicScheduler,
+    Decision as ClassicDecision,
+    seeded_draw,
+)
 from podwright.scheduler.classic.victims import Victims
 from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.framework import (

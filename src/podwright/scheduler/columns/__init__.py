@@ -19,174 +19,126 @@ Words of this room:
 - *ranked pods*: the pods of a slot, most important first (`ranked_pods`).
 """
 
-from podwright.scheduler.columns.affinity.counters import NO_WEIGHTED_TERMS, Counter, WeightedTerms
-from podwright.scheduler.columns.affinity.default_selector import conjunction, default_selector
-from podwright.scheduler.columns.affinity.domains import DomainRule, LabelKeys
-from podwright.scheduler.columns.affinity.kept_selector import SPREAD_SELECTOR, kept_selector
-from podwright.scheduler.columns.affinity.matching import PodSelector
-from podwright.scheduler.columns.affinity.selected_labels import SelectedLabels, own_label_keys
-from podwright.scheduler.columns.affinity.selectors import Counted, SelectorCounters
+from podwright.scheduler.columns.affinity.counters import (
+    NO_WEIGHTED_TERMS as NO_WEIGHTED_TERMS,
+    Counter as Counter,
+    WeightedTerms as WeightedTerms,
+)
+from podwright.scheduler.columns.affinity.default_selector import (
+    conjunction as conjunction,
+    default_selector as default_selector,
+)
+from podwright.scheduler.columns.affinity.domains import (
+    DomainRule as DomainRule,
+    LabelKeys as LabelKeys,
+)
+from podwright.scheduler.columns.affinity.kept_selector import (
+    SPREAD_SELECTOR as SPREAD_SELECTOR,
+    kept_selector as kept_selector,
+)
+from podwright.scheduler.columns.affinity.matching import PodSelector as PodSelector
+from podwright.scheduler.columns.affinity.selected_labels import (
+    SelectedLabels as SelectedLabels,
+    own_label_keys as own_label_keys,
+)
+from podwright.scheduler.columns.affinity.selectors import (
+    Counted as Counted,
+    SelectorCounters as SelectorCounters,
+)
 from podwright.scheduler.columns.affinity.terms import (
-    NO_TERMS,
-    AffinityTerm,
-    AffinityTerms,
-    TermKind,
-    affinity_terms,
+    NO_TERMS as NO_TERMS,
+    AffinityTerm as AffinityTerm,
+    AffinityTerms as AffinityTerms,
+    TermKind as TermKind,
+    affinity_terms as affinity_terms,
 )
-from podwright.scheduler.columns.cluster import Cluster, Reads, SlotDryRun
-from podwright.scheduler.columns.device_classes import DEVICE_CLASS_PREFIX, DeviceClassIndex
+from podwright.scheduler.columns.cluster import (
+    Cluster as Cluster,
+    Reads as Reads,
+    SlotDryRun as SlotDryRun,
+)
+from podwright.scheduler.columns.device_classes import (
+    DEVICE_CLASS_PREFIX as DEVICE_CLASS_PREFIX,
+    DeviceClassIndex as DeviceClassIndex,
+)
 from podwright.scheduler.columns.device_fits import (
-    FAILS,
-    FITS,
-    INVALID_POOLS,
-    NO_DEVICES,
-    DeviceFits,
-    FitColumn,
-    SearchSettings,
+    FAILS as FAILS,
+    FITS as FITS,
+    INVALID_POOLS as INVALID_POOLS,
+    NO_DEVICES as NO_DEVICES,
+    DeviceFits as DeviceFits,
+    FitColumn as FitColumn,
+    SearchSettings as SearchSettings,
 )
-from podwright.scheduler.columns.device_totals import device_totals
-from podwright.scheduler.columns.images import image_names, locality_scores
-from podwright.scheduler.columns.importance import NOT_STARTED, priority_of, start_ns
-from podwright.scheduler.columns.interning import Interner
-from podwright.scheduler.columns.journal import Journal
+from podwright.scheduler.columns.device_totals import device_totals as device_totals
+from podwright.scheduler.columns.images import (
+    image_names as image_names,
+    locality_scores as locality_scores,
+)
+from podwright.scheduler.columns.importance import (
+    NOT_STARTED as NOT_STARTED,
+    priority_of as priority_of,
+    start_ns as start_ns,
+)
+from podwright.scheduler.columns.interning import Interner as Interner
+from podwright.scheduler.columns.journal import Journal as Journal
 from podwright.scheduler.columns.node_selector import (
-    any_of,
-    compile_node_selector,
-    node_selector_mask,
-    node_term_mask,
-    node_terms_mask,
+    any_of as any_of,
+    compile_node_selector as compile_node_selector,
+    node_selector_mask as node_selector_mask,
+    node_term_mask as node_term_mask,
+    node_terms_mask as node_terms_mask,
 )
 from podwright.scheduler.columns.nodes import (
-    ABSENT,
-    CPU,
-    EPHEMERAL_STORAGE,
-    FIXED_RESOURCES,
-    MEMORY,
-    PODS,
-    NodeColumns,
+    ABSENT as ABSENT,
+    CPU as CPU,
+    EPHEMERAL_STORAGE as EPHEMERAL_STORAGE,
+    FIXED_RESOURCES as FIXED_RESOURCES,
+    MEMORY as MEMORY,
+    PODS as PODS,
+    NodeColumns as NodeColumns,
 )
-from podwright.scheduler.columns.placement import PlacedPod, PodKeys
-from podwright.scheduler.columns.ports import HostPort, PortUse, host_ports
-from podwright.scheduler.columns.volumes.class_volumes import is_bound_to
+from podwright.scheduler.columns.placement import PlacedPod as PlacedPod, PodKeys as PodKeys
+from podwright.scheduler.columns.ports import (
+    HostPort as HostPort,
+    PortUse as PortUse,
+    host_ports as host_ports,
+)
+from podwright.scheduler.columns.volumes.class_volumes import is_bound_to as is_bound_to
 from podwright.scheduler.columns.volumes.csi_migration import (
-    BETA_REGION,
-    BETA_ZONE,
-    MULTI_ZONE_DELIMITER,
-    REGION,
-    ZONE,
-    CSIVolume,
-    migration_of,
+    BETA_REGION as BETA_REGION,
+    BETA_ZONE as BETA_ZONE,
+    MULTI_ZONE_DELIMITER as MULTI_ZONE_DELIMITER,
+    REGION as REGION,
+    ZONE as ZONE,
+    CSIVolume as CSIVolume,
+    migration_of as migration_of,
 )
 from podwright.scheduler.columns.volumes.pod_volumes import (
-    DiskUse,
-    claim_names,
-    claim_uses,
-    disk_uses,
-    has_ephemeral_claims,
-    inline_volumes,
-    ownership_error,
-    uses_volumes,
+    DiskUse as DiskUse,
+    claim_names as claim_names,
+    claim_uses as claim_uses,
+    disk_uses as disk_uses,
+    has_ephemeral_claims as has_ephemeral_claims,
+    inline_volumes as inline_volumes,
+    ownership_error as ownership_error,
+    uses_volumes as uses_volumes,
 )
-from podwright.scheduler.columns.volumes.storage import READ_WRITE_ONCE_POD, StorageIndex, class_of
+from podwright.scheduler.columns.volumes.storage import (
+    READ_WRITE_ONCE_POD as READ_WRITE_ONCE_POD,
+    StorageIndex as StorageIndex,
+    class_of as class_of,
+)
 from podwright.scheduler.columns.volumes.volume_decisions import (
-    BIND_CONFLICT,
-    FAILED,
-    NODE_CONFLICT,
-    NOT_ENOUGH_SPACE,
-    SELECTED_NODE,
-    VOLUME_MISSING,
-    PodClaims,
-    decide,
+    BIND_CONFLICT as BIND_CONFLICT,
+    FAILED as FAILED,
+    NODE_CONFLICT as NODE_CONFLICT,
+    NOT_ENOUGH_SPACE as NOT_ENOUGH_SPACE,
+    SELECTED_NODE as SELECTED_NODE,
+    VOLUME_MISSING as VOLUME_MISSING,
+    PodClaims as PodClaims,
+    decide as decide,
 )
-from podwright.scheduler.columns.volumes.volume_use import csi_volumes
-from podwright.scheduler.columns.volumes.volume_utilization import utilization
-from podwright.scheduler.columns.workloads import WorkloadIndex
-
-__all__ = [
-    "ABSENT",
-    "BETA_REGION",
-    "BETA_ZONE",
-    "BIND_CONFLICT",
-    "CPU",
-    "DEVICE_CLASS_PREFIX",
-    "EPHEMERAL_STORAGE",
-    "FAILED",
-    "FAILS",
-    "FITS",
-    "FIXED_RESOURCES",
-    "INVALID_POOLS",
-    "MEMORY",
-    "MULTI_ZONE_DELIMITER",
-    "NODE_CONFLICT",
-    "NOT_ENOUGH_SPACE",
-    "NOT_STARTED",
-    "NO_DEVICES",
-    "NO_TERMS",
-    "NO_WEIGHTED_TERMS",
-    "PODS",
-    "READ_WRITE_ONCE_POD",
-    "REGION",
-    "SELECTED_NODE",
-    "SPREAD_SELECTOR",
-    "VOLUME_MISSING",
-    "ZONE",
-    "AffinityTerm",
-    "AffinityTerms",
-    "CSIVolume",
-    "Cluster",
-    "Counted",
-    "Counter",
-    "DeviceClassIndex",
-    "DeviceFits",
-    "DiskUse",
-    "DomainRule",
-    "FitColumn",
-    "HostPort",
-    "Interner",
-    "Journal",
-    "LabelKeys",
-    "NodeColumns",
-    "PlacedPod",
-    "PodClaims",
-    "PodKeys",
-    "PodSelector",
-    "PortUse",
-    "Reads",
-    "SearchSettings",
-    "SelectedLabels",
-    "SelectorCounters",
-    "SlotDryRun",
-    "StorageIndex",
-    "TermKind",
-    "WeightedTerms",
-    "WorkloadIndex",
-    "affinity_terms",
-    "any_of",
-    "claim_names",
-    "claim_uses",
-    "class_of",
-    "compile_node_selector",
-    "conjunction",
-    "csi_volumes",
-    "decide",
-    "default_selector",
-    "device_totals",
-    "disk_uses",
-    "has_ephemeral_claims",
-    "host_ports",
-    "image_names",
-    "inline_volumes",
-    "is_bound_to",
-    "kept_selector",
-    "locality_scores",
-    "migration_of",
-    "node_selector_mask",
-    "node_term_mask",
-    "node_terms_mask",
-    "own_label_keys",
-    "ownership_error",
-    "priority_of",
-    "start_ns",
-    "uses_volumes",
-    "utilization",
-]
+from podwright.scheduler.columns.volumes.volume_use import csi_volumes as csi_volumes
+from podwright.scheduler.columns.volumes.volume_utilization import utilization as utilization
+from podwright.scheduler.columns.workloads import WorkloadIndex as WorkloadIndex

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Verb: TypeAlias = Literal["filter", "prioritize", "preempt", "bind"]
+ExtenderVerb: TypeAlias = Literal["filter", "prioritize", "preempt", "bind"]
 
 
 class ExtenderCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class ExtenderCall(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     extender: int
-    verb: Verb
+    verb: ExtenderVerb
     url: str
     body: bytes
     timeout_ns: int

@@ -25,8 +25,8 @@ from typing import ClassVar
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
-from podwright.apimachinery.objects import NodeAffinity as Affinity
 from podwright.apimachinery.objects import (
+    NodeAffinity as Affinity,
     NodeSelector,
     NodeSelectorTerm,
     NodeTerm,

@@ -11,37 +11,19 @@ versions of the dry run give the same result: `victims` calls the filters, `sums
 for filters that depend only on sums of requests.
 """
 
-from podwright.scheduler.preemption.candidates import Candidate, Candidates, DryRun
-from podwright.scheduler.preemption.choose import Choice, Criterion, choose
-from podwright.scheduler.preemption.dry_run import Limits, dry_run
-from podwright.scheduler.preemption.eligibility import eligibility
-from podwright.scheduler.preemption.extenders import preempt_with_extenders
-from podwright.scheduler.preemption.preempt import (
-    CallPreemptExtenders,
-    Preemption,
-    PreemptionSteps,
-    conclude,
-    preempt,
-    preempt_steps,
+from podwright.scheduler.preemption.candidates import Candidate as Candidate, DryRun as DryRun
+from podwright.scheduler.preemption.choose import (
+    Choice as Choice,
+    Criterion as Criterion,
+    choose as choose,
 )
-from podwright.scheduler.preemption.victims import select_victims
-
-__all__ = [
-    "CallPreemptExtenders",
-    "Candidate",
-    "Candidates",
-    "Choice",
-    "Criterion",
-    "DryRun",
-    "Limits",
-    "Preemption",
-    "PreemptionSteps",
-    "choose",
-    "conclude",
-    "dry_run",
-    "eligibility",
-    "preempt",
-    "preempt_steps",
-    "preempt_with_extenders",
-    "select_victims",
-]
+from podwright.scheduler.preemption.dry_run import Limits as Limits, dry_run as dry_run
+from podwright.scheduler.preemption.extenders import (
+    preempt_with_extenders as preempt_with_extenders,
+)
+from podwright.scheduler.preemption.preempt import (
+    Preemption as Preemption,
+    preempt as preempt,
+    preempt_steps as preempt_steps,
+)
+from podwright.scheduler.preemption.victims import select_victims as select_victims

@@ -16,48 +16,35 @@ is the interface that other rule sets implement, and `blocking.py` is a thread-s
 outside the scheduler, which nothing in the core imports.
 """
 
-from podwright.scheduler.queueing.events import derive_events, derive_node_update, derive_pod_update
-from podwright.scheduler.queueing.heap import LazyHeap
-from podwright.scheduler.queueing.hints import HintTable, Requeue
-from podwright.scheduler.queueing.metrics import QueueMetrics
-from podwright.scheduler.queueing.nominator import Nominator
-from podwright.scheduler.queueing.order import Less, SortKey, priority_sort_key, sort_key_of
-from podwright.scheduler.queueing.pod import QueuedPod, QueueName
-from podwright.scheduler.queueing.queue import PreEnqueue, SchedulingQueue
-from podwright.scheduler.queueing.rules import PodQueue
-from podwright.scheduler.queueing.settings import SECOND_NS, QueueSettings
-from podwright.scheduler.queueing.snapshot import (
-    QueuedPodSnapshot,
-    QueueSnapshot,
-    queued_from,
-    queued_snapshot,
+from podwright.scheduler.queueing.events import (
+    derive_events as derive_events,
+    derive_node_update as derive_node_update,
+    derive_pod_update as derive_pod_update,
 )
-from podwright.scheduler.queueing.story import Story, Touch
-
-__all__ = [
-    "SECOND_NS",
-    "HintTable",
-    "LazyHeap",
-    "Less",
-    "Nominator",
-    "PodQueue",
-    "PreEnqueue",
-    "QueueMetrics",
-    "QueueName",
-    "QueueSettings",
-    "QueueSnapshot",
-    "QueuedPod",
-    "QueuedPodSnapshot",
-    "Requeue",
-    "SchedulingQueue",
-    "SortKey",
-    "Story",
-    "Touch",
-    "derive_events",
-    "derive_node_update",
-    "derive_pod_update",
-    "priority_sort_key",
-    "queued_from",
-    "queued_snapshot",
-    "sort_key_of",
-]
+from podwright.scheduler.queueing.heap import LazyHeap as LazyHeap
+from podwright.scheduler.queueing.hints import HintTable as HintTable, Requeue as Requeue
+from podwright.scheduler.queueing.metrics import QueueMetrics as QueueMetrics
+from podwright.scheduler.queueing.nominator import Nominator as Nominator
+from podwright.scheduler.queueing.order import (
+    Less as Less,
+    SortKey as SortKey,
+    priority_sort_key as priority_sort_key,
+    sort_key_of as sort_key_of,
+)
+from podwright.scheduler.queueing.pod import QueuedPod as QueuedPod, QueueName as QueueName
+from podwright.scheduler.queueing.queue import (
+    PreEnqueue as PreEnqueue,
+    SchedulingQueue as SchedulingQueue,
+)
+from podwright.scheduler.queueing.rules import PodQueue as PodQueue
+from podwright.scheduler.queueing.settings import (
+    SECOND_NS as SECOND_NS,
+    QueueSettings as QueueSettings,
+)
+from podwright.scheduler.queueing.snapshot import (
+    QueuedPodSnapshot as QueuedPodSnapshot,
+    QueueSnapshot as QueueSnapshot,
+    queued_from as queued_from,
+    queued_snapshot as queued_snapshot,
+)
+from podwright.scheduler.queueing.story import Story as Story, Touch as Touch

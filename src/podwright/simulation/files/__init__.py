@@ -16,97 +16,60 @@ Start with `manifests.py`, `documents.py` (bytes to documents) and `object_reade
 objects), then `record.py`.
 """
 
-from podwright.simulation.files.compression import unpacked
-from podwright.simulation.files.distinct_objects import DistinctObjects
-from podwright.simulation.files.document_cache import DocumentCache
-from podwright.simulation.files.documents import Place, Watch
-from podwright.simulation.files.gated_fields import disabled_fields
+from podwright.simulation.files.compression import unpacked as unpacked
+from podwright.simulation.files.distinct_objects import DistinctObjects as DistinctObjects
+from podwright.simulation.files.document_cache import DocumentCache as DocumentCache
+from podwright.simulation.files.documents import Place as Place, Watch as Watch
+from podwright.simulation.files.gated_fields import disabled_fields as disabled_fields
 from podwright.simulation.files.manifests import (
-    STDIN_SOURCE,
-    LoadedObjects,
-    PartialObjects,
-    count_openb_gpus,
-    load,
-    load_bytes,
-    read_paths,
+    STDIN_SOURCE as STDIN_SOURCE,
+    LoadedObjects as LoadedObjects,
+    PartialObjects as PartialObjects,
+    count_openb_gpus as count_openb_gpus,
+    load as load,
+    load_bytes as load_bytes,
+    read_paths as read_paths,
 )
 from podwright.simulation.files.object_reader import (
-    FieldValidation,
-    Manifest,
-    ObjectReader,
-    Sourced,
-    SourcedDocument,
-    read_manifest,
-    require_validation,
+    FieldValidation as FieldValidation,
+    Manifest as Manifest,
+    ObjectReader as ObjectReader,
+    Sourced as Sourced,
+    SourcedDocument as SourcedDocument,
+    read_manifest as read_manifest,
+    require_validation as require_validation,
 )
-from podwright.simulation.files.openb_gpus import OpenbGpus
+from podwright.simulation.files.openb_gpus import OpenbGpus as OpenbGpus
 from podwright.simulation.files.record import (
-    MAX_STEP_BACK_NS,
-    ChangeType,
-    Record,
-    RecordLine,
-    RecordReader,
-    file_lines,
-    load_record,
-    numbered_lines,
-    read_record,
+    MAX_STEP_BACK_NS as MAX_STEP_BACK_NS,
+    ChangeType as ChangeType,
+    Record as Record,
+    RecordLine as RecordLine,
+    RecordReader as RecordReader,
+    file_lines as file_lines,
+    load_record as load_record,
+    numbered_lines as numbered_lines,
+    read_record as read_record,
 )
-from podwright.simulation.files.record_lines import added_line, change_line, is_recorded
-from podwright.simulation.files.references import missing_classes
-from podwright.simulation.files.scheduler_log import LogLine, SchedulerLog, load_scheduler_log
+from podwright.simulation.files.record_lines import (
+    added_line as added_line,
+    change_line as change_line,
+    is_recorded as is_recorded,
+)
+from podwright.simulation.files.references import missing_classes as missing_classes
+from podwright.simulation.files.scheduler_log import (
+    LogLine as LogLine,
+    SchedulerLog as SchedulerLog,
+    load_scheduler_log as load_scheduler_log,
+)
 from podwright.simulation.files.snapshot import (
-    DEFAULT_CONFIGURATION,
-    encode_snapshot,
-    is_in_every_cluster,
-    is_in_snapshot,
-    missing_namespaces,
-    write_snapshot,
+    DEFAULT_CONFIGURATION as DEFAULT_CONFIGURATION,
+    encode_snapshot as encode_snapshot,
+    is_in_every_cluster as is_in_every_cluster,
+    is_in_snapshot as is_in_snapshot,
+    missing_namespaces as missing_namespaces,
+    write_snapshot as write_snapshot,
 )
-from podwright.simulation.files.snapshot_configuration import readable_configuration
-
-__all__ = [
-    "DEFAULT_CONFIGURATION",
-    "MAX_STEP_BACK_NS",
-    "STDIN_SOURCE",
-    "ChangeType",
-    "DistinctObjects",
-    "DocumentCache",
-    "FieldValidation",
-    "LoadedObjects",
-    "LogLine",
-    "Manifest",
-    "ObjectReader",
-    "OpenbGpus",
-    "PartialObjects",
-    "Place",
-    "Record",
-    "RecordLine",
-    "RecordReader",
-    "SchedulerLog",
-    "Sourced",
-    "SourcedDocument",
-    "Watch",
-    "added_line",
-    "change_line",
-    "count_openb_gpus",
-    "disabled_fields",
-    "encode_snapshot",
-    "file_lines",
-    "is_in_every_cluster",
-    "is_in_snapshot",
-    "is_recorded",
-    "load",
-    "load_bytes",
-    "load_record",
-    "load_scheduler_log",
-    "missing_classes",
-    "missing_namespaces",
-    "numbered_lines",
-    "read_manifest",
-    "read_paths",
-    "read_record",
-    "readable_configuration",
-    "require_validation",
-    "unpacked",
-    "write_snapshot",
-]
+from podwright.simulation.files.snapshot_configuration import (
+    readable_configuration as readable_configuration,
+)

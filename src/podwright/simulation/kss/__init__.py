@@ -11,72 +11,42 @@ results) and `history.py` (the annotation with all results); for the HTTP API wi
 `snapshot_kinds.py`.
 """
 
-from podwright.simulation.kss.annotations import annotations_after, kss_annotations, kss_history
+from podwright.simulation.kss.annotations import (
+    annotations_after as annotations_after,
+    kss_annotations as kss_annotations,
+    kss_history as kss_history,
+)
 from podwright.simulation.kss.change_stream import (
-    PARAMETERS,
-    Change,
-    StreamEnded,
-    change_of,
-    last_version,
-    listed,
+    Change as Change,
+    change_of as change_of,
+    last_version as last_version,
+    listed as listed,
 )
 from podwright.simulation.kss.extender_proxy import (
-    VERBS,
-    ExtenderFailed,
-    ExtenderProxy,
-    UnknownExtender,
-    proxied_configuration,
+    VERBS as VERBS,
+    ExtenderFailed as ExtenderFailed,
+    ExtenderProxy as ExtenderProxy,
+    UnknownExtender as UnknownExtender,
+    proxied_configuration as proxied_configuration,
 )
-from podwright.simulation.kss.live_results import LiveResults
+from podwright.simulation.kss.live_results import LiveResults as LiveResults
 from podwright.simulation.kss.simulator_configuration import (
-    SimulatorConfiguration,
-    read_simulator_configuration,
+    SimulatorConfiguration as SimulatorConfiguration,
+    read_simulator_configuration as read_simulator_configuration,
 )
 from podwright.simulation.kss.snapshot_import import (
-    PREPARING_WAVES,
-    SnapshotImport,
-    UndecodableSnapshot,
-    apply_request,
-    claim_request,
-    owners_of,
-    with_claim,
-    without_owners,
+    PREPARING_WAVES as PREPARING_WAVES,
+    SnapshotImport as SnapshotImport,
+    UndecodableSnapshot as UndecodableSnapshot,
+    apply_request as apply_request,
+    claim_request as claim_request,
+    owners_of as owners_of,
+    with_claim as with_claim,
+    without_owners as without_owners,
 )
 from podwright.simulation.kss.snapshot_kinds import (
-    SnapshotKind,
-    list_request,
-    snapshot_kinds,
-    watch_request,
+    SnapshotKind as SnapshotKind,
+    list_request as list_request,
+    snapshot_kinds as snapshot_kinds,
+    watch_request as watch_request,
 )
-
-__all__ = [
-    "PARAMETERS",
-    "PREPARING_WAVES",
-    "VERBS",
-    "Change",
-    "ExtenderFailed",
-    "ExtenderProxy",
-    "LiveResults",
-    "SimulatorConfiguration",
-    "SnapshotImport",
-    "SnapshotKind",
-    "StreamEnded",
-    "UndecodableSnapshot",
-    "UnknownExtender",
-    "annotations_after",
-    "apply_request",
-    "change_of",
-    "claim_request",
-    "kss_annotations",
-    "kss_history",
-    "last_version",
-    "list_request",
-    "listed",
-    "owners_of",
-    "proxied_configuration",
-    "read_simulator_configuration",
-    "snapshot_kinds",
-    "watch_request",
-    "with_claim",
-    "without_owners",
-]

@@ -19,18 +19,7 @@ made), and `recorded_cluster.py` (the cluster at a position). `live_shadow.py` c
 while they are made.
 """
 
-from podwright.simulation.shadow.findings import Agreement, Finding, agreement
-from podwright.simulation.shadow.live_shadow import Compared, LiveShadow
-from podwright.simulation.shadow.report import ShadowReport, report_of
-from podwright.simulation.shadow.shadow import Shadow
-
-__all__ = [
-    "Agreement",
-    "Compared",
-    "Finding",
-    "LiveShadow",
-    "Shadow",
-    "ShadowReport",
-    "agreement",
-    "report_of",
-]
+from podwright.simulation.shadow.findings import Finding as Finding
+from podwright.simulation.shadow.live_shadow import LiveShadow as LiveShadow
+from podwright.simulation.shadow.report import ShadowReport as ShadowReport, report_of as report_of
+from podwright.simulation.shadow.shadow import Shadow as Shadow

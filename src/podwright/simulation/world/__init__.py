@@ -18,120 +18,86 @@ a user does to the cluster; *inputs* are operations with times. A *run* is a wor
 to its results.
 """
 
-from podwright.simulation.world.clock import START_NS, Due, EventHeap, Turn
-from podwright.simulation.world.inputs.event_lines import first_recorded_ns
-from podwright.simulation.world.inputs.input_review import IgnoredKind, InputReview, LoadEstimate
-from podwright.simulation.world.inputs.inputs import EventFile, Inputs, start_of
-from podwright.simulation.world.inputs.openb_arrivals import Arrival, Ending, openb_arrivals
+from podwright.simulation.world.clock import (
+    START_NS as START_NS,
+    Due as Due,
+    EventHeap as EventHeap,
+    Turn as Turn,
+)
+from podwright.simulation.world.inputs.event_lines import first_recorded_ns as first_recorded_ns
+from podwright.simulation.world.inputs.input_review import (
+    IgnoredKind as IgnoredKind,
+    InputReview as InputReview,
+    LoadEstimate as LoadEstimate,
+)
+from podwright.simulation.world.inputs.inputs import (
+    EventFile as EventFile,
+    Inputs as Inputs,
+    start_of as start_of,
+)
+from podwright.simulation.world.inputs.openb_arrivals import (
+    Arrival as Arrival,
+    Ending as Ending,
+    openb_arrivals as openb_arrivals,
+)
 from podwright.simulation.world.inputs.operations import (
-    ON_NODE,
-    Apply,
-    Cordon,
-    Delete,
-    Drain,
-    FailNode,
-    OnNodes,
-    Operation,
-    Put,
-    RestoreNode,
-    Scale,
-    Update,
+    ON_NODE as ON_NODE,
+    Apply as Apply,
+    Cordon as Cordon,
+    Delete as Delete,
+    Drain as Drain,
+    FailNode as FailNode,
+    OnNodes as OnNodes,
+    Operation as Operation,
+    Put as Put,
+    RestoreNode as RestoreNode,
+    Scale as Scale,
+    Update as Update,
 )
-from podwright.simulation.world.inputs.workload import Workload
+from podwright.simulation.world.inputs.workload import Workload as Workload
 from podwright.simulation.world.observers import (
-    ChangeObserver,
-    DecisionObserver,
-    EventObserver,
-    KubernetesEvent,
-    NodeEventObserver,
-    Observer,
-    RemovalObserver,
+    ChangeObserver as ChangeObserver,
+    DecisionObserver as DecisionObserver,
+    EventObserver as EventObserver,
+    KubernetesEvent as KubernetesEvent,
+    NodeEventObserver as NodeEventObserver,
+    Observer as Observer,
+    RemovalObserver as RemovalObserver,
 )
-from podwright.simulation.world.runs.disruptions import Evictions, LostPod, NodeDrain
-from podwright.simulation.world.runs.report import STARTS_AT_ONCE, Report
-from podwright.simulation.world.runs.run import Run
-from podwright.simulation.world.runs.run_comparison import RunComparison, compare
+from podwright.simulation.world.runs.disruptions import (
+    Evictions as Evictions,
+    LostPod as LostPod,
+    NodeDrain as NodeDrain,
+)
+from podwright.simulation.world.runs.report import (
+    STARTS_AT_ONCE as STARTS_AT_ONCE,
+    Report as Report,
+)
+from podwright.simulation.world.runs.run import Run as Run
+from podwright.simulation.world.runs.run_comparison import (
+    RunComparison as RunComparison,
+    compare as compare,
+)
 from podwright.simulation.world.runs.run_options import (
-    RunOptions,
-    check_seed,
-    duration_ns,
-    moment_ns,
-    time_ns,
+    RunOptions as RunOptions,
+    check_seed as check_seed,
+    duration_ns as duration_ns,
+    moment_ns as moment_ns,
+    time_ns as time_ns,
 )
-from podwright.simulation.world.runs.simulation import Simulation
+from podwright.simulation.world.runs.simulation import Simulation as Simulation
 from podwright.simulation.world.runs.start import (
-    event_file,
-    has_openb_times,
-    manifest_of,
-    simulate,
-    start_simulation,
+    event_file as event_file,
+    has_openb_times as has_openb_times,
+    manifest_of as manifest_of,
+    simulate as simulate,
+    start_simulation as start_simulation,
 )
-from podwright.simulation.world.runs.summary import Summary, Use, Waits
-from podwright.simulation.world.runs.workload_health import Availability, Rollout
-from podwright.simulation.world.scheduler_replacement import with_scheduler
-from podwright.simulation.world.world import World
-from podwright.simulation.world.world_copies import CannotCopy
-
-__all__ = [
-    "ON_NODE",
-    "STARTS_AT_ONCE",
-    "START_NS",
-    "Apply",
-    "Arrival",
-    "Availability",
-    "CannotCopy",
-    "ChangeObserver",
-    "Cordon",
-    "DecisionObserver",
-    "Delete",
-    "Drain",
-    "Due",
-    "Ending",
-    "EventFile",
-    "EventHeap",
-    "EventObserver",
-    "Evictions",
-    "FailNode",
-    "IgnoredKind",
-    "InputReview",
-    "Inputs",
-    "KubernetesEvent",
-    "LoadEstimate",
-    "LostPod",
-    "NodeDrain",
-    "NodeEventObserver",
-    "Observer",
-    "OnNodes",
-    "Operation",
-    "Put",
-    "RemovalObserver",
-    "Report",
-    "RestoreNode",
-    "Rollout",
-    "Run",
-    "RunComparison",
-    "RunOptions",
-    "Scale",
-    "Simulation",
-    "Summary",
-    "Turn",
-    "Update",
-    "Use",
-    "Waits",
-    "Workload",
-    "World",
-    "check_seed",
-    "compare",
-    "duration_ns",
-    "event_file",
-    "first_recorded_ns",
-    "has_openb_times",
-    "manifest_of",
-    "moment_ns",
-    "openb_arrivals",
-    "simulate",
-    "start_of",
-    "start_simulation",
-    "time_ns",
-    "with_scheduler",
-]
+from podwright.simulation.world.runs.summary import Summary as Summary, Use as Use, Waits as Waits
+from podwright.simulation.world.runs.workload_health import (
+    Availability as Availability,
+    Rollout as Rollout,
+)
+from podwright.simulation.world.scheduler_replacement import with_scheduler as with_scheduler
+from podwright.simulation.world.world import World as World
+from podwright.simulation.world.world_copies import CannotCopy as CannotCopy

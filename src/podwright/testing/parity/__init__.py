@@ -7,14 +7,11 @@ field by field. It does not read files: callers pass decoded cases. Start with `
 scheduler with an API server.
 """
 
-from podwright.testing.parity.report import FamilyReport, Mismatch, check_case, check_cases
-
-__all__ = ["FamilyReport", "Mismatch", "check_case", "check_cases"]
-
-from podwright.testing.parity.comparison import Case
-from podwright.testing.parity.report import problem_of
-
-__all__ = [
-    "Case",
-    "problem_of",
-]
+from podwright.testing.parity.comparison import Case as Case
+from podwright.testing.parity.report import (
+    FamilyReport as FamilyReport,
+    Mismatch as Mismatch,
+    check_case as check_case,
+    check_cases as check_cases,
+    problem_of as problem_of,
+)

@@ -5,29 +5,25 @@ them. `typed_objects` is admission for the typed objects of files and simulation
 objects by `CurrentObjects`, which follows the store.
 """
 
-from podwright.cluster.api.admission.attributes import AdmittedResource, Attributes, Operation
-from podwright.cluster.api.admission.chain import AdmissionChain, AdmissionPlugin
-from podwright.cluster.api.admission.context import AdmissionContext
-from podwright.cluster.api.admission.current_objects import CurrentObjects
-from podwright.cluster.api.admission.plugins import default_plugins, served_plugins
-from podwright.cluster.api.admission.quota import QuotaEvaluators
-from podwright.cluster.api.admission.rejections import Forbidden, NamespaceTerminating, Rejected
-from podwright.cluster.api.admission.typed_objects import SERVED, Admission
-
-__all__ = [
-    "SERVED",
-    "Admission",
-    "AdmissionChain",
-    "AdmissionContext",
-    "AdmissionPlugin",
-    "AdmittedResource",
-    "Attributes",
-    "CurrentObjects",
-    "Forbidden",
-    "NamespaceTerminating",
-    "Operation",
-    "QuotaEvaluators",
-    "Rejected",
-    "default_plugins",
-    "served_plugins",
-]
+from podwright.cluster.api.admission.attributes import (
+    AdmittedResource as AdmittedResource,
+    Attributes as Attributes,
+    Operation as Operation,
+)
+from podwright.cluster.api.admission.chain import (
+    AdmissionChain as AdmissionChain,
+    AdmissionPlugin as AdmissionPlugin,
+)
+from podwright.cluster.api.admission.context import AdmissionContext as AdmissionContext
+from podwright.cluster.api.admission.current_objects import CurrentObjects as CurrentObjects
+from podwright.cluster.api.admission.plugins import (
+    default_plugins as default_plugins,
+    served_plugins as served_plugins,
+)
+from podwright.cluster.api.admission.quota import QuotaEvaluators as QuotaEvaluators
+from podwright.cluster.api.admission.rejections import (
+    Forbidden as Forbidden,
+    NamespaceTerminating as NamespaceTerminating,
+    Rejected as Rejected,
+)
+from podwright.cluster.api.admission.typed_objects import SERVED as SERVED, Admission as Admission

@@ -9,47 +9,35 @@ Start with `access.py`, then `role_resolver.py` and `rbac_authorizer.py`.
 Words used here: a *grant* is what one binding gives a user. The *resolver* finds the grants.
 """
 
-from podwright.cluster.api.authorization.access import Access, Authorizer, Decision, Rules, allows
+from podwright.cluster.api.authorization.access import (
+    Access as Access,
+    Authorizer as Authorizer,
+    Decision as Decision,
+    Rules as Rules,
+    allows as allows,
+)
 from podwright.cluster.api.authorization.authorizers import (
-    AlwaysAllow,
-    AlwaysDeny,
-    AuthorizerChain,
-    PathAuthorizer,
-    SuperuserAuthorizer,
+    AlwaysAllow as AlwaysAllow,
+    AuthorizerChain as AuthorizerChain,
 )
-from podwright.cluster.api.authorization.bootstrap_policy import bootstrap_policy
-from podwright.cluster.api.authorization.escalation import EscalationCheck, RoleWrite
+from podwright.cluster.api.authorization.bootstrap_policy import (
+    bootstrap_policy as bootstrap_policy,
+)
+from podwright.cluster.api.authorization.escalation import (
+    EscalationCheck as EscalationCheck,
+    RoleWrite as RoleWrite,
+)
 from podwright.cluster.api.authorization.impersonation import (
-    Impersonation,
-    NotImpersonated,
+    Impersonation as Impersonation,
+    NotImpersonated as NotImpersonated,
 )
-from podwright.cluster.api.authorization.modes import Mode, authorizer_chain
-from podwright.cluster.api.authorization.rbac_authorizer import RbacAuthorizer
-from podwright.cluster.api.authorization.role_resolver import GROUP, MissingRole, RoleResolver
-from podwright.cluster.api.authorization.texts import aggregated, quoted
-
-__all__ = [
-    "GROUP",
-    "Access",
-    "AlwaysAllow",
-    "AlwaysDeny",
-    "Authorizer",
-    "AuthorizerChain",
-    "Decision",
-    "EscalationCheck",
-    "Impersonation",
-    "MissingRole",
-    "Mode",
-    "NotImpersonated",
-    "PathAuthorizer",
-    "RbacAuthorizer",
-    "RoleResolver",
-    "RoleWrite",
-    "Rules",
-    "SuperuserAuthorizer",
-    "aggregated",
-    "allows",
-    "authorizer_chain",
-    "bootstrap_policy",
-    "quoted",
-]
+from podwright.cluster.api.authorization.modes import (
+    Mode as Mode,
+    authorizer_chain as authorizer_chain,
+)
+from podwright.cluster.api.authorization.role_resolver import (
+    GROUP as GROUP,
+    MissingRole as MissingRole,
+    RoleResolver as RoleResolver,
+)
+from podwright.cluster.api.authorization.texts import aggregated as aggregated, quoted as quoted

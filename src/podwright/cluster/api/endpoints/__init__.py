@@ -10,67 +10,45 @@ the store. *Go's form* is a document as upstream's structs write it. A *transfor
 or PartialObjectMetadata instead of the object.
 """
 
-from podwright.cluster.api.admission import AdmissionPlugin, Attributes, served_plugins
-from podwright.cluster.api.endpoints.access.authentication import Authenticator, static_tokens
-from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens
-from podwright.cluster.api.endpoints.long_requests import LongRequest
-from podwright.cluster.api.endpoints.openapi import KindSchemas
+from podwright.cluster.api.admission import served_plugins as served_plugins
+from podwright.cluster.api.endpoints.access.authentication import static_tokens as static_tokens
+from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens as LegacyTokens
+from podwright.cluster.api.endpoints.long_requests import LongRequest as LongRequest
+from podwright.cluster.api.endpoints.openapi import KindSchemas as KindSchemas
 from podwright.cluster.api.endpoints.paths import (
-    MALFORMED_PATH,
-    RequestInfo,
-    is_malformed,
-    request_info,
+    MALFORMED_PATH as MALFORMED_PATH,
+    is_malformed as is_malformed,
+    request_info as request_info,
 )
-from podwright.cluster.api.endpoints.replies.negotiation import MediaType
-from podwright.cluster.api.endpoints.replies.responses import error_reply
-from podwright.cluster.api.endpoints.replies.status_errors import ApiError, method_not_allowed
-from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, GATED_RESOURCES
+from podwright.cluster.api.endpoints.replies.negotiation import MediaType as MediaType
+from podwright.cluster.api.endpoints.replies.responses import error_reply as error_reply
+from podwright.cluster.api.endpoints.replies.status_errors import (
+    ApiError as ApiError,
+    method_not_allowed as method_not_allowed,
+)
+from podwright.cluster.api.endpoints.request import (
+    HttpReply as HttpReply,
+    HttpRequest as HttpRequest,
+)
+from podwright.cluster.api.endpoints.resources import (
+    DEFAULT_GROUP_VERSIONS as DEFAULT_GROUP_VERSIONS,
+    GATED_RESOURCES as GATED_RESOURCES,
+)
 from podwright.cluster.api.endpoints.served.bare import (
-    BARE_TOKENS,
-    HISTORY,
-    add_missing_objects,
-    bare_options,
-    bare_store,
+    BARE_TOKENS as BARE_TOKENS,
+    HISTORY as HISTORY,
+    add_missing_objects as add_missing_objects,
+    bare_options as bare_options,
+    bare_store as bare_store,
 )
-from podwright.cluster.api.endpoints.served.server_objects import put_objects, server_objects
-from podwright.cluster.api.endpoints.server import ApiServer, ServerOptions
-from podwright.cluster.api.endpoints.watch import Watch
-from podwright.cluster.api.endpoints.writes.prepared_creates import CreateTemplate
-from podwright.cluster.api.users import ANONYMOUS, User
-
-__all__ = [
-    "ANONYMOUS",
-    "BARE_TOKENS",
-    "DEFAULT_GROUP_VERSIONS",
-    "GATED_RESOURCES",
-    "HISTORY",
-    "MALFORMED_PATH",
-    "AdmissionPlugin",
-    "ApiError",
-    "ApiServer",
-    "Attributes",
-    "Authenticator",
-    "CreateTemplate",
-    "HttpReply",
-    "HttpRequest",
-    "KindSchemas",
-    "LegacyTokens",
-    "LongRequest",
-    "MediaType",
-    "RequestInfo",
-    "ServerOptions",
-    "User",
-    "Watch",
-    "add_missing_objects",
-    "bare_options",
-    "bare_store",
-    "error_reply",
-    "is_malformed",
-    "method_not_allowed",
-    "put_objects",
-    "request_info",
-    "served_plugins",
-    "server_objects",
-    "static_tokens",
-]
+from podwright.cluster.api.endpoints.served.server_objects import (
+    put_objects as put_objects,
+    server_objects as server_objects,
+)
+from podwright.cluster.api.endpoints.server import (
+    ApiServer as ApiServer,
+    ServerOptions as ServerOptions,
+)
+from podwright.cluster.api.endpoints.watch import Watch as Watch
+from podwright.cluster.api.endpoints.writes.prepared_creates import CreateTemplate as CreateTemplate
+from podwright.cluster.api.users import User as User

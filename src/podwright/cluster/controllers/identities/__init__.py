@@ -4,41 +4,30 @@ They run in clusters that are served; a simulation has no users.
 """
 
 from podwright.cluster.controllers.identities.certificate_approving import (
-    CertificateApprovingController,
-    MayCreate,
+    CertificateApprovingController as CertificateApprovingController,
+    MayCreate as MayCreate,
 )
 from podwright.cluster.controllers.identities.certificate_cleaner import (
-    CertificateCleanerController,
+    CertificateCleanerController as CertificateCleanerController,
 )
 from podwright.cluster.controllers.identities.certificate_signing import (
-    CLIENT,
-    KUBELET_CLIENT,
-    KUBELET_SERVING,
-    CertificateSigningController,
-    RefusedRequestError,
-    SignRequest,
+    CLIENT as CLIENT,
+    KUBELET_CLIENT as KUBELET_CLIENT,
+    KUBELET_SERVING as KUBELET_SERVING,
+    CertificateSigningController as CertificateSigningController,
+    RefusedRequestError as RefusedRequestError,
+    SignRequest as SignRequest,
 )
-from podwright.cluster.controllers.identities.cluster_roles import ClusterRoleAggregationController
+from podwright.cluster.controllers.identities.cluster_roles import (
+    ClusterRoleAggregationController as ClusterRoleAggregationController,
+)
 from podwright.cluster.controllers.identities.root_ca import (
-    NO_CERTIFICATE_AUTHORITY,
-    RootCAPublisher,
+    NO_CERTIFICATE_AUTHORITY as NO_CERTIFICATE_AUTHORITY,
+    RootCAPublisher as RootCAPublisher,
 )
-from podwright.cluster.controllers.identities.service_accounts import ServiceAccountsController
-from podwright.cluster.controllers.identities.token_secrets import TokensController
-
-__all__ = [
-    "CLIENT",
-    "KUBELET_CLIENT",
-    "KUBELET_SERVING",
-    "NO_CERTIFICATE_AUTHORITY",
-    "CertificateApprovingController",
-    "CertificateCleanerController",
-    "CertificateSigningController",
-    "ClusterRoleAggregationController",
-    "MayCreate",
-    "RefusedRequestError",
-    "RootCAPublisher",
-    "ServiceAccountsController",
-    "SignRequest",
-    "TokensController",
-]
+from podwright.cluster.controllers.identities.service_accounts import (
+    ServiceAccountsController as ServiceAccountsController,
+)
+from podwright.cluster.controllers.identities.token_secrets import (
+    TokensController as TokensController,
+)

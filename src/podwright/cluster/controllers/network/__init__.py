@@ -4,9 +4,11 @@ They run in clusters that are served: no scheduling depends on endpoints.
 """
 
 from podwright.cluster.controllers.network.endpoint_mirroring import (
-    EndpointSliceMirroringController,
+    EndpointSliceMirroringController as EndpointSliceMirroringController,
 )
-from podwright.cluster.controllers.network.endpoint_slices import EndpointSliceController
-from podwright.cluster.controllers.network.endpoints import EndpointsController
-
-__all__ = ["EndpointSliceController", "EndpointSliceMirroringController", "EndpointsController"]
+from podwright.cluster.controllers.network.endpoint_slices import (
+    EndpointSliceController as EndpointSliceController,
+)
+from podwright.cluster.controllers.network.endpoints import (
+    EndpointsController as EndpointsController,
+)

@@ -3,8 +3,10 @@
 They run in clusters that are served.
 """
 
-from podwright.cluster.controllers.nodes.attachments import AttachDetachController
-from podwright.cluster.controllers.nodes.registration import NodeRegistrationController
-from podwright.cluster.controllers.nodes.ttl import NodeTTLController
-
-__all__ = ["AttachDetachController", "NodeRegistrationController", "NodeTTLController"]
+from podwright.cluster.controllers.nodes.attachments import (
+    AttachDetachController as AttachDetachController,
+)
+from podwright.cluster.controllers.nodes.registration import (
+    NodeRegistrationController as NodeRegistrationController,
+)
+from podwright.cluster.controllers.nodes.ttl import NodeTTLController as NodeTTLController

@@ -3,6 +3,7 @@
 It runs in clusters that are served.
 """
 
-from podwright.cluster.controllers.policies.type_checking import KindSource, PolicyTypeController
-
-__all__ = ["KindSource", "PolicyTypeController"]
+from podwright.cluster.controllers.policies.type_checking import (
+    KindSource as KindSource,
+    PolicyTypeController as PolicyTypeController,
+)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import KubernetesObject, ObjectDeleted, ObjectPut, Pod
 from podwright.apimachinery.schema import decode

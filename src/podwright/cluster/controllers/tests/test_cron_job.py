@@ -7,8 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import parse_schedule, time_zone
 from podwright.apimachinery.objects.texts.timestamps import timestamp_ns, timestamp_text

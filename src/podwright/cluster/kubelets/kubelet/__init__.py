@@ -18,23 +18,14 @@ Start with `kubelet.py` (the door) and `pod_sync.py` (the rules of a sync); `san
 """
 
 from podwright.cluster.kubelets.kubelet.device_claims import (
-    PrepareError,
-    has_claims,
-    prepared_claims,
+    PrepareError as PrepareError,
+    has_claims as has_claims,
+    prepared_claims as prepared_claims,
 )
-from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehavior, read_image_behaviors
-from podwright.cluster.kubelets.kubelet.kubelet import Kubelet, PodSyncResult
-from podwright.cluster.kubelets.kubelet.node_leases import NodeLeases
-from podwright.cluster.kubelets.kubelet.references import ObjectReader
-
-__all__ = [
-    "ImageBehavior",
-    "Kubelet",
-    "NodeLeases",
-    "ObjectReader",
-    "PodSyncResult",
-    "PrepareError",
-    "has_claims",
-    "prepared_claims",
-    "read_image_behaviors",
-]
+from podwright.cluster.kubelets.kubelet.image_behaviors import (
+    ImageBehavior as ImageBehavior,
+    read_image_behaviors as read_image_behaviors,
+)
+from podwright.cluster.kubelets.kubelet.kubelet import Kubelet as Kubelet
+from podwright.cluster.kubelets.kubelet.node_leases import NodeLeases as NodeLeases
+from podwright.cluster.kubelets.kubelet.references import ObjectReader as ObjectReader

@@ -45,8 +45,7 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
     container_id,
     containers_of,
 )
-from podwright.cluster.kubelets.kubelet.pod_resize import RETRY_NS as RESIZE_RETRY_NS
-from podwright.cluster.kubelets.kubelet.pod_resize import resize
+from podwright.cluster.kubelets.kubelet.pod_resize import RETRY_NS as RESIZE_RETRY_NS, resize
 from podwright.cluster.kubelets.kubelet.restored_runs import restore_runs
 from podwright.cluster.kubelets.kubelet.sandbox import start_sandbox
 from podwright.cluster.kubelets.kubelet.sync_context import SyncContext

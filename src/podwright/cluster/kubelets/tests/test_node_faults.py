@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import with_fields
 from podwright.cluster.api.node_faults import NodeDown, NodeUp

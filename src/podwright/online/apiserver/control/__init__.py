@@ -7,7 +7,10 @@ Each endpoint is a row of one table (`endpoints_of`), from which the routes and 
 are made. Start with `application.py`.
 """
 
-from podwright.online.apiserver.control.application import control_application, endpoints_of
-from podwright.online.apiserver.control.controlled_cluster import ControlledCluster
-
-__all__ = ["ControlledCluster", "control_application", "endpoints_of"]
+from podwright.online.apiserver.control.application import (
+    control_application as control_application,
+    endpoints_of as endpoints_of,
+)
+from podwright.online.apiserver.control.controlled_cluster import (
+    ControlledCluster as ControlledCluster,
+)

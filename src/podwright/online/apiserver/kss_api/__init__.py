@@ -7,6 +7,6 @@ these requests are is in the room `kss`.
 Start with `application.py`.
 """
 
-from podwright.online.apiserver.kss_api.application import simulator_application
-
-__all__ = ["simulator_application"]
+from podwright.online.apiserver.kss_api.application import (
+    simulator_application as simulator_application,
+)

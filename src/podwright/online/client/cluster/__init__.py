@@ -6,41 +6,25 @@ list and its watch, and `reflector` executes its requests. `write_connection` is
 face: what reads a cluster cannot import it.
 """
 
-from podwright.online.client.cluster.access import Access, ClusterAddress, load_access, namespace_of
-from podwright.online.client.cluster.backoff import Backoff
+from podwright.online.client.cluster.access import (
+    ClusterAddress as ClusterAddress,
+    load_access as load_access,
+    namespace_of as namespace_of,
+)
+from podwright.online.client.cluster.backoff import Backoff as Backoff
 from podwright.online.client.cluster.errors import (
-    ConnectionSettingsError,
-    RejectedRequest,
-    UnreachableCluster,
+    ConnectionSettingsError as ConnectionSettingsError,
+    RejectedRequest as RejectedRequest,
+    UnreachableCluster as UnreachableCluster,
 )
-from podwright.online.client.cluster.list_watch import ChangedObject, ListWatch, Meta
-from podwright.online.client.cluster.read_connection import Query, ReadConnection
-from podwright.online.client.cluster.reflector import Batch, Reflector
+from podwright.online.client.cluster.list_watch import ChangedObject as ChangedObject, Meta as Meta
+from podwright.online.client.cluster.read_connection import (
+    Query as Query,
+    ReadConnection as ReadConnection,
+)
+from podwright.online.client.cluster.reflector import Batch as Batch, Reflector as Reflector
 from podwright.online.client.cluster.versions import (
-    ServerVersion,
-    cluster_identity,
-    is_same_cluster,
-    server_version,
+    cluster_identity as cluster_identity,
+    is_same_cluster as is_same_cluster,
+    server_version as server_version,
 )
-
-__all__ = [
-    "Access",
-    "Backoff",
-    "Batch",
-    "ChangedObject",
-    "ClusterAddress",
-    "ConnectionSettingsError",
-    "ListWatch",
-    "Meta",
-    "Query",
-    "ReadConnection",
-    "Reflector",
-    "RejectedRequest",
-    "ServerVersion",
-    "UnreachableCluster",
-    "cluster_identity",
-    "is_same_cluster",
-    "load_access",
-    "namespace_of",
-    "server_version",
-]

@@ -1,5 +1,4 @@
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.online.client.cluster import ChangedObject, Meta
 from podwright.online.sync.change_merge import ChangeMerge, SourceChange

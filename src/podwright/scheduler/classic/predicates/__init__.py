@@ -20,17 +20,8 @@ from podwright.scheduler.classic.predicates import (
     volume_claims,
     volume_counts,
 )
-from podwright.scheduler.classic.predicates.metadata import PredicateMetadata
-from podwright.scheduler.classic.predicates.predicate import Check, Predicate
-
-__all__ = [
-    "MANDATORY",
-    "ORDER",
-    "REGISTERED",
-    "Check",
-    "Predicate",
-    "PredicateMetadata",
-]
+from podwright.scheduler.classic.predicates.metadata import PredicateMetadata as PredicateMetadata
+from podwright.scheduler.classic.predicates.predicate import Check as Check, Predicate as Predicate
 
 ORDER: Final = (
     "CheckNodeCondition",

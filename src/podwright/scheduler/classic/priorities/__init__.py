@@ -7,45 +7,35 @@ A priority maps each node separately to a number, and then reduces its row of nu
 from collections.abc import Mapping
 from typing import Final
 
-from podwright.scheduler.classic.priorities.balanced import BALANCED, balanced
+from podwright.scheduler.classic.priorities.balanced import BALANCED, balanced as balanced
 from podwright.scheduler.classic.priorities.capacity_ratio import (
     CAPACITY_RATIO,
-    CapacityRatio,
-    ShapePoint,
-    capacity_ratio,
+    CapacityRatio as CapacityRatio,
+    ShapePoint as ShapePoint,
+    capacity_ratio as capacity_ratio,
 )
 from podwright.scheduler.classic.priorities.equal import EQUAL
 from podwright.scheduler.classic.priorities.image_locality import IMAGE_LOCALITY
 from podwright.scheduler.classic.priorities.inter_pod_affinity import INTER_POD_AFFINITY
-from podwright.scheduler.classic.priorities.label_preference import label_preference
-from podwright.scheduler.classic.priorities.metadata import MAX_PRIORITY, PriorityMetadata
+from podwright.scheduler.classic.priorities.label_preference import (
+    label_preference as label_preference,
+)
+from podwright.scheduler.classic.priorities.metadata import (
+    MAX_PRIORITY as MAX_PRIORITY,
+    PriorityMetadata as PriorityMetadata,
+)
 from podwright.scheduler.classic.priorities.node_affinity import NODE_AFFINITY
 from podwright.scheduler.classic.priorities.prefer_avoid_pods import PREFER_AVOID_PODS
-from podwright.scheduler.classic.priorities.priority import Function, Map, Prepare, Priority, Reduce
+from podwright.scheduler.classic.priorities.priority import Map as Map, Priority as Priority
 from podwright.scheduler.classic.priorities.requested import LEAST, MOST
 from podwright.scheduler.classic.priorities.selector_spread import (
     SELECTOR_SPREAD,
     SERVICE_SPREADING,
 )
-from podwright.scheduler.classic.priorities.service_anti_affinity import service_anti_affinity
+from podwright.scheduler.classic.priorities.service_anti_affinity import (
+    service_anti_affinity as service_anti_affinity,
+)
 from podwright.scheduler.classic.priorities.taint_toleration import TAINT_TOLERATION
-
-__all__ = [
-    "MAX_PRIORITY",
-    "REGISTERED",
-    "CapacityRatio",
-    "Function",
-    "Map",
-    "Prepare",
-    "Priority",
-    "PriorityMetadata",
-    "Reduce",
-    "ShapePoint",
-    "balanced",
-    "capacity_ratio",
-    "label_preference",
-    "service_anti_affinity",
-]
 
 REGISTERED: Final[Mapping[str, Priority]] = {
     priority.name: priority

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.scheduler.kernels.groups import BEST, SIZE, count_groups, pick_of_groups, regroup
 from podwright.scheduler.kernels.select import pick_drawn

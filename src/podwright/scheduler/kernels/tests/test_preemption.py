@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.scheduler.kernels.fit import TOO_MANY_PODS, UNRESOLVABLE, fit_codes
 from podwright.scheduler.kernels.preemption import (

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.scheduler.kernels.fit import fit_codes
 from podwright.scheduler.kernels.request_totals import (

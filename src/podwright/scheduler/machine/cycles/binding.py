@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 
 from podwright.apimachinery.objects import Pod, with_node_name
-from podwright.scheduler.framework import Answer, Cycle, Steps
-from podwright.scheduler.framework import Binding as BoundByExtender
+from podwright.scheduler.framework import Answer, Binding as BoundByExtender, Cycle, Steps
 from podwright.scheduler.machine.profiles import BindPlugins
 from podwright.scheduler.queueing import QueuedPod
 

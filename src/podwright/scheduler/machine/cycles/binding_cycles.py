@@ -38,6 +38,7 @@ from podwright.scheduler.framework import (
     BIND_BY_API,
     Answer,
     ApiCall,
+    Binding as BoundByExtender,
     CallError,
     Code,
     Pending,
@@ -47,7 +48,6 @@ from podwright.scheduler.framework import (
     bind_steps,
     is_bound_by,
 )
-from podwright.scheduler.framework import Binding as BoundByExtender
 from podwright.scheduler.machine.actions import Bind, CallExtender, EmitEvent
 from podwright.scheduler.machine.cycles.binding import Binding, BindingStage
 from podwright.scheduler.machine.cycles.extension_path import BOUND, ExtensionPath, binding_path

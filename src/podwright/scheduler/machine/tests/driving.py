@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from podwright.apimachinery.objects import Object, Pod, with_condition, with_fields, with_node_name
-from podwright.apimachinery.objects import with_nominated_node_name as with_nomination
+from podwright.apimachinery.objects import (
+    Object,
+    Pod,
+    with_condition,
+    with_fields,
+    with_node_name,
+    with_nominated_node_name as with_nomination,
+)
 from podwright.scheduler.assembly import Registry, build_machine
 from podwright.scheduler.config import parse_gates
 from podwright.scheduler.framework import Plugin

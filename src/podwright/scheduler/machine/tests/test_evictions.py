@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.apimachinery.objects import Pod, with_fields, with_node_name
-from podwright.apimachinery.objects import with_nominated_node_name as with_nomination
+from podwright.apimachinery.objects import (
+    Pod,
+    with_fields,
+    with_node_name,
+    with_nominated_node_name as with_nomination,
+)
 from podwright.scheduler.framework.binding import CallError
 from podwright.scheduler.machine import CallDone, DeletePod, PatchPodStatus
 from podwright.scheduler.machine.tests.driving import Driver, pending

@@ -24,6 +24,6 @@ nodes without such a free device: ``cannot allocate all claims``.
 Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 """
 
-from podwright.scheduler.plugins.dynamic_resources.plugin import DynamicResources
-
-__all__ = ["DynamicResources"]
+from podwright.scheduler.plugins.dynamic_resources.plugin import (
+    DynamicResources as DynamicResources,
+)

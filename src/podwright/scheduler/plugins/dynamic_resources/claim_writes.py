@@ -20,8 +20,8 @@ from podwright.apimachinery.devices import (
     has_binding_conditions,
     has_timed_out,
     is_reserved_for,
+    readiness as readiness_of,
 )
-from podwright.apimachinery.devices import readiness as readiness_of
 from podwright.apimachinery.objects import (
     SECOND_NS,
     AllocationResult,

@@ -1,7 +1,7 @@
 import pytest
 
-from podwright.apimachinery.objects import NodeAffinity as Affinity
 from podwright.apimachinery.objects import (
+    NodeAffinity as Affinity,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,

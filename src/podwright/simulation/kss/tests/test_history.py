@@ -1,8 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.simulation.kss.history import LIMIT_BYTES, UnusableHistory, extend_history
 

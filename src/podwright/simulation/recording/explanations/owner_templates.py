@@ -18,8 +18,12 @@ from podwright.apimachinery.objects import (
     encode,
     workload_of,
 )
-from podwright.apimachinery.patching import merge_difference, merge_patched, strategic_difference
-from podwright.apimachinery.patching import strategic_merged as merged
+from podwright.apimachinery.patching import (
+    merge_difference,
+    merge_patched,
+    strategic_difference,
+    strategic_merged as merged,
+)
 from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api import update_problems
 from podwright.cluster.controllers import pod_from_template

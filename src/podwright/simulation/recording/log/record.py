@@ -22,8 +22,7 @@ from podwright.scheduler.machine import (
     names_machine_keywords,
 )
 from podwright.simulation.recording.log.decision_log import DecisionLog
-from podwright.simulation.recording.log.log_format import LogError, Setup
-from podwright.simulation.recording.log.log_format import OwnPlugin as LoggedPlugin
+from podwright.simulation.recording.log.log_format import LogError, OwnPlugin as LoggedPlugin, Setup
 from podwright.simulation.recording.log.recorder import Recorder
 
 

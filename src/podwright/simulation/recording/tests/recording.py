@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from podwright.apimachinery.objects import Object, Pod, with_condition, with_node_name
-from podwright.apimachinery.objects import with_nominated_node_name as with_nomination
+from podwright.apimachinery.objects import (
+    Object,
+    Pod,
+    with_condition,
+    with_node_name,
+    with_nominated_node_name as with_nomination,
+)
 from podwright.scheduler.config import ExtenderCall, ExtenderReply, read_configuration
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.framework.binding import CallError

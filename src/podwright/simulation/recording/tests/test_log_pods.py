@@ -6,8 +6,7 @@ import copy
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import ObjectMeta, Pod, decode_pod, with_fields, with_node_name
 from podwright.apimachinery.objects.pods.pod import PodSpec, PodStatus

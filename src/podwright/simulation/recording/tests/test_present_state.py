@@ -6,8 +6,7 @@ import random
 from typing import Any
 
 import msgspec
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.properties.effort import effort
 
 from podwright.apimachinery.objects import Condition, Node

@@ -1,8 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import with_node_name
 from podwright.apimachinery.schema import decode

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.scheduler.machine import CycleDue, ObjectPut, PatchPodStatus
 from podwright.simulation.recording.folders.recorded_state import queue_of

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import Condition, Node, with_fields
 from podwright.scheduler.columns import CPU, Cluster

@@ -6,41 +6,19 @@ the same fields of the nodes of a machine that runs.
 """
 
 from podwright.simulation.recording.timelines.chunks import (
-    CHUNK_ROWS,
-    TIMELINE_MEDIA_TYPE,
-    decode_chunks,
-    encode_chunks,
+    TIMELINE_MEDIA_TYPE as TIMELINE_MEDIA_TYPE,
+    decode_chunks as decode_chunks,
+    encode_chunks as encode_chunks,
 )
 from podwright.simulation.recording.timelines.columns import (
-    PHASES,
-    PLACES,
-    State,
-    Subject,
-    Timeline,
+    PHASES as PHASES,
+    PLACES as PLACES,
+    Timeline as Timeline,
 )
-from podwright.simulation.recording.timelines.feed import TimelineFeed
+from podwright.simulation.recording.timelines.feed import TimelineFeed as TimelineFeed
 from podwright.simulation.recording.timelines.present_state import (
-    CountPods,
-    PresentState,
-    StateChanges,
-    counted_pods,
+    CountPods as CountPods,
+    PresentState as PresentState,
+    counted_pods as counted_pods,
 )
-from podwright.simulation.recording.timelines.replayed import timeline_of_log
-
-__all__ = [
-    "CHUNK_ROWS",
-    "PHASES",
-    "PLACES",
-    "TIMELINE_MEDIA_TYPE",
-    "CountPods",
-    "PresentState",
-    "State",
-    "StateChanges",
-    "Subject",
-    "Timeline",
-    "TimelineFeed",
-    "counted_pods",
-    "decode_chunks",
-    "encode_chunks",
-    "timeline_of_log",
-]
+from podwright.simulation.recording.timelines.replayed import timeline_of_log as timeline_of_log

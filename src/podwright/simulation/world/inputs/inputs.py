@@ -35,8 +35,12 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import object_problems
-from podwright.cluster.kubelets import API_VERSION as STAGE_API_VERSION
-from podwright.cluster.kubelets import Stage, default_stages, read_stage
+from podwright.cluster.kubelets import (
+    API_VERSION as STAGE_API_VERSION,
+    Stage,
+    default_stages,
+    read_stage,
+)
 from podwright.cluster.store import kind_of
 from podwright.simulation.files import FieldValidation, LoadedObjects, Sourced, missing_classes
 from podwright.simulation.world.clock import START_NS

@@ -4,6 +4,4 @@ Start with `plugin`. `namespace_policy` reads the labels, `checks` has the check
 `standards` chooses those of a version.
 """
 
-from podwright.cluster.api.admission.pod_security.plugin import PodSecurity
-
-__all__ = ["PodSecurity"]
+from podwright.cluster.api.admission.pod_security.plugin import PodSecurity as PodSecurity

@@ -5,7 +5,9 @@ matches, `active_policies` which policies and bindings there are, `parameters` w
 binding passes to its policy, and `policy_input` what expressions read.
 """
 
-from podwright.cluster.api.admission.policies.mutating import MutatingAdmissionPolicy
-from podwright.cluster.api.admission.policies.validating import ValidatingAdmissionPolicy
-
-__all__ = ["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"]
+from podwright.cluster.api.admission.policies.mutating import (
+    MutatingAdmissionPolicy as MutatingAdmissionPolicy,
+)
+from podwright.cluster.api.admission.policies.validating import (
+    ValidatingAdmissionPolicy as ValidatingAdmissionPolicy,
+)

@@ -4,7 +4,5 @@ Start with `resource_quota`, the plugin. An evaluator (`evaluators`, `pods`, `cl
 `device_claims`) says how the objects of a resource count.
 """
 
-from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
-from podwright.cluster.api.admission.quota.resource_quota import ResourceQuota
-
-__all__ = ["QuotaEvaluators", "ResourceQuota"]
+from podwright.cluster.api.admission.quota.registry import QuotaEvaluators as QuotaEvaluators
+from podwright.cluster.api.admission.quota.resource_quota import ResourceQuota as ResourceQuota

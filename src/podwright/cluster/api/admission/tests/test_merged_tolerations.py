@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from tests.properties.effort import effort
 
 from podwright.apimachinery.objects import Document

@@ -8,26 +8,19 @@ What an object of a custom resource must be is in `schema.structural`.
 """
 
 from podwright.cluster.api.endpoints.custom_resources.bodies import (
-    cannot_be_custom,
-    check_custom_kind,
-    check_custom_version,
-    check_kind_of_object,
+    cannot_be_custom as cannot_be_custom,
+    check_custom_kind as check_custom_kind,
+    check_custom_version as check_custom_version,
+    check_kind_of_object as check_kind_of_object,
 )
 from podwright.cluster.api.endpoints.custom_resources.cleanup import (
-    check_definition_preconditions,
-    marked_for_deletion,
+    check_definition_preconditions as check_definition_preconditions,
+    marked_for_deletion as marked_for_deletion,
 )
-from podwright.cluster.api.endpoints.custom_resources.definitions import DEFINITION, Definitions
-from podwright.cluster.api.endpoints.custom_resources.warnings import write_warnings
-
-__all__ = [
-    "DEFINITION",
-    "Definitions",
-    "cannot_be_custom",
-    "check_custom_kind",
-    "check_custom_version",
-    "check_definition_preconditions",
-    "check_kind_of_object",
-    "marked_for_deletion",
-    "write_warnings",
-]
+from podwright.cluster.api.endpoints.custom_resources.definitions import (
+    DEFINITION as DEFINITION,
+    Definitions as Definitions,
+)
+from podwright.cluster.api.endpoints.custom_resources.warnings import (
+    write_warnings as write_warnings,
+)

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, KubernetesObject
-from podwright.apimachinery.objects import SharedSpecs as TypedSpecs
+from podwright.apimachinery.objects import Document, KubernetesObject, SharedSpecs as TypedSpecs
 from podwright.apimachinery.schema import Kind, Problem, decode
 from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
 from podwright.cluster.api.endpoints.resources import Resource

@@ -8,7 +8,8 @@ at the moment: `groups.py` has the order of groups and versions, `documents.py` 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/discovery
 """
 
-from podwright.cluster.api.endpoints.discovery.groups import groups_of, version_order
-from podwright.cluster.api.endpoints.discovery.paths import Discovery
-
-__all__ = ["Discovery", "groups_of", "version_order"]
+from podwright.cluster.api.endpoints.discovery.groups import (
+    groups_of as groups_of,
+    version_order as version_order,
+)
+from podwright.cluster.api.endpoints.discovery.paths import Discovery as Discovery

@@ -10,7 +10,5 @@ requests.
 Upstream: k8s.io/kube-openapi; staging/src/k8s.io/apiserver/pkg/endpoints/installer.go
 """
 
-from podwright.cluster.api.endpoints.openapi.kind_schemas import KindSchemas
-from podwright.cluster.api.endpoints.openapi.paths import OpenApi
-
-__all__ = ["KindSchemas", "OpenApi"]
+from podwright.cluster.api.endpoints.openapi.kind_schemas import KindSchemas as KindSchemas
+from podwright.cluster.api.endpoints.openapi.paths import OpenApi as OpenApi

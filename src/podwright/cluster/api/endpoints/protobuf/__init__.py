@@ -8,9 +8,7 @@ Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protob
 """
 
 from podwright.cluster.api.endpoints.protobuf.envelope import (
-    ProtobufError,
-    ProtobufObjectError,
-    decode_protobuf,
+    ProtobufError as ProtobufError,
+    ProtobufObjectError as ProtobufObjectError,
+    decode_protobuf as decode_protobuf,
 )
-
-__all__ = ["ProtobufError", "ProtobufObjectError", "decode_protobuf"]

@@ -8,21 +8,9 @@ The package knows nothing of pods: files, environment and time are given.
 """
 
 from podwright.cluster.kubelets.kubelet.shell.environment import (
-    Dialect,
-    Facts,
-    FileAccessError,
-    FileTree,
-    absolute,
+    Dialect as Dialect,
+    Facts as Facts,
+    FileAccessError as FileAccessError,
 )
-from podwright.cluster.kubelets.kubelet.shell.script import Script
-from podwright.cluster.kubelets.kubelet.shell.syntax import NotSimulatedError
-
-__all__ = [
-    "Dialect",
-    "Facts",
-    "FileAccessError",
-    "FileTree",
-    "NotSimulatedError",
-    "Script",
-    "absolute",
-]
+from podwright.cluster.kubelets.kubelet.shell.script import Script as Script
+from podwright.cluster.kubelets.kubelet.shell.syntax import NotSimulatedError as NotSimulatedError
