@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -13,8 +14,8 @@ import msgspec
 from tests.conformance.comparison import Comparison, Counts, Difference
 from tests.conformance.recordings import Exchange, Results, read_recording
 
-from podwright.cluster.api import FIELD_GATES
 from podwright.cluster.api.endpoints import (
+    GATED_RESOURCES,
     MALFORMED_PATH,
     ApiServer,
     HttpRequest,
@@ -23,7 +24,6 @@ from podwright.cluster.api.endpoints import (
     bare_store,
     is_malformed,
 )
-from podwright.scheduler.config import GATES
 
 RECORDINGS = Path(__file__).parents[1] / "golden" / "api"
 START_NS = 1_772_445_600_000_000_000
@@ -71,18 +71,18 @@ class DirectServer:
 
     Parameters
     ----------
-    more_resources : sequence of str
-        Resources that are served in addition, as in `GATED_RESOURCES`.
+    gates : sequence of str
+        The feature gates that are on besides those that are by default.
     """
 
-    def __init__(self, more_resources: Sequence[str] = ()) -> None:
+    def __init__(self, gates: Sequence[str] = ()) -> None:
         options = bare_options()
-        versions = (*options.group_versions, *more_resources)
-        off = frozenset(gate for gate in FIELD_GATES if not GATES[gate].default)
+        more = chain.from_iterable(GATED_RESOURCES[gate] for gate in gates)
+        off = options.disabled_gates.difference(gates)
         self._options = msgspec.structs.replace(
-            options, group_versions=versions, disabled_gates=off
+            options, group_versions=(*options.group_versions, *more), disabled_gates=off
         )
-        self._store = bare_store(START_NS)
+        self._store = bare_store(START_NS, disabled_gates=off)
         self._server = ApiServer(self._store, self._options)
         self._now_ns = START_NS + _SECOND_NS
 

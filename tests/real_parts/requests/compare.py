@@ -34,7 +34,7 @@ from tests.real_parts.requests.topics import topic_steps, topics
 from tests.real_parts.wire import Answer, Connection
 from tests.waiting import until
 
-from podwright.cluster.api.endpoints import GATED_RESOURCES, HttpRequest
+from podwright.cluster.api.endpoints import HttpRequest
 from podwright.cluster.api.endpoints.served.bare import RECORDED_POLICY
 
 _CHECKED_HEADERS = ("content-type", "warning", "retry-after")
@@ -90,7 +90,7 @@ class OwnServer:
     """podwright, without a socket."""
 
     def __init__(self, gates: Sequence[str] = ()) -> None:
-        self._server = DirectServer([name for gate in gates for name in GATED_RESOURCES[gate]])
+        self._server = DirectServer(gates)
 
     def send(self, request: HttpRequest) -> Answer:
         """Send a request and return the parsed answer."""

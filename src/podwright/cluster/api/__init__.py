@@ -28,11 +28,7 @@ from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS as BOOTSTR
 from podwright.cluster.api.create_update import Scope as Scope
 from podwright.cluster.api.deletion import FOREGROUND as FOREGROUND, ORPHAN as ORPHAN
 from podwright.cluster.api.events import RecordEvent as RecordEvent
-from podwright.cluster.api.gated_fields import (
-    FIELD_GATES as FIELD_GATES,
-    GATED_FIELDS as GATED_FIELDS,
-    has_field as has_field,
-)
+from podwright.cluster.api.gated_fields import GATED_FIELDS as GATED_FIELDS, has_field as has_field
 from podwright.cluster.api.invalid import Invalid as Invalid
 from podwright.cluster.api.job_selectors import (
     GENERATED_JOB_LABELS as GENERATED_JOB_LABELS,

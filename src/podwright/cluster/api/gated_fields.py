@@ -112,11 +112,6 @@ _TOLERATIONS: Final[Mapping[tuple[str, str], str]] = {
     if fields[0].gates == _OF_POD[0][0]
 } | {("node.k8s.io", "RuntimeClass"): "scheduling.tolerations"}
 
-FIELD_GATES: Final = frozenset(
-    gate for fields in GATED_FIELDS.values() for field in fields for gate in field.gates
-) | {COMPARISONS}
-"""The gates that fields and their values need."""
-
 
 def disabled_fields(disabled: frozenset[str]) -> DisabledFields:
     """Return the fields that a server drops.

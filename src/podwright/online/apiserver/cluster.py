@@ -22,7 +22,7 @@ from podwright.apimachinery.objects import (
     PodwrightError,
     encode,
 )
-from podwright.cluster.api import FIELD_GATES, QuotaEvaluators
+from podwright.cluster.api import QuotaEvaluators
 from podwright.cluster.api.endpoints import (
     GATED_RESOURCES,
     HISTORY,
@@ -57,7 +57,7 @@ from podwright.online.apiserver.scheduling.served_scheduler import (
     repeated_names,
 )
 from podwright.online.apiserver.wire.defects import answered
-from podwright.scheduler.config import ExtenderCall
+from podwright.scheduler.config import GATES, ExtenderCall
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.world import Apply, InputReview, Observer, Operation, World
@@ -467,10 +467,15 @@ def new_cluster(
     server_options = msgspec.structs.replace(
         server_options,
         group_versions=(*server_options.group_versions, *chain.from_iterable(gated)),
-        disabled_gates=frozenset(gate for gate in FIELD_GATES if gate not in scheduler.gates),
+        disabled_gates=frozenset(gate for gate in GATES if gate not in scheduler.gates),
         sends_lists_in_parts=True,
     )
-    add_missing_objects(store, now_ns, group_versions=server_options.group_versions)
+    add_missing_objects(
+        store,
+        now_ns,
+        group_versions=server_options.group_versions,
+        disabled_gates=server_options.disabled_gates,
+    )
     if not options.is_bare:
         parts = {
             "controller-manager": options.has_controllers,

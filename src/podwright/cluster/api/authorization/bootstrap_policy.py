@@ -1,7 +1,7 @@
 """The roles and bindings that an API server creates at its first start.
 
 `bootstrap_policy.json` has them with one object a line, without the label and the annotation that
-all have. It follows upstream's defaults of the feature gates.
+all have. An object or a rule with a `gate` exists only if that feature gate is on.
 
 Upstream: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/{policy,controller_policy,
 namespace_policy}.go; pkg/registry/rbac/rest/storage_rbac.go
@@ -9,6 +9,7 @@ namespace_policy}.go; pkg/registry/rbac/rest/storage_rbac.go
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -20,6 +21,7 @@ from podwright.cluster.api.authorization.role_resolver import GROUP
 
 _LABELS: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 _ANNOTATIONS: Final = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
+_URL_GATES: Final = {"/flagz": "ComponentFlagz", "/statusz": "ComponentStatusz"}
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -27,17 +29,39 @@ class _File(msgspec.Struct, frozen=True):
 
 
 @cache
-def bootstrap_policy() -> tuple[Document, ...]:
-    """Return the objects in the order of their creation; read-only."""
+def bootstrap_policy(disabled: frozenset[str]) -> tuple[Document, ...]:
+    """Return the objects in the order of their creation; read-only.
+
+    Parameters
+    ----------
+    disabled : frozenset of str
+        The feature gates that are off.
+    """
     data = resources.files("podwright.cluster.api.authorization").joinpath("bootstrap_policy.json")
-    return tuple(map(_document, msgspec.json.decode(data.read_bytes(), type=_File).objects))
+    found = msgspec.json.decode(data.read_bytes(), type=_File).objects
+    return tuple(_document(each, disabled) for each in _enabled(found, disabled))
 
 
-def _document(found: dict[str, Any]) -> Document:
-    rest = dict(found)
+def _enabled(found: list[dict[str, Any]], disabled: frozenset[str]) -> Iterator[dict[str, Any]]:
+    """Yield the objects or rules whose gates are on, without the names of the gates."""
+    for each in found:
+        if each.get("gate") not in disabled:
+            yield {name: value for name, value in each.items() if name != "gate"}
+
+
+def _document(rest: dict[str, Any], disabled: frozenset[str]) -> Document:
     metadata: Document = {"name": rest.pop("name")}
     if namespace := rest.pop("namespace", ""):
         metadata["namespace"] = namespace
     metadata["labels"] = _LABELS | rest.pop("labels", {})
     metadata["annotations"] = _ANNOTATIONS
+    if "rules" in rest:
+        rest["rules"] = [_rule(each, disabled) for each in _enabled(rest["rules"], disabled)]
     return {"apiVersion": f"{GROUP}/v1", **rest, "metadata": metadata}
+
+
+def _rule(rule: dict[str, Any], disabled: frozenset[str]) -> dict[str, Any]:
+    urls = rule.get("nonResourceURLs")
+    if urls is None:
+        return rule
+    return rule | {"nonResourceURLs": [x for x in urls if _URL_GATES.get(x) not in disabled]}

@@ -22,16 +22,19 @@ from podwright.cluster.store import ObjectStore
 
 Mode: TypeAlias = Literal["AlwaysAllow", "AlwaysDeny", "Node", "RBAC"]
 
-_MODES: Final[dict[Mode, Callable[[ObjectStore, RoleResolver], Authorizer]]] = {
-    "AlwaysAllow": lambda _store, _resolver: AlwaysAllow(),
-    "AlwaysDeny": lambda _store, _resolver: AlwaysDeny(),
-    "Node": lambda store, _resolver: NodeAuthorizer(store),
-    "RBAC": lambda _store, resolver: RbacAuthorizer(resolver),
+_MODES: Final[dict[Mode, Callable[[ObjectStore, RoleResolver, frozenset[str]], Authorizer]]] = {
+    "AlwaysAllow": lambda *_: AlwaysAllow(),
+    "AlwaysDeny": lambda *_: AlwaysDeny(),
+    "Node": lambda store, _, disabled_gates: NodeAuthorizer(store, disabled_gates),
+    "RBAC": lambda _, resolver, __: RbacAuthorizer(resolver),
 }
 
 
 def authorizer_chain(
-    modes: Sequence[Mode], store: ObjectStore, resolver: RoleResolver
+    modes: Sequence[Mode],
+    store: ObjectStore,
+    resolver: RoleResolver,
+    disabled_gates: frozenset[str],
 ) -> AuthorizerChain:
     """Return the authorizers of a server: the one of superusers, and then those of the modes.
 
@@ -45,5 +48,5 @@ def authorizer_chain(
         listed = ", ".join(sorted(_MODES))
         what = f"unknown authorization mode {unknown[0]!r}" if unknown else "no authorization mode"
         raise ValueError(f"{what}; the modes are {listed}")
-    made = (_MODES[mode](store, resolver) for mode in modes)
+    made = (_MODES[mode](store, resolver, disabled_gates) for mode in modes)
     return AuthorizerChain((SuperuserAuthorizer(), *made))

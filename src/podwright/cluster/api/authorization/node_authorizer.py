@@ -28,6 +28,10 @@ from podwright.cluster.api.pods.pod_references import claim_names, config_map_na
 from podwright.cluster.api.users import User, node_of
 from podwright.cluster.store import ObjectStore
 
+_CERTIFICATE_GATE: Final = "PodCertificateRequest"
+_ACCOUNT_GATES: Final = frozenset(
+    {_CERTIFICATE_GATE, "KubeletServiceAccountTokenForCredentialProviders"}
+)
 _LEASES: Final = "kube-node-lease"
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _OWN_VERBS: Final = ("get", "create", "update", "patch", "delete")
@@ -41,13 +45,16 @@ class NodeAuthorizer:
     Parameters
     ----------
     store : ObjectStore
+    disabled_gates : frozenset of str
+        The feature gates that are off.
     """
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, disabled_gates: frozenset[str]) -> None:
         self._store = store
+        self._disabled_gates = disabled_gates
         (role,) = (
             each
-            for each in bootstrap_policy()
+            for each in bootstrap_policy(disabled_gates)
             if (each["kind"], each["metadata"]["name"]) == ("ClusterRole", "system:node")
         )
         self._rules: list[Document] = role["rules"]
@@ -61,7 +68,7 @@ class NodeAuthorizer:
             return _no(f"unknown node for user {quoted(access.user.name)}")
         decide = _DECISIONS.get((access.group, access.resource)) if access.is_resource else None
         if decide is not None:
-            return decide(_Question(node, access, self._store))
+            return decide(_Question(node, access, self._store, self._disabled_gates))
         return ALLOWED if any(rule_allows(rule, access) for rule in self._rules) else NO_OPINION
 
     def rules_for(self, user: User, namespace: str) -> Rules:
@@ -79,6 +86,7 @@ class _Question(msgspec.Struct, frozen=True):
     node: str
     access: Access
     store: ObjectStore
+    disabled_gates: frozenset[str]
 
     def pods(self, *, namespace: str = "") -> Iterator[Document]:
         """Yield the pods of the node."""
@@ -203,7 +211,9 @@ def _runs_as(question: _Question) -> bool:
 
 
 def _is_on_node(question: _Question, group: str, kind: str) -> bool:
-    found = question.store.get((group, kind), question.access.name)
+    access = question.access
+    key = f"{access.namespace}/{access.name}" if access.namespace else access.name
+    found = question.store.get((group, kind), key)
     spec = {} if found is None else found.raw.get("spec") or {}
     return bool(spec.get("nodeName") == question.node)
 
@@ -242,12 +252,35 @@ def _attachment(question: _Question) -> Decision:
 def _account(question: _Question) -> Decision:
     access = question.access
     if access.verb == "get" and not access.subresource:
+        if question.disabled_gates >= _ACCOUNT_GATES:
+            return _no("not allowed to get service accounts")
         return _readable(question, _runs_as)
     if access.verb != "create" or not access.name:
         return _no("can only create tokens for individual service accounts")
     if access.subresource != "token":
         return _no("can only create token subresource of serviceaccount")
     return question.related(_runs_as(question))
+
+
+def _certificate_request(question: _Question) -> Decision:
+    access = question.access
+    if _CERTIFICATE_GATE in question.disabled_gates:
+        return NO_OPINION
+    if access.subresource:
+        return _no("nodes may not access the status subresource of PodCertificateRequests")
+    match access.verb:
+        case "create":
+            # The object is checked by the plugin NodeRestriction.
+            return ALLOWED
+        case "get":
+            is_own = _is_on_node(question, "certificates.k8s.io", "PodCertificateRequest")
+            return question.related(is_own)
+        case "list" | "watch":
+            if access.requires("spec.nodeName", question.node):
+                return ALLOWED
+            return _no("can only list/watch podcertificaterequests with nodeName field selector")
+        case verb:
+            return _no(f"nodes may not {verb} podcertificaterequests")
 
 
 def _lease(question: _Question) -> Decision:
@@ -313,25 +346,18 @@ def _pod(question: _Question) -> Decision:
     access = question.access
     match access.subresource, access.verb:
         case "", "get":
-            return question.related(_is_bound(question))
+            return question.related(_is_on_node(question, "", "Pod"))
         case "", "list" | "watch":
             if access.requires("spec.nodeName", question.node):
                 return ALLOWED
             if access.name:
-                return question.related(_is_bound(question))
+                return question.related(_is_on_node(question, "", "Pod"))
             return _no("can only list/watch pods with spec.nodeName field selector")
         case ("", "create" | "delete") | ("status", "update" | "patch") | ("eviction", "create"):
             # The pod is checked by the plugin NodeRestriction.
             return ALLOWED
         case _:
             return NO_OPINION
-
-
-def _is_bound(question: _Question) -> bool:
-    access = question.access
-    found = question.store.get(("", "Pod"), f"{access.namespace}/{access.name}")
-    spec = {} if found is None else found.raw.get("spec") or {}
-    return bool(spec.get("nodeName") == question.node)
 
 
 _Decide: TypeAlias = Callable[[_Question], Decision]
@@ -344,6 +370,7 @@ _DECISIONS: Final[dict[tuple[str, str], _Decide]] = {
     ("", "serviceaccounts"): _account,
     ("", "nodes"): _node,
     ("", "pods"): _pod,
+    ("certificates.k8s.io", "podcertificaterequests"): _certificate_request,
     ("coordination.k8s.io", "leases"): _lease,
     ("resource.k8s.io", "resourceclaims"): _device_claim,
     ("resource.k8s.io", "resourceslices"): _slice,

@@ -146,7 +146,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     learned_at : int
         How many creations of a template are executed in full.
     disabled_gates : frozenset of str
-        The feature gates that are off: writes lose the fields of these gates.
+        The feature gates that are off: writes lose the fields of these gates, and nodes the rights.
     sends_lists_in_parts : bool
         Whether replies have `rest`, for a driver that sends long lists while it does other work.
     """
@@ -193,7 +193,9 @@ class ApiServer:
         self._discovery = Discovery(self.resources)
         self._openapi = OpenApi(self.resources)
         resolver = RoleResolver(store)
-        self._authorizers = authorizer_chain(options.authorization_modes, store, resolver)
+        self._authorizers = authorizer_chain(
+            options.authorization_modes, store, resolver, options.disabled_gates
+        )
         self._impersonation = Impersonation(self._authorizers)
         tokens = ServiceAccountTokens(store)
         self.authenticator = Authenticator(

@@ -15,6 +15,7 @@ from podwright.cluster.api.endpoints import (
     HttpReply,
     HttpRequest,
     User,
+    bare_options,
     served_plugins,
 )
 from podwright.online.apiserver import new_cluster
@@ -27,7 +28,9 @@ def test_each_gate_is_off_by_default_and_said_to_enable_resources() -> None:
     assert {name for name, gate in GATES.items() if "resources" in gate.effects} == set(
         GATED_RESOURCES
     )
-    assert not any(GATES[name].default for name in GATED_RESOURCES)
+    off = bare_options().disabled_gates
+    assert set(GATED_RESOURCES) <= off
+    assert not any(GATES[name].default for name in off)
 
 
 def test_each_resource_is_one_of_a_known_kind() -> None:
@@ -47,6 +50,21 @@ def test_groups_of_pods_are_served_with_their_gate(plural: str, gates: str, stat
         0,
     )
     assert reply.status == status
+
+
+def test_the_roles_of_a_cluster_have_the_rules_of_its_gates() -> None:
+    gates = pw.parse_gates("GenericWorkload=true,ComponentStatusz=false")
+    cluster = new_cluster(SchedulerOptions(gates=gates), now_ns=0)
+    roles = ("rbac.authorization.k8s.io", "ClusterRole")
+
+    def rules(name: str) -> str:
+        found = cluster.store.get(roles, name)
+        assert found is not None
+        return json.dumps(found.raw["rules"])
+
+    assert "podgroups/status" in rules("system:aggregate-to-view")
+    assert "statusz" not in rules("system:monitoring")
+    assert "flagz" in rules("system:monitoring")
 
 
 def test_a_version_of_several_gated_resources_is_discovered_once() -> None:

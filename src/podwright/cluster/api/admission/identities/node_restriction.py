@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.identities.certificate_requests import (
     UnreadableRequest,
@@ -415,6 +415,80 @@ def _certificate_request(write: _Write) -> str | None:
     return None
 
 
+def _pod_certificate(write: _Write) -> str | Rejected | None:
+    """Return the problem of a request for the certificate of a pod that this node does not run."""
+    attributes = write.attributes
+    if attributes.operation != "CREATE":
+        return f"unexpected operation {attributes.operation}"
+    if attributes.subresource:
+        return f"unexpected subresource {attributes.subresource}"
+    spec = spec_of(attributes)
+    node = spec.get("nodeName") or ""
+    if node != write.node:
+        what = f"PodCertificateRequest.Spec.NodeName={quoted(node)}"
+        return f"{what}, which is not the requesting node {quoted(write.node)}"
+    pod = f"{attributes.namespace}/{spec.get('podName') or ''}"
+    return _certificate_of(write, spec, pod, f"PodCertificateRequest for pod {quoted(pod)}")
+
+
+def _certificate_of(write: _Write, spec: Document, key: str, about: str) -> str | Rejected | None:
+    node = _named(write, "Node", write.node)
+    if isinstance(node, Rejected):
+        return node
+    if node.uid != (uid := spec.get("nodeUID") or ""):
+        named = f"{about} names node UID {quoted(uid)}"
+        return _perhaps_later(f"{named}, inconsistent with the running node ({quoted(node.uid)})")
+    pod = _named(write, "Pod", key)
+    if isinstance(pod, Rejected):
+        return pod
+    if pod.uid != (uid := spec.get("podUID") or ""):
+        named = f"{about} contains pod UID ({quoted(uid)})"
+        return _perhaps_later(f"{named} which differs from running pod {quoted(pod.uid)}")
+    if _node_name(pod.raw) != write.node:
+        what = f"pod {quoted(key)} is not running on node {quoted(write.node)}"
+        return f"{what} named in the PodCertificateRequest"
+    if _MIRROR in (pod.raw["metadata"].get("annotations") or {}):
+        return f"pod {quoted(key)} is a mirror pod"
+    return _certificate_account(write, spec, pod, about)
+
+
+def _certificate_account(
+    write: _Write, spec: Document, pod: KubernetesObject, about: str
+) -> str | Rejected | None:
+    name = spec.get("serviceAccountName") or ""
+    running = (pod.raw.get("spec") or {}).get("serviceAccountName") or ""
+    if name != running:
+        named = f"{about} contains serviceAccountName ({quoted(name)})"
+        return f"{named} that differs from running pod ({quoted(running)})"
+    account = _named(write, "ServiceAccount", f"{write.attributes.namespace}/{name}")
+    if isinstance(account, Rejected):
+        return account
+    uid = spec.get("serviceAccountUID") or ""
+    if account.uid == uid:
+        return None
+    named = f"{about} names service account UID {quoted(uid)}"
+    return _perhaps_later(
+        f"{named}, which differs from the running service account ({quoted(account.uid)})"
+    )
+
+
+def _named(write: _Write, kind: str, key: str) -> KubernetesObject | Rejected:
+    """Return an object that a request for the certificate of a pod names."""
+    found = write.store.get(("", kind), key)
+    if found is not None:
+        return found
+    text = not_found("", kind.lower(), key.rpartition("/")[2])
+    what = "service account" if kind == "ServiceAccount" else kind.lower()
+    return _perhaps_later(
+        f"while retrieving {what} {quoted(key)} named in the PodCertificateRequest: {text}"
+    )
+
+
+def _perhaps_later(message: str) -> Rejected:
+    """Return a rejection that may be due to the lag of an informer, so that a retry may succeed."""
+    return Rejected(message, code=500, reason="", details={})
+
+
 _NODE_SIGNERS: Final = (
     "kubernetes.io/kubelet-serving",
     "kubernetes.io/kube-apiserver-client-kubelet",
@@ -428,6 +502,7 @@ _CHECKS: Final[dict[tuple[str, str], _Check]] = {
     ("", "persistentvolumeclaims"): _claim,
     ("", "serviceaccounts"): _account,
     ("certificates.k8s.io", "certificatesigningrequests"): _certificate_request,
+    ("certificates.k8s.io", "podcertificaterequests"): _pod_certificate,
     ("coordination.k8s.io", "leases"): _lease,
     ("storage.k8s.io", "csinodes"): _csi_node,
     ("resource.k8s.io", "resourceslices"): _slice,

@@ -28,7 +28,9 @@ class Policy:
         self.store = ObjectStore()
         self.storage = ResourceStorage(self.store)
         self.resolver = RoleResolver(self.store)
-        self.authorizers: AuthorizerChain = authorizer_chain(["RBAC"], self.store, self.resolver)
+        self.authorizers: AuthorizerChain = authorizer_chain(
+            ["RBAC"], self.store, self.resolver, frozenset()
+        )
 
     def role(self, name: str, *rules: dict[str, list[str]], namespace: str = "") -> None:
         """Add a Role, or without a namespace a ClusterRole."""

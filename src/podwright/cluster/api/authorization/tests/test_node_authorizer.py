@@ -23,7 +23,11 @@ NODE = User("system:node:n1", groups=(NODES, "system:authenticated"))
 
 
 def create(store: ObjectStore, kind: str, name: str, *, namespace: str = "", **parts: Any) -> None:
-    versions = {"VolumeAttachment": "storage.k8s.io/v1", "ResourceSlice": "resource.k8s.io/v1"}
+    versions = {
+        "VolumeAttachment": "storage.k8s.io/v1",
+        "ResourceSlice": "resource.k8s.io/v1",
+        "PodCertificateRequest": "certificates.k8s.io/v1beta1",
+    }
     metadata: dict[str, Any] = {"name": name} | ({"namespace": namespace} if namespace else {})
     metadata |= parts.pop("metadata", {})
     document = {"apiVersion": versions.get(kind, "v1"), "kind": kind, "metadata": metadata, **parts}
@@ -32,6 +36,10 @@ def create(store: ObjectStore, kind: str, name: str, *, namespace: str = "", **p
 
 @pytest.fixture
 def nodes() -> AuthorizerChain:
+    return chain_of(frozenset())
+
+
+def chain_of(disabled_gates: frozenset[str]) -> AuthorizerChain:
     store = ObjectStore()
     volumes = [
         {"name": "a", "secret": {"secretName": "own"}},
@@ -63,10 +71,13 @@ def nodes() -> AuthorizerChain:
         pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
         own = {"driver": "d", "nodeName": node, "pool": pool, "devices": []}
         create(store, "ResourceSlice", f"slice-{node}", spec=own)
-    return authorizer_chain(["Node"], store, RoleResolver(store))
+        request = {"nodeName": node}
+        create(store, "PodCertificateRequest", f"r-{node}", namespace="apps", spec=request)
+    return authorizer_chain(["Node"], store, RoleResolver(store), disabled_gates)
 
 
 UNRELATED = "no relationship found between node 'n1' and this object"
+REQUESTS = "podcertificaterequests.certificates.k8s.io"
 GET_ONLY = "can only get individual resources of this type"
 
 
@@ -103,6 +114,14 @@ GET_ONLY = "can only get individual resources of this type"
         ("create", "pods/eviction", "p1", None),
         ("get", "leases.coordination.k8s.io", "n1",
          'can only access leases in the "kube-node-lease" system namespace'),
+        ("create", REQUESTS, "", None),
+        ("get", REQUESTS, "r-n1", None),
+        ("get", REQUESTS, "r-n2", UNRELATED),
+        ("list", REQUESTS, "",
+         "can only list/watch podcertificaterequests with nodeName field selector"),
+        ("delete", REQUESTS, "r-n1", "nodes may not delete podcertificaterequests"),
+        ("get", f"{REQUESTS}/status", "r-n1",
+         "nodes may not access the status subresource of PodCertificateRequests"),
     ],
 )  # fmt: skip
 def test_objects_in_a_namespace(nodes, verb, resource, name, reason):
@@ -149,8 +168,21 @@ def test_lists_may_be_restricted_to_the_node(nodes):
     fields = parse_field_selector("spec.nodeName=n1")
     expect(nodes, "list", "pods", "", None, fields=fields)
     expect(nodes, "watch", "resourceslices.resource.k8s.io", "", None, fields=fields)
+    expect(nodes, "watch", REQUESTS, "", None, fields=fields, namespace="apps")
     others = parse_field_selector("spec.nodeName=n2")
     assert decided(nodes, "list", "pods", "", fields=others).is_allowed is None
+
+
+def test_feature_gates_give_rights():
+    certificate = "PodCertificateRequest"
+    credential = "KubeletServiceAccountTokenForCredentialProviders"
+    where = {"namespace": "apps"}
+    without = chain_of(frozenset({certificate}))
+    expect(without, "get", REQUESTS, "r-n1", "", **where)
+    expect(without, "get", "serviceaccounts", "robot", None, **where)
+    without = chain_of(frozenset({certificate, credential}))
+    reason = "not allowed to get service accounts"
+    expect(without, "get", "serviceaccounts", "robot", reason, **where)
 
 
 def test_leases(nodes):

@@ -13,6 +13,7 @@ from podwright.cluster.api.authorization import (
     bootstrap_policy,
 )
 from podwright.cluster.api.authorization.tests.conftest import ALICE
+from podwright.cluster.api.endpoints.served.bare import OFF_BY_DEFAULT
 from podwright.cluster.api.users import MASTERS, User, service_account_groups
 
 ROBOT = User("system:serviceaccount:apps:robot", groups=service_account_groups("apps"))
@@ -96,7 +97,7 @@ def test_missing_roles_are_named_in_the_refusal(policy):
     ("modes", "is_allowed"), [(["AlwaysAllow"], True), (["AlwaysDeny"], None), (["RBAC"], None)]
 )
 def test_modes(policy, modes, is_allowed):
-    chain = authorizer_chain(modes, policy.store, policy.resolver)
+    chain = authorizer_chain(modes, policy.store, policy.resolver, frozenset())
     assert chain.authorize(Access(user=ALICE, verb="get", resource="pods")).is_allowed is is_allowed
     root = User("root", groups=(MASTERS,))
     assert chain.allows(Access(user=root, verb="get", resource="pods"))
@@ -105,7 +106,7 @@ def test_modes(policy, modes, is_allowed):
 @pytest.mark.parametrize("modes", [[], ["ABAC"]])
 def test_unknown_modes_are_refused(policy, modes):
     with pytest.raises(ValueError, match="the modes are AlwaysAllow"):
-        authorizer_chain(modes, policy.store, policy.resolver)
+        authorizer_chain(modes, policy.store, policy.resolver, frozenset())
 
 
 def write(resource, new, old=None, *, user=ALICE, namespace="apps"):
@@ -175,7 +176,7 @@ def test_aggregation_needs_everything(policy):
 
 
 def test_the_bootstrap_policy_is_complete():
-    found = bootstrap_policy()
+    found = bootstrap_policy(OFF_BY_DEFAULT)
     kinds = [each["kind"] for each in found]
     assert {kind: kinds.count(kind) for kind in sorted(set(kinds))} == {
         "ClusterRole": 69,
@@ -187,3 +188,32 @@ def test_the_bootstrap_policy_is_complete():
     bound = {(each["roleRef"]["kind"], each["roleRef"]["name"]) for each in found
              if "roleRef" in each}  # fmt: skip
     assert bound <= names
+
+
+@pytest.mark.parametrize(
+    ("gate", "role", "rule"),
+    [
+        ("GenericWorkload", "system:kube-scheduler", "podgroups/status"),
+        ("GenericWorkload", "system:aggregate-to-edit", "workloads"),
+        ("GenericWorkload", "system:controller:podgroup-protection-controller", "podgroups"),
+        ("DRAWorkloadResourceClaims", "system:controller:resource-claim-controller", "podgroups"),
+        ("WorkloadWithJob", "system:controller:job-controller", "workloads"),
+        ("DRADeviceTaintRules", "system:kube-scheduler", "devicetaintrules"),
+        ("PodCertificateRequest", "system:node", "podcertificaterequests"),
+        ("ClusterTrustBundle", "system:cluster-trust-bundle-discovery", "clustertrustbundles"),
+        ("DRAExtendedResource", "system:kube-scheduler", "create"),
+        ("DRADeviceTaints", "system:controller:device-taint-eviction-controller", "pods"),
+        ("ComponentFlagz", "system:monitoring", "/flagz"),
+    ],
+)
+def test_a_rule_of_a_gate_exists_only_if_the_gate_is_on(gate, role, rule):
+    def has_rule(disabled: frozenset[str]) -> bool:
+        roles = {each["metadata"]["name"]: each for each in bootstrap_policy(disabled)
+                 if each["kind"] == "ClusterRole"}  # fmt: skip
+        rules = [each for each in roles.get(role, {}).get("rules", [])
+                 if rule != "create" or each["resources"] == ["resourceclaims"]]  # fmt: skip
+        assert not any("gate" in each for each in rules)
+        return any(rule in words for each in rules for words in each.values())
+
+    assert has_rule(frozenset())
+    assert not has_rule(frozenset({gate}))

@@ -15,7 +15,7 @@ from podwright.cluster.api.admission import default_plugins
 from podwright.cluster.api.authorization import GROUP, bootstrap_policy
 from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS, flow_control
 from podwright.cluster.api.endpoints.access.authentication import static_tokens
-from podwright.cluster.api.endpoints.resources import DEFAULT_GROUP_VERSIONS
+from podwright.cluster.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, GATED_RESOURCES
 from podwright.cluster.api.endpoints.served.kept_objects import (
     address_object,
     api_services,
@@ -119,7 +119,23 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/storagebackend/config.go
 """
 
 
-def bare_store(now_ns: int, *, seed: int = 0, store: ObjectStore | None = None) -> ObjectStore:
+OFF_BY_DEFAULT: Final = frozenset(GATED_RESOURCES) | {
+    COMPARISONS,
+    "DRAListTypeAttributes",
+    "DRANodeAllocatableResources",
+    "DRAWorkloadResourceClaims",
+    "WorkloadWithJob",
+}
+"""The feature gates with effects here that kube-apiserver has off by default."""
+
+
+def bare_store(
+    now_ns: int,
+    *,
+    seed: int = 0,
+    store: ObjectStore | None = None,
+    disabled_gates: frozenset[str] = OFF_BY_DEFAULT,
+) -> ObjectStore:
     """Return a store with the objects that the server of the recordings had at its start.
 
     Parameters
@@ -130,12 +146,14 @@ def bare_store(now_ns: int, *, seed: int = 0, store: ObjectStore | None = None) 
         The seed of a store in memory.
     store : ObjectStore, optional
         A store in a file, opened with `HISTORY`; one that has objects is returned as it is.
+    disabled_gates : frozenset of str
+        The feature gates that are off.
     """
     if store is None:
         store = ObjectStore(seed=seed, **HISTORY)
     if store.kinds():
         return store
-    add_missing_objects(store, now_ns, RECORDED_POLICY)
+    add_missing_objects(store, now_ns, RECORDED_POLICY, disabled_gates=disabled_gates)
     return store
 
 
@@ -145,6 +163,7 @@ def add_missing_objects(
     more: Iterable[Document] = (),
     *,
     group_versions: Iterable[str] = DEFAULT_GROUP_VERSIONS,
+    disabled_gates: frozenset[str] = OFF_BY_DEFAULT,
 ) -> None:
     """Create the objects that an API server creates at its start, and more, unless they exist.
 
@@ -152,16 +171,17 @@ def add_missing_objects(
     ----------
     group_versions : iterable of str
         What the server serves.
+    disabled_gates : frozenset of str
+        The feature gates that are off.
     """
     tracking = TOKEN_TRACKING | {"data": {"since": timestamp_text(now_ns)[:10]}}
     store.advance(now_ns)
     storage = ResourceStorage(store)
     levels, schemas = flow_control(now_ns)
+    policy = bootstrap_policy(disabled_gates)
     with store.batch():
         create_missing(
-            storage,
-            (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking, *bootstrap_policy(), *more),
-            now_ns,
+            storage, (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking, *policy, *more), now_ns
         )
         address, metadata = KUBERNETES_SERVICE["spec"]["clusterIP"], KUBERNETES_SERVICE["metadata"]
         own = address_object(address, metadata["namespace"], metadata["name"])
@@ -185,5 +205,5 @@ def bare_options() -> ServerOptions:
     return ServerOptions(
         tokens=(static_tokens(BARE_TOKENS),),
         admission=admission,
-        disabled_gates=frozenset({COMPARISONS}),
+        disabled_gates=OFF_BY_DEFAULT,
     )

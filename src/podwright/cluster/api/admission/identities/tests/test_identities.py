@@ -395,6 +395,96 @@ def test_a_node_requests_its_own_certificate(nodes):
     assert not refusal(nodes, "POST", REQUESTS, request("r", signer, common="system:node:n1"))
 
 
+CERTIFICATES = "/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests"
+
+
+def test_a_node_requests_certificates_of_the_pods_that_it_runs(nodes):
+    versions = (*DEFAULT_GROUP_VERSIONS, *GATED_RESOURCES["PodCertificateRequest"])
+    plugins = partial(default_plugins, enabled=("NodeRestriction",))
+    nodes.api = ApiServer(nodes.store, ServerOptions(group_versions=versions, admission=plugins))
+    nodes.reply("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "a"}})
+    mirror = pod("m", nodeName="n1", serviceAccountName="a")
+    mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    for each in (pod("p", nodeName="n1", serviceAccountName="a"), mirror):
+        nodes.reply("POST", PODS, each)
+
+    def uid(kind: str, key: str) -> str:
+        found = nodes.store.get(("", kind), key)
+        assert found is not None
+        return str(found.uid)
+
+    spec = {
+        "signerName": "a.b/c",
+        "stubPKCS10Request": STUB,
+        "nodeName": "n1",
+        "nodeUID": uid("Node", "n1"),
+        "podName": "p",
+        "podUID": uid("Pod", "default/p"),
+        "serviceAccountName": "a",
+        "serviceAccountUID": uid("ServiceAccount", "default/a"),
+    }
+
+    def answer(**changed: str) -> tuple[int, str]:
+        body = {"metadata": {"generateName": "r-"}, "spec": spec | changed}
+        status, found = nodes.reply("POST", CERTIFICATES, body, user=NODE)
+        text = found.get("message", "").replace(spec["podUID"], "POD")
+        for name in ("nodeUID", "serviceAccountUID"):
+            text = text.replace(spec[name], "UID")
+        return status, text.rpartition("is forbidden: ")[2]
+
+    assert answer() == (201, "")
+    request = 'PodCertificateRequest for pod "default/p"'
+    named = "named in the PodCertificateRequest"
+    assert answer(nodeName="n2") == (
+        403,
+        'PodCertificateRequest.Spec.NodeName="n2", which is not the requesting node "n1"',
+    )
+    assert answer(nodeUID="x") == (
+        500,
+        f'{request} names node UID "x", inconsistent with the running node ("UID")',
+    )
+    assert answer(podName="x") == (
+        500,
+        f'while retrieving pod "default/x" {named}: pod "x" not found',
+    )
+    assert answer(podUID="x") == (
+        500,
+        f'{request} contains pod UID ("x") which differs from running pod "POD"',
+    )
+    other = {"podName": "on-n2", "podUID": uid("Pod", "default/on-n2")}
+    assert answer(**other) == (
+        403,
+        f'pod "default/on-n2" is not running on node "n1" {named}',
+    )
+    assert answer(podName="m", podUID=uid("Pod", "default/m")) == (
+        403,
+        'pod "default/m" is a mirror pod',
+    )
+    assert answer(serviceAccountName="x") == (
+        403,
+        f'{request} contains serviceAccountName ("x") that differs from running pod ("a")',
+    )
+    assert answer(serviceAccountUID="x") == (
+        500,
+        f'{request} names service account UID "x", which differs from the running service account'
+        ' ("UID")',
+    )
+    nodes.reply("DELETE", "/api/v1/namespaces/default/serviceaccounts/a")
+    assert answer() == (
+        500,
+        f'while retrieving service account "default/a" {named}: serviceaccount "a" not found',
+    )
+    assert refusal(nodes, "DELETE", f"{CERTIFICATES}/r-x").endswith("not found")
+    name = nodes.reply("GET", CERTIFICATES)[1]["items"][0]["metadata"]["name"]
+    found = refusal(nodes, "DELETE", f"{CERTIFICATES}/{name}")
+    assert found.endswith("unexpected operation DELETE")
+    label = {"metadata": {"labels": {"a": "b"}}}
+    found = refusal(nodes, "PATCH", f"{CERTIFICATES}/{name}", label)
+    assert found.endswith("unexpected operation UPDATE")
+    found = refusal(nodes, "PATCH", f"{CERTIFICATES}/{name}/status", label)
+    assert found.endswith("unexpected operation UPDATE")
+
+
 def test_unknown_plugins_are_refused():
     with pytest.raises(ValueError, match="admission plugins Foo do not exist"):
         server_with("Foo")
