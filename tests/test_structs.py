@@ -33,7 +33,7 @@ CHANGED_IN_PLACE = {
     "cluster.controllers.nodes.node_zones.Zone",
     "cluster.controllers.apps.rollout.RolloutSet",
     "scheduler.framework.extenders.extender_cycle.ExtenderCycle",
-    "scheduler.framework.extenders.extenders.ExtenderAnswers",
+    "scheduler.framework.extenders.extender_calls.ExtenderAnswers",
     "simulation.kss.live_results._Pod",
     "apimachinery.objects.event_series.RecentEvent",
     "testing.parity.classic.classic_setup._HostPriority",

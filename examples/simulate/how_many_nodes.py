@@ -41,7 +41,7 @@ def main() -> None:
     """Simulate with an increasing number of nodes."""
     for node_count in range(5, 13):
         run = morning(node_count)
-        longest_s, use = run.summary.waits.max_s, run.summary.utilisation["cpu"]
+        longest_s, use = run.summary.waits.max_s, run.summary.utilization["cpu"]
         print(f"{node_count:2} nodes: longest wait {longest_s:6.0f} s, cpu {use.mean:.0%} used")
         if longest_s <= LONGEST_WAIT_S and not run.pending:
             return

@@ -51,4 +51,4 @@ def test_simulate_allocates_the_capacity_of_a_node(tmp_path: Path) -> None:
     assert summary["counts"]["placed"] == 1
     assert summary["pending"] == {"Insufficient cpu": 1}
     # A share of 4 CPUs, not of the 1,000 that a node without a capacity gets.
-    assert summary["utilisation"]["cpu"]["peak"] == 0.025
+    assert summary["utilization"]["cpu"]["peak"] == 0.025

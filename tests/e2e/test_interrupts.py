@@ -217,7 +217,7 @@ def test_a_signal_waits_for_the_end_of_a_write(folder: Path) -> None:
     assert all(is_raised and not partial for is_raised, _, partial, _ in outcomes), outcomes
     first, *others = [refusal for *_, refusal in outcomes]
     assert first == (
-        "run1 has no events: the run was interrupted before it began; resume it with:"
+        "run1 has no events: the run was interrupted before its first event; resume it with:"
         " pw.simulate(..., output='run1', resume=True)"
     )
     assert not any(others)

@@ -43,7 +43,7 @@ LINES = (
 DATA = (
     r"\.(labels|annotations|matchLabels)\.",
     r"\.(requests|limits|capacity|allocatable)\.",
-    r"\.(pending|utilisation|resources)\.",
+    r"\.(pending|utilization|resources)\.",
     r"^\$\.families\[\d+\]\.fields\.",
 )
 """Where keys are data: labels, resources, reasons, and fields of golden vectors."""
@@ -179,7 +179,7 @@ def output_of(line: str) -> str:
 
 def test_data_is_unchanged(paths):
     summary = json.loads(output_of(with_paths("simulate FILES -o json", paths)))
-    assert "example.com/fast_disk" in summary["utilisation"]
+    assert "example.com/fast_disk" in summary["utilization"]
     assert "tested_by" in output_of(with_paths("convert FILES -o record", paths))
 
 

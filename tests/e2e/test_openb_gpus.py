@@ -39,7 +39,7 @@ def test_schedule_and_explain_count_thousandths(trace: str) -> None:
 
 def test_simulate_shows_the_utilization_of_gpus(trace: str) -> None:
     document = json.loads(run(f"simulate {trace} --openb-gpus milli --output json").stdout)
-    assert document["utilisation"][MILLI]["peak"] == pytest.approx(0.9)
+    assert document["utilization"][MILLI]["peak"] == pytest.approx(0.9)
     assert document["counts"]["deleted"] == 1, "the third pod finds no GPU before it is deleted"
     assert "gpu-count" in run(f"simulate {trace} --openb-gpus count").stdout
 

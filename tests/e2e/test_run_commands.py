@@ -85,7 +85,7 @@ def test_the_document_has_the_past_and_all_fields_of_explain_on_files(a_run):
         "attempt": 1,
         "attempts": 4,
         "then": {
-            "fate": "queued",
+            "outcome": "queued",
             "time": "2026-01-01T00:00:30Z",
             "node": None,
             "error": None,

@@ -11,7 +11,7 @@ from tests.golden import real_cluster
 from podwright.cluster.store import ObjectStore
 from podwright.simulation.files.record import apply_line
 from podwright.simulation.shadow.findings import agreement
-from podwright.simulation.shadow.shadow import Shadow
+from podwright.simulation.shadow.record_shadow import Shadow
 
 pytestmark = pytest.mark.golden
 

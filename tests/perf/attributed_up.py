@@ -50,7 +50,7 @@ def _structures(loop: TurnLoop) -> Iterator[tuple[str, Any]]:
     yield "store, rest", store
     for served in cluster.schedulers:
         yield "scheduler", served.world.machine
-        yield "in-memory checkpoints", served.world.log._positions
+        yield "in-memory checkpoints", served.world.log._memory_checkpoints
         yield "decision log", served.world.log
         yield "timeline", served.timeline
     yield "recorders of Events", cluster.events

@@ -5,7 +5,7 @@ measured; a request that is answered by a reader process holds the loop while th
 in a server that runs for a while, the memory has huge pages.
 
 The same server then explains decisions of its last 500 pods, each within a reply: the time of the
-slowest, in the state in which the server keeps positions of its decision log.
+slowest, in the state in which the server keeps in-memory checkpoints of its decision log.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from podwright.cluster.api.endpoints import HttpRequest, ServerOptions, User
 from podwright.online.apiserver import Application, Cluster, ClusterClock, TurnLoop, generated_nodes
 from podwright.online.apiserver.cluster import new_cluster
 from podwright.online.apiserver.huge_pages import collapse_memory, keep_huge_pages
-from podwright.online.apiserver.records.log_positions import make_position
+from podwright.online.apiserver.records.memory_checkpoints import make_memory_checkpoint
 from podwright.online.apiserver.short_collections import short_collections
 from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.scheduler.machine import SchedulerOptions
@@ -108,11 +108,11 @@ async def _explain() -> float:
     with short_collections():
         running = asyncio.create_task(turns.run())
         await turns.reach(clock.now_ns())
-        while scheduler.is_position_due:
+        while scheduler.is_memory_checkpoint_due:
             begin_s, before_s = time.perf_counter(), _readers_s()
-            await make_position(turns, scheduler)
+            await make_memory_checkpoint(turns, scheduler)
             wall_s, process_s = time.perf_counter() - begin_s, _readers_s() - before_s
-            print(f"{wall_s:8.2f} s, CPU {process_s:.2f} s  position", file=sys.stderr)
+            print(f"{wall_s:8.2f} s, CPU {process_s:.2f} s  in-memory checkpoint", file=sys.stderr)
         for number in range(PODS, PODS + 500):
             document = _pod(number) | {"spec": _pod(0)["spec"]}
             reply = await turns.execute(_request("POST", PODS_PATH, document))

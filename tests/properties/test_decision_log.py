@@ -80,7 +80,7 @@ def recorded(
     plugins: Sequence[type[Plugin]],
     *,
     checkpoint_events: int = 3,
-    position_steps: int = 0,
+    memory_checkpoint_steps: int = 0,
 ) -> DecisionLog:
     variant = Variant("default")
     document = variant.configuration()
@@ -97,28 +97,33 @@ def recorded(
     for number, operation in enumerate(history):
         note(f"{number}: {operation}")
         step(around, number, *operation)
-        if position_steps and number % position_steps == 0:
-            keep_position(recorder)
+        if memory_checkpoint_steps and number % memory_checkpoint_steps == 0:
+            keep_memory_checkpoint(recorder)
     return recorder.log
 
 
-def keep_position(recorder: Recorder) -> None:
-    position = recorder.log.position(recorder.machine)
-    if position is not None:
-        recorder.log.keep_position(position)
+def keep_memory_checkpoint(recorder: Recorder) -> None:
+    checkpoint = recorder.log.memory_checkpoint(recorder.machine)
+    if checkpoint is not None:
+        recorder.log.keep_memory_checkpoint(checkpoint)
 
 
 @pytest.mark.parametrize("checkpoint_events", [7, 1 << 40], ids=["and checkpoints", "alone"])
 @effort(30)
-@given(history=HISTORIES, position_steps=st.integers(1, 5))
-def test_positions_change_nothing_and_a_run_goes_on_from_each(
-    checkpoint_events, history, position_steps
+@given(history=HISTORIES, memory_checkpoint_steps=st.integers(1, 5))
+def test_memory_checkpoints_change_nothing_and_a_run_goes_on_from_each(
+    checkpoint_events, history, memory_checkpoint_steps
 ):
-    log = recorded(history, (), checkpoint_events=checkpoint_events, position_steps=position_steps)
+    log = recorded(
+        history,
+        (),
+        checkpoint_events=checkpoint_events,
+        memory_checkpoint_steps=memory_checkpoint_steps,
+    )
     bare = recorded(history, (), checkpoint_events=checkpoint_events)
     entries = [(each.now_ns, each.event, each.actions) for each in bare.entries()]
     assert [(each.now_ns, each.event, each.actions) for each in log.entries()] == entries
-    for first in log.positions:
+    for first in log.memory_checkpoints:
         late = [(each.now_ns, each.event, each.actions) for each in log.entries(first)]
         assert late == entries[first:]
         verification = verify(log, first=first)
@@ -502,9 +507,9 @@ def test_all_kinds_of_objects_survive_a_checkpoint(tie_rule, seed, tmp_path_fact
     for number in range(70):
         rich.step()
         if number % 10 == 0:
-            keep_position(rich.recorder)
+            keep_memory_checkpoint(rich.recorder)
     log = rich.recorder.log
-    for first in (0, *log.checkpoints[::3], *log.positions):
+    for first in (0, *log.checkpoints[::3], *log.memory_checkpoints):
         verification = verify(log, first=first)
         assert verification.is_same, f"from {first}: {verification.difference}"
     check_going_on(log, tmp_path_factory.mktemp("log"), every=7)

@@ -262,7 +262,7 @@ def test_trials_change_nothing(documents: list[Document]) -> None:
     for pod in plain.in_queue_order():
         explanation = advised.explain(pod.key)
         advised.remedies(explanation, since=before)
-        advised.taken_place(explanation, before)
+        advised.displacement(explanation, before)
         ours, expected = advised.schedule(pod.key), plain.schedule(pod.key)
         assert (ours.node, ours.message) == (expected.node, expected.message)
         if expected.post_filter is not None:

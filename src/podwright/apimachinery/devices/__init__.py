@@ -34,7 +34,6 @@ from podwright.apimachinery.devices.cards import (
     CARDS as CARDS,
     CARDS_HASH as CARDS_HASH,
     CARDS_KIND as CARDS_KIND,
-    MIRRORED as MIRRORED,
     PREPARE_DELAY as PREPARE_DELAY,
     CardSpec as CardSpec,
     hash_of as hash_of,

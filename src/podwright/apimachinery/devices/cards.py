@@ -41,9 +41,6 @@ CARDS: Final = "podwright.dev/device-cards"
 CARDS_HASH: Final = "podwright.dev/device-cards-hash"
 """The annotations of slices that were made of DeviceCards: the name, and a hash of the spec."""
 
-MIRRORED: Final = "podwright.dev/source-uid"
-"""The annotation of objects that are copied from another cluster."""
-
 _SLICE_VERSION: Final = "resource.k8s.io/v1"
 _COUNTER: Final = "parts"
 _MOST_DEVICES: Final = 128

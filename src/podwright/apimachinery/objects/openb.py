@@ -11,12 +11,13 @@ Upstream: data/csv of hkust-adsl/kubernetes-scheduler-simulator
 from __future__ import annotations
 
 import csv
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from podwright.apimachinery.objects.errors import FieldError, InputError, invalid
 from podwright.apimachinery.objects.pods.pod import Pod
+from podwright.apimachinery.objects.texts.duration import SECOND_NS
 
 GPU_PREFIX = "alibabacloud.com/"
 GPU_COUNT = f"{GPU_PREFIX}gpu-count"
@@ -30,7 +31,6 @@ PODS_PER_NODE = "1001"
 _NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 _NUMBERS = frozenset({"cpu_milli", "memory_mib", "gpu", "num_gpu", "gpu_milli"})
-_SECOND_NS: Final = 1_000_000_000
 _TIMES = frozenset({"creation_time", "deletion_time", "scheduled_time"})
 _KEPT = ("qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time")
 
@@ -175,10 +175,10 @@ def _time_ns(pod: Pod, key: str, least_ns: int, errors: list[FieldError]) -> int
     detail = ""
     if not (text.isascii() and text.isdigit()):
         detail = "a whole number of seconds is expected"
-    elif int(text) * _SECOND_NS < least_ns:
-        detail = f"before its creation, at second {least_ns // _SECOND_NS}"
+    elif int(text) * SECOND_NS < least_ns:
+        detail = f"before its creation, at second {least_ns // SECOND_NS}"
     if not detail:
-        return int(text) * _SECOND_NS
+        return int(text) * SECOND_NS
     errors.append(
         FieldError(
             source=f"pod {pod.key}",

@@ -40,12 +40,12 @@ from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD as UNK
 from podwright.apimachinery.schema.go_order import go_ordered as go_ordered
 from podwright.apimachinery.schema.go_types import TIME_VALUES as TIME_VALUES
 from podwright.apimachinery.schema.kind import Kind as Kind
-from podwright.apimachinery.schema.printing.conversions import human_duration as human_duration
-from podwright.apimachinery.schema.schema import (
+from podwright.apimachinery.schema.kind_index import (
     Schema as Schema,
     built_in as built_in,
     decode as decode,
 )
+from podwright.apimachinery.schema.printing.conversions import human_duration as human_duration
 from podwright.apimachinery.schema.table import (
     Column as Column,
     KindRow as KindRow,

@@ -17,7 +17,13 @@ import base64
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from podwright.apimachinery.objects import Document, format_quantity, timestamp_ns, timestamp_text
+from podwright.apimachinery.objects import (
+    SECOND_NS,
+    Document,
+    format_quantity,
+    timestamp_ns,
+    timestamp_text,
+)
 from podwright.apimachinery.schema.go_order import go_ordered
 from podwright.apimachinery.schema.go_types import (
     DEFAULTED_IF_NULL,
@@ -33,7 +39,6 @@ TypeOf: TypeAlias = Callable[[str], StructType]
 Convert: TypeAlias = Callable[[Any], Any]
 
 _MICRO_NS: Final = 1_000
-_SECOND_NS: Final = 1_000_000_000
 _ABSENT: Final = object()
 _ORDERS_MAX: Final = 1_024
 """The most combinations of names of a struct whose order is kept."""
@@ -254,8 +259,8 @@ def canonical_micro_time(text: str) -> str:
     moment = timestamp_ns(text)
     if moment is None:
         return text
-    seconds, rest = divmod(moment, _SECOND_NS)
-    return f"{timestamp_text(seconds * _SECOND_NS)[:-1]}.{rest // _MICRO_NS:06d}Z"
+    seconds, rest = divmod(moment, SECOND_NS)
+    return f"{timestamp_text(seconds * SECOND_NS)[:-1]}.{rest // _MICRO_NS:06d}Z"
 
 
 def _canonical_base64(text: str) -> str:

@@ -16,7 +16,7 @@ from podwright.cli.decisions.explanation_view import (
 from podwright.cli.decisions.preemption_output import print_preemption
 from podwright.cli.decisions.schedule_run import NO_NODE
 from podwright.scheduler.advice import NearNode, Remedy
-from podwright.scheduler.assembly import TakenPlace
+from podwright.scheduler.assembly import Displacement
 from podwright.scheduler.framework import Explanation, NotExaminedReason
 from podwright.simulation.recording import (
     ExplanationView,
@@ -30,7 +30,7 @@ from podwright.simulation.recording import (
 )
 
 _CHANGES_SHOWN = 3
-_TAKERS_SHOWN = 6
+_DISPLACING_PODS_SHOWN = 6
 _DETAILS_SHOWN = 6
 _NOT_EXAMINED: Final[Mapping[NotExaminedReason, str]] = {
     "enoughFeasibleNodes": "enough feasible nodes were found before",
@@ -64,7 +64,7 @@ def print_explanation(view: ExplanationView, *, shown: int | None) -> None:
         plugin = explanation.pre_filter.plugin
         print_heading(f"No node was evaluated: PreFilter ({plugin}) rejected the pod as a whole.")
     if not explanation.filters and not explanation.pre_filter.is_rejection:
-        if explanation.decision.held_back is not None:
+        if explanation.decision.gated_by is not None:
             _print_remedies(view, shown)
         return
     if explanation.decision.node:
@@ -127,8 +127,8 @@ def _workload_text(workload: WorkloadView) -> str:
     return f"{text})"
 
 
-def _taken_text(taken: TakenPlace) -> str:
-    pods = taken.pods[:_TAKERS_SHOWN]
+def _taken_text(taken: Displacement) -> str:
+    pods = taken.pods[:_DISPLACING_PODS_SHOWN]
     more = len(taken.pods) - len(pods)
     names = ", ".join(pods) + (f" and {more} more" if more else "")
     return f"it would fit on {taken.node}; {names}, ahead of it in the queue, took the place"
@@ -315,8 +315,8 @@ def _print_extenders(explanation: Explanation) -> None:
     print_heading("Extenders:")
     for answers in explanation.extenders:
         results = []
-        if answers.asked is not None:
-            results.append(f"kept {len(answers.kept)} of {len(answers.asked)} nodes")
+        if answers.candidates is not None:
+            results.append(f"kept {len(answers.kept)} of {len(answers.candidates)} nodes")
         if answers.scores:
             results.append(f"scored {len(answers.scores)} nodes")
         results += [f"failed: {error}" for error in answers.errors]

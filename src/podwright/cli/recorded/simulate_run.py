@@ -504,11 +504,11 @@ def _print(
         print_heading("Waiting times of scheduled pods:")
         values = (waits.mean_s, waits.p50_s, waits.p90_s, waits.p99_s, waits.max_s)
         print_table(_WAIT_HEADS, [tuple(map(_seconds, values))], indent=2)
-    if summary.utilisation:
+    if summary.utilization:
         print_heading("Utilization:")
         used = [
             (name, _percent(use.mean), _percent(use.peak), _percent(use.fragmentation))
-            for name, use in summary.utilisation.items()
+            for name, use in summary.utilization.items()
         ]
         print_table(_USE_HEADS, used, indent=2)
         write("  FRAGMENTED: the share of the free amount that typical pods of the run cannot use.")

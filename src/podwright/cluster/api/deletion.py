@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from podwright.apimachinery.objects import (
+    SECOND_NS,
     KubernetesObject,
     Pod,
     timestamp_ns,
@@ -34,7 +35,6 @@ DEFAULT_GRACE_SECONDS = 30
 """The default grace period of a pod (`corev1.DefaultTerminationGracePeriodSeconds`)."""
 
 _replace = msgspec.structs.replace
-_SECOND_NS = 1_000_000_000
 
 
 class Deletion(msgspec.Struct, frozen=True, gc=False):
@@ -128,11 +128,11 @@ def _graceful(
         period = grace_seconds if grace_seconds >= 0 else 1
         begun_ns = timestamp_ns(metadata.deletion_timestamp) or now_ns
         # Not in the past: if the shortened grace period has passed already, it ends now.
-        ends_ns = max(begun_ns + (period - running) * _SECOND_NS, now_ns)
+        ends_ns = max(begun_ns + (period - running) * SECOND_NS, now_ns)
         generation = metadata.generation
     else:
         period = _grace_of(current, grace_seconds)
-        ends_ns = now_ns + period * _SECOND_NS
+        ends_ns = now_ns + period * SECOND_NS
         generation = metadata.generation + (1 if metadata.generation else 0)
     if finalizers != metadata.finalizers:
         current = with_metadata(current, finalizers=finalizers)

@@ -50,21 +50,19 @@ ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
 class ControllerLoopState(msgspec.Struct, frozen=True):
     """The state of a `ControllerLoop` as plain values, for checkpoints, without the objects.
 
-    Run folders store the fields under the names `line`, `wakes` and `memories`.
-
     Attributes
     ----------
     workqueue : tuple
         (controller, key) of each item, in order.
     requeue_at : tuple
         (controller, key, due_ns) of each delayed item.
-    controllers : dict
+    controller_states : dict
         The state of each controller, by its name.
     """
 
-    workqueue: tuple[tuple[str, NamespacedName], ...] = msgspec.field(name="line")
-    requeue_at: tuple[tuple[str, NamespacedName, int], ...] = msgspec.field(name="wakes")
-    controllers: dict[str, dict[str, Any]] = msgspec.field(name="memories")
+    workqueue: tuple[tuple[str, NamespacedName], ...]
+    requeue_at: tuple[tuple[str, NamespacedName, int], ...]
+    controller_states: dict[str, dict[str, Any]]
 
 
 Actions: TypeAlias = list[ControllerAction]
@@ -299,7 +297,7 @@ class ControllerLoop:
             requeue_at=tuple(
                 (name, key, due_ns) for (name, key), due_ns in self._requeue_at.items()
             ),
-            controllers={name: each.state() for name, each in self._controllers.items()},
+            controller_states={name: each.state() for name, each in self._controllers.items()},
         )
 
     def restore(self, state: ControllerLoopState, objects: Iterable[KubernetesObject]) -> None:
@@ -310,4 +308,4 @@ class ControllerLoop:
         self._workqueue = dict.fromkeys(state.workqueue)
         self._requeue_at = {(name, key): due_ns for name, key, due_ns in state.requeue_at}
         for name, each in self._controllers.items():
-            each.restore(state.controllers[name])
+            each.restore(state.controller_states[name])

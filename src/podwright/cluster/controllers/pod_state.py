@@ -11,13 +11,18 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import NamespacedName, Pod, condition_of, timestamp_ns
+from podwright.apimachinery.objects import (
+    SECOND_NS,
+    NamespacedName,
+    Pod,
+    condition_of,
+    timestamp_ns,
+)
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 
 _ENDED: Final = ("Succeeded", "Failed")
 _PHASE_ORDER: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
-_SECOND_NS: Final = 1_000_000_000
 _MAX_INT32: Final = 2**31
 
 
@@ -49,7 +54,7 @@ def available_from_ns(pod: Pod, min_ready_seconds: int) -> int | None:
     since_ns = ready_since_ns(pod)
     if since_ns is None:
         return None
-    return since_ns + min_ready_seconds * _SECOND_NS if min_ready_seconds > 0 else 0
+    return since_ns + min_ready_seconds * SECOND_NS if min_ready_seconds > 0 else 0
 
 
 def is_available(pod: Pod, min_ready_seconds: int, now_ns: int) -> bool:

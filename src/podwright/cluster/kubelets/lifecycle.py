@@ -495,21 +495,21 @@ class Lifecycle:
         """
         assert not self._object_count, "only a new machine can be restored"
         by_ref = {(kind_of(obj), obj.key): obj for obj in objects}
-        for order, kept in enumerate(state.lives):
+        for order, kept in enumerate(state.objects):
             kind = (kept.group, kept.kind)
             obj = by_ref[kind, kept.key]
             self._kinds[kind].objects[kept.key] = ObjectState(
                 obj,
                 obj.uid,
-                kept.plan,
-                kept.plan_count,
+                kept.scheduled,
+                kept.schedule_count,
                 kept.played_ns,
                 kept.play_count,
                 kept.last_stages,
                 order,
             )
-        self._object_count = len(state.lives)
-        self._assemble(Addresses(state.addresses), state.plan_count)
+        self._object_count = len(state.objects)
+        self._assemble(Addresses(state.addresses), state.schedule_count)
         self._down = dict.fromkeys(state.silent_nodes)
         self.validate()
 

@@ -77,17 +77,14 @@ class ObjectState(msgspec.Struct, gc=False):
     order: int = 0
 
 
-# The field names of the two structs below are stored in checkpoints.
-
-
 class SavedObjectState(msgspec.Struct, frozen=True, gc=False):
     """An `ObjectState` as plain values; the object itself is stored elsewhere."""
 
     group: str
     kind: str
     key: NamespacedName
-    plan: ScheduledStage | None
-    plan_count: int
+    scheduled: ScheduledStage | None
+    schedule_count: int
     played_ns: int
     play_count: int
     last_stages: tuple[str, ...]
@@ -96,8 +93,8 @@ class SavedObjectState(msgspec.Struct, frozen=True, gc=False):
 class LifecycleState(msgspec.Struct, frozen=True):
     """The state of a `Lifecycle` as plain values, for checkpoints."""
 
-    lives: tuple[SavedObjectState, ...]
-    plan_count: int
+    objects: tuple[SavedObjectState, ...]
+    schedule_count: int
     addresses: AddressesState
     silent_nodes: tuple[str, ...] = ()
 

@@ -24,10 +24,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 from urllib.parse import SplitResult, urlsplit
 
-from podwright.apimachinery.objects import FieldError, InputError
+from podwright.apimachinery.objects import SECOND_NS, FieldError, InputError
 from podwright.scheduler.config import (
     Extender,
     ExtenderCall,
@@ -39,7 +39,6 @@ from podwright.scheduler.config import (
 MOST_BODY_BYTES = 512 << 20
 """The maximum size of a reply; a longer one is an error."""
 
-_SECOND_NS: Final = 1_000_000_000
 _HEADERS = {"Content-Type": "application/json", "User-Agent": "podwright"}
 
 
@@ -84,7 +83,7 @@ class ExtenderClient:
         try:
             return self._extenders[call.extender].post(call)
         except TimeoutError:
-            seconds = call.timeout_ns / _SECOND_NS
+            seconds = call.timeout_ns / SECOND_NS
             return _failed(call, f"no reply within {seconds:g}s (httpTimeout)")
         except (OSError, HTTPException, ValueError) as error:
             return _failed(call, _error_text(error))
@@ -134,7 +133,7 @@ class _Connections:
         OSError, HTTPException, ValueError
             If the reply is incomplete, or the URL is invalid.
         """
-        deadline = time.monotonic() + call.timeout_ns / _SECOND_NS
+        deadline = time.monotonic() + call.timeout_ns / SECOND_NS
         url = urlsplit(call.url)
         connection = self._take(url)
         try:

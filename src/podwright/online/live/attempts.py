@@ -13,16 +13,15 @@ from __future__ import annotations
 import asyncio
 import time
 from http import HTTPStatus
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
+from podwright.apimachinery.objects import SECOND_NS
 from podwright.online.client.cluster import Backoff, RejectedRequest, UnreachableCluster
 from podwright.scheduler.framework import CallError
 
 FailedRequest: TypeAlias = RejectedRequest | UnreachableCluster
-
-_SECOND_NS: Final = 1_000_000_000
 
 
 class RetryTimes(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,11 +37,11 @@ class RetryTimes(msgspec.Struct, frozen=True, kw_only=True):
         The waits between attempts to write an Event.
     """
 
-    first_ns: int = _SECOND_NS // 5
-    longest_ns: int = 5 * _SECOND_NS
-    call_ns: int = 20 * _SECOND_NS
-    event_first_ns: int = _SECOND_NS
-    event_longest_ns: int = 10 * _SECOND_NS
+    first_ns: int = SECOND_NS // 5
+    longest_ns: int = 5 * SECOND_NS
+    call_ns: int = 20 * SECOND_NS
+    event_first_ns: int = SECOND_NS
+    event_longest_ns: int = 10 * SECOND_NS
 
 
 class Attempts:
@@ -66,10 +65,10 @@ class Attempts:
         """Wait before the next attempt, as long as the server demands; False: there is none."""
         wait_ns = self._backoff.next_ns()
         if isinstance(error, RejectedRequest):
-            wait_ns = max(wait_ns, int(error.retry_after_seconds * _SECOND_NS))
+            wait_ns = max(wait_ns, int(error.retry_after_seconds * SECOND_NS))
         if self._end_ns and time.monotonic_ns() + wait_ns > self._end_ns:
             return False
-        await asyncio.sleep(wait_ns / _SECOND_NS)
+        await asyncio.sleep(wait_ns / SECOND_NS)
         return True
 
 

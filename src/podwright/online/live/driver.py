@@ -20,8 +20,8 @@ from podwright.online.live.api_calls import ApiCall
 from podwright.online.live.executors import Executor
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.scheduler.machine import (
-    NOT_READ,
-    SELECTING,
+    SELECTOR_KINDS,
+    UNWATCHED_KINDS,
     Action,
     Bind,
     CallDone,
@@ -37,7 +37,7 @@ from podwright.scheduler.machine import (
     ObjectPut,
     TimerFired,
     WakeAt,
-    is_news,
+    changes_selector,
 )
 
 _CYCLES_AT_ONCE: Final = 64
@@ -104,12 +104,12 @@ class LiveDriver:
             It has a value that the API server cannot have accepted.
         """
         kind = _kind_of(document)
-        if kind in NOT_READ:
+        if kind in UNWATCHED_KINDS:
             return
         obj: Any = self._executor.seen(decode(document))
         place = (kind, obj.key)
         before, self._objects[place] = self._objects.get(place), obj
-        if kind in SELECTING and not is_news(before, obj):
+        if kind in SELECTOR_KINDS and not changes_selector(before, obj):
             return
         self.deliver(ObjectPut(obj))
 

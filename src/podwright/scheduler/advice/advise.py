@@ -80,9 +80,9 @@ def find_advice(
     """
     if explanation.decision.node or explanation.decision.ignored:
         return Advice()
-    held_back = explanation.decision.held_back
-    if held_back is not None and held_back.is_rejection and held_back.plugin == DEVICES:
-        return Advice(limits=(_claims_limit(explanation.pod, held_back, trial),))
+    gated_by = explanation.decision.gated_by
+    if gated_by is not None and gated_by.is_rejection and gated_by.plugin == DEVICES:
+        return Advice(limits=(_claims_limit(explanation.pod, gated_by, trial),))
     search = Search(
         explanation,
         cluster,
@@ -93,7 +93,7 @@ def find_advice(
     )
     result = search.run()
     unusable = explanation.pre_filter
-    if held_back is None and unusable.is_rejection and unusable.plugin == DEVICES:
+    if gated_by is None and unusable.is_rejection and unusable.plugin == DEVICES:
         classes = tuple(_missing_classes(DeviceRefusals(explanation.pod, cluster, gates), cluster))
         if result.remedies:
             return Advice(remedies=result.remedies, limits=classes)
@@ -138,11 +138,11 @@ def _custom_limits(
     explanation: Explanation, custom_plugins: Container[str], result: SearchResult
 ) -> Iterator[str]:
     """Yield, for each custom plugin that rejects the pod, what does not help."""
-    held_back = explanation.decision.held_back
-    if held_back is not None:
-        if held_back.plugin in custom_plugins:
+    gated_by = explanation.decision.gated_by
+    if gated_by is not None:
+        if gated_by.plugin in custom_plugins:
             yield (
-                f"the rule of the custom plugin {held_back.plugin}, which holds the pod in"
+                f"the rule of the custom plugin {gated_by.plugin}, which holds the pod in"
                 " PreEnqueue, is not known"
             )
         return

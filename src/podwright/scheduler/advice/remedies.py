@@ -258,7 +258,7 @@ class Search:
             changed_claims=changed,
         )
         pod = explanation.pod
-        if explanation.decision.held_back is not None:
+        if explanation.decision.gated_by is not None:
             names = [gate.name for gate in pod.spec.scheduling_gates]
             plans: Iterator[Plan] = iter([(pod_edits.drop_gates(names),)] if names else [])
         elif explanation.pre_filter.is_rejection and explanation.pre_filter.plugin == DEVICES:

@@ -46,7 +46,7 @@ from podwright.scheduler.assembly.scheduler_handle import SchedulerHandle as Sch
 from podwright.scheduler.assembly.trials import (
     ReplicaTrial as ReplicaTrial,
     SchedulerState as SchedulerState,
-    TakenPlace as TakenPlace,
+    Displacement as Displacement,
     accepting_reply as accepting_reply,
 )
 from podwright.scheduler.assembly.user_plugins import (

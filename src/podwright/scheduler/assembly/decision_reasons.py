@@ -68,7 +68,7 @@ def outcome_of(decision: Decision) -> tuple[object, ...]:
     """Return what two equal decisions have in common: the node, or the nomination and victims."""
     victims, result = _victims(decision), decision.post_filter
     nominated = "" if result is None else result.nominated_node or ""
-    return decision.node, nominated, victims, bool(decision.held_back), bool(decision.error)
+    return decision.node, nominated, victims, bool(decision.gated_by), bool(decision.error)
 
 
 def _victims(decision: Decision) -> tuple[NamespacedName, ...]:
@@ -86,8 +86,8 @@ def reason_of(scheduler: Scheduler, mine: Decision, theirs: Decision) -> Because
     mine, theirs : Decision
         The decisions of this side and of the other one.
     """
-    if mine.held_back is not None:
-        return Because(kind="held back", rule=mine.held_back.plugin, reasons=mine.held_back.reasons)
+    if mine.gated_by is not None:
+        return Because(kind="held back", rule=mine.gated_by.plugin, reasons=mine.gated_by.reasons)
     if mine.error is not None:
         return Because(kind="error", rule=mine.error.plugin, reasons=mine.error.reasons)
     if not theirs.node:

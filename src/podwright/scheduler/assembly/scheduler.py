@@ -50,12 +50,12 @@ from podwright.scheduler.assembly.reserving import Reservation, refused, reserva
 from podwright.scheduler.assembly.scheduler_handle import SchedulerHandle
 from podwright.scheduler.assembly.trials import (
     Bookkeeping,
+    Displacement,
     ReplicaTrial,
     SchedulerState,
     SchedulerTrial,
-    TakenPlace,
     accepting_reply,
-    taken_place,
+    displacement,
 )
 from podwright.scheduler.assembly.without_effect import idle_arguments
 from podwright.scheduler.columns import Cluster
@@ -623,7 +623,7 @@ class Scheduler:
         if pod in self.cluster.pods:
             self.cluster.remove(pod)
 
-    def taken_place(self, explanation: Explanation, since: SchedulerState) -> TakenPlace | None:
+    def displacement(self, explanation: Explanation, since: SchedulerState) -> Displacement | None:
         """Return which pods took the place of a pod that would fit alone.
 
         Parameters
@@ -635,12 +635,12 @@ class Scheduler:
 
         Returns
         -------
-        TakenPlace, optional
+        Displacement, optional
             None if the pod fits, or would not fit in that state either.
         """
         if explanation.decision.node or explanation.decision.ignored:
             return None
-        return taken_place(self, explanation.pod, since)
+        return displacement(self, explanation.pod, since)
 
     def rejection_groups(self, explanation: Explanation) -> list[ReasonGroup]:
         """Return the nodes that reject a pod, grouped by reason.
@@ -682,7 +682,7 @@ class Scheduler:
         point, plugin, status = gated
         status = status.by(plugin)
         if status.is_rejection:
-            return None, Decision(pod=pod, held_back=status)
+            return None, Decision(pod=pod, gated_by=status)
         return None, Decision(pod=pod, error=with_point(status, point))
 
 

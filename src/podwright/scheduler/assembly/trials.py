@@ -18,7 +18,7 @@ from podwright.scheduler.preemption import Preemption
 if TYPE_CHECKING:
     from podwright.scheduler.assembly.scheduler import Scheduler
 
-_MOST_TAKERS = 12
+_MOST_DISPLACING_PODS = 12
 """Up to so many pods are left out one by one, to find those that matter."""
 
 
@@ -202,7 +202,7 @@ def _victims(decision: Decision) -> Sequence[Pod] | None:
     return result.details.victims if isinstance(result.details, Preemption) else ()
 
 
-class TakenPlace(msgspec.Struct, frozen=True, kw_only=True):
+class Displacement(msgspec.Struct, frozen=True, kw_only=True):
     """The place that a pod would have if the pods ahead in the queue were not scheduled.
 
     Parameters
@@ -221,7 +221,7 @@ class TakenPlace(msgspec.Struct, frozen=True, kw_only=True):
     pods: tuple[str, ...]
 
 
-def taken_place(scheduler: Scheduler, pod: Pod, since: SchedulerState) -> TakenPlace | None:
+def displacement(scheduler: Scheduler, pod: Pod, since: SchedulerState) -> Displacement | None:
     """Return the place that `pod` would have in an earlier state; None if it would have none."""
     ahead = since.since()
     if not ahead:
@@ -239,14 +239,16 @@ def taken_place(scheduler: Scheduler, pod: Pod, since: SchedulerState) -> TakenP
         outcome = trial.run(Change(pod, delete=tuple(left.values())))
         return outcome is not None and not outcome.victims
 
-    takers = [one.key for one in placed if one.slot == slot]
-    if not takers or not fits_without(takers):
-        takers = ahead
-        if not fits_without(takers):
+    displacing_pods = [one.key for one in placed if one.slot == slot]
+    if not displacing_pods or not fits_without(displacing_pods):
+        displacing_pods = ahead
+        if not fits_without(displacing_pods):
             return None
-    if len(takers) <= _MOST_TAKERS:
-        for key in list(takers):
-            others = [other for other in takers if other != key]
+    if len(displacing_pods) <= _MOST_DISPLACING_PODS:
+        for key in list(displacing_pods):
+            others = [other for other in displacing_pods if other != key]
             if others and fits_without(others):
-                takers = others
-    return TakenPlace(node=alone.node, node_count=alone.feasible_count, pods=tuple(takers))
+                displacing_pods = others
+    return Displacement(
+        node=alone.node, node_count=alone.feasible_count, pods=tuple(displacing_pods)
+    )

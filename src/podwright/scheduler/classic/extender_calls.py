@@ -133,7 +133,7 @@ class PolicyExtenders:
     def _extender(self, settings: ExtenderSettings, called: CalledExtender) -> Extender:
         def ask_filter(pod: Pod, node_names: Sequence[str]) -> ExtenderAnswer:
             answers = self._answers.of(called)
-            answers.asked = tuple(node_names)
+            answers.candidates = tuple(node_names)
             answer = self._ask(called, "filter", self._body(settings, pod, node_names))
             read = _filtered(settings, answer)
             answers.kept = read.node_names

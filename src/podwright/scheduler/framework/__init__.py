@@ -102,14 +102,7 @@ from podwright.scheduler.framework.extended_resources.extended_claims import (
     in_memory_claim as in_memory_claim,
     is_in_memory as is_in_memory,
 )
-from podwright.scheduler.framework.extenders.extender_verbs import (
-    MAX_EXTENDER_PRIORITY as MAX_EXTENDER_PRIORITY,
-    Binding as Binding,
-    bind_steps as bind_steps,
-    is_bound_by as is_bound_by,
-    wrap_int64 as wrap_int64,
-)
-from podwright.scheduler.framework.extenders.extenders import (
+from podwright.scheduler.framework.extenders.extender_calls import (
     EXTENDER as EXTENDER,
     Answers as Answers,
     CalledExtender as CalledExtender,
@@ -121,6 +114,13 @@ from podwright.scheduler.framework.extenders.extenders import (
     extenders_of as extenders_of,
     pod_argument as pod_argument,
     run_steps as run_steps,
+)
+from podwright.scheduler.framework.extenders.extender_verbs import (
+    MAX_EXTENDER_PRIORITY as MAX_EXTENDER_PRIORITY,
+    Binding as Binding,
+    bind_steps as bind_steps,
+    is_bound_by as is_bound_by,
+    wrap_int64 as wrap_int64,
 )
 from podwright.scheduler.framework.extenders.go_json import (
     MalformedJSON as MalformedJSON,

@@ -163,7 +163,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
         The result of PostFilter, if it has run.
     error : Status, optional
         The plugin failure that ended the cycle.
-    held_back : Status, optional
+    gated_by : Status, optional
         The PreEnqueue rejection that keeps the pod out of the queue; there was no cycle.
     batch : BatchReport, optional
         What opportunistic batching did, if it is enabled and the cycle reached filtering.
@@ -182,7 +182,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     diagnosis: Diagnosis | None = None
     post_filter: PostFilterResult | None = None
     error: Status | None = None
-    held_back: Status | None = None
+    gated_by: Status | None = None
     batch: BatchReport | None = None
     ignored: str = ""
 
@@ -191,8 +191,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
         """Why there is no node, in upstream's words; "" if there is one."""
         if self.ignored:
             return self.ignored
-        if self.held_back is not None:
-            return self.held_back.message
+        if self.gated_by is not None:
+            return self.gated_by.message
         if self.error is not None:
             return self.error.message
         if self.diagnosis is None:

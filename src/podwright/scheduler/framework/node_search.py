@@ -10,7 +10,7 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.framework.extenders.extenders import CalledExtender
+from podwright.scheduler.framework.extenders.extender_calls import CalledExtender
 from podwright.scheduler.framework.prepare import PreFilterOutcome
 from podwright.scheduler.framework.profile import Profile, TieRule
 from podwright.scheduler.kernels.select import find_in_order

@@ -33,7 +33,7 @@ from podwright.scheduler.framework.rankings.verdicts import Verdicts
 from podwright.scheduler.framework.status import Status
 
 if TYPE_CHECKING:
-    from podwright.scheduler.framework.extenders.extenders import Steps
+    from podwright.scheduler.framework.extenders.extender_calls import Steps
     from podwright.scheduler.framework.post_filter import FailedCycle
 
 

@@ -16,7 +16,7 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.adapter import PluginFailure, described
 from podwright.scheduler.framework.binding import ApiCall
 from podwright.scheduler.framework.decision import PostFilterResult
-from podwright.scheduler.framework.extenders.extenders import CalledExtender, Steps
+from podwright.scheduler.framework.extenders.extender_calls import CalledExtender, Steps
 from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.prepare import PreFilterOutcome

@@ -20,13 +20,13 @@ from podwright.scheduler.columns import NOT_STARTED, Cluster
 from podwright.scheduler.framework.adapter import PluginFailure
 from podwright.scheduler.framework.cycle import Cycle
 from podwright.scheduler.framework.decision import Decision, Diagnosis, PostFilterResult, Rejection
-from podwright.scheduler.framework.extenders.extender_cycle import ExtenderCycle, ExtenderRun
-from podwright.scheduler.framework.extenders.extenders import (
+from podwright.scheduler.framework.extenders.extender_calls import (
     CalledExtender,
     CallExtender,
     Steps,
     interested_in,
 )
+from podwright.scheduler.framework.extenders.extender_cycle import ExtenderCycle, ExtenderRun
 from podwright.scheduler.framework.node_search import NodeSearch, Search, SearchPosition
 from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.framework.observing.explain import Explanation, explain

@@ -13,7 +13,11 @@ from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.cycle import Cycle
 from podwright.scheduler.framework.decision import Decision
-from podwright.scheduler.framework.extenders.extenders import CalledExtender, CallExtender, Steps
+from podwright.scheduler.framework.extenders.extender_calls import (
+    CalledExtender,
+    CallExtender,
+    Steps,
+)
 from podwright.scheduler.framework.profile import Profile
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ _SHAPE_SCORE_UNIT = 10  # a shape ranges from 0 to 10, a score from 0 to 100
 
 
 def shape_table(shape: Sequence[UtilizationShapePoint]) -> I64Array:
-    """Return the score for each utilisation from 0 to 100 per cent.
+    """Return the score for each utilization from 0 to 100 per cent.
 
     Returns
     -------

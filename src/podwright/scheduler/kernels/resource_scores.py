@@ -95,7 +95,7 @@ def shaped_scores(
     non_zero : (n_slots, 2) int64
     plan : (PLAN_WIDTH * n_scored,) int64
     shape : (101,) int64
-        The score for 0 to 100 per cent of utilisation.
+        The score for 0 to 100 per cent of utilization.
     rows : (k,) int32
     scores : (n_slots,) int64, written at `rows`
 

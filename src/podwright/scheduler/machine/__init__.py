@@ -67,13 +67,13 @@ from podwright.scheduler.machine.metrics.exposition import (
     CONTENT_TYPE as CONTENT_TYPE,
     render_text as render_text,
 )
+from podwright.scheduler.machine.metrics.machine_metrics import Metrics as Metrics
 from podwright.scheduler.machine.metrics.metric_snapshot import (
     Distribution as Distribution,
     Family as Family,
     MetricsSnapshot as MetricsSnapshot,
     Value as Value,
 )
-from podwright.scheduler.machine.metrics.metrics import Metrics as Metrics
 from podwright.scheduler.machine.metrics.plugin_timer import PluginTimer as PluginTimer
 from podwright.scheduler.machine.metrics.plugin_timings import (
     PluginTiming as PluginTiming,
@@ -108,7 +108,7 @@ from podwright.scheduler.machine.snapshot import (
 )
 from podwright.scheduler.machine.state import State as State, object_key as object_key
 from podwright.scheduler.machine.watched_kinds import (
-    NOT_READ as NOT_READ,
-    SELECTING as SELECTING,
-    is_news as is_news,
+    SELECTOR_KINDS as SELECTOR_KINDS,
+    UNWATCHED_KINDS as UNWATCHED_KINDS,
+    changes_selector as changes_selector,
 )

@@ -58,8 +58,8 @@ from podwright.scheduler.machine.events import (
     TimerFired,
 )
 from podwright.scheduler.machine.handle import MachineHandle
+from podwright.scheduler.machine.metrics.machine_metrics import Metrics
 from podwright.scheduler.machine.metrics.metric_snapshot import Levels, MetricsSnapshot
-from podwright.scheduler.machine.metrics.metrics import Metrics
 from podwright.scheduler.machine.options import DEFAULT_OPTIONS, SchedulerOptions
 from podwright.scheduler.machine.plugin_state import PluginStates
 from podwright.scheduler.machine.reporting import emit_failed, emit_failed_call
@@ -314,7 +314,7 @@ class Machine:
         """Whether the scheduling cycle waits for a reply, so that other events are held."""
         return self._cycles.suspended is not None
 
-    def holds_back(self, event: Event) -> bool:
+    def defers(self, event: Event) -> bool:
         """Report whether an event would be held until the suspended cycle is resumed."""
         return self._cycles.suspended is not None and not self._cycles.waits_for(event)
 

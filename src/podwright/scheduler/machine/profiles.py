@@ -61,18 +61,18 @@ class BindPlugins:
         extenders: tuple[CalledExtender, ...] = (),
     ) -> None:
         self.binders = tuple(e for e in extenders if e.settings.bind_verb)
-        self.reserve = _taking_part(profile.reserve, skipped)
+        self.reserve = _not_skipped(profile.reserve, skipped)
         self.unreserve = self.reserve[::-1]
-        self.permit = _taking_part(profile.permit, skipped)
-        self.pre_bind = _taking_part(profile.pre_bind, skipped)
+        self.permit = _not_skipped(profile.permit, skipped)
+        self.pre_bind = _not_skipped(profile.pre_bind, skipped)
         self.bind = profile.bind
-        self.post_bind = _taking_part(profile.post_bind, skipped)
+        self.post_bind = _not_skipped(profile.post_bind, skipped)
         self.only_binds = not (self.pre_bind or self.binders)
         self.binds_simply = not any(p.implements("continue_bind") for p in profile.bind)
         self.is_plain = not (self.reserve or self.permit or self.pre_bind or self.post_bind)
 
 
-def _taking_part(plugins: tuple[Plugin, ...], skipped: frozenset[str]) -> tuple[Plugin, ...]:
+def _not_skipped(plugins: tuple[Plugin, ...], skipped: frozenset[str]) -> tuple[Plugin, ...]:
     return tuple(
         plugin for plugin in plugins if not (plugin.rests_when_skipped and plugin.name in skipped)
     )

@@ -65,8 +65,8 @@ class BindingSnapshot(msgspec.Struct, frozen=True, array_like=True):
         False: it is over, and only the API server's confirmation is missing.
     has_uid : bool
         Whether it is the one that is found by the pod's uid.
-    taking_part : tuple of str
-        The plugins that PreFilter skipped; the plugins to call follow from it.
+    skipped_by_prefilter : tuple of str
+        The plugins that PreFilter skipped; the others are called.
     """
 
     number: int
@@ -74,13 +74,13 @@ class BindingSnapshot(msgspec.Struct, frozen=True, array_like=True):
     pod: int
     node: str
     profile: str
-    taking_part: tuple[str, ...]
+    skipped_by_prefilter: tuple[str, ...]
     stage: str
     plugin_index: int
     skipped: tuple[str, ...]
     is_cancellable: bool
     cancelled: str
-    asked: tuple[int, ...]
+    call_numbers: tuple[int, ...]
     timer: int
     is_under_way: bool
     has_uid: bool
@@ -129,7 +129,7 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         The last received versions, in order of arrival.
     placed, placed_on : tuple of int
         Pods that count on a node, in order, and the place of that node in `nodes`.
-    homeless, nominated : tuple of OnNode
+    pods_on_missing_nodes, nominated : tuple of OnNode
         Pods that would count on a node if it existed, or wait for room there, in order.
     claims, volumes : tuple of int
         What is assumed of them.
@@ -157,7 +157,7 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     pods: tuple[int, ...]
     placed: tuple[int, ...]
     placed_on: tuple[int, ...]
-    homeless: tuple[OnNode, ...]
+    pods_on_missing_nodes: tuple[OnNode, ...]
     nominated: tuple[OnNode, ...]
     claims: tuple[int, ...]
     volumes: tuple[int, ...]
@@ -279,7 +279,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
         pods=tuple(of_all(state.pods.values())),
         placed=tuple(of_all([on_node.pod for on_node in placed])),
         placed_on=tuple([place_of[on_node.slot] for on_node in placed]),
-        homeless=tuple(
+        pods_on_missing_nodes=tuple(
             OnNode(of(pod), node)
             for node, pods in cluster.pods_on_missing_nodes().items()
             for pod in pods
@@ -328,13 +328,13 @@ def _binding(state: State, binding: Binding, numbering: _Numbering) -> BindingSn
         pod=numbering.of(binding.pod),
         node=binding.node,
         profile=profile.name,
-        taking_part=tuple(sorted(profile.skipped_in(binding.plugins))),
+        skipped_by_prefilter=tuple(sorted(profile.skipped_in(binding.plugins))),
         stage=binding.stage.value,
         plugin_index=binding.plugin_index,
         skipped=tuple(sorted(binding.skipped)),
         is_cancellable=binding.is_cancellable,
         cancelled=binding.cancelled,
-        asked=tuple(binding.call_numbers),
+        call_numbers=tuple(binding.call_numbers),
         timer=binding.timer,
         is_under_way=binding.number in state.bindings,
         has_uid=state.bindings_by_uid.get(binding.uid) is binding,
@@ -443,7 +443,7 @@ def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers)
     for number, place in zip(snapshot.placed, snapshot.placed_on, strict=True):
         cluster.place(numbers.pod(number), cluster.nodes.slot_of[snapshot.nodes[place]])
     waiting_for: dict[str, list[Pod]] = {}
-    for entry in snapshot.homeless:
+    for entry in snapshot.pods_on_missing_nodes:
         waiting_for.setdefault(entry.node, []).append(numbers.pod(entry.pod))
     for node, pods in waiting_for.items():
         cluster.restore_pods_on_missing_nodes(node, pods)
@@ -467,7 +467,7 @@ def _assume(cluster: Cluster, obj: KubernetesObject) -> None:
 
 def _binding_from(state: State, entry: BindingSnapshot, numbers: _Numbers) -> Binding:
     pod = numbers.pod(entry.pod)
-    plugins = state.profiles[entry.profile].bind_plugins(frozenset(entry.taking_part))
+    plugins = state.profiles[entry.profile].bind_plugins(frozenset(entry.skipped_by_prefilter))
     queued = numbers.queued(entry.queued)
     binding = Binding(entry.number, queued, entry.node, Cycle(pod, state.cluster), plugins)
     binding.pod = pod
@@ -476,7 +476,7 @@ def _binding_from(state: State, entry: BindingSnapshot, numbers: _Numbers) -> Bi
     binding.skipped = frozenset(entry.skipped)
     binding.is_cancellable = entry.is_cancellable
     binding.cancelled = entry.cancelled
-    binding.call_numbers = list(entry.asked)
+    binding.call_numbers = list(entry.call_numbers)
     binding.timer = entry.timer
     binding.started_ns = entry.started_ns
     binding.waits_since_ns = entry.waits_since_ns

@@ -17,7 +17,7 @@ from podwright.scheduler.machine.cycles.eviction import Eviction
 from podwright.scheduler.machine.cycles.failure import Failure
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
 from podwright.scheduler.machine.groups import Groups
-from podwright.scheduler.machine.metrics.metrics import Metrics
+from podwright.scheduler.machine.metrics.machine_metrics import Metrics
 from podwright.scheduler.machine.profiles import RunningProfile
 from podwright.scheduler.machine.timers import Timers
 from podwright.scheduler.queueing import PodQueue

@@ -61,7 +61,7 @@ class Timers:
         return self._counter, tuple(sorted(self.heap))
 
     def restore(self, counter: int, timers: Iterable[Timer]) -> None:
-        """Become as the timers were that `snapshot` was taken of."""
+        """Restore a snapshot."""
         self._counter = counter
         self.heap = sorted(timers)
 

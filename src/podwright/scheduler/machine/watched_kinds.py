@@ -6,7 +6,7 @@ from typing import Final
 
 from podwright.apimachinery.objects import KubernetesObject
 
-NOT_READ: Final = frozenset(
+UNWATCHED_KINDS: Final = frozenset(
     {
         ("", "ConfigMap"), ("", "Event"), ("", "Secret"), ("", "ServiceAccount"),
         ("apps", "ControllerRevision"), ("apps", "DaemonSet"), ("apps", "Deployment"),
@@ -20,17 +20,17 @@ The leases of 5,000 nodes are renewed 500 times a second. A decision log would k
 until its next checkpoint.
 """
 
-SELECTING: Final = frozenset(
+SELECTOR_KINDS: Final = frozenset(
     {
         ("", "ReplicationController"), ("", "Service"),
         ("apps", "ReplicaSet"), ("apps", "StatefulSet"),
     }
 )  # fmt: skip
-"""Kinds of which the scheduler reads the selector only: their status is no news to it."""
+"""Kinds of which the scheduler reads the selector only, so changes of their status are skipped."""
 
 
-def is_news(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
-    """Whether a controller's object has another selector, or is new, or gone."""
+def changes_selector(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+    """Whether an object of these kinds may have another selector, or was created or deleted."""
     if old is None or new is None:
         return True
     return old.metadata.labels != new.metadata.labels or getattr(old, "spec", None) != getattr(

@@ -34,6 +34,7 @@ from datetime import timedelta
 import numpy as np
 
 from podwright.apimachinery.objects import (
+    SECOND_NS,
     CoschedulingPodGroup,
     Duration,
     NamespacedName,
@@ -65,7 +66,6 @@ from podwright.scheduler.framework import (
 from podwright.scheduler.plugins.hints.objects import only, queue_if
 
 LABEL = "scheduling.x-k8s.io/pod-group"
-_SECOND_NS = 1_000_000_000
 _NEVER_NS = -1
 
 
@@ -184,7 +184,7 @@ class Coscheduling(Plugin):
             )
             return Status.unresolvable(f"resource gap: {gap}")
         seconds = self.args.permit_waiting_time_seconds
-        self._has_room_until_ns[group] = now_ns + seconds * _SECOND_NS
+        self._has_room_until_ns[group] = now_ns + seconds * SECOND_NS
         return Status.OK
 
     def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
@@ -201,7 +201,7 @@ class Coscheduling(Plugin):
             # Enough have a node, or nearly so: this one just waits for room.
             return PostFilterResult(status=Status(Code.UNSCHEDULABLE))
         self._reject(handle, members, "optimistic rejection in PostFilter")
-        backoff_ns = self.args.pod_group_backoff_seconds * _SECOND_NS
+        backoff_ns = self.args.pod_group_backoff_seconds * SECOND_NS
         if backoff_ns and len(members.pods) >= least:
             self._back_off(group, handle.now_ns, backoff_ns)
         self._has_room_until_ns.pop(group, None)

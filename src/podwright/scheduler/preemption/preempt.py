@@ -194,7 +194,7 @@ def _together(errors: tuple[str, ...]) -> Status:
 
 
 def _lower_nominated(failed: FailedCycle, chosen: Candidate) -> tuple[Pod, ...]:
-    """Return the pods whose hopes the preemptor ends (`getLowerPriorityNominatedPods`)."""
+    """Return the lower-priority pods nominated to the node (`getLowerPriorityNominatedPods`)."""
     there = failed.cluster.nominated.get(chosen.node)
     if not there:
         return ()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
-__all__ = ["SECOND_NS", "QueueSettings"]
+from podwright.apimachinery.objects import SECOND_NS
 
-SECOND_NS: Final = 1_000_000_000
+__all__ = ["SECOND_NS", "QueueSettings"]
 
 
 class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):

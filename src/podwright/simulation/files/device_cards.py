@@ -9,12 +9,11 @@ from collections.abc import Iterable, Sequence
 
 from podwright.apimachinery.devices import (
     CARDS_KIND,
-    MIRRORED,
     is_cards,
     read_cards,
     slices_of_cards,
 )
-from podwright.apimachinery.objects import FieldError, Node, ResourceSlice, encode
+from podwright.apimachinery.objects import SOURCE_UID, FieldError, Node, ResourceSlice, encode
 from podwright.simulation.files.object_reader import Sourced
 
 
@@ -53,7 +52,7 @@ def with_device_slices(
         chosen = [
             node for node in nodes if spec.node_selector.items() <= node.metadata.labels.items()
         ]
-        mirrored = [node.name for node in chosen if MIRRORED in node.metadata.annotations]
+        mirrored = [node.name for node in chosen if SOURCE_UID in node.metadata.annotations]
         if mirrored:
             which = f"node {mirrored[0]} is left alone: it has"
             if len(mirrored) > 1:
@@ -62,7 +61,7 @@ def with_device_slices(
                 f"{entry.source}: {CARDS_KIND} {entry.object.name}: {which} the devices of the"
                 " cluster that is mirrored"
             )
-            chosen = [node for node in chosen if MIRRORED not in node.metadata.annotations]
+            chosen = [node for node in chosen if SOURCE_UID not in node.metadata.annotations]
         elif not chosen:
             labels = ", ".join(f"{key}={value}" for key, value in spec.node_selector.items())
             which = f"no node has the labels {labels}" if labels else "there are no nodes"

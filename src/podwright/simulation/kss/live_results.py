@@ -135,9 +135,9 @@ class LiveResults:
     def _process(self, entry: Entry, ended: Sequence[NamespacedName]) -> None:
         machine = self._machine
         match entry.event:
-            case ExtenderReplied(reply=reply) if not machine.holds_back(entry.event):
+            case ExtenderReplied(reply=reply) if not machine.defers(entry.event):
                 self._replies.append(reply)
-            case CycleDue() if machine.holds_back(entry.event):
+            case CycleDue() if machine.defers(entry.event):
                 self._can_follow = False  # another driver than those of podwright
             case _:
                 pass
@@ -160,7 +160,7 @@ class LiveResults:
                 del self._open[uid]
         if self._before is not machine:
             self._cycle.append((entry, actions))
-            if not machine.holds_back(CycleDue()):
+            if not machine.defers(CycleDue()):
                 self._end_cycle()
 
     def _end_cycle(self) -> None:

@@ -95,7 +95,7 @@ from podwright.simulation.recording.explanations.outcome import (
     find_outcome as find_outcome,
 )
 from podwright.simulation.recording.explanations.past_advice import past_advice as past_advice
-from podwright.simulation.recording.explanations.pending_reasons import held_back as held_back
+from podwright.simulation.recording.explanations.pending_reasons import gated_pods as gated_pods
 from podwright.simulation.recording.folders.arrow_tables import (
     arrow_table as arrow_table,
     require_arrow as require_arrow,

@@ -13,13 +13,13 @@ Words used here:
 - An *observed state* is the positions and the assumed pods that the scheduler may have had.
 - A *finding* is the comparison of one attempt.
 
-Start with `shadow.py` (the comparison of a record), then `comparison.py` (the comparison of one
-decision), `attempts.py` and `record_attempts.py` (the attempts and the states in which they were
-made), and `recorded_cluster.py` (the cluster at a position). `live_shadow.py` compares decisions
-while they are made.
+Start with `record_shadow.py` (the comparison of a record), then `comparison.py` (the comparison of
+one decision), `attempts.py` and `record_attempts.py` (the attempts and the states in which they
+were made), and `recorded_cluster.py` (the cluster at a position). `live_shadow.py` compares
+decisions while they are made.
 """
 
 from podwright.simulation.shadow.findings import Finding as Finding
 from podwright.simulation.shadow.live_shadow import LiveShadow as LiveShadow
+from podwright.simulation.shadow.record_shadow import Shadow as Shadow
 from podwright.simulation.shadow.report import ShadowReport as ShadowReport, report_of as report_of
-from podwright.simulation.shadow.shadow import Shadow as Shadow

@@ -21,6 +21,7 @@ from podwright.scheduler.framework import Plugin
 from podwright.simulation.files import ChangeType, Record, RecordLine
 from podwright.simulation.shadow.attempts import DEFAULT_DELAY_NS, is_binding
 from podwright.simulation.shadow.findings import Agreement, Finding, agreement, sum_of
+from podwright.simulation.shadow.record_shadow import Shadow
 from podwright.simulation.shadow.recorded_cluster import waits_to_be_bound
 from podwright.simulation.shadow.report import (
     FailedAttempts,
@@ -28,7 +29,6 @@ from podwright.simulation.shadow.report import (
     counts_of,
     difference_of,
 )
-from podwright.simulation.shadow.shadow import Shadow
 
 _READ: Final = tuple(cls for cls in get_args(Object) if cls is not Unknown)
 

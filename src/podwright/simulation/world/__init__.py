@@ -30,11 +30,6 @@ from podwright.simulation.world.inputs.input_review import (
     InputReview as InputReview,
     LoadEstimate as LoadEstimate,
 )
-from podwright.simulation.world.inputs.inputs import (
-    EventFile as EventFile,
-    Inputs as Inputs,
-    start_of as start_of,
-)
 from podwright.simulation.world.inputs.openb_arrivals import (
     Arrival as Arrival,
     Ending as Ending,
@@ -53,6 +48,11 @@ from podwright.simulation.world.inputs.operations import (
     RestoreNode as RestoreNode,
     Scale as Scale,
     Update as Update,
+)
+from podwright.simulation.world.inputs.run_inputs import (
+    EventFile as EventFile,
+    Inputs as Inputs,
+    start_of as start_of,
 )
 from podwright.simulation.world.inputs.workload import Workload as Workload
 from podwright.simulation.world.observers import (

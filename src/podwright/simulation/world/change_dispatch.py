@@ -18,14 +18,14 @@ from podwright.cluster.controllers import ControllerAction, ControllerLoop, Drai
 from podwright.cluster.kubelets import Lifecycle, LifecycleAction, ScheduleStage, StageDue
 from podwright.cluster.store import Change, GroupKind
 from podwright.scheduler.machine import (
-    NOT_READ,
-    SELECTING,
+    SELECTOR_KINDS,
+    UNWATCHED_KINDS,
     Action,
     CallDone,
     Event,
     ObjectDeleted,
     ObjectPut,
-    is_news,
+    changes_selector,
 )
 from podwright.simulation.world.observers import ChangeObserver
 
@@ -151,7 +151,7 @@ class ChangeDispatcher:
             if not subscription.is_scheduled:
                 continue
             new = change.new
-            if not subscription.is_selecting or is_news(change.old, new):
+            if not subscription.is_selecting or changes_selector(change.old, new):
                 obj: Any = change.object
                 watched.append(ObjectDeleted(obj) if new is None else ObjectPut(obj))
         return staged, watched
@@ -159,6 +159,6 @@ class ChangeDispatcher:
     def _subscription_to(self, kind: GroupKind) -> Subscription:
         return Subscription(
             has_stages=kind in self._kinds_with_stages,
-            is_scheduled=self._has_scheduler and kind not in NOT_READ,
-            is_selecting=kind in SELECTING,
+            is_scheduled=self._has_scheduler and kind not in UNWATCHED_KINDS,
+            is_selecting=kind in SELECTOR_KINDS,
         )

@@ -36,7 +36,7 @@ class HeldEvents:
         """Let the machine handle an event; one that is held has no actions yet."""
         machine = self._machine
         # While it is suspended, the reply overtakes the held events, as in the machine.
-        is_held = machine.holds_back(event) if machine.is_suspended else bool(self._events)
+        is_held = machine.defers(event) if machine.is_suspended else bool(self._events)
         if is_held:
             self._events.append(event)
             return []

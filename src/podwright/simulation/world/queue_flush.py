@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from podwright.apimachinery.objects import SECOND_NS
 from podwright.scheduler.machine import FlushBackoff, Machine
 
-SECOND_NS: Final = 1_000_000_000
 _UNSCHEDULABLE_NS: Final = 30 * SECOND_NS
 _FLUSH_BACKOFF: Final = FlushBackoff()
 
@@ -29,7 +29,7 @@ def next_flush_ns(machine: Machine, now_ns: int, *, is_over: bool) -> int | None
     """
     due_ns = machine.next_flush_ns
     # While an extender is called, a flush would only be held back.
-    if due_ns is None or machine.holds_back(_FLUSH_BACKOFF):
+    if due_ns is None or machine.defers(_FLUSH_BACKOFF):
         return None
     # Flushes of unschedulable pods alone would continue a run without end time forever.
     if is_over and not machine.queue.metrics().pending_pods.get("backoff"):

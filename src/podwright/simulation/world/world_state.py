@@ -46,7 +46,7 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
         numbers that are keys of `others`.
     others : Objects
         The objects that the log does not hold.
-    cycles_in_vain : int
+    unproductive_cycles : int
         The number of scheduling cycles since the last bind or other event.
     """
 
@@ -63,7 +63,7 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
     others: Objects
     life: LifecycleState
     controllers: ControllerLoopState
-    cycles_in_vain: int = 0
+    unproductive_cycles: int = 0
 
 
 _FIRST_OTHER: Final = 1 << 48
@@ -117,7 +117,7 @@ def world_state(world: World, others: list[Due[DueEvent]] | None = None) -> Worl
         others=encode_objects(unknown),
         life=components.lifecycle.state(),
         controllers=components.controllers.state(),
-        cycles_in_vain=world.unproductive_cycles,
+        unproductive_cycles=world.unproductive_cycles,
     )
 
 
@@ -179,6 +179,6 @@ def restored_world(
         heap=EventHeap.restore(state.now_ns, state.counter, entries),
         inputs=unread,
         inputs_taken=state.inputs_taken,
-        unproductive_cycles=state.cycles_in_vain,
+        unproductive_cycles=state.unproductive_cycles,
     )
     return World(components=components)

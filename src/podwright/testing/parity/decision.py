@@ -39,7 +39,7 @@ def check_decision(case: Case) -> Check:
     if profile is None:
         yield from nothing_else(expect, "ignored")
         return
-    held = held_back(profile.pre_enqueue, pod)
+    held = gated_by(profile.pre_enqueue, pod)
     yield equal("pre_enqueue", expect.get("pre_enqueue"), held)
     if held is not None:
         yield from nothing_else(expect, "pre_enqueue")
@@ -116,7 +116,7 @@ def _plugins(case: Case) -> dict[str, Any]:
     }
 
 
-def held_back(plugins: tuple[Any, ...], pod: Pod) -> dict[str, Any] | None:
+def gated_by(plugins: tuple[Any, ...], pod: Pod) -> dict[str, Any] | None:
     """Return the status of the first PreEnqueue plugin that holds the pod back; None if none."""
     for plugin in plugins:
         status = plugin.pre_enqueue(pod)

@@ -23,10 +23,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from podwright.apimachinery.objects.texts.duration import parse_duration
+from podwright.apimachinery.objects.texts.duration import SECOND_NS, parse_duration
 from podwright.apimachinery.objects.texts.go_text import go_quoted
 
-_SECOND_NS: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _YEARS_MAX: Final = 5
 _MONTHS: Final = (
@@ -82,8 +81,8 @@ class CronSchedule(msgspec.Struct, frozen=True):
         """Return the first scheduled time after `after_ns`, None without one in five years."""
         if self.every_seconds:
             # Upstream drops the fraction of a second (constantdelay.go, Next).
-            return (after_ns // _SECOND_NS + self.every_seconds) * _SECOND_NS
-        moment = _EPOCH + timedelta(minutes=after_ns // (60 * _SECOND_NS) + 1)
+            return (after_ns // SECOND_NS + self.every_seconds) * SECOND_NS
+        moment = _EPOCH + timedelta(minutes=after_ns // (60 * SECOND_NS) + 1)
         end_year = moment.year + _YEARS_MAX
         while moment.year <= end_year:
             wall = moment.astimezone(zone)
@@ -94,7 +93,7 @@ class CronSchedule(msgspec.Struct, frozen=True):
             elif wall.minute not in self.minutes:
                 moment += timedelta(minutes=1)
             else:
-                return int((moment - _EPOCH) // timedelta(seconds=1)) * _SECOND_NS
+                return int((moment - _EPOCH) // timedelta(seconds=1)) * SECOND_NS
         return None
 
     def _is_day(self, wall: datetime) -> bool:
@@ -128,7 +127,7 @@ def parse_schedule(text: str) -> CronSchedule:
     """
     text = text.strip()
     if text.startswith("@every "):
-        seconds = parse_duration(text.removeprefix("@every ").strip()) // _SECOND_NS
+        seconds = parse_duration(text.removeprefix("@every ").strip()) // SECOND_NS
         return CronSchedule(every_seconds=max(seconds, 1))
     if text.startswith("@") and text not in _DESCRIPTORS:
         raise ValueError(f"unrecognized descriptor: {text}")

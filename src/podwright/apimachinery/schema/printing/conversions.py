@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from podwright.apimachinery.objects import Document, timestamp_ns
+from podwright.apimachinery.objects import SECOND_NS, Document, timestamp_ns
 
 Cell: TypeAlias = str | int | float | bool | None
 """A value in a row of a Table."""
@@ -19,7 +19,6 @@ NONE: Final = "<none>"
 UNSET: Final = "<unset>"
 UNKNOWN: Final = "<unknown>"
 
-_SECOND_NS: Final = 1_000_000_000
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
@@ -45,7 +44,7 @@ def human_duration(duration_ns: int) -> str:
     >>> human_duration(90 * 10**9), human_duration(3 * 3600 * 10**9 + 60 * 10**9)
     ('90s', '3h1m')
     """
-    seconds = abs(duration_ns) // _SECOND_NS
+    seconds = abs(duration_ns) // SECOND_NS
     if duration_ns < 0:
         # A difference of up to two seconds between the clocks of two machines is ignored.
         return "<invalid>" if seconds > 1 else "0s"
@@ -114,7 +113,7 @@ def _strings(field: str) -> Callable[[Any], Cell]:
 CONVERSIONS: Final[Mapping[str, Callable[[Any], Cell]]] = {
     "boolean": _true_or_false,
     "count": lambda value: len(value or ()),
-    "duration": lambda seconds: human_duration(seconds * _SECOND_NS),
+    "duration": lambda seconds: human_duration(seconds * SECOND_NS),
     "images": _strings("image"),
     "join": lambda value: ",".join(value or ()),
     "labels": labels_text,

@@ -11,7 +11,7 @@ from typing import Any, Final
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
-from podwright.apimachinery.schema.schema import built_in
+from podwright.apimachinery.schema.kind_index import built_in
 from podwright.apimachinery.schema.structural.pruning import Schema, _shared
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, printed
 from podwright.apimachinery.schema.validation.metadata import validate_object_meta

@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Final
 
-from podwright.apimachinery.objects import Document, FieldRequirement, FieldSelector, SelectorError
+from podwright.apimachinery.objects import (
+    SECOND_NS,
+    Document,
+    FieldRequirement,
+    FieldSelector,
+    SelectorError,
+)
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.options import ListOptions, list_options, parsed_version
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType, check_stream
@@ -39,7 +45,6 @@ BOOKMARK_BEFORE_END_NS: Final = 2_000_000_000
 DEFAULT_TIMEOUT_NS: Final = 1_800_000_000_000
 """The shortest timeout that upstream chooses; it draws up to twice as much."""
 
-_SECOND_NS: Final = 1_000_000_000
 _POLL_MAX: Final = 200
 
 _TABLES_MAX: Final = 20
@@ -256,7 +261,7 @@ class Watch:
 
 def _go_duration(seconds: int) -> int:
     """Return seconds in nanoseconds, as Go's Duration of 64 bits holds them."""
-    return (seconds * _SECOND_NS + 2**63) % 2**64 - 2**63
+    return (seconds * SECOND_NS + 2**63) % 2**64 - 2**63
 
 
 def too_old(error: Expired) -> ApiError:

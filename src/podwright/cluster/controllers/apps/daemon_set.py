@@ -16,6 +16,7 @@ import msgspec
 
 from podwright.apimachinery.objects import (
     NOTHING,
+    SECOND_NS,
     Document,
     InvalidObject,
     KubernetesObject,
@@ -77,9 +78,8 @@ _GENERATION: Final = "deprecated.daemonset.template.generation"
 """The annotation of a daemon set that counts the changes of its template."""
 
 _NAMING: Final = RevisionNaming(template_hash, REVISION_LABEL)
-_SECOND_NS: Final = 1_000_000_000
-_BACKOFF_NS: Final = _SECOND_NS
-_BACKOFF_MAX_NS: Final = 15 * 60 * _SECOND_NS
+_BACKOFF_NS: Final = SECOND_NS
+_BACKOFF_MAX_NS: Final = 15 * 60 * SECOND_NS
 
 
 class _Daemon:

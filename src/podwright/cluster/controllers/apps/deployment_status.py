@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.apimachinery.objects import Document, KubernetesObject, timestamp_ns, timestamp_text
+from podwright.apimachinery.objects import (
+    SECOND_NS,
+    Document,
+    KubernetesObject,
+    timestamp_ns,
+    timestamp_text,
+)
 from podwright.cluster.controllers.apps.replicas import REPLICA_FAILURE
 from podwright.cluster.controllers.apps.rollout import Rollout, RolloutSet
 from podwright.cluster.controllers.workload_fields import status_of, without_zeros
@@ -17,8 +23,6 @@ PROGRESSING: Final = "Progressing"
 AVAILABLE: Final = "Available"
 NEW_AVAILABLE: Final = "NewReplicaSetAvailable"
 TIMED_OUT: Final = "ProgressDeadlineExceeded"
-
-_SECOND_NS: Final = 1_000_000_000
 
 
 class StatusDraft:
@@ -199,7 +203,7 @@ class StatusDraft:
             return True
         deadline = rollout.spec.progress_deadline_seconds or 0
         begun_ns = timestamp_ns(present.get("lastUpdateTime")) or 0
-        return begun_ns + deadline * _SECOND_NS < self._now_ns
+        return begun_ns + deadline * SECOND_NS < self._now_ns
 
     def deadline_ns(self, rollout: Rollout, status: Document) -> int | None:
         """Return when progress times out, None if it cannot or has already.
@@ -215,7 +219,7 @@ class StatusDraft:
         if is_complete(rollout, status) or present.get("reason") == NEW_AVAILABLE:
             return None
         begun_ns = timestamp_ns(present.get("lastUpdateTime")) or self._now_ns
-        return begun_ns + (deadline + 1) * _SECOND_NS
+        return begun_ns + (deadline + 1) * SECOND_NS
 
 
 def is_complete(rollout: Rollout, counts: Document) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from podwright.apimachinery.objects import (
+    SECOND_NS,
     CronSchedule,
     Document,
     KubernetesObject,
@@ -43,8 +44,7 @@ from podwright.cluster.controllers.stateless import StatelessController
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_SECOND_NS: Final = 1_000_000_000
-_MINUTE_NS: Final = 60 * _SECOND_NS
+_MINUTE_NS: Final = 60 * SECOND_NS
 _MISSED_MAX: Final = 100
 
 
@@ -221,7 +221,7 @@ class CronJobController(StatelessController):
         after_ns = timestamp_ns(last) or _start_ns(cron_job)
         deadline = spec.starting_deadline_seconds
         if deadline is not None:
-            after_ns = max(after_ns, now_ns - deadline * _SECOND_NS)
+            after_ns = max(after_ns, now_ns - deadline * SECOND_NS)
         missed = most_recent_due(schedule, after_ns, now_ns, zone)
         next_ns = schedule.next_ns(now_ns, zone)
         actions: list[ControllerAction] = []
@@ -326,7 +326,7 @@ def job_from_template(
 
 def _text_in(due_ns: int, zone: str) -> str:
     """Return a time in the local time of a zone, with the UTC offset."""
-    moment = (_EPOCH + timedelta(seconds=due_ns // _SECOND_NS)).astimezone(time_zone(zone))
+    moment = (_EPOCH + timedelta(seconds=due_ns // SECOND_NS)).astimezone(time_zone(zone))
     return moment.isoformat().replace("+00:00", "Z")
 
 

@@ -25,6 +25,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from podwright.apimachinery.objects import (
+    SECOND_NS,
     Document,
     KubernetesObject,
     NamespacedName,
@@ -81,8 +82,7 @@ from podwright.cluster.controllers.pod_template import owners_with_priority_clas
 from podwright.cluster.store import with_metadata
 
 PODS_PER_SYNC_MAX: Final = 500
-_SECOND_NS: Final = 1_000_000_000
-_BATCH_NS: Final = _SECOND_NS
+_BATCH_NS: Final = SECOND_NS
 _REACHED_MESSAGE: Final = "Reached expected number of succeeded pods"
 
 
@@ -595,7 +595,7 @@ class JobController:
             return
         started_ns = timestamp_ns(section(job, "status").get("startTime"))
         begun_ns = now_ns if started_ns is None else started_ns
-        self._schedule_sync(job.key, begun_ns + spec.active_deadline_seconds * _SECOND_NS)
+        self._schedule_sync(job.key, begun_ns + spec.active_deadline_seconds * SECOND_NS)
 
     def _requeue_at(self, key: str, now_ns: int) -> list[ControllerAction]:
         due_ns = self._memory.due_ns.get(key)

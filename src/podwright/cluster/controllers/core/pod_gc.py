@@ -79,8 +79,8 @@ class PodGarbageCollector:
         assert node is not None, "neither an old nor a new object"
         if new is not None:
             self._gone_since_ns.pop(node.name, None)
-            is_news = _is_out_of_service(new) and not _is_out_of_service(old)
-            return (node.name,) if is_news else ()
+            has_changed = _is_out_of_service(new) and not _is_out_of_service(old)
+            return (node.name,) if has_changed else ()
         return (node.name,) if self._lister.pods_on(node.name) else ()
 
     def _observe_pod(self, old: KubernetesObject | None, pod: Pod) -> tuple[NamespacedName, ...]:

@@ -16,7 +16,6 @@ import msgspec
 from podwright.apimachinery.devices import (
     CARDS,
     CARDS_HASH,
-    MIRRORED,
     CardSpec,
     hash_of,
     is_cards,
@@ -24,6 +23,7 @@ from podwright.apimachinery.devices import (
     slices_of_cards,
 )
 from podwright.apimachinery.objects import (
+    SOURCE_UID,
     KubernetesObject,
     NamespacedName,
     Node,
@@ -93,7 +93,7 @@ class CardDriver(StatelessController):
         if key.startswith(_CARDS):
             return self._report(key.removeprefix(_CARDS))
         node = self._lister.get(NODE, key)
-        if isinstance(node, Node) and MIRRORED in node.metadata.annotations:
+        if isinstance(node, Node) and SOURCE_UID in node.metadata.annotations:
             return []
         present: dict[str, list[ResourceSlice]] = {}
         for of in self._slices.get(key, {}).values():

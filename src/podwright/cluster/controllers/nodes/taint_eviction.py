@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
 from podwright.apimachinery.objects import (
+    SECOND_NS,
     KubernetesObject,
     NamespacedName,
     Node,
@@ -35,7 +36,6 @@ from podwright.cluster.controllers.interface import (
 from podwright.cluster.controllers.kinds import NODE, POD, GroupKind
 from podwright.cluster.controllers.lister import Lister
 
-_SECOND_NS: Final = 1_000_000_000
 _NOT_TOLERATED: Final = -1
 
 
@@ -142,7 +142,7 @@ class TaintEvictionController:
             seconds = used[0].toleration_seconds
             if seconds is not None:
                 times.append(max(seconds, 0))
-        return min(times) * _SECOND_NS if times else None
+        return min(times) * SECOND_NS if times else None
 
     def _evict(self, pod: Pod, now_ns: int) -> list[ControllerAction]:
         note = f"Marking for deletion Pod {pod.key}"

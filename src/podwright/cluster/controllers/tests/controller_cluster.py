@@ -251,8 +251,8 @@ class Cluster:
     def _run_pod(self, pod: Pod, old: KubernetesObject | None) -> None:
         name, uid = pod.key, pod.uid
         if pod.is_terminating:
-            is_news = not isinstance(old, Pod) or not old.is_terminating
-            if is_news and self.removed_after is not None and not pod.metadata.finalizers:
+            has_changed = not isinstance(old, Pod) or not old.is_terminating
+            if has_changed and self.removed_after is not None and not pod.metadata.finalizers:
                 self.at(self.now_ns + int(self.removed_after * SECOND), lambda: self.end(name, uid))
         elif not pod.spec.node_name and not pod.spec.scheduling_gates:
             node = self._node_for(pod) if self.binds else ""

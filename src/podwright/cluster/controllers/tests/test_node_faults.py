@@ -262,8 +262,8 @@ def test_a_pod_that_is_removed_before_its_scheduled_deletion():
     cluster.run(5)
     cluster.delete(POD, "default/a", grace_seconds=0)
     assert cluster.event_notes("TaintManagerEviction") == [CANCELLED]
-    memories = cluster.controllers.state().controllers
-    assert memories["taint-eviction-controller"] == {"leaving": {}}
+    states = cluster.controllers.state().controller_states
+    assert states["taint-eviction-controller"] == {"leaving": {}}
 
 
 def test_a_pod_bound_to_a_tainted_node_is_deleted_too():
@@ -569,12 +569,12 @@ def test_nodes_recover_completely_from_faults(data):
         assert taints(cluster, node) == []
         assert ready(cluster, NODE, node)["status"] == "True"
     assert not [pod.name for pod in cluster.pods() if pod.is_terminating]
-    memories = cluster.controllers.state().controllers
-    assert memories["node-lifecycle-controller"]["silent_since_ns"] == {}
-    assert memories["node-lifecycle-controller"]["look_ns"] is None
-    for zone in memories["node-lifecycle-controller"]["zones"].values():
+    states = cluster.controllers.state().controller_states
+    assert states["node-lifecycle-controller"]["silent_since_ns"] == {}
+    assert states["node-lifecycle-controller"]["look_ns"] is None
+    for zone in states["node-lifecycle-controller"]["zones"].values():
         assert (zone["disruption"], zone["waiting"]) == ("Normal", {})
-    assert memories["taint-eviction-controller"] == {"leaving": {}}
+    assert states["taint-eviction-controller"] == {"leaving": {}}
 
 
 @pytest.mark.parametrize("annotations", [{}, {SOURCE_UID: "u"}])

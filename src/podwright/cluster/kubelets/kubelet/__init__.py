@@ -13,7 +13,7 @@ Words used here:
   declared of it, by annotations or by files of images (`image_behaviors`).
 - A *run* is one start of a container until its end.
 
-Start with `kubelet.py` (the door) and `pod_sync.py` (the rules of a sync); `sandbox.py` and
+Start with `node_kubelets.py` (the door) and `pod_sync.py` (the rules of a sync); `sandbox.py` and
 `container_creation.py` have the rules of what it waits for.
 """
 
@@ -26,6 +26,6 @@ from podwright.cluster.kubelets.kubelet.image_behaviors import (
     ImageBehavior as ImageBehavior,
     read_image_behaviors as read_image_behaviors,
 )
-from podwright.cluster.kubelets.kubelet.kubelet import Kubelet as Kubelet
+from podwright.cluster.kubelets.kubelet.node_kubelets import Kubelet as Kubelet
 from podwright.cluster.kubelets.kubelet.node_leases import NodeLeases as NodeLeases
 from podwright.cluster.kubelets.kubelet.references import ObjectReader as ObjectReader

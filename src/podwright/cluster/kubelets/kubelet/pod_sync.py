@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import SECOND_NS, Document
 from podwright.cluster.kubelets.kubelet.containers.container_creation import can_create
 from podwright.cluster.kubelets.kubelet.containers.container_programs import (
     CommandRun,
@@ -52,7 +52,6 @@ from podwright.cluster.kubelets.kubelet.sync_context import SyncContext
 from podwright.cluster.kubelets.pod_annotations import STOP_DELAY
 from podwright.cluster.kubelets.stages.stage import read_delay
 
-SECOND_NS: Final = 1_000_000_000
 DEADLINE_EXCEEDED: Final = (
     "DeadlineExceeded",
     "Pod was active on the node longer than the specified deadline",

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from podwright.apimachinery.objects import SECOND_NS
 from podwright.cluster.kubelets.kubelet.claimed_volumes import waiting_volumes
 from podwright.cluster.kubelets.kubelet.device_claims import PrepareError, prepared_claims
 from podwright.cluster.kubelets.kubelet.references import ObjectReader, volume_error
 from podwright.cluster.kubelets.kubelet.sync_context import SyncContext
 
-_SECOND_NS: Final = 1_000_000_000
-_SYNC_RETRY_NS: Final = 10 * _SECOND_NS
-_MOUNT_BACK_OFF_NS: Final = _SECOND_NS // 2
-_MOUNT_BACK_OFF_MAX_NS: Final = 122 * _SECOND_NS
+_SYNC_RETRY_NS: Final = 10 * SECOND_NS
+_MOUNT_BACK_OFF_NS: Final = SECOND_NS // 2
+_MOUNT_BACK_OFF_MAX_NS: Final = 122 * SECOND_NS
 
 
 def start_sandbox(sync: SyncContext) -> bool:

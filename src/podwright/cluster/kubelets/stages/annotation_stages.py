@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from podwright.apimachinery.objects import Document, Pod, timestamp_ns
+from podwright.apimachinery.objects import SECOND_NS, Document, Pod, timestamp_ns
 from podwright.cluster.kubelets.pod_annotations import (
     DELETION_TIME,
     RUN_DELAY,
@@ -54,10 +54,9 @@ from podwright.cluster.kubelets.stages.stage import (
 from podwright.cluster.kubelets.templates.jq import Query, query
 
 _KEPT_BESIDE_KUBELET = "pod-finish"
-_SECOND_NS = 1_000_000_000
-_BACKOFF_NS = 10 * _SECOND_NS
-_BACKOFF_MAX_NS = 300 * _SECOND_NS
-_BACKOFF_RESET_NS = 600 * _SECOND_NS
+_BACKOFF_NS = 10 * SECOND_NS
+_BACKOFF_MAX_NS = 300 * SECOND_NS
+_BACKOFF_RESET_NS = 600 * SECOND_NS
 
 
 def default_stages(*, trace_start_ns: int = 0) -> tuple[Stage, ...]:
@@ -151,7 +150,7 @@ def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
 def _delay_until_second(trace_start_ns: int, value: Any, now_ns: int) -> int:
     if not (isinstance(value, str) and value.isascii() and value.isdigit()):
         raise ValueError(f'{DELETION_TIME}: invalid number of seconds "{value}"')
-    return trace_start_ns + int(value) * _SECOND_NS - now_ns
+    return trace_start_ns + int(value) * SECOND_NS - now_ns
 
 
 def _annotation(name: str) -> Query:
@@ -196,7 +195,7 @@ def _exit_patch(document: Document, context: StageContext) -> Any:
         waiting = {
             "reason": "CrashLoopBackOff",
             "message": (
-                f"back-off {wait_ns // _SECOND_NS}s restarting failed container={status['name']} "
+                f"back-off {wait_ns // SECOND_NS}s restarting failed container={status['name']} "
                 f"pod={metadata['name']}_{metadata.get('namespace', '')}({metadata.get('uid', '')})"
             ),
         }

@@ -28,7 +28,7 @@ from podwright.apimachinery.objects import (
 from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.patches import PatchType
 from podwright.cluster.kubelets.templates.cel_queries import ValueQuery
-from podwright.cluster.kubelets.templates.templates import Functions, Template
+from podwright.cluster.kubelets.templates.go_templates import Functions, Template
 
 KWOK_VERSION = "v0.7.0"
 """The KWOK release that the stages and functions follow; nodes report it as kubelet version."""

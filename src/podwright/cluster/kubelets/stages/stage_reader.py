@@ -72,9 +72,9 @@ from podwright.cluster.kubelets.templates.cel_queries import (
     integer_of,
     read_nanoseconds,
 )
+from podwright.cluster.kubelets.templates.go_templates import Template
 from podwright.cluster.kubelets.templates.jq import Query, QueryError, query
 from podwright.cluster.kubelets.templates.template_parser import TemplateError
-from podwright.cluster.kubelets.templates.templates import Template
 
 T = TypeVar("T")
 

@@ -332,8 +332,8 @@ def test_changes_of_a_store_are_handled_like_events():
         change = change_of(version, kind, pod.key, old, new)
         assert by_change.handle_change(change, NOW) == by_event.handle(event, NOW)
         assert by_change.state() == by_event.state()
-    assert by_change.state().lives == ()
-    assert by_change.state().plan_count == 2, "another pod of that name is scheduled again"
+    assert by_change.state().objects == ()
+    assert by_change.state().schedule_count == 2, "another pod of that name is scheduled again"
 
 
 def test_kinds_without_stages_are_ignored():

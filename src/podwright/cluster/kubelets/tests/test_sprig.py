@@ -2,8 +2,8 @@
 
 import pytest
 
+from podwright.cluster.kubelets.templates.go_templates import Template
 from podwright.cluster.kubelets.templates.template_parser import TemplateError
-from podwright.cluster.kubelets.templates.templates import Template
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.cluster.kubelets.templates.go_templates import Template
 from podwright.cluster.kubelets.templates.template_parser import TemplateError
-from podwright.cluster.kubelets.templates.templates import Template
 
 DATA = {
     "name": "web",

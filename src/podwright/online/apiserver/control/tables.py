@@ -37,7 +37,7 @@ NODE_SHARES: Final = "nodeShares"
 _TABLES: Final = (
     ("/decisions", "decisions", "List the scheduling attempts and their results"),
     ("/waiting-times", "waits", "List how long pods waited for a node, and what ended the wait"),
-    ("/utilization", "utilisation", "Show the requested share of each resource over time"),
+    ("/utilization", "utilization", "Show the requested share of each resource over time"),
     (
         "/utilization/nodes",
         NODE_SHARES,
@@ -125,7 +125,7 @@ def table_endpoints(turns: TurnLoop) -> list[Endpoint]:
 
 
 def _is_sampled(name: str) -> bool:
-    return name in (NODE_SHARES, "utilisation", "fragmentation", "pending")
+    return name in (NODE_SHARES, "utilization", "fragmentation", "pending")
 
 
 def _sample_ns(parameters: TableParameters) -> int:

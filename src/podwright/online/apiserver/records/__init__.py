@@ -1,1 +1,1 @@
-"""What is kept of a served cluster: records, runs, snapshots, positions of logs."""
+"""What is kept of a served cluster: records, runs, snapshots, in-memory checkpoints of logs."""

@@ -12,7 +12,7 @@ from podwright.apimachinery.objects import Object, Pod, with_node_name
 from podwright.online.apiserver.cluster import Cluster
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
 from podwright.scheduler.assembly import Scheduler
-from podwright.scheduler.machine import NOT_READ
+from podwright.scheduler.machine import UNWATCHED_KINDS
 
 
 def present_objects(scheduler: ServedScheduler) -> list[Object]:
@@ -24,7 +24,7 @@ def present_objects(scheduler: ServedScheduler) -> list[Object]:
     if not world.components.options.has_scheduler:
         # Another scheduler runs, and the machine receives nothing.
         store = world.store
-        read = [kind for kind in store.kinds() if kind not in NOT_READ]
+        read = [kind for kind in store.kinds() if kind not in UNWATCHED_KINDS]
         return cast(list[Object], [obj for kind in read for obj in store.list(kind).objects])
     machine = world.machine
     assumed = machine.assumed()

@@ -42,16 +42,17 @@ large clusters are fewer, as each is to take at most a third of what is written.
 CHECKPOINT_BY_DRIVER: Final = 1 << 40
 """The number of events after which the log itself writes a checkpoint: never."""
 
-POSITION_EVENTS: Final = 10_000
-"""The least number of events after which a position of the log is worth making: replaying as many
-takes 0.2 s."""
+MEMORY_CHECKPOINT_EVENTS: Final = 10_000
+"""The least number of events after which an in-memory
+checkpoint of the log is worth making: replaying as many takes 0.2 s."""
 
 EVENTS_PER_OBJECT: Final = 0.5
 """The same for each object: restoring one takes half as long as replaying an event."""
 
-POSITION_OBJECTS_MAX: Final = 40_000
-"""The most nodes and pods with which positions are made. Beside the reader that makes one, the
-server copies each page of memory that it writes: with 55,000 objects one turn took 62 ms."""
+MEMORY_CHECKPOINT_OBJECTS_MAX: Final = 40_000
+"""The most nodes and pods with which in-memory
+checkpoints are made. Beside the reader that makes one, the server copies each page of memory that
+it writes: with 55,000 objects one turn took 62 ms."""
 
 _LOGGER: Final = logging.getLogger(__name__)
 
@@ -178,14 +179,14 @@ class ServedScheduler:
         )
 
     @property
-    def is_position_due(self) -> bool:
-        """Whether a position of the log should be made, from which explanations are replayed."""
+    def is_memory_checkpoint_due(self) -> bool:
+        """Whether an in-memory checkpoint, from which explanations are replayed, should be made."""
         log, machine = self.world.log, self.world.machine
         cluster = machine.cluster
         object_count = len(cluster.pods) + len(cluster.nodes.slot_of)
-        distance = max(POSITION_EVENTS, EVENTS_PER_OBJECT * object_count)
+        distance = max(MEMORY_CHECKPOINT_EVENTS, EVENTS_PER_OBJECT * object_count)
         return (
-            object_count <= POSITION_OBJECTS_MAX
+            object_count <= MEMORY_CHECKPOINT_OBJECTS_MAX
             and len(log) - log.last_start >= distance
             and machine.can_snapshot
             and not machine.unrestorable

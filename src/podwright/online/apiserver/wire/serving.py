@@ -19,7 +19,7 @@ import uvloop
 from podwright.apimachinery.objects import PodwrightError
 from podwright.online.apiserver.free_memory import share_heap
 from podwright.online.apiserver.huge_pages import keep_huge_pages
-from podwright.online.apiserver.records.log_positions import keep_positions
+from podwright.online.apiserver.records.memory_checkpoints import keep_memory_checkpoints
 from podwright.online.apiserver.records.run_collection import RunCollection
 from podwright.online.apiserver.scheduling.plugin_reload import PluginReload
 from podwright.online.apiserver.scheduling.running_scheduler import RunningScheduler
@@ -213,7 +213,7 @@ async def _serve(
     sites = make_sites(scheduler)
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(loop.create_task(keep_huge_pages()).cancel)
-        stack.callback(loop.create_task(keep_positions(turns)).cancel)
+        stack.callback(loop.create_task(keep_memory_checkpoints(turns)).cancel)
         for run in parts.background:
             stack.callback(loop.create_task(run(turns)).cancel)
         if parts.reload is not None:

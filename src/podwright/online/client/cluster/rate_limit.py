@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_SECOND_NS = 1_000_000_000
+from podwright.apimachinery.objects import SECOND_NS
 
 
 class TokenBucket:
@@ -21,7 +21,7 @@ class TokenBucket:
     """
 
     def __init__(self, per_second: float, burst: int) -> None:
-        self._interval_ns = int(_SECOND_NS / per_second)
+        self._interval_ns = int(SECOND_NS / per_second)
         self._ahead_ns = self._interval_ns * (burst - 1)
         # When the bucket is full again.
         self._full_ns = 0

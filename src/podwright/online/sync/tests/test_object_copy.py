@@ -1,4 +1,3 @@
-from podwright.apimachinery.devices import MIRRORED
 from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.sync.object_copy import created_copy, stored_copy
 from podwright.online.sync.source_kinds import source_kinds
@@ -85,4 +84,4 @@ def test_containers_for_debugging_are_not_created_with_a_pod():
 
 def test_the_simulated_driver_of_devices_recognizes_copied_nodes():
     node = {"metadata": {"name": "n", "uid": "u"}, "status": {}}
-    assert MIRRORED in created_copy(KINDS["nodes"], node)["metadata"]["annotations"]
+    assert SOURCE_UID in created_copy(KINDS["nodes"], node)["metadata"]["annotations"]

@@ -195,12 +195,12 @@ export function extendersSection({ extenders }) {
   if (!extenders.length) return null;
   return section(
     "Extenders",
-    extenders.map(({ url, asked, kept, rejected, scores, errors }, index) =>
+    extenders.map(({ url, candidates, kept, rejected, scores, errors }, index) =>
       h(
         "div",
         { class: "extender" },
         h("div", { class: "row wrap" }, h("span", { class: "name" }, url), h("span", { class: "muted small" }, `extenders[${index}]`)),
-        h("div", { class: "small" }, asked === null ? "Was not called." : `Kept ${kept.length} of ${countText(asked.length, "node")}.`),
+        h("div", { class: "small" }, candidates === null ? "Was not called." : `Kept ${kept.length} of ${countText(candidates.length, "node")}.`),
         Object.entries(rejected).slice(0, EXTENDER_NODES_SHOWN).map(([node, { reasons }]) => h("div", { class: "small" }, "Rejected ", nodeLink(node), `: ${reasons.join(", ")}`)),
         addedScores(scores ?? {}),
         (Array.isArray(errors) ? errors : Object.values(errors ?? {})).map((error) => h("div", { class: "error" }, String(error))),

@@ -382,7 +382,7 @@ def test_nodes_are_added_until_one_is_left_by_the_pods_ahead():
         pass
     found = scheduler.remedies(scheduler.explain("default/pod"), since=before)
     assert [str(remedy) for remedy in found if "add" in remedy.text] == ["add 4 nodes like n"]
-    taken = scheduler.taken_place(scheduler.explain("default/pod"), before)
+    taken = scheduler.displacement(scheduler.explain("default/pod"), before)
     assert taken is not None
     assert (taken.node, taken.pods) == ("n", ("default/first-0",))
 

@@ -35,7 +35,7 @@ from podwright.scheduler.config import (
     to_document,
 )
 from podwright.scheduler.framework.binding import CallError
-from podwright.scheduler.framework.extenders.extenders import run_steps
+from podwright.scheduler.framework.extenders.extender_calls import run_steps
 from podwright.scheduler.framework.observing.explain import Explanation
 from podwright.scheduler.machine import (
     Bind,

@@ -116,7 +116,7 @@ class Gate(pw.Plugin):
 
 
 @pytest.mark.parametrize(
-    ("name", "error", "held_back"),
+    ("name", "error", "gated_by"),
     [
         (
             "raises",
@@ -132,12 +132,12 @@ class Gate(pw.Plugin):
         ("open", None, None),
     ],
 )
-def test_pre_enqueue_may_fail(name, error, held_back):
+def test_pre_enqueue_may_fail(name, error, gated_by):
     scheduler = pw.Scheduler(plugins=[Gate])
     scheduler.add(make_node("n1"))
     decision = scheduler.schedule(make_pod(name))
     assert (decision.error.message if decision.error else None) == error
-    assert (decision.held_back.message if decision.held_back else None) == held_back
+    assert (decision.gated_by.message if decision.gated_by else None) == gated_by
     assert bool(decision.node) is (name == "open")
 
 

@@ -18,19 +18,19 @@ from podwright._arrays import I32Array, I64Array, Mask
 from podwright.apimachinery.objects import DRAW_BITS, EXTENDER_STREAM, TIE_STREAM, Pod, draw
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.decision import Decision, Diagnosis, Rejection
-from podwright.scheduler.framework.extenders.extender_verbs import (
-    Survivors,
-    filter_steps,
-    prioritize_steps,
-    wrap_int64,
-)
-from podwright.scheduler.framework.extenders.extenders import (
+from podwright.scheduler.framework.extenders.extender_calls import (
     EXTENDER,
     Answers,
     CalledExtender,
     ExtenderAnswers,
     ExtenderError,
     Steps,
+)
+from podwright.scheduler.framework.extenders.extender_verbs import (
+    Survivors,
+    filter_steps,
+    prioritize_steps,
+    wrap_int64,
 )
 from podwright.scheduler.framework.node_search import NodeSearch, Search
 from podwright.scheduler.framework.nominated import NominatedCheck

@@ -17,7 +17,7 @@ import msgspec
 
 from podwright.apimachinery.objects import InvalidObject, Node, Pod, decode_as, encode
 from podwright.scheduler.columns import NodeColumns
-from podwright.scheduler.framework.extenders.extenders import (
+from podwright.scheduler.framework.extenders.extender_calls import (
     EXTENDER,
     Answers,
     CalledExtender,
@@ -90,7 +90,7 @@ def filter_steps(
         if not settings.filter_verb:
             continue
         results = answers.of(extender)
-        results.asked = left.names
+        results.candidates = left.names
         call = extender.call("filter", _arguments(extender, pod, left, nodes))
         reply = yield call
         try:

@@ -18,12 +18,12 @@ from podwright.scheduler.framework.adapter import PluginFailure, run_filter
 from podwright.scheduler.framework.custom_results import custom_results
 from podwright.scheduler.framework.cycle import Cycle
 from podwright.scheduler.framework.decision import Decision
-from podwright.scheduler.framework.extenders.extender_cycle import ExtenderCycle
-from podwright.scheduler.framework.extenders.extenders import (
+from podwright.scheduler.framework.extenders.extender_calls import (
     CallExtender,
     ExtenderAnswers,
     run_steps,
 )
+from podwright.scheduler.framework.extenders.extender_cycle import ExtenderCycle
 from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.prepare import PreFilterAnswer, PreFilterOutcome, run_pre_filters

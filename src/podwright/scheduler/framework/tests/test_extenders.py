@@ -10,13 +10,13 @@ from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import ExtenderReply, effective
-from podwright.scheduler.framework.extenders.extender_verbs import bind_steps, is_bound_by
-from podwright.scheduler.framework.extenders.extenders import (
+from podwright.scheduler.framework.extenders.extender_calls import (
     MissingExtenderCaller,
     extenders_of,
     interested_in,
     run_steps,
 )
+from podwright.scheduler.framework.extenders.extender_verbs import bind_steps, is_bound_by
 from podwright.scheduler.framework.extenders.go_json import (
     MalformedJSON,
     read_first_value,

@@ -39,7 +39,7 @@ from podwright.scheduler.framework import (
     TieRule,
 )
 from podwright.scheduler.kernels.select import make_heap, pick_drawn, pop_heap
-from podwright.scheduler.machine.metrics.metrics import Metrics
+from podwright.scheduler.machine.metrics.machine_metrics import Metrics
 
 MAX_AGE_NS = 500_000_000
 """How long results are used. Upstream: `maxBatchAge`."""

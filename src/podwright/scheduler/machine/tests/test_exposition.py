@@ -8,6 +8,7 @@ import pytest
 
 from podwright.scheduler.machine.cycles.extension_path import ExtensionPath
 from podwright.scheduler.machine.metrics.exposition import CONTENT_TYPE, render_text
+from podwright.scheduler.machine.metrics.machine_metrics import Metrics
 from podwright.scheduler.machine.metrics.metric_snapshot import (
     Distribution,
     Family,
@@ -16,7 +17,6 @@ from podwright.scheduler.machine.metrics.metric_snapshot import (
     Value,
 )
 from podwright.scheduler.machine.metrics.metric_table import METRIC_BY_NAME
-from podwright.scheduler.machine.metrics.metrics import Metrics
 from podwright.scheduler.queueing import QueuedPod, QueueMetrics
 from podwright.testing import make_pod
 

@@ -76,8 +76,8 @@ def test_pods_share_gpus_until_they_are_full(tmp_path: Path):
     files = tables(tmp_path, *(f"p{i},100,64,1,400,T4" for i in range(5)))
     shares = pw.simulate(files, openb_gpus="milli")
     assert sorted(shares.node_of.values()) == ["t4", "t4", "t4", "t4"]
-    assert shares.summary.utilisation[MILLI].peak == pytest.approx(1600 / 10_000)
-    assert COUNT not in shares.summary.utilisation
+    assert shares.summary.utilization[MILLI].peak == pytest.approx(1600 / 10_000)
+    assert COUNT not in shares.summary.utilization
     whole = pw.simulate(files, openb_gpus="count")
     assert sorted(whole.node_of.values()) == ["t4", "t4"]
     (message,) = set(whole.pending.values())
@@ -93,7 +93,7 @@ def test_a_share_is_of_one_gpu(tmp_path: Path):
     (message,) = run.pending.values()
     assert "1 cannot allocate all claims" in message
     # Nothing fits 400 of a GPU: of the V100s the pods accept none, which is not part of the shape.
-    use = run.summary.utilisation[MILLI]
+    use = run.summary.utilization[MILLI]
     assert use.fragmentation == pytest.approx(800 / 8800)
 
 

@@ -23,7 +23,7 @@ def outcome_of(decision: Decision) -> str:
         return "Scheduled"
     if decision.ignored:
         return "Ignored"
-    if decision.held_back is not None:
+    if decision.gated_by is not None:
         return "SchedulingGated"
     return "SchedulerError" if decision.error is not None else "Unschedulable"
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from podwright.scheduler.advice import DeviceRefusal, NearNode, ReasonGroup, Remedy
-from podwright.scheduler.assembly import TakenPlace
+from podwright.scheduler.assembly import Displacement
 from podwright.scheduler.framework import (
     ExtenderAnswers,
     FilterExplanation,
@@ -18,6 +18,7 @@ from podwright.scheduler.framework import (
 from podwright.simulation.recording.explanations.decision import decision_fields
 from podwright.simulation.recording.explanations.document_structs import (
     DeviceDocument,
+    DisplacementDocument,
     ExplanationDocument,
     ExtenderDocument,
     FilterDocument,
@@ -29,7 +30,6 @@ from podwright.simulation.recording.explanations.document_structs import (
     RemedyDocument,
     ScoreDocument,
     StatusDocument,
-    TakenPlaceDocument,
     WorkloadDocument,
 )
 from podwright.simulation.recording.explanations.preemption import typed_preemption
@@ -66,7 +66,7 @@ def typed_explanation(view: ExplanationView) -> ExplanationDocument:
         reasons=[_reason(group) for group in view.reasons],
         remedies=_remedies(view),
         advice_limits=list(view.advice.limits),
-        taken_place=None if view.taken is None else _taken(view.taken),
+        displacement=None if view.taken is None else _taken(view.taken),
         nearest=[_near(each) for each in view.near],
         preemption=typed_preemption(explanation.decision),
         filters=[_filter(answer) for answer in explanation.filters],
@@ -149,8 +149,8 @@ def _remedy(remedy: Remedy) -> RemedyDocument:
     )
 
 
-def _taken(taken: TakenPlace) -> TakenPlaceDocument:
-    return TakenPlaceDocument(
+def _taken(taken: Displacement) -> DisplacementDocument:
+    return DisplacementDocument(
         node=taken.node, feasible_nodes=taken.node_count, pods=list(taken.pods)
     )
 
@@ -199,7 +199,7 @@ def _scores(scores: ScoreExplanation) -> ScoreDocument:
 def _extender(answers: ExtenderAnswers) -> ExtenderDocument:
     return ExtenderDocument(
         url=answers.url,
-        asked=None if answers.asked is None else list(answers.asked),
+        candidates=None if answers.candidates is None else list(answers.candidates),
         kept=list(answers.kept),
         rejected=_statuses(answers.rejected),
         scores=answers.scores,

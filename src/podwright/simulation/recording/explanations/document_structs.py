@@ -96,12 +96,12 @@ class DecisionDocument(DecisionFields, frozen=True, kw_only=True):
     rejections: list[RejectionDocument] | UnsetType = UNSET
 
 
-class FateDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class OutcomeDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What became of a pod after an attempt.
 
     Attributes
     ----------
-    fate : str
+    outcome : str
         `bound`, `queued`, `gone`, or `binding` if the binding has not ended.
     time : str
     node, error : str, optional
@@ -114,7 +114,7 @@ class FateDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     nominated_node : str, optional
     """
 
-    fate: str
+    outcome: str
     time: str
     node: str | None
     error: str | None
@@ -136,7 +136,7 @@ class RecordedAttempt(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         The same as a duration.
     attempt, attempts : int
         Its number, and the number of all attempts of the pod.
-    then : FateDocument
+    then : OutcomeDocument
     next_attempt : str, optional
         The time of the next attempt.
     """
@@ -146,7 +146,7 @@ class RecordedAttempt(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     since_start: str
     attempt: int
     attempts: int
-    then: FateDocument
+    then: OutcomeDocument
     next_attempt: str | None
 
 
@@ -253,7 +253,7 @@ class RemedyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     replicas: ReplicaOutcome | UnsetType = UNSET
 
 
-class TakenPlaceDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class DisplacementDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A node that was feasible before other pods took the place.
 
     Attributes
@@ -404,7 +404,7 @@ class ExtenderDocument(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     url : str
-    asked : list of str, optional
+    candidates : list of str, optional
         The nodes passed to its filter; null if it was not called.
     kept : list of str
         The nodes that it kept.
@@ -417,7 +417,7 @@ class ExtenderDocument(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     url: str
-    asked: list[str] | None
+    candidates: list[str] | None
     kept: list[str]
     rejected: dict[str, StatusDocument]
     scores: dict[str, int]
@@ -463,7 +463,7 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     remedies : list of RemedyDocument
     advice_limits : list of str
         What limits the search for remedies.
-    taken_place : TakenPlaceDocument, optional
+    displacement : DisplacementDocument, optional
     nearest : list of NearNodeDocument
         The rejecting nodes, the closest first.
     preemption : PreemptionDocument, optional
@@ -493,7 +493,7 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     reasons: list[ReasonNodes]
     remedies: list[RemedyDocument]
     advice_limits: list[str]
-    taken_place: TakenPlaceDocument | None
+    displacement: DisplacementDocument | None
     nearest: list[NearNodeDocument] | UnsetType = UNSET
     preemption: PreemptionDocument | None
     filters: list[FilterDocument] | UnsetType = UNSET

@@ -175,7 +175,7 @@ class _Columns:
         filters += [
             self._extender_filter(answers)
             for answers in explanation.extenders
-            if answers.asked is not None
+            if answers.candidates is not None
         ]
         scores = [
             ScoreColumn(
@@ -238,12 +238,12 @@ class _Columns:
         )
 
     def _extender_filter(self, answers: ExtenderAnswers) -> FilterColumn:
-        asked, kept = frozenset(answers.asked or ()), frozenset(answers.kept)
+        candidates, kept = frozenset(answers.candidates or ()), frozenset(answers.kept)
         unnamed = MatrixResult(kind="rejected")
         results = []
         for node in self._nodes:
             status = answers.rejected.get(node)
-            if node not in asked:
+            if node not in candidates:
                 found = _PASSED if node in kept else _NOT_EVALUATED
             elif node in kept:
                 found = _PASSED

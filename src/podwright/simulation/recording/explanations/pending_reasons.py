@@ -13,7 +13,7 @@ FAILED: Final = "SchedulerError"
 _GATED: Final = "gated at PreEnqueue"
 
 
-def held_back(machine: Machine) -> dict[NamespacedName, tuple[str, str]]:
+def gated_pods(machine: Machine) -> dict[NamespacedName, tuple[str, str]]:
     """Return the pods that a PreEnqueue plugin gates, with the plugin and its reason.
 
     Pods with scheduling gates, and pods that wait for the deletion of their victims, are left out.

@@ -55,7 +55,7 @@ def present_view(
         advice=advice,
         requests=requests,
         replicas=outcomes,
-        taken=None if since is None else scheduler.taken_place(explanation, since),
+        taken=None if since is None else scheduler.displacement(explanation, since),
         near=scheduler.nearest_nodes(explanation, limit=None),
         **known,
     )

@@ -6,7 +6,7 @@ from podwright.apimachinery.objects import shortest_time_text
 from podwright.scheduler.advice import nearest_nodes, rejection_groups
 from podwright.scheduler.config import Gates, format_duration
 from podwright.simulation.recording.explanations.document_structs import (
-    FateDocument,
+    OutcomeDocument,
     RecordedAttempt,
 )
 from podwright.simulation.recording.explanations.explain import PastCycle
@@ -86,8 +86,8 @@ def _recorded_outcome(
         since_start=since_start,
         attempt=number,
         attempts=count,
-        then=FateDocument(
-            fate=after.kind.value,
+        then=OutcomeDocument(
+            outcome=after.kind.value,
             time=shortest_time_text(after.now_ns),
             node=after.node or None,
             error=after.error or None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from podwright.scheduler.advice import Advice, NearNode, ReasonGroup
-from podwright.scheduler.assembly import TakenPlace
+from podwright.scheduler.assembly import Displacement
 from podwright.scheduler.framework import Explanation
 from podwright.simulation.recording.explanations.document_structs import RecordedAttempt
 from podwright.simulation.recording.explanations.remedy_changes import RemedyRequests
@@ -28,7 +28,7 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
         The node that the pod is on; "" if it is pending.
     placed_before : int
         Number of pods that were scheduled first because they are ahead of it in the queue.
-    taken : TakenPlace, optional
+    taken : Displacement, optional
         Which of these pods took the place of the pod.
     is_alone : bool
         The pod was evaluated against the cluster as given (``--alone``).
@@ -52,7 +52,7 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
     near: list[NearNode]
     current_node: str = ""
     placed_before: int = 0
-    taken: TakenPlace | None = None
+    taken: Displacement | None = None
     is_alone: bool = False
     seed: int = 0
     tie_rule: str = "drawn"

@@ -30,13 +30,9 @@ from typing import Any, BinaryIO, Final, Self, TypeAlias, TypeVar
 import msgspec
 
 from podwright._private_files import make_private_folder, open_private
-from podwright._version import __version__
 from podwright.apimachinery.objects import UNDECODABLE, KubernetesObject, Pod, decode_pod, encode
 from podwright.simulation.recording.folders.arrow_tables import arrow_table, require_arrow
-from podwright.simulation.recording.folders.field_names import with_written_names
 from podwright.simulation.recording.folders.run_manifest import (
-    CAMEL_CASE_FORMAT,
-    FORMAT,
     Manifest,
     RunError,
     Status,
@@ -128,7 +124,7 @@ class RunFolder:
         Raises
         ------
         RunError
-            If it is not the folder of a run, or its format is newer.
+            If it is not the folder of a run, or of another format.
         """
         folder = Path(path)
         file = folder / "manifest.json"
@@ -172,12 +168,6 @@ class RunFolder:
         RunError
             If it is another run, or another process writes the folder; it is left unchanged.
         """
-        if self.manifest.format != FORMAT:
-            raise RunError(
-                f"{self.path} was interrupted in format {self.manifest.format}; podwright"
-                f" {__version__} resumes format {FORMAT} only. It was left as it is: run it again"
-                " in another folder"
-            )
         check_same(self.path, self.manifest, manifest)
         try:
             self.lock()
@@ -208,11 +198,6 @@ class RunFolder:
     @property
     def interruption(self) -> str:
         """The sentence that says that the run was interrupted, and how to resume it."""
-        if self.manifest.format != FORMAT:
-            return (
-                f"interrupted in format {self.manifest.format}, which podwright {__version__}"
-                " cannot resume; run it again in another folder"
-            )
         return f"interrupted; resume the run with: {self.resume_command}"
 
     def lock(self) -> None:
@@ -251,10 +236,9 @@ class RunFolder:
         """
         has_log = any((self.path / "log").glob("*"))
         if self.manifest.status == "interrupted" and not has_log:
-            is_resumable = self.manifest.format == FORMAT
-            remedy = f"resume it with: {self.resume_command}" if is_resumable else "run it again"
             raise RunError(
-                f"{self.path} has no events: the run was interrupted before it began; {remedy}"
+                f"{self.path} has no events: the run was interrupted before its first event;"
+                f" resume it with: {self.resume_command}"
             )
 
     def write_checkpoint(self, state: bytes, rows: Rows) -> None:
@@ -369,8 +353,6 @@ class RunFolder:
             If the file cannot be read, or contains something else.
         """
         document = self._read_json("summary.json")
-        if self.manifest.format < CAMEL_CASE_FORMAT:
-            document = with_written_names(document, kind)
         try:
             return msgspec.convert(document, kind)
         except msgspec.MsgspecError as error:

@@ -15,19 +15,10 @@ import msgspec
 from podwright._version import __version__
 from podwright.apimachinery.objects import UNDECODABLE, PodwrightError
 from podwright.simulation.files import STDIN_SOURCE
-from podwright.simulation.recording.folders.field_names import camel_case, with_written_names
+from podwright.simulation.recording.folders.field_names import camel_case
 
-FORMAT: Final = 4
-"""The format of a run folder.
-
-4: the keys of documents are in camelCase.
-3: a checkpoint keeps what the report of the run needs.
-2: `decisions` has one row for each attempt, and a checkpoint keeps the rows of open attempts.
-1: an attempt that failed after its cycle had a second row.
-"""
-
-CAMEL_CASE_FORMAT: Final = 4
-"""The first format whose documents have keys in camelCase."""
+FORMAT: Final = 5
+"""The format of a run folder. Formats before the first release are not read."""
 
 Status: TypeAlias = Literal["running", "interrupted", "finished"]
 
@@ -107,33 +98,27 @@ class _Format(msgspec.Struct):
 
 
 def read_manifest(data: bytes, file: Path) -> Manifest:
-    """Return the manifest that a file of this or an earlier format contains.
+    """Return the manifest that a file contains.
 
     Raises
     ------
     RunError
-        If it is not a manifest, or its format is newer.
+        If it is not a manifest, or of another format.
     """
     try:
         found = msgspec.json.decode(data, type=_Format)
-        if found.format > FORMAT:
+        if found.format != FORMAT:
+            remedy = (
+                "use that version" if found.format > FORMAT else "run it again in another folder"
+            )
             raise RunError(
                 f"{file.parent} is in format {found.format}, written by podwright"
-                f" {found.podwright}; podwright {__version__} reads formats up to {FORMAT}."
+                f" {found.podwright}; podwright {__version__} reads format {FORMAT}: {remedy}."
                 " It was left as it is"
             )
-        return _manifest_of(data, found.format)
+        return msgspec.json.decode(data, type=Manifest)
     except UNDECODABLE as error:
         raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
-
-
-def _manifest_of(data: bytes, written_format: int) -> Manifest:
-    if written_format >= CAMEL_CASE_FORMAT:
-        return msgspec.json.decode(data, type=Manifest)
-    document = with_written_names(msgspec.json.decode(data), Manifest)
-    manifest = msgspec.convert(document, Manifest)
-    options = {camel_case(name): value for name, value in manifest.options.items()}
-    return msgspec.structs.replace(manifest, options=options)
 
 
 def check_inputs(path: Path, manifest: Manifest) -> None:

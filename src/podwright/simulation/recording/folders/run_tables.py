@@ -27,7 +27,7 @@ from podwright.scheduler.machine import Failure, Machine
 from podwright.scheduler.preemption import Preemption
 from podwright.simulation.recording.explanations.pending_reasons import (
     FAILED,
-    held_back,
+    gated_pods,
     main_reason,
 )
 from podwright.simulation.recording.folders.table_rows import Columns, ColumnType, TableRows
@@ -64,7 +64,7 @@ TABLES: Final[Mapping[str, Mapping[str, ColumnType]]] = {
         "attempts": "int",
         "wait_ns": "int",
     },
-    "utilisation": {
+    "utilization": {
         "time": "time",
         "resource": "name",
         "allocatable": "int",
@@ -442,7 +442,7 @@ class RunTables:
             if not sums[index]:
                 continue
             share = taken[index] / sums[index]
-            self._rows["utilisation"].add(at_ns, resource, sums[index], taken[index], share)
+            self._rows["utilization"].add(at_ns, resource, sums[index], taken[index], share)
             lost = unusable[index]
             share = lost / left[index] if left[index] else 0.0
             self._rows["fragmentation"].add(at_ns, resource, left[index], lost, share)
@@ -460,7 +460,7 @@ class RunTables:
     def pending_by_reason(self) -> dict[str, int]:
         """Return the number of pods without a node, by main reason."""
         counts: dict[str, int] = {}
-        held = {} if self._machine is None else held_back(self._machine)
+        held = {} if self._machine is None else gated_pods(self._machine)
         for key, waiting in self.waiting.items():
             reason = held[key][1] if key in held else waiting.reason
             counts[reason] = counts.get(reason, 0) + 1
@@ -468,7 +468,7 @@ class RunTables:
 
     def never_tried(self) -> tuple[NamespacedName, ...]:
         """Return the pending pods without a scheduling attempt that no plugin gates."""
-        held = {} if self._machine is None else held_back(self._machine)
+        held = {} if self._machine is None else gated_pods(self._machine)
         return tuple(
             key
             for key, waiting in self.waiting.items()

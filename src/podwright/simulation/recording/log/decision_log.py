@@ -46,8 +46,11 @@ from podwright.simulation.recording.log.log_format import (
     encode_frame,
 )
 from podwright.simulation.recording.log.log_objects import ObjectWriter, ReferenceNumbers
-from podwright.simulation.recording.log.log_positions import Position, encode_position
 from podwright.simulation.recording.log.log_reading import CHECKPOINTS, LogReading
+from podwright.simulation.recording.log.memory_checkpoints import (
+    MemoryCheckpoint,
+    encode_memory_checkpoint,
+)
 
 BLOCK_EVENTS: Final = 1_024
 """Smaller blocks cost more per event; larger ones cost the same, and a crash loses more events."""
@@ -419,7 +422,7 @@ class DecisionLog(LogReading):
                 self._medium.drop(frame)
             del self._frames[1:place]
             self._first = self._frames[1].head.first
-            self._positions.drop_before(self._first)
+            self._memory_checkpoints.drop_before(self._first)
         return self._first
 
     @property
@@ -428,8 +431,8 @@ class DecisionLog(LogReading):
         assert isinstance(self._medium, Memory), "only logs in memory have a size"
         return self._medium.size_bytes
 
-    def position(self, machine: Machine) -> bytes | None:
-        """Return the position of the machine after the last event, for `keep_position`.
+    def memory_checkpoint(self, machine: Machine) -> bytes | None:
+        """Return the machine after the last event in bytes, for `keep_memory_checkpoint`.
 
         A log is read from there as from a checkpoint, but it is not a part of the log, and its
         encoding changes nothing: a copy of the process can do it after a `flush` of the writer.
@@ -447,25 +450,25 @@ class DecisionLog(LogReading):
             return None
         self.flush()
         with gc_paused():
-            made = encode_position(
+            made = encode_memory_checkpoint(
                 machine, self.rows.objects, index=self._flushed, compression=self._compression
             )
         return made.encode()
 
-    def keep_position(self, position: bytes) -> None:
-        """Keep a position of a log in memory, which is dropped with the events before it."""
-        assert isinstance(self._medium, Memory), "only logs in memory keep positions"
-        decoded = Position.decode(position)
+    def keep_memory_checkpoint(self, checkpoint: bytes) -> None:
+        """Keep an in-memory checkpoint, which is dropped with the events before it."""
+        assert isinstance(self._medium, Memory), "only logs in memory keep them"
+        decoded = MemoryCheckpoint.decode(checkpoint)
         if decoded.index < self._first:  # they were dropped while it was made
             return
         ends = (frame.end for frame in reversed(self._frames))
         assert decoded.index in ends, f"no block ends before event {decoded.index}"
-        self._positions.add(decoded)
+        self._memory_checkpoints.add(decoded)
 
     @property
     def last_start(self) -> int:
-        """The number of the last event before which there is a checkpoint or a position."""
-        return max((0, *self.checkpoints, *self.positions))
+        """The number of the last event before which there is a checkpoint of either kind."""
+        return max((0, *self.checkpoints, *self.memory_checkpoints))
 
     def checkpoint(self, machine: Machine, *, is_whole: bool = False) -> bool:
         """Write a checkpoint of the machine after the last event.

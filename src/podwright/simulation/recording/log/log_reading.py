@@ -30,7 +30,11 @@ from podwright.simulation.recording.log.log_format import (
     decode_payload,
 )
 from podwright.simulation.recording.log.log_objects import decode_objects
-from podwright.simulation.recording.log.log_positions import Position, PositionObjects, Positions
+from podwright.simulation.recording.log.memory_checkpoints import (
+    MemoryCheckpoint,
+    MemoryCheckpointObjects,
+    MemoryCheckpoints,
+)
 
 _T = TypeVar("_T")
 
@@ -53,7 +57,7 @@ class LogReading:
         self._medium = medium
         self._frames = frames
         self._first = 0
-        self._positions = Positions()
+        self._memory_checkpoints = MemoryCheckpoints()
         self._flushed = frames[-1].end if frames else 0
 
     def __len__(self) -> int:
@@ -89,9 +93,9 @@ class LogReading:
         return tuple(f.head.first for f in self._frames if f.head.kind == CHECKPOINT)
 
     @property
-    def positions(self) -> tuple[int, ...]:
-        """The numbers of the events of the positions that are kept; see `log_positions`."""
-        return tuple(position.index for position in self._positions)
+    def memory_checkpoints(self) -> tuple[int, ...]:
+        """The numbers of the events of the in-memory checkpoints that are kept."""
+        return tuple(checkpoint.index for checkpoint in self._memory_checkpoints)
 
     @property
     def unrestorable(self) -> tuple[str, ...]:
@@ -126,10 +130,10 @@ class LogReading:
     def _start(self, index: int | None, kinds: tuple[int, ...]) -> Start:
         self._flush_to_read()
         place = self._checkpoint_place(index, kinds)
-        position = self._positions.before(index)
+        checkpoint = self._memory_checkpoints.before(index)
         # A checkpoint at the same event numbers objects that later events have.
-        if position is not None and self._frames[place].head.first < position.index:
-            return self._start_at(position)
+        if checkpoint is not None and self._frames[place].head.first < checkpoint.index:
+            return self._start_at(checkpoint)
         return self._start_after(place)
 
     def _checkpoint_place(self, index: int | None, kinds: tuple[int, ...]) -> int:
@@ -161,25 +165,25 @@ class LogReading:
             chain=chain,
         )
 
-    def _start_at(self, position: Position) -> Start:
-        """Return a position as a start."""
-        head, payload = position.head, position.payload
+    def _start_at(self, checkpoint: MemoryCheckpoint) -> Start:
+        """Return an in-memory checkpoint as a start."""
+        head, payload = checkpoint.head, checkpoint.payload
         source = self._medium.source
         index = decode_payload(payload, head, CheckpointIndex, source=source)
         block = decode_payload(payload, head, CheckpointObjects, part=1, source=source)
 
         def read_others() -> dict[int, KubernetesObject]:
-            start = self._start_after(self._checkpoint_place(position.index, CHECKPOINTS))
+            start = self._start_after(self._checkpoint_place(checkpoint.index, CHECKPOINTS))
             for entry in self.entries_from(start):
-                if entry.index + 1 >= position.index:
+                if entry.index + 1 >= checkpoint.index:
                     break
             return start.objects
 
         return Start(
-            position.index,
+            checkpoint.index,
             decode_payload(payload, head, MachineSnapshot, part=2, source=source),
-            PositionObjects(decode_objects(block.objects, {}), read_others),
-            bisect_right(self._frames, position.index, key=_end_of),
+            MemoryCheckpointObjects(decode_objects(block.objects, {}), read_others),
+            bisect_right(self._frames, checkpoint.index, key=_end_of),
             known_count=len(index.numbers),
             object_count=block.chain.object_count,
         )

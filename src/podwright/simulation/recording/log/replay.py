@@ -103,12 +103,12 @@ class Replay:
         while (entry := self.peek()) is not None:
             self._next = None
             self.index = entry.index + 1
-            if machine.holds_back(entry.event):
+            if machine.defers(entry.event):
                 deferred.append(entry)
                 continue
             yield entry, entry.index
             machine.handle(entry.event, entry.now_ns)
-            while deferred and not machine.holds_back(deferred[0].event):
+            while deferred and not machine.defers(deferred[0].event):
                 late = msgspec.structs.replace(deferred.popleft(), now_ns=entry.now_ns)
                 yield late, entry.index
                 machine.handle(late.event, late.now_ns)

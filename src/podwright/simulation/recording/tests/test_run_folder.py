@@ -126,25 +126,22 @@ def test_a_run_with_another_manifest_is_not_resumed(tmp_path, other, message, be
     assert [file.name for file in tmp_path.iterdir()] == ["manifest.json"]
 
 
-def test_an_interrupted_run_of_an_older_format_is_read_and_not_resumed(tmp_path, begun):
-    begun(tmp_path).release()
-    file = tmp_path / "manifest.json"
-    old = file.read_text().replace('"format": 4', '"format": 3')
-    file.write_text(old)
-    folder = RunFolder.open(tmp_path)
-    assert folder.manifest.format == 3
-    with pytest.raises(RunError, match=r"interrupted in format 3; .* resumes format 4 only"):
-        folder.resume(folder.manifest)
-    assert file.read_text() == old
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         pytest.param(None, "is not a run folder", id="none"),
         pytest.param("{", "cannot be read", id="damaged"),
-        pytest.param('{"format": 1}', "cannot be read", id="incomplete"),
-        pytest.param('{"format": 5, "podwright": "9.9"}', "written by podwright 9.9", id="newer"),
+        pytest.param('{"format": 5}', "cannot be read", id="incomplete"),
+        pytest.param(
+            '{"format": 4, "podwright": "0.1"}',
+            "is in format 4, written by podwright 0.1; .* run it again in another folder",
+            id="older",
+        ),
+        pytest.param(
+            '{"format": 6, "podwright": "9.9"}',
+            "written by podwright 9.9; .* use that version",
+            id="newer",
+        ),
     ],
 )
 def test_an_invalid_run_folder_is_refused_and_not_changed(tmp_path, content, message):

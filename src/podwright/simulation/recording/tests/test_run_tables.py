@@ -121,10 +121,10 @@ def test_changes_are_sampled_at_most_once_per_interval():
         until="5m",
     )
     # At the beginning, one for all of the first minute, one for the last pod, one at the end.
-    assert seconds(run, "utilisation") == [0.0, 60.0, 200.0, 300.0]
+    assert seconds(run, "utilization") == [0.0, 60.0, 200.0, 300.0]
     shares = [
         share
-        for resource, share in rows_of(run, "utilisation", "resource", "share")
+        for resource, share in rows_of(run, "utilization", "resource", "share")
         if resource == "cpu"
     ]
     assert shares == [0.0, 3 / 8, 4 / 8, 4 / 8]
@@ -141,7 +141,7 @@ def test_means_are_weighted_by_time_whatever_the_samples(sample):
         until="2m",
         sample=sample,
     )
-    use = run.summary.utilisation["cpu"]
+    use = run.summary.utilization["cpu"]
     assert use.mean == (30 * 3 / 8 + 30 * 7 / 8 + 60 * 4 / 8) / 120
     # First 1 of 5 free cores is of no use to pods like x, then 1 of 1 to pods like x and like y;
     # once x is gone, a has room for both.

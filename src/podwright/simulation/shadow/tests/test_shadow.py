@@ -14,7 +14,7 @@ from podwright.scheduler.framework.profile import TieRule
 from podwright.simulation.files.record import read_record
 from podwright.simulation.files.scheduler_log import read_scheduler_log
 from podwright.simulation.shadow.findings import agreement
-from podwright.simulation.shadow.shadow import Shadow
+from podwright.simulation.shadow.record_shadow import Shadow
 
 START_NS = timestamp_ns("2026-03-02T10:00:00Z") or 0
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}

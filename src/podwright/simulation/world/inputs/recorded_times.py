@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.objects import (
+    SECOND_NS,
     Object,
     encode,
     timestamp_ns,
@@ -22,11 +23,10 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 
-_SECOND_NS: Final = 1_000_000_000
 _TIME: Final = re.compile(rb'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))"(?!:)')
 """A string in JSON that is a time, and not a key; it may be a part of another string."""
-_FIRST_NS: Final = -62_135_596_800 * _SECOND_NS
-_END_NS: Final = 253_402_300_800 * _SECOND_NS
+_FIRST_NS: Final = -62_135_596_800 * SECOND_NS
+_END_NS: Final = 253_402_300_800 * SECOND_NS
 """The years from 1 to 9999, the range of RFC 3339."""
 _MOST_KEPT: Final = 65_536
 _BACKSLASH: Final = ord("\\")
@@ -41,7 +41,7 @@ def with_times_moved(obj: Object, shift_ns: int) -> Object:
         Rounded down to whole seconds: most times of the API are whole seconds, and all differences
         stay the same.
     """
-    whole_ns = shift_ns - shift_ns % _SECOND_NS
+    whole_ns = shift_ns - shift_ns % SECOND_NS
     if not whole_ns:
         return obj
     # On the encoded object: a dump has a hundred strings per pod, and few times.

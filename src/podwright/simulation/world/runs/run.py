@@ -32,7 +32,7 @@ from podwright.simulation.recording import (
     cluster_of,
     explain_cycle,
     explain_cycles,
-    held_back,
+    gated_pods,
     joined,
     replay,
     select_cycles,
@@ -137,7 +137,7 @@ class Run:
         self.node_of: dict[NamespacedName, str] = {
             pod.key: pod.spec.node_name for pod in pods if pod.spec.node_name
         }
-        held = held_back(machine)
+        held = gated_pods(machine)
         self.pending: dict[NamespacedName, str] = {
             pod.key: 'PreEnqueue plugin "{}": {}'.format(*held[pod.key])
             if pod.key in held

@@ -181,7 +181,7 @@ def figures(run: Run) -> Iterator[tuple[str, str, float]]:
     if len(by_priority) > 1:
         for priority in sorted(by_priority, reverse=True):
             yield from _waits(f"wait of priority {priority}", waits_of(by_priority[priority]))
-    for resource, use in summary.utilisation.items():
+    for resource, use in summary.utilization.items():
         yield f"{resource} mean", "share", use.mean
         yield f"{resource} peak", "share", use.peak
         yield f"{resource} fragmented", "share", use.fragmentation

@@ -46,8 +46,8 @@ from podwright.simulation.recording import (
     resume,
     timeline_of_log,
 )
-from podwright.simulation.world.inputs.inputs import Inputs
 from podwright.simulation.world.inputs.operations import Operation
+from podwright.simulation.world.inputs.run_inputs import Inputs
 from podwright.simulation.world.runs.report import Report, ReportState
 from podwright.simulation.world.runs.run import Run, warnings_of
 from podwright.simulation.world.runs.run_options import RunOptions

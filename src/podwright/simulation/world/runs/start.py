@@ -57,8 +57,8 @@ from podwright.simulation.recording import (
     sha256_of,
     sha256_of_file,
 )
-from podwright.simulation.world.inputs.inputs import EventFile, Inputs, start_of
 from podwright.simulation.world.inputs.openb_arrivals import Ending
+from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs, start_of
 from podwright.simulation.world.inputs.workload import Workload
 from podwright.simulation.world.runs.run import Run
 from podwright.simulation.world.runs.run_options import (

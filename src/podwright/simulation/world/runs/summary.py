@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from podwright._html import facts, paragraphs, section, table
-from podwright.apimachinery.objects import timestamp_text_nano
+from podwright.apimachinery.objects import SECOND_NS, timestamp_text_nano
 from podwright.scheduler.config import format_duration
 from podwright.simulation.recording import FOREIGN, GATED, Counts, Rows, RunTables
 from podwright.simulation.world.runs.report import Report
-
-_SECOND_NS = 1_000_000_000
 
 
 def _with_seconds(name: str) -> str:
@@ -71,10 +69,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     counts : Counts
     pending : dict of str to int
         Per main reason, how many pods were left without a node.
-    held_back : int
+    excluded : int
         The pods among them that are gated, or use another scheduler.
     waits : Waits
-    utilisation : dict of str to Use
+    utilization : dict of str to Use
         Per resource.
     report : Report, optional
         Drains, evictions, availability, rollouts, lost pods; None in run folders of earlier
@@ -87,9 +85,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     is_interrupted: bool = msgspec.field(name="interrupted")
     counts: Counts
     pending: dict[str, int]
-    held_back: int
+    excluded: int
     waits: Waits
-    utilisation: dict[str, Use]
+    utilization: dict[str, Use]
     report: Report | None = None
 
     def __repr__(self) -> str:
@@ -115,7 +113,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         shown = [[f"{second:.6g} s" for second in seconds]] if waits.count else []
         uses = [
             (name, *(f"{share:.2%}" for share in (use.mean, use.peak, use.fragmentation)))
-            for name, use in self.utilisation.items()
+            for name, use in self.utilization.items()
         ]
         reasons = sorted(self.pending.items(), key=lambda pair: (-pair[1], pair[0]))
         return section(
@@ -130,7 +128,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def pending_count(self) -> int:
         """The number of unscheduled pods, without gated ones and those of other schedulers."""
-        return sum(self.pending.values()) - self.held_back
+        return sum(self.pending.values()) - self.excluded
 
 
 def summary_of(
@@ -159,7 +157,7 @@ def summary_of(
         is_interrupted=is_interrupted,
         counts=tables.counts,
         pending=pending,
-        held_back=sum(count for name, count in pending.items() if name in (FOREIGN, GATED)),
+        excluded=sum(count for name, count in pending.items() if name in (FOREIGN, GATED)),
         waits=waits_of(
             wait_ns
             for wait_ns, outcome in zip(
@@ -167,7 +165,7 @@ def summary_of(
             )
             if outcome == "Scheduled"
         ),
-        utilisation=_utilisation(tables),
+        utilization=_utilization(tables),
         report=report,
     )
 
@@ -194,10 +192,10 @@ def _percentile(ordered: Sequence[int], percent: int) -> int:
 
 
 def _seconds(duration_ns: float) -> float:
-    return round(duration_ns / _SECOND_NS, 6)
+    return round(duration_ns / SECOND_NS, 6)
 
 
-def _utilisation(tables: RunTables) -> dict[str, Use]:
+def _utilization(tables: RunTables) -> dict[str, Use]:
     unusable = tables.fragmentation.means()
     return {
         resource: Use(

@@ -14,8 +14,8 @@ from podwright.apimachinery.objects.texts.timestamps import timestamp_ns, timest
 from podwright.simulation.files.manifests import LoadedObjects, load
 from podwright.simulation.files.record import file_lines
 from podwright.simulation.world.clock import START_NS
-from podwright.simulation.world.inputs.inputs import EventFile, Inputs, start_of
 from podwright.simulation.world.inputs.operations import Apply, Delete, Put
+from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs, start_of
 
 SECOND = 1_000_000_000
 

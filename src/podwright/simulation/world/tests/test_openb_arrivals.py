@@ -11,8 +11,8 @@ from podwright.cluster.kubelets import Lifecycle, default_stages
 from podwright.cluster.kubelets.pod_annotations import RUN_DELAY
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver
 from podwright.simulation.files.manifests import load_bytes
-from podwright.simulation.world.inputs.inputs import Inputs
 from podwright.simulation.world.inputs.openb_arrivals import openb_arrivals
+from podwright.simulation.world.inputs.run_inputs import Inputs
 from podwright.testing import make_pod
 
 HEAD = (

@@ -21,7 +21,7 @@ from podwright.testing.parity.cluster_handle import ClusterHandle
 from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only
 from podwright.testing.parity.decision import (
     compare_explanation,
-    held_back,
+    gated_by,
     nothing_else,
     pre_filter_of,
 )
@@ -40,7 +40,7 @@ def check_dra(case: Case) -> Check:
     profile = profiles_of(case.get("config"))[pod.spec.scheduler_name]
     cluster = cluster_of(case["objects"])
     ClusterHandle(cluster, NOW_NS).give_to(profile)
-    held = held_back(profile.pre_enqueue, pod)
+    held = gated_by(profile.pre_enqueue, pod)
     yield equal("pre_enqueue", expect.get("pre_enqueue"), held)
     if held is not None:
         yield from nothing_else(expect, "pre_enqueue")

@@ -19,7 +19,7 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import Cycle, PluginRunner, ResourceClaimWrite, run_pre_filters
 from podwright.testing.parity.cluster_handle import ClusterHandle
 from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only
-from podwright.testing.parity.decision import held_back
+from podwright.testing.parity.decision import gated_by
 from podwright.testing.parity.devices.dra_writes import bind_on, normalized
 from podwright.testing.parity.preemption import NOW_NS
 from podwright.testing.parity.sequence import STEP_FIELDS, compare_step
@@ -80,7 +80,7 @@ class _Sequence:
         expect = step["expect"]
         yield from only("", expect, _FIELDS)
         pod = decode_pod(step["pod"])
-        held = held_back(self._profile.pre_enqueue, pod)
+        held = gated_by(self._profile.pre_enqueue, pod)
         reasons = None if held is None else held["reasons"]
         yield equal("pre_enqueue", expect.get("pre_enqueue"), reasons)
         if held is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document, KubernetesObject, timestamp_text
+from podwright.apimachinery.objects import SECOND_NS, Document, KubernetesObject, timestamp_text
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.authorization import quoted
 from podwright.cluster.api.endpoints.access.authentication import with_authenticated
@@ -28,7 +28,6 @@ from podwright.cluster.api.endpoints.resources import Resource
 from podwright.cluster.api.users import ANONYMOUS, User
 
 _GROUP: Final = "authentication.k8s.io"
-_SECOND_NS: Final = 1_000_000_000
 _BOUND: Final = frozenset({"Pod", "Secret", "Node"})
 _WARNED_SECONDS: Final = 3_607
 """The lifetime of tokens in pods' volumes; they are good for longer, for clients that do not
@@ -88,7 +87,7 @@ def request_token(backend: Backend, call: Call) -> HttpReply:
         bound,
         warned_seconds=seconds if is_extended else None,
     )
-    ends = timestamp_text(call.now_ns + seconds * _SECOND_NS)
+    ends = timestamp_text(call.now_ns + seconds * SECOND_NS)
     spec.setdefault("boundObjectRef", None)
     made = document | {"status": {"token": token, "expirationTimestamp": ends}}
     return object_reply(call, made, 201)

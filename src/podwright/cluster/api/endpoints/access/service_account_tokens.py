@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from podwright.apimachinery.objects import KubernetesObject, timestamp_ns
+from podwright.apimachinery.objects import SECOND_NS, KubernetesObject, timestamp_ns
 from podwright.cluster.api.authorization import quoted
 from podwright.cluster.api.endpoints.access.signed_claims import SignedClaims, unverified_claims
 from podwright.cluster.api.identity import uid_at
@@ -22,7 +22,6 @@ from podwright.cluster.store import ObjectStore
 ISSUER: Final = "https://kubernetes.default.svc"
 """The issuer of tokens, and the audience of the API itself."""
 
-_SECOND_NS: Final = 1_000_000_000
 _CLAIM: Final = "kubernetes.io"
 _EXTRA: Final = "authentication.kubernetes.io/"
 _LEEWAY_SECONDS: Final = 60
@@ -72,7 +71,7 @@ class ServiceAccountTokens:
             After how long the use of the token is late, although it is still good.
         """
         self._count += 1
-        issued = now_ns // _SECOND_NS
+        issued = now_ns // SECOND_NS
         private: dict[str, Any] = {
             "namespace": account.namespace,
             "serviceaccount": {"name": account.name, "uid": account.uid},
@@ -135,7 +134,7 @@ class ServiceAccountTokens:
                 f"token audiences {_listed(own)} is invalid for the target audiences"
                 f" {_listed(audiences)}"
             )
-        now = now_ns // _SECOND_NS
+        now = now_ns // SECOND_NS
         if now - _LEEWAY_SECONDS > claims["exp"]:
             raise TokenError("service account token has expired")
         if now + _LEEWAY_SECONDS < claims["nbf"]:
@@ -187,7 +186,7 @@ def _was_deleted(obj: KubernetesObject, now: int) -> bool:
     """Whether an object has been terminating for longer than clocks differ."""
     deleted = obj.raw["metadata"].get("deletionTimestamp")
     time_ns = timestamp_ns(deleted)
-    return time_ns is not None and time_ns // _SECOND_NS < now - _LEEWAY_SECONDS
+    return time_ns is not None and time_ns // SECOND_NS < now - _LEEWAY_SECONDS
 
 
 def _listed(values: Sequence[str]) -> str:

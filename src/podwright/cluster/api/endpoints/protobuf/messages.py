@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, timestamp_text
+from podwright.apimachinery.objects import SECOND_NS, Document, timestamp_text
 from podwright.apimachinery.schema import StructType, TypeRef
 from podwright.cluster.api.endpoints.protobuf.wire import (
     FIXED64,
@@ -38,7 +38,6 @@ from podwright.cluster.api.endpoints.protobuf.wire import (
 NESTING_MAX: Final = 100
 """The deepest nesting of messages: each takes five calls of Python's stack."""
 
-_SECOND_NS: Final = 1_000_000_000
 _MICRO_NS: Final = 1_000
 _ZERO_TIME: Final = -62_135_596_800
 _LAST_SECOND: Final = 253_402_300_799
@@ -460,7 +459,7 @@ def _timestamp(name: str, data: bytes, start: int, end: int, depth: int) -> tupl
 def _second_text(seconds: int) -> str:
     if not _ZERO_TIME <= seconds <= _LAST_SECOND:
         raise WireError("Time.MarshalJSON: year outside of range [0,9999]")
-    return timestamp_text(seconds * _SECOND_NS)
+    return timestamp_text(seconds * SECOND_NS)
 
 
 def _read_items(data: bytes, start: int, end: int, depth: int, before: Any) -> list[str]:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import SECOND_NS, Document
 from podwright.cluster.kubelets.kubelet.containers.images import Image, read_image
 from podwright.cluster.kubelets.kubelet.pod_records import ContainerRecord
 from podwright.cluster.kubelets.kubelet.references import environment_error
 from podwright.cluster.kubelets.kubelet.sync_context import SyncContext
 
-_SECOND_NS: Final = 1_000_000_000
-_PULL_BACK_OFF_NS: Final = 10 * _SECOND_NS
-_PULL_BACK_OFF_MAX_NS: Final = 300 * _SECOND_NS
-_SHOW_PULL_ERROR_NS: Final = 2 * _SECOND_NS
-_CONFIGURATION_RETRY_NS: Final = 10 * _SECOND_NS
+_PULL_BACK_OFF_NS: Final = 10 * SECOND_NS
+_PULL_BACK_OFF_MAX_NS: Final = 300 * SECOND_NS
+_SHOW_PULL_ERROR_NS: Final = 2 * SECOND_NS
+_CONFIGURATION_RETRY_NS: Final = 10 * SECOND_NS
 
 
 def can_create(sync: SyncContext, known: ContainerRecord, container: Document) -> bool:

@@ -9,15 +9,13 @@ Upstream: pkg/kubelet/lifecycle/handlers.go
 from __future__ import annotations
 
 import json
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import SECOND_NS, Document
 from podwright.cluster.kubelets.kubelet.containers.container_programs import Execute
 from podwright.cluster.kubelets.kubelet.pod_records import Hook
 
 HookType: TypeAlias = Literal["postStart", "preStop"]
-
-_SECOND_NS: Final = 1_000_000_000
 
 
 def start_hook(
@@ -30,7 +28,7 @@ def start_hook(
     """Start a hook of a container; one that the container does not have ends at once."""
     hook = (container.get("lifecycle") or {}).get(hook_type) or {}
     if "sleep" in hook:
-        return Hook(now_ns + int(hook["sleep"].get("seconds") or 0) * _SECOND_NS)
+        return Hook(now_ns + int(hook["sleep"].get("seconds") or 0) * SECOND_NS)
     command = (hook.get("exec") or {}).get("command")
     if not command:
         return Hook(now_ns)

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import SECOND_NS, Document
 from podwright.cluster.kubelets.kubelet.containers.container_programs import Execute
 from podwright.cluster.kubelets.kubelet.pod_records import ProbeRecord
 
@@ -24,8 +24,6 @@ FIELDS: Final = {
     "readiness": "readinessProbe",
     "liveness": "livenessProbe",
 }
-
-_SECOND_NS: Final = 1_000_000_000
 
 
 class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +47,7 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def new_probe(probe_type: ProbeType, probe: Document, begin_ns: int) -> ProbeRecord:
     """Return the state of a probe whose container starts, or has started, at a time."""
-    delay_ns = int(probe.get("initialDelaySeconds") or 0) * _SECOND_NS
+    delay_ns = int(probe.get("initialDelaySeconds") or 0) * SECOND_NS
     return ProbeRecord(begin_ns + delay_ns, probe_type == "liveness")
 
 
@@ -65,10 +63,10 @@ def execute_probe(
     if command:
         run = execute(command)
         if run is not None:
-            timeout_ns = int(probe.get("timeoutSeconds") or 1) * _SECOND_NS
+            timeout_ns = int(probe.get("timeoutSeconds") or 1) * SECOND_NS
             if run.duration_ns is None or run.duration_ns > timeout_ns:
                 text = f'command timed out: "{" ".join(command)}" timed out after '
-                output = f"{text}{timeout_ns // _SECOND_NS}s"
+                output = f"{text}{timeout_ns // SECOND_NS}s"
                 return ProbeResult(is_success=False, output=output, is_lasting=not run.reads_files)
             return ProbeResult(
                 is_success=run.exit_code == 0,
@@ -95,7 +93,7 @@ def count_result(state: ProbeRecord, result: ProbeResult, probe: Document, now_n
     else:
         state.successes, state.failures = 0, state.failures + 1
         is_decided = state.failures >= int(probe.get("failureThreshold") or 3)
-    period_ns = int(probe.get("periodSeconds") or 10) * _SECOND_NS
+    period_ns = int(probe.get("periodSeconds") or 10) * SECOND_NS
     is_final = is_decided and result.is_lasting and result.is_success
     state.next_ns = None if is_final else now_ns + period_ns
     has_changed = is_decided and state.is_success != result.is_success

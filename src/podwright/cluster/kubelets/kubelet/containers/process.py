@@ -6,13 +6,13 @@ from typing import Final
 
 import msgspec
 
+from podwright.apimachinery.objects import SECOND_NS
 from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError, Script
 
 EXIT_AT_SIGTERM_NS: Final = 1_000_000_000
 """How long a program that handles SIGTERM takes to end."""
 
 _STEPS_MAX: Final = 1_000
-_SECOND_NS: Final = 1_000_000_000
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ class Process:
             steps += 1
             if steps > _STEPS_MAX:
                 # Far behind, as after a restart: the rest of the time passes in one sleep.
-                self.wake_ns = now_ns + _SECOND_NS
+                self.wake_ns = now_ns + SECOND_NS
                 return
             try:
                 duration_ns = next(self._steps)

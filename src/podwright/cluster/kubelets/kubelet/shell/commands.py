@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from typing import Final, TypeAlias
 
+from podwright.apimachinery.objects import SECOND_NS
 from podwright.cluster.kubelets.kubelet.shell.environment import FileAccessError, check_writable
 from podwright.cluster.kubelets.kubelet.shell.printing import formatted
 from podwright.cluster.kubelets.kubelet.shell.state import Exit, ShellState, Steps
@@ -19,7 +20,6 @@ from podwright.cluster.kubelets.kubelet.shell.syntax import NotSimulatedError
 
 _Builtin: TypeAlias = Callable[[ShellState, str, list[str]], int]
 
-_SECOND_NS: Final = 1_000_000_000
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _TERM: Final = frozenset({"TERM", "SIGTERM", "15"})
 _OTHER_SIGNALS: Final = frozenset({"INT", "SIGINT", "2", "HUP", "SIGHUP", "1", "QUIT", "SIGQUIT"})
@@ -476,7 +476,7 @@ def _sleep(shell: ShellState, words: Sequence[str]) -> Steps:
         found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)([smhd]?)", text)
         if found is None:
             raise _refuse("sleep", words[1:])
-        duration_ns += int(float(found[1]) * _UNITS[found[2]] * _SECOND_NS)
+        duration_ns += int(float(found[1]) * _UNITS[found[2]] * SECOND_NS)
     yield from shell.context.sleep(duration_ns)
     return 0
 

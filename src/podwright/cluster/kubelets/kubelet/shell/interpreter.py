@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Final
 
+from podwright.apimachinery.objects import SECOND_NS
 from podwright.cluster.kubelets.kubelet.shell.commands import COMMANDS, SPECIAL
 from podwright.cluster.kubelets.kubelet.shell.environment import (
     FileAccessError,
@@ -43,7 +44,6 @@ from podwright.cluster.kubelets.kubelet.shell.syntax import (
     Simple,
 )
 
-_SECOND_NS: Final = 1_000_000_000
 _ROUNDS_MAX: Final = 1_000
 _CALLS_MAX: Final = 50
 _COMMANDS: Final = frozenset(COMMANDS)
@@ -247,7 +247,7 @@ class Shell(ShellState):
         """Execute the body of a loop once; return its status, and whether the loop is over."""
         self.context.rounds += 1
         if self.context.rounds > _ROUNDS_MAX:
-            yield from self.context.sleep(_SECOND_NS)
+            yield from self.context.sleep(SECOND_NS)
         yield from self.handle_signal()
         try:
             return (yield from self.list(body, is_tested=is_tested)), False

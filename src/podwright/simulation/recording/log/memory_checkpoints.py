@@ -1,10 +1,11 @@
-"""Positions of a log in memory: further states of the machine from which it is read.
+"""In-memory checkpoints of a log: further states of the machine from which it is read.
 
-A position has what a checkpoint has, but is no part of the log: any number of them may be missing.
-A process that has a copy of the machine and of its log makes one, so the writer of the log only
-keeps it. Its numbers of objects are those of the log, so that later events refer to them; objects
-that only the machine has get numbers that the log never assigns. It has the objects of the machine;
-an event that refers to an older one, which is rare, makes the reader read the events before.
+An in-memory checkpoint has what a checkpoint has, but is not part of the log: any number of them
+may be missing. A process that has a copy of the machine and of its log makes one, so the writer of
+the log only keeps it. Its numbers of objects are those of the log, so that later events refer to
+them; objects that only the machine has get numbers that the log never assigns. It has the objects
+of the machine; an event that refers to an older one, which is rare, makes the reader read the
+events before.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from podwright.simulation.recording.log.log_format import (
 )
 from podwright.simulation.recording.log.log_objects import ObjectWriter, encode_objects
 
-POSITIONS_MAX: Final = 16
+MEMORY_CHECKPOINTS_MAX: Final = 16
 """How many are kept: one of 50,000 pods has 4 MB."""
 
 _OUTSIDE: Final = 1 << 40
 """The first number of an object that the log does not have."""
 
 
-class Position(msgspec.Struct, frozen=True):
+class MemoryCheckpoint(msgspec.Struct, frozen=True):
     """The state of a machine before an event, encoded as the frame of a full checkpoint."""
 
     head: FrameHead
@@ -51,37 +52,37 @@ class Position(msgspec.Struct, frozen=True):
         return self.head.first
 
     def encode(self) -> bytes:
-        """Return the position as bytes."""
+        """Return the in-memory checkpoint as bytes."""
         return self.head.encode() + self.payload
 
     @classmethod
-    def decode(cls, data: bytes) -> Position:
-        """Return the position of its bytes."""
-        head = decode_frame_head(data[:FRAME_HEAD_BYTES], source="a position", offset=0)
+    def decode(cls, data: bytes) -> MemoryCheckpoint:
+        """Return the in-memory checkpoint of its bytes."""
+        head = decode_frame_head(data[:FRAME_HEAD_BYTES], source="a checkpoint", offset=0)
         return cls(head, data[FRAME_HEAD_BYTES:])
 
 
-class Positions:
-    """The positions of one log, in order."""
+class MemoryCheckpoints:
+    """The in-memory checkpoints of one log, in order."""
 
     def __init__(self) -> None:
-        self._kept: list[Position] = []
+        self._kept: list[MemoryCheckpoint] = []
 
-    def __iter__(self) -> Iterator[Position]:
+    def __iter__(self) -> Iterator[MemoryCheckpoint]:
         return iter(self._kept)
 
-    def add(self, position: Position) -> None:
-        """Keep a position; of too many, the one is dropped that leaves the smallest gap."""
+    def add(self, checkpoint: MemoryCheckpoint) -> None:
+        """Keep a checkpoint; of too many, the one that leaves the smallest gap is dropped."""
         kept = self._kept
-        insort(kept, position, key=_index_of)
-        if len(kept) > POSITIONS_MAX:
+        insort(kept, checkpoint, key=_index_of)
+        if len(kept) > MEMORY_CHECKPOINTS_MAX:
             indexes = [0, *map(_index_of, kept)]
             # The last one stays: most questions are about what has just happened.
             gaps = [indexes[at + 2] - indexes[at] for at in range(len(kept) - 1)]
             del kept[gaps.index(min(gaps))]
 
-    def before(self, index: int | None) -> Position | None:
-        """Return the last position before an event; None is the end."""
+    def before(self, index: int | None) -> MemoryCheckpoint | None:
+        """Return the last in-memory checkpoint before an event; None is the end."""
         kept = self._kept
         place = len(kept) if index is None else bisect_right(kept, index, key=_index_of)
         return kept[place - 1] if place else None
@@ -91,10 +92,10 @@ class Positions:
         self._kept = [each for each in self._kept if each.index >= index]
 
 
-def encode_position(
+def encode_memory_checkpoint(
     machine: Machine, writer: ObjectWriter, *, index: int, compression: int
-) -> Position:
-    """Return the position of a machine; nothing changes.
+) -> MemoryCheckpoint:
+    """Return the in-memory checkpoint of a machine; nothing changes.
 
     Parameters
     ----------
@@ -116,18 +117,18 @@ def encode_position(
         snapshot,
     )
     head, payload = encode_frame(CHECKPOINT, parts, first=index, times=(), level=compression)
-    return Position(head, payload)
+    return MemoryCheckpoint(head, payload)
 
 
-class PositionObjects(dict[int, KubernetesObject]):
-    """The objects of a position; all others are read when one of them is referred to.
+class MemoryCheckpointObjects(dict[int, KubernetesObject]):
+    """The objects of an in-memory checkpoint; all others are read when one of them is referred to.
 
     Parameters
     ----------
     objects : iterable of (int, object)
         With their numbers.
     read_others : callable
-        Returns the objects of all events before the position.
+        Returns the objects of all events before the checkpoint.
     """
 
     def __init__(
@@ -175,5 +176,5 @@ class _Numbers:
         return [self.of(each) for each in objects]
 
 
-def _index_of(position: Position) -> int:
-    return position.index
+def _index_of(checkpoint: MemoryCheckpoint) -> int:
+    return checkpoint.index

@@ -209,7 +209,7 @@ class ExtenderAnswers(msgspec.Struct, kw_only=True):
     index : int
         Its place in the configuration.
     url : str
-    asked : tuple of str
+    candidates : tuple of str
         The nodes passed to its filter; None if it was not called.
     kept : tuple of str
         The nodes that it kept, as in the reply.
@@ -223,7 +223,7 @@ class ExtenderAnswers(msgspec.Struct, kw_only=True):
 
     index: int
     url: str
-    asked: tuple[str, ...] | None = None
+    candidates: tuple[str, ...] | None = None
     kept: tuple[str, ...] = ()
     rejected: dict[str, Status] = {}
     scores: dict[str, int] = {}

@@ -61,7 +61,7 @@ class Template:
 
     Examples
     --------
-    >>> from podwright.cluster.kubelets.templates.templates import Template
+    >>> from podwright.cluster.kubelets.templates.go_templates import Template
     >>> Template("{{ range .names }}- {{ . }}\n{{ end }}").value({"names": ["a", "b"]})
     ['a', 'b']
     """

@@ -1,4 +1,4 @@
-"""Positions of a log in memory: a reader starts at them, and finds the same."""
+"""In-memory checkpoints of a log: a reader starts at them, and finds the same."""
 
 import msgspec
 import pytest
@@ -7,7 +7,11 @@ from podwright.scheduler.machine import ObjectDeleted, ObjectPut
 from podwright.simulation.recording import explanation_document, find_cycle, record, recorded_view
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import CHECKPOINT, FrameHead
-from podwright.simulation.recording.log.log_positions import POSITIONS_MAX, Position, Positions
+from podwright.simulation.recording.log.memory_checkpoints import (
+    MEMORY_CHECKPOINTS_MAX,
+    MemoryCheckpoint,
+    MemoryCheckpoints,
+)
 from podwright.simulation.recording.log.replay import Replay
 from podwright.simulation.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
@@ -15,7 +19,7 @@ from podwright.testing import make_node, make_pod
 BY_HAND = 1 << 40
 
 
-def a_run(count=30, positions_after=(), checkpoint_after=()):
+def a_run(count=30, memory_checkpoints_after=(), checkpoint_after=()):
     run = Recorded()
     run.run = record(None, checkpoint_events=BY_HAND)
     run.put(make_node("n1", cpu="12"), make_node("n2", cpu="12"))
@@ -24,16 +28,16 @@ def a_run(count=30, positions_after=(), checkpoint_after=()):
         run.cycle()
         if number in checkpoint_after:
             assert run.run.log.checkpoint(run.run.machine, is_whole=True)
-        if number in positions_after:
+        if number in memory_checkpoints_after:
             keep(run)
     return run
 
 
 def keep(run):
     log = run.run.log
-    position = log.position(run.run.machine)
-    assert position is not None
-    log.keep_position(position)
+    checkpoint = log.memory_checkpoint(run.run.machine)
+    assert checkpoint is not None
+    log.keep_memory_checkpoint(checkpoint)
 
 
 def explanations(log: DecisionLog) -> list[bytes]:
@@ -46,18 +50,18 @@ def explanations(log: DecisionLog) -> list[bytes]:
 
 
 @pytest.mark.parametrize("checkpoint_after", [(), (5, 17)], ids=["alone", "and checkpoints"])
-def test_all_attempts_are_explained_the_same_from_positions(checkpoint_after):
+def test_all_attempts_are_explained_the_same_from_memory_checkpoints(checkpoint_after):
     plain = a_run(checkpoint_after=checkpoint_after).run.log
-    log = a_run(positions_after=(3, 10, 17, 24), checkpoint_after=checkpoint_after).run.log
-    assert len(log.positions) == 4
+    log = a_run(memory_checkpoints_after=(3, 10, 17, 24), checkpoint_after=checkpoint_after).run.log
+    assert len(log.memory_checkpoints) == 4
     expected = explanations(plain)
     assert len(expected) == 30
     assert explanations(log) == expected
 
 
-def test_a_replay_starts_at_the_last_position_before_its_end():
-    log = a_run(positions_after=(3, 10)).run.log
-    early, late = log.positions
+def test_a_replay_starts_at_the_last_memory_checkpoint_before_its_end():
+    log = a_run(memory_checkpoints_after=(3, 10)).run.log
+    early, late = log.memory_checkpoints
     assert Replay(log, until=late + 1).index == late
     assert Replay(log, until=late).index == late
     assert Replay(log, until=late - 1).index == early
@@ -66,11 +70,11 @@ def test_a_replay_starts_at_the_last_position_before_its_end():
 
 
 def test_a_later_checkpoint_is_preferred():
-    log = a_run(positions_after=(3,), checkpoint_after=(10,)).run.log
-    assert Replay(log).index == log.checkpoints[0] == log.last_start > log.positions[0]
+    log = a_run(memory_checkpoints_after=(3,), checkpoint_after=(10,)).run.log
+    assert Replay(log).index == log.checkpoints[0] == log.last_start > log.memory_checkpoints[0]
 
 
-def test_events_after_a_position_may_refer_to_objects_that_the_machine_has_replaced():
+def test_events_after_a_memory_checkpoint_may_refer_to_objects_that_the_machine_has_replaced():
     run = a_run(count=2)
     old = make_node("n1", cpu="12", labels={"old": "1"})
     run.tell(ObjectPut(old))
@@ -79,43 +83,43 @@ def test_events_after_a_position_may_refer_to_objects_that_the_machine_has_repla
     run.tell(ObjectPut(old))
     run.tell(ObjectDeleted(old))
     log = run.run.log
-    objects = [entry.event.obj for entry in log.entries(log.positions[0])]
+    objects = [entry.event.obj for entry in log.entries(log.memory_checkpoints[0])]
     assert objects == [old, old]
     assert objects[0] is objects[1]
 
 
-def test_positions_are_dropped_with_the_events_before_them():
-    log = a_run(positions_after=(3, 10, 24), checkpoint_after=(17,)).run.log
-    assert len(log.positions) == 3
+def test_memory_checkpoints_are_dropped_with_the_events_before_them():
+    log = a_run(memory_checkpoints_after=(3, 10, 24), checkpoint_after=(17,)).run.log
+    assert len(log.memory_checkpoints) == 3
     first = log.drop_before_checkpoint()
-    assert [index >= first for index in log.positions] == [True]
+    assert [index >= first for index in log.memory_checkpoints] == [True]
 
 
-def test_a_position_of_events_that_were_dropped_meanwhile_is_not_kept():
+def test_a_memory_checkpoint_of_events_that_were_dropped_meanwhile_is_not_kept():
     run = a_run(count=5)
     log, machine = run.run.log, run.run.machine
-    late = log.position(machine)
+    late = log.memory_checkpoint(machine)
     run.attempt(make_pod("after"))
     assert log.checkpoint(machine, is_whole=True)
     assert log.drop_before_checkpoint() > 0
-    log.keep_position(late)
-    assert log.positions == ()
+    log.keep_memory_checkpoint(late)
+    assert log.memory_checkpoints == ()
     assert Replay(log).index == log.first
 
 
-def test_the_last_position_and_a_spread_of_the_others_are_kept():
-    positions = Positions()
+def test_the_last_memory_checkpoint_and_a_spread_of_the_others_are_kept():
+    checkpoints = MemoryCheckpoints()
     for number in range(1, 101):
         head = FrameHead(
             kind=CHECKPOINT, length=0, checksum=0, first=number * 10, count=0, first_ns=0, last_ns=0
         )
-        positions.add(Position(head, b""))
-        assert [*positions][-1].index == number * 10
-    kept = [position.index for position in positions]
-    assert len(kept) == POSITIONS_MAX
+        checkpoints.add(MemoryCheckpoint(head, b""))
+        assert [*checkpoints][-1].index == number * 10
+    kept = [checkpoint.index for checkpoint in checkpoints]
+    assert len(kept) == MEMORY_CHECKPOINTS_MAX
     gaps = [after - before for before, after in zip([0, *kept], kept, strict=False)]
     assert max(gaps) <= 160
-    assert positions.before(9) is None
-    last = positions.before(None)
+    assert checkpoints.before(9) is None
+    last = checkpoints.before(None)
     assert last is not None
     assert last.index == 1000

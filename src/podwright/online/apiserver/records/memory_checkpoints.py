@@ -1,4 +1,4 @@
-"""Positions of the decision logs, so that an explanation replays few events.
+"""In-memory checkpoints of the decision logs, so that an explanation replays few events.
 
 A reader process encodes the machine as it is, every so many events, while the server goes on. What
 the server does is the beginning of the process, and keeping its reply.
@@ -19,27 +19,29 @@ INTERVAL_SECONDS: Final = 1.0
 """How long to wait before looking again whether one is due."""
 
 _PAUSES: Final = 10
-"""How long the pause after each position is, as a multiple of the time for it."""
+"""How long the pause after each in-memory checkpoint is, as a multiple of the time for it."""
 
 _LOGGER: Final = logging.getLogger(__name__)
 
 
-async def keep_positions(turns: TurnLoop) -> None:
-    """Make positions of the logs of all schedulers as they become due, until cancelled."""
+async def keep_memory_checkpoints(turns: TurnLoop) -> None:
+    """Make in-memory checkpoints of all schedulers' logs as they become due, until cancelled."""
     while True:
         await asyncio.sleep(INTERVAL_SECONDS)
         for scheduler in turns.cluster.schedulers:
-            if scheduler.is_position_due:
+            if scheduler.is_memory_checkpoint_due:
                 begin = time.perf_counter()
                 try:
-                    await make_position(turns, scheduler)
+                    await make_memory_checkpoint(turns, scheduler)
                 except ReaderFailed as error:
-                    _LOGGER.warning("no position of the decision log was made: %s", error)
+                    _LOGGER.warning(
+                        "no in-memory checkpoint of the decision log was made: %s", error
+                    )
                 await asyncio.sleep((time.perf_counter() - begin) * _PAUSES)
 
 
-async def make_position(turns: TurnLoop, scheduler: ServedScheduler) -> None:
-    """Make a position of the log of a scheduler, and keep it.
+async def make_memory_checkpoint(turns: TurnLoop, scheduler: ServedScheduler) -> None:
+    """Make an in-memory checkpoint of the log of a scheduler, and keep it.
 
     Raises
     ------
@@ -47,8 +49,8 @@ async def make_position(turns: TurnLoop, scheduler: ServedScheduler) -> None:
         The reader process crashed.
     """
     log, machine = scheduler.world.log, scheduler.world.machine
-    # The position is of the end of a block, which the server's log must have as well.
-    made = await Readers(turns).call(lambda _: log.position(machine), prepare=log.flush)
+    # The checkpoint is of the end of a block, which the server's log must have as well.
+    made = await Readers(turns).call(lambda _: log.memory_checkpoint(machine), prepare=log.flush)
     if made is not None:
         # Not while a checkpoint is being written in a thread.
-        await turns.call(lambda _: log.keep_position(made))
+        await turns.call(lambda _: log.keep_memory_checkpoint(made))

@@ -445,7 +445,7 @@ class Metrics:
         for (name, path, skipped_filters, skipped_scores), (times,) in self._decisions.items():
             for point, status in path.points:
                 times_of[point, status, name] += times
-                for plugin in _taking_part(
+                for plugin in _not_skipped(
                     self._profiles[name], point, skipped_filters, skipped_scores
                 ):
                     evaluations[plugin, point, name] += times
@@ -486,7 +486,7 @@ def _check(name: str, kind: str, labels: Labels) -> None:
     assert len(labels) == len(metric.labels), f"{name} has labels {metric.labels}, not {labels}"
 
 
-def _taking_part(
+def _not_skipped(
     profile: Profile,
     point: str,
     skipped_filters: frozenset[str],
