@@ -12,7 +12,7 @@ import pytest
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.endpoints.openapi import OpenApi
 from podwright.cluster.api.endpoints.request import HttpRequest
-from podwright.cluster.api.endpoints.resources import Resources
+from podwright.cluster.api.versions.resources import Resources
 
 UPSTREAM = Path(__file__).parents[1] / "tools/schema/upstream.json.gz"
 ALL_VERSIONS = tuple(dict.fromkeys(kind.api_version for kind in built_in()))

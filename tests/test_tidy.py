@@ -436,7 +436,7 @@ KINDS_BY_HAND = {
     "cluster/api/admission/quota/resource_quota.py": "functions, and what quotas do not count",
     "cluster/api/endpoints/access/authentication_reviews.py": "what a token can be bound to",
     "cluster/api/authorization/node_authorizer.py": "functions",
-    "cluster/api/endpoints/kinds/conversions.py": "functions",
+    "cluster/api/versions/conversions.py": "functions",
     "cluster/api/endpoints/decoding/sent_objects.py": "free parts of which the text counts",
     "cluster/api/admission/chain.py": "names of plugins",
     "cluster/api/endpoints/replies/registry_keys.py": "keys in etcd that differ from the name",

@@ -29,8 +29,8 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission import SERVED, Admission, Rejected
 from podwright.cluster.api.bootstrap_objects import namespace
+from podwright.cluster.api.component_owners import ComponentOwners
 from podwright.cluster.api.create_update import Scope
-from podwright.cluster.api.field_owners import FieldOwners
 from podwright.cluster.api.object_edits import merge_patched, with_defaults, with_fields_of_others
 from podwright.cluster.api.object_validation import ObjectValidation
 from podwright.cluster.api.pods.binding import NO_LABELS, topology_labels
@@ -80,7 +80,7 @@ class Api:
         self.store = store
         self._is_served = is_served
         self._storage = ResourceStorage(store, limits_sizes=is_served)
-        self._owners: FieldOwners | None = None
+        self._owners: ComponentOwners | None = None
         self.admission = Admission(
             store, added=SERVED if is_served else (), update_status=self._update_status
         )
@@ -96,7 +96,7 @@ class Api:
             ScaleObject: self._scale,
         }
 
-    def keep_owners(self, owners: FieldOwners) -> None:
+    def keep_owners(self, owners: ComponentOwners) -> None:
         """Keep the `managedFields` of objects from now on."""
         self._owners = owners
 

@@ -6,16 +6,13 @@ objects by `CurrentObjects`, which follows the store.
 """
 
 from podwright.cluster.api.admission.attributes import (
-    AdmittedResource as AdmittedResource,
     Attributes as Attributes,
     Operation as Operation,
 )
-from podwright.cluster.api.admission.chain import (
-    AdmissionChain as AdmissionChain,
-    AdmissionPlugin as AdmissionPlugin,
-)
+from podwright.cluster.api.admission.chain import AdmissionChain as AdmissionChain
 from podwright.cluster.api.admission.context import AdmissionContext as AdmissionContext
 from podwright.cluster.api.admission.current_objects import CurrentObjects as CurrentObjects
+from podwright.cluster.api.admission.plugin import Plugin as Plugin
 from podwright.cluster.api.admission.plugins import (
     default_plugins as default_plugins,
     served_plugins as served_plugins,

@@ -5,61 +5,15 @@ Upstream: staging/src/k8s.io/apiserver/pkg/admission/attributes.go
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema import Problem
 from podwright.cluster.api.users import User
-from podwright.cluster.store import GroupKind
+from podwright.cluster.api.versions.resources import Resource
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
-
-
-class AdmittedKind(Protocol):
-    """The kind of the objects of a write."""
-
-    def decoding_problems(self, document: Document) -> list[Problem]:
-        """Return every unknown field and every value of a wrong type."""
-
-
-class AdmittedResource(Protocol):
-    """The resource of a write."""
-
-    @property
-    def group(self) -> str:
-        """The API group."""
-
-    @property
-    def version(self) -> str:
-        """The version."""
-
-    @property
-    def plural(self) -> str:
-        """The name in URLs."""
-
-    @property
-    def name(self) -> str:
-        """The kind, such as `Pod`."""
-
-    @property
-    def namespaced(self) -> bool:
-        """Whether the objects are in namespaces."""
-
-    @property
-    def storage(self) -> GroupKind:
-        """The kind under which the store keeps the objects."""
-
-    @property
-    def kind(self) -> AdmittedKind:
-        """The kind of the objects in this version."""
-
-    def served(self, document: Document) -> Document:
-        """Return a stored document in this version."""
-
-    def stored(self, document: Document) -> Document:
-        """Return a document of this version in the stored version."""
 
 
 class Reinvocation:
@@ -101,7 +55,7 @@ class Attributes(msgspec.Struct, kw_only=True):
     Attributes
     ----------
     operation : str
-    resource : AdmittedResource
+    resource : Resource
     subresource, namespace, name : str
     object : dict or None
         The new object in the version of the request; a plugin that mutates sets a changed copy.
@@ -123,7 +77,7 @@ class Attributes(msgspec.Struct, kw_only=True):
     """
 
     operation: Operation
-    resource: AdmittedResource
+    resource: Resource
     subresource: str
     namespace: str
     name: str

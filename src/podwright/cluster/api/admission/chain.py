@@ -11,10 +11,12 @@ Upstream: staging/src/k8s.io/apiserver/pkg/admission/{interfaces,chain}.go
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from podwright.apimachinery.objects import SOURCE_UID
-from podwright.cluster.api.admission.attributes import AdmittedResource, Attributes
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import Plugin
+from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import GroupKind
 
 _AT_THE_SOURCE: Final = frozenset({
@@ -27,39 +29,19 @@ _AT_THE_SOURCE: Final = frozenset({
 _ADMINISTRATORS: Final = "system:masters"
 
 
-class AdmissionPlugin(Protocol):
-    """Completes or rejects writes."""
-
-    name: str
-    resources: frozenset[tuple[str, str]] | None
-    template_kinds: frozenset[GroupKind]
-
-    def admit(self, attributes: Attributes) -> None:
-        """Complete the object by setting `attributes.object`, or raise `Rejected`."""
-
-    def validate(self, attributes: Attributes) -> None:
-        """Raise `Rejected` if the write is not allowed."""
-
-    def decides_by_template(self, attributes: Attributes) -> bool:
-        """Whether the decision about an admitted new object holds for its whole template."""
-
-    def decides_by_shape(self, attributes: Attributes) -> bool:
-        """Whether the decision also holds for pods that are alike but for some values."""
-
-
 class AdmissionChain:
     """Plugins in order.
 
     Parameters
     ----------
-    plugins : sequence of AdmissionPlugin
+    plugins : sequence of Plugin
     """
 
-    def __init__(self, plugins: Sequence[AdmissionPlugin]) -> None:
+    def __init__(self, plugins: Sequence[Plugin]) -> None:
         self.plugins = tuple(plugins)
-        self._for_resource: dict[tuple[str, str], tuple[AdmissionPlugin, ...]] = {}
+        self._for_resource: dict[tuple[str, str], tuple[Plugin, ...]] = {}
 
-    def plugins_for(self, resource: AdmittedResource) -> tuple[AdmissionPlugin, ...]:
+    def plugins_for(self, resource: Resource) -> tuple[Plugin, ...]:
         """Return the plugins that know of the writes of a resource."""
         key = (resource.group, resource.plural)
         found = self._for_resource.get(key)
@@ -86,7 +68,7 @@ class AdmissionChain:
         for plugin in self._plugins_of(attributes):
             plugin.validate(attributes)
 
-    def _plugins_of(self, attributes: Attributes) -> Sequence[AdmissionPlugin]:
+    def _plugins_of(self, attributes: Attributes) -> Sequence[Plugin]:
         plugins = self.plugins_for(attributes.resource)
         if not _was_admitted(attributes):
             return plugins

@@ -8,9 +8,8 @@ from typing import TypeAlias
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.patching import ObjectType
-from podwright.cluster.api.admission.attributes import AdmittedResource
 from podwright.cluster.api.authorization.access import Authorizer
+from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import ObjectStore
 
 UpdateStatus: TypeAlias = Callable[[Document, int], None]
@@ -28,12 +27,8 @@ class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Stores a quota with a new status.
     authorizer : Authorizer
         Decides what users may do.
-    resources : iterable of AdmittedResource
+    resources : iterable of Resource
         The served resources.
-    type_of : callable
-        Returns the type of the objects of a resource.
-    completed : callable
-        Returns a document in Go's form and with defaults.
     assumes_accounts : bool
         Whether every namespace counts as having its default service account: a controller creates
         it, and nothing here waits for that.
@@ -45,8 +40,6 @@ class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     store: ObjectStore
     update_status: UpdateStatus
     authorizer: Authorizer
-    resources: Iterable[AdmittedResource]
-    type_of: Callable[[AdmittedResource], ObjectType]
-    completed: Callable[[AdmittedResource, Document], Document]
+    resources: Iterable[Resource]
     assumes_accounts: bool = False
     keeps_given: bool = False

@@ -10,7 +10,6 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.cluster.api.admission.chain import AdmissionPlugin
 from podwright.cluster.api.admission.claim_resize import PersistentVolumeClaimResize
 from podwright.cluster.api.admission.context import AdmissionContext
 from podwright.cluster.api.admission.default_ingress_class import DefaultIngressClass
@@ -25,6 +24,7 @@ from podwright.cluster.api.admission.identities import (
     ServiceAccount,
 )
 from podwright.cluster.api.admission.namespace_lifecycle import NamespaceLifecycle
+from podwright.cluster.api.admission.plugin import Plugin
 from podwright.cluster.api.admission.pod_security import PodSecurity
 from podwright.cluster.api.admission.pods.default_tolerations import DefaultTolerationSeconds
 from podwright.cluster.api.admission.pods.limit_ranges import LimitRanger
@@ -45,7 +45,7 @@ from podwright.cluster.api.admission.storage_protection import (
 from podwright.cluster.api.admission.taint_nodes import TaintNodesByCondition
 from podwright.cluster.api.admission.uncalled_webhooks import ValidatingAdmissionWebhook
 
-MakePlugin: TypeAlias = Callable[[AdmissionContext], AdmissionPlugin]
+MakePlugin: TypeAlias = Callable[[AdmissionContext], Plugin]
 
 PLUGINS: Final[dict[str, MakePlugin]] = {
     "NamespaceLifecycle": lambda context: NamespaceLifecycle(context.store),
@@ -90,7 +90,7 @@ components (`--bare`), no controller creates the default account of each namespa
 
 def default_plugins(
     context: AdmissionContext, *, disabled: Collection[str] = (), enabled: Collection[str] = ()
-) -> list[AdmissionPlugin]:
+) -> list[Plugin]:
     """Return the default plugins of a server.
 
     Parameters
@@ -115,7 +115,7 @@ def default_plugins(
     return [make(context) for name, make in PLUGINS.items() if name not in left_out]
 
 
-def served_plugins(context: AdmissionContext) -> list[AdmissionPlugin]:
+def served_plugins(context: AdmissionContext) -> list[Plugin]:
     """Return the plugins of a server in a cluster with controllers: also ServiceAccount."""
     with_accounts = msgspec.structs.replace(context, assumes_accounts=True)
     return default_plugins(with_accounts, enabled=("ServiceAccount",))

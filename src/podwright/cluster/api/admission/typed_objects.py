@@ -27,10 +27,9 @@ from podwright.apimachinery.objects import (
     encode,
 )
 from podwright.apimachinery.schema import Kind, built_in, decode
-from podwright.cluster.api.admission.attributes import AdmittedResource, Attributes, Operation
+from podwright.cluster.api.admission.attributes import Attributes, Operation
 from podwright.cluster.api.admission.chain import AdmissionChain
 from podwright.cluster.api.admission.context import AdmissionContext, UpdateStatus
-from podwright.cluster.api.admission.kind_resources import KindResource, kind_resources
 from podwright.cluster.api.admission.namespace_lifecycle import terminating
 from podwright.cluster.api.admission.plugins import default_plugins
 from podwright.cluster.api.admission.pod_security.namespace_policy import policy_of
@@ -42,6 +41,7 @@ from podwright.cluster.api.object_edits import with_defaults, wrong_types
 from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.pods.qos import qos_class
 from podwright.cluster.api.users import User
+from podwright.cluster.api.versions.resources import Resource, built_in_resources
 from podwright.cluster.store import NAMESPACE, Change, ObjectStore, kind_of
 
 OMITTED: Final = (
@@ -112,9 +112,7 @@ class Admission:
             store=store,
             update_status=update_status or _never,
             authorizer=AlwaysAllow(),
-            resources=kind_resources().values(),
-            type_of=lambda resource: _own(resource).object_type,
-            completed=lambda resource, document: _own(resource).kind.with_defaults(document),
+            resources=built_in_resources().values(),
             assumes_accounts=True,
             keeps_given=True,
         )
@@ -238,7 +236,7 @@ class Admission:
         Rejected
             The first denial.
         """
-        resource = kind_resources().get((obj.api_version, obj.kind))
+        resource = built_in_resources().get((obj.api_version, obj.kind))
         if resource is None:
             return
         attributes = _attributes(resource, "DELETE", obj, None, obj.raw, user, now_ns)
@@ -269,7 +267,7 @@ class Admission:
         now_ns: int,
     ) -> KubernetesObject:
         """Return an object after all plugins; custom objects pass as they are."""
-        resource = kind_resources().get((obj.api_version, obj.kind))
+        resource = built_in_resources().get((obj.api_version, obj.kind))
         if resource is None:
             return obj
         is_known = (resource.group, resource.plural) in self._known or self._has_policies()
@@ -304,7 +302,7 @@ class Admission:
         if problems := wrong_types(_POD, {"spec": written}):
             raise Invalid(pod, problems)
         document = document | {"spec": _POD.with_defaults({"spec": written})["spec"]}
-        resource = kind_resources()["v1", "Pod"]
+        resource = built_in_resources()["v1", "Pod"]
         attributes = _attributes(resource, "CREATE", pod, document, None, user, now_ns)
         self._run(attributes)
         admitted = attributes.object or document
@@ -344,7 +342,7 @@ class Admission:
             raise Invalid(pod, problems)
         spec = _POD.with_defaults({"spec": written})["spec"]
         document: Document = {"metadata": (pod.raw or {}).get("metadata") or {}, "spec": spec}
-        resource = kind_resources()["v1", "Pod"]
+        resource = built_in_resources()["v1", "Pod"]
         attributes = _attributes(resource, "CREATE", pod, document, None, "", 0)
         self._of_specs.admit(attributes)
         self._of_specs.validate(attributes)
@@ -389,7 +387,7 @@ def _changes_admission(change: Change) -> bool:
 
 
 def _attributes(
-    resource: KindResource,
+    resource: Resource,
     operation: Operation,
     obj: KubernetesObject,
     document: Document | None,
@@ -412,11 +410,6 @@ def _attributes(
         warnings=[],
         audit_annotations={},
     )
-
-
-def _own(resource: AdmittedResource) -> KindResource:
-    assert isinstance(resource, KindResource), "all resources are those of built-in kinds"
-    return resource
 
 
 def _never(document: Document, now_ns: int) -> None:

@@ -30,10 +30,6 @@ from podwright.cluster.api.endpoints.request import (
     HttpReply as HttpReply,
     HttpRequest as HttpRequest,
 )
-from podwright.cluster.api.endpoints.resources import (
-    DEFAULT_GROUP_VERSIONS as DEFAULT_GROUP_VERSIONS,
-    GATED_RESOURCES as GATED_RESOURCES,
-)
 from podwright.cluster.api.endpoints.served.bare import (
     BARE_TOKENS as BARE_TOKENS,
     HISTORY as HISTORY,
@@ -52,3 +48,7 @@ from podwright.cluster.api.endpoints.server import (
 from podwright.cluster.api.endpoints.watch import Watch as Watch
 from podwright.cluster.api.endpoints.writes.prepared_creates import CreateTemplate as CreateTemplate
 from podwright.cluster.api.users import User as User
+from podwright.cluster.api.versions.resources import (
+    DEFAULT_GROUP_VERSIONS as DEFAULT_GROUP_VERSIONS,
+    GATED_RESOURCES as GATED_RESOURCES,
+)

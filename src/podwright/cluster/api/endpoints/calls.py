@@ -17,14 +17,14 @@ from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType
 from podwright.cluster.api.endpoints.replies.status_errors import ApiError, bad_request, not_found
 from podwright.cluster.api.endpoints.request import HttpRequest
-from podwright.cluster.api.endpoints.resources import Resource, Resources
 from podwright.cluster.api.endpoints.served.server_writes import ServerStatusWrites
 from podwright.cluster.api.endpoints.shared_lines import SharedLines
-from podwright.cluster.api.endpoints.writes.field_management import FieldManagement
 from podwright.cluster.api.endpoints.writes.prepared_creates import PreparedCreates
+from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.gated_fields import DisabledFields
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.api.users import User
+from podwright.cluster.api.versions.resources import Resource, Resources
 from podwright.cluster.store import Encodings, ObjectStore
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
-from typing import TypeAlias
+from functools import cached_property, lru_cache
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -83,3 +83,25 @@ class HttpReply(msgspec.Struct, frozen=True):
         """Return the values of a header, joined by commas; None if it is absent."""
         values = [value for key, value in self.headers if key == name]
         return ", ".join(values) if values else None
+
+
+_MANAGER_MAX: Final = 128
+
+
+def manager_of(request: HttpRequest, field_manager: str) -> str:
+    """Return the manager of a request: the option, or the start of the User-Agent.
+
+    Notes
+    -----
+    Upstream: endpoints/handlers/create.go, managerOrUserAgent
+    """
+    if field_manager:
+        return field_manager
+    return _of_agent(request.header("user-agent"))
+
+
+@lru_cache(maxsize=1024)
+def _of_agent(text: str) -> str:
+    agent = text.partition("/")[0][:_MANAGER_MAX]
+    printable = "".join(letter for letter in agent if letter.isprintable())
+    return printable or "unknown"

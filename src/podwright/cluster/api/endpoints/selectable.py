@@ -11,7 +11,7 @@ import msgspec
 
 from podwright.apimachinery.objects import FieldSelector
 from podwright.cluster.api.endpoints.replies.status_errors import bad_request
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.versions.resources import Resource
 
 _EVENT_FIELDS: Final = {
     "reportingController": "reportingComponent",

@@ -22,8 +22,7 @@ from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission import (
     AdmissionChain,
     AdmissionContext,
-    AdmissionPlugin,
-    AdmittedResource,
+    Plugin,
     Rejected,
     default_plugins,
 )
@@ -34,6 +33,7 @@ from podwright.cluster.api.authorization import (
     RoleResolver,
     authorizer_chain,
 )
+from podwright.cluster.api.component_owners import ComponentOwners
 from podwright.cluster.api.endpoints import read
 from podwright.cluster.api.endpoints.access.access_reviews import allows_approval
 from podwright.cluster.api.endpoints.access.authentication import Authenticator, TokenLookup
@@ -44,7 +44,6 @@ from podwright.cluster.api.endpoints.access.service_account_tokens import Servic
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import Definitions
 from podwright.cluster.api.endpoints.decoding.seen_texts import LEARNED_AT
-from podwright.cluster.api.endpoints.decoding.sent_objects import completed
 from podwright.cluster.api.endpoints.decoding.shared_specs import SharedSpecs
 from podwright.cluster.api.endpoints.discovery import Discovery
 from podwright.cluster.api.endpoints.kinds import subresources
@@ -69,16 +68,13 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
     unknown_resource,
 )
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.cluster.api.endpoints.served.kept_objects import KeptObjects
 from podwright.cluster.api.endpoints.served.plain_paths import plain_path
 from podwright.cluster.api.endpoints.served.server_writes import ServerStatusWrites
 from podwright.cluster.api.endpoints.shared_lines import SharedLines
 from podwright.cluster.api.endpoints.watch import Watch, watch
 from podwright.cluster.api.endpoints.writes import delete
-from podwright.cluster.api.endpoints.writes.component_owners import ComponentOwners
 from podwright.cluster.api.endpoints.writes.create import create
-from podwright.cluster.api.endpoints.writes.field_management import FieldManagement
 from podwright.cluster.api.endpoints.writes.patch import check_patch_type, patch
 from podwright.cluster.api.endpoints.writes.prepared_creates import (
     TEMPLATES_MAX,
@@ -86,9 +82,11 @@ from podwright.cluster.api.endpoints.writes.prepared_creates import (
     PreparedCreates,
 )
 from podwright.cluster.api.endpoints.writes.update import update
+from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.gated_fields import COMPARISONS, disabled_fields
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.api.users import ANONYMOUS, User
+from podwright.cluster.api.versions.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.cluster.store import LARGE_BYTES, TIMES_KEPT_NS, ObjectStore, UnusableStore
 
 Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch | Steps]
@@ -153,7 +151,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
     authorization_modes: Sequence[Mode] = ("RBAC",)
-    admission: Callable[[AdmissionContext], Sequence[AdmissionPlugin]] = default_plugins
+    admission: Callable[[AdmissionContext], Sequence[Plugin]] = default_plugins
     keeps_managed_fields: bool = True
     tokens: Sequence[TokenLookup] = ()
     allows_anonymous: bool = True
@@ -220,8 +218,6 @@ class ApiServer:
             update_status=server_status.update,
             authorizer=self._authorizers,
             resources=self.resources,
-            type_of=lambda resource: fields.type_of(self._served(resource)),
-            completed=lambda resource, document: completed(self._served(resource), document),
         )
         self.component_owners = ComponentOwners(self.resources, fields)
         admission = AdmissionChain(options.admission(context))
@@ -250,10 +246,6 @@ class ApiServer:
             compares_taints=COMPARISONS not in options.disabled_gates,
             allocators={("", "Service"): ServiceAllocations(store).allocate},
         )
-
-    def _served(self, resource: AdmittedResource) -> Resource:
-        assert isinstance(resource, Resource), "admission has the resources of the server"
-        return resource
 
     def serve(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch:
         """Authenticate and execute a request.

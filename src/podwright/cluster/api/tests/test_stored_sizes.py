@@ -6,6 +6,7 @@ from podwright.apimachinery.objects import with_fields
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, BindPod, CreateObject, TooLarge, UpdateObject
 from podwright.cluster.api.bootstrap_objects import namespace
+from podwright.cluster.api.component_owners import ComponentOwners
 from podwright.cluster.api.stored_sizes import SIZE_MAX_BYTES
 from podwright.cluster.store import POD, ObjectStore
 
@@ -14,8 +15,11 @@ USER = "system:kubelet"
 OWNERS = [{"manager": USER, "fieldsV1": {f"f:{number}": {} for number in range(100)}}]
 
 
-class Owners:
+class Owners(ComponentOwners):
     """Owners that take a kilobyte."""
+
+    def __init__(self):
+        pass
 
     def created(self, obj, user, now_ns):
         return OWNERS

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import podwright as pw
-from podwright.cluster.api.endpoints.resources import GATED_RESOURCES, Resources
 from podwright.cluster.api.endpoints.writes.strategies import KIND_PREPARATIONS
+from podwright.cluster.api.versions.resources import GATED_RESOURCES, Resources
 
 
 def test_single_resources_of_a_version_are_served() -> None:

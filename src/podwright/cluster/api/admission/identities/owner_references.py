@@ -11,9 +11,10 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.admission.attributes import AdmittedResource, Attributes
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import Plugin, rejected
 from podwright.cluster.api.authorization import Access, Authorizer, allows
+from podwright.cluster.api.versions.resources import Resource
 
 _NO_DELETION: Final = "cannot set an ownerRef on a resource you can't delete"
 _NO_FINALIZERS: Final = (
@@ -28,13 +29,13 @@ class OwnerReferencesPermissionEnforcement(Plugin):
     Parameters
     ----------
     authorizer : Authorizer
-    resources : iterable of AdmittedResource
+    resources : iterable of Resource
         The served resources.
     """
 
     name = "OwnerReferencesPermissionEnforcement"
 
-    def __init__(self, authorizer: Authorizer, resources: Iterable[AdmittedResource]) -> None:
+    def __init__(self, authorizer: Authorizer, resources: Iterable[Resource]) -> None:
         self._authorizer = authorizer
         self._resources = resources
 

@@ -18,8 +18,9 @@ from podwright.apimachinery.objects import (
     SelectorError,
     label_selector,
 )
-from podwright.cluster.api.admission.attributes import AdmittedResource, Attributes
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.context import AdmissionContext
+from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import NAMESPACE
 
 
@@ -43,7 +44,7 @@ def selector_from(document: Document | None) -> Selector:
 
 def matched_resource(
     context: AdmissionContext, attributes: Attributes, match: Document | None
-) -> AdmittedResource | None:
+) -> Resource | None:
     """Return the resource as which a request matches; None if it does not.
 
     Parameters
@@ -100,7 +101,7 @@ def _by_rules(
     attributes: Attributes,
     rules: Iterable[Document],
     policy: str | None,
-) -> AdmittedResource | None:
+) -> Resource | None:
     own = attributes.resource
     if any(_matches_rule(rule, attributes, own) for rule in rules):
         return own
@@ -114,7 +115,7 @@ def _by_rules(
     return None
 
 
-def _matches_rule(rule: Document, attributes: Attributes, resource: AdmittedResource) -> bool:
+def _matches_rule(rule: Document, attributes: Attributes, resource: Resource) -> bool:
     names = rule.get("resourceNames")
     return (
         _has_scope(rule.get("scope"), attributes, resource)
@@ -138,7 +139,7 @@ def _has_resource(values: Iterable[str], plural: str, subresource: str) -> bool:
     return False
 
 
-def _has_scope(scope: str | None, attributes: Attributes, resource: AdmittedResource) -> bool:
+def _has_scope(scope: str | None, attributes: Attributes, resource: Resource) -> bool:
     is_namespace = (resource.group, resource.plural) == ("", "namespaces")
     is_namespaced = bool(attributes.namespace) and not is_namespace
     match scope:

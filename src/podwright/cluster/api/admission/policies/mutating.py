@@ -17,7 +17,7 @@ from podwright._interludes import interlude
 from podwright.apimachinery.cel import AdmissionInput, MutatingPolicy, PolicyError
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching import FailedTestError, PatchError, configured, json_patched
-from podwright.cluster.api.admission.attributes import AdmittedResource, Attributes
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.context import AdmissionContext
 from podwright.cluster.api.admission.plugin import Plugin, rejected
 from podwright.cluster.api.admission.policies.active_policies import (
@@ -36,6 +36,7 @@ from podwright.cluster.api.admission.policies.policy_input import (
     policy_input,
 )
 from podwright.cluster.api.admission.rejections import Rejected
+from podwright.cluster.api.versions.resources import Resource
 
 
 class _Invocation(msgspec.Struct, frozen=True, eq=False):
@@ -43,7 +44,7 @@ class _Invocation(msgspec.Struct, frozen=True, eq=False):
 
     policy: ActivePolicy[MutatingPolicy]
     binding: Document
-    resource: AdmittedResource
+    resource: Resource
     params: Document | None
 
     @property
@@ -162,7 +163,7 @@ class MutatingAdmissionPolicy(Plugin):
         return policy_input(self._context, attributes, invocation.resource, invocation.params)
 
     def _patched(
-        self, attributes: Attributes, resource: AdmittedResource, kind: str, patch: object
+        self, attributes: Attributes, resource: Resource, kind: str, patch: object
     ) -> Document:
         """Return the object of a request after a mutation.
 
@@ -186,7 +187,7 @@ class MutatingAdmissionPolicy(Plugin):
             assert isinstance(patch, dict), "an apply configuration is an object"
             names = {"apiVersion": document["apiVersion"], "kind": document["kind"]}
             try:
-                changed = configured(self._context.type_of(resource), document, patch | names)
+                changed = configured(resource.object_type, document, patch | names)
             except PatchError as error:
                 raise PatchError(f"error applying patch: {error}") from None
         if problems := resource.kind.decoding_problems(changed):
@@ -198,7 +199,7 @@ class MutatingAdmissionPolicy(Plugin):
                 reason="InternalError",
                 details={"causes": [{"message": text}]},
             )
-        made = self._context.completed(resource, changed)
+        made = resource.completed(changed)
         found = converted(made, resource, attributes.resource)
         assert found is not None, "a mutated object stays one"
         return found

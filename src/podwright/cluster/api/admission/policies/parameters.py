@@ -7,12 +7,13 @@ CollectParams
 from __future__ import annotations
 
 from podwright.apimachinery.objects import Document, api_group
-from podwright.cluster.api.admission.attributes import AdmittedResource, Attributes
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.context import AdmissionContext
 from podwright.cluster.api.admission.policies.matching import (
     PolicyConfigurationError,
     selector_from,
 )
+from podwright.cluster.api.versions.resources import Resource
 
 
 def parameters(
@@ -57,7 +58,7 @@ def parameters(
     return [*found]
 
 
-def _resource_of(context: AdmissionContext, kind: Document) -> AdmittedResource:
+def _resource_of(context: AdmissionContext, kind: Document) -> Resource:
     version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
     group = api_group(version)
     for resource in context.resources:
@@ -69,7 +70,7 @@ def _resource_of(context: AdmissionContext, kind: Document) -> AdmittedResource:
 
 
 def _found(
-    context: AdmissionContext, resource: AdmittedResource, reference: Document, namespace: str
+    context: AdmissionContext, resource: Resource, reference: Document, namespace: str
 ) -> list[Document]:
     if name := reference.get("name"):
         key = f"{namespace}/{name}" if resource.namespaced else name

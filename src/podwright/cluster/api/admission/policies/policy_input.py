@@ -10,10 +10,11 @@ from typing import Final
 
 from podwright.apimachinery.cel import Access, AdmissionInput, Decision
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.admission.attributes import AdmittedResource, Attributes
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.context import AdmissionContext
 from podwright.cluster.api.authorization.access import Access as UserAccess
 from podwright.cluster.api.users import User
+from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import NAMESPACE
 
 _UNREVIEWED: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
@@ -32,7 +33,7 @@ def is_reviewed(attributes: Attributes) -> bool:
 def policy_input(
     context: AdmissionContext,
     attributes: Attributes,
-    resource: AdmittedResource,
+    resource: Resource,
     params: Document | None,
 ) -> AdmissionInput:
     """Return a request in the version as which it matches."""
@@ -51,16 +52,14 @@ def policy_input(
     )
 
 
-def converted(
-    document: Document | None, source: AdmittedResource, target: AdmittedResource
-) -> Document | None:
+def converted(document: Document | None, source: Resource, target: Resource) -> Document | None:
     """Return a document in the version of another resource of the same objects."""
     if document is None or source is target:
         return document
     return target.served(source.stored(document))
 
 
-def _request(attributes: Attributes, resource: AdmittedResource) -> Document:
+def _request(attributes: Attributes, resource: Resource) -> Document:
     user, own = attributes.user, attributes.resource
     return {
         "uid": "",
@@ -84,11 +83,11 @@ def _request(attributes: Attributes, resource: AdmittedResource) -> Document:
     }
 
 
-def _kind(resource: AdmittedResource) -> Document:
+def _kind(resource: Resource) -> Document:
     return {"group": resource.group, "version": resource.version, "kind": resource.name}
 
 
-def _resource(resource: AdmittedResource) -> Document:
+def _resource(resource: Resource) -> Document:
     return {"group": resource.group, "version": resource.version, "resource": resource.plural}
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from podwright.apimachinery.patching import ObjectType
-from podwright.cluster.api.admission import AdmissionContext, AdmittedResource
+from podwright.cluster.api.admission import AdmissionContext
 from podwright.cluster.api.authorization import AlwaysAllow
 from podwright.cluster.store import ObjectStore
 
@@ -15,10 +14,4 @@ def a_context(store: ObjectStore | None = None) -> AdmissionContext:
         update_status=lambda _quota, _now: None,
         authorizer=AlwaysAllow(),
         resources=(),
-        type_of=_no_types,
-        completed=lambda _resource, document: document,
     )
-
-
-def _no_types(resource: AdmittedResource) -> ObjectType:
-    raise AssertionError(f"no type of {resource.name}")

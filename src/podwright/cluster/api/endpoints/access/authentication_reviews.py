@@ -24,8 +24,8 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
     not_found,
 )
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.resources import Resource
 from podwright.cluster.api.users import ANONYMOUS, User
+from podwright.cluster.api.versions.resources import Resource
 
 _GROUP: Final = "authentication.k8s.io"
 _BOUND: Final = frozenset({"Pod", "Secret", "Node"})

@@ -11,8 +11,8 @@ from podwright.apimachinery.objects import Document, timestamp_text
 from podwright.apimachinery.schema import Problem
 from podwright.cluster.api.admission.identities import may_use_signer
 from podwright.cluster.api.authorization import Authorizer
-from podwright.cluster.api.endpoints.resources import Resource
 from podwright.cluster.api.users import User
+from podwright.cluster.api.versions.resources import Resource
 
 _APPROVALS = ("Approved", "Denied")
 

@@ -11,7 +11,7 @@ from podwright.apimachinery.schema import Problem, printed
 from podwright.apimachinery.schema.structural import CustomKind
 from podwright.cluster.api.endpoints.decoding.body_kinds import type_meta
 from podwright.cluster.api.endpoints.replies.status_errors import bad_request, invalid, unrecognized
-from podwright.cluster.api.endpoints.resources import ObjectKind, Resource
+from podwright.cluster.api.versions.resources import ObjectKind, Resource
 
 
 def check_custom_kind(document: Document, kind: ObjectKind, body: bytes) -> Document:

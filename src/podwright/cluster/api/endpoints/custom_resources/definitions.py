@@ -25,10 +25,10 @@ from podwright.cluster.api.endpoints.custom_resources.served_versions import (
     served_resources,
     storage_kind,
 )
-from podwright.cluster.api.endpoints.resources import Resource, Resources
 from podwright.cluster.api.endpoints.served.server_writes import MANAGER
-from podwright.cluster.api.endpoints.writes.field_management import FieldManagement
+from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.versions.resources import Resource, Resources
 from podwright.cluster.store import Change, GroupKind, ObjectStore
 
 DEFINITION: Final[GroupKind] = ("apiextensions.k8s.io", "CustomResourceDefinition")

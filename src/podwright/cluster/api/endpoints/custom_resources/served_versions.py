@@ -20,7 +20,7 @@ from podwright.cluster.api.endpoints.custom_resources.webhook_conversion import 
     not_converted,
 )
 from podwright.cluster.api.endpoints.discovery import version_order
-from podwright.cluster.api.endpoints.resources import Conversion, Resource
+from podwright.cluster.api.versions.resources import Conversion, Resource
 from podwright.cluster.store import GroupKind
 
 _KNOWN_MAX: Final = 16_384
@@ -62,7 +62,7 @@ def served_resources(definition: Document) -> list[Resource]:
                 to_storage=_to_storage(definition, kind, kinds[stored]),
                 from_storage=_from_storage(definition, kind, kinds, kinds[stored]),
                 is_custom=True,
-                object_type=custom_object_type(
+                custom_type=custom_object_type(
                     kind.api_version,
                     kind.row.kind,
                     version.get("schema", {}).get("openAPIV3Schema"),

@@ -13,7 +13,7 @@ from podwright.apimachinery.objects import Document, label_key_errors
 from podwright.apimachinery.schema import printed
 from podwright.apimachinery.schema.structural import all_schemas, known_format
 from podwright.cluster.api.endpoints.custom_resources.definitions import DEFINITION
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.versions.resources import Resource
 
 _STANDARD: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 

@@ -12,7 +12,7 @@ from podwright.apimachinery.objects import Document, api_group
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
 from podwright.cluster.api.endpoints.replies.status_errors import bad_request, unrecognized
-from podwright.cluster.api.endpoints.resources import ObjectKind
+from podwright.cluster.api.versions.resources import ObjectKind
 
 _TYPE_META: Final = {"apiversion": "apiVersion", "kind": "kind"}
 

@@ -20,7 +20,7 @@ from podwright.apimachinery.schema import (
     built_in,
 )
 from podwright.apimachinery.schema.structural import CustomKind
-from podwright.cluster.api.endpoints.resources import ObjectKind
+from podwright.cluster.api.versions.resources import ObjectKind
 
 _PATH_INDEX: Final = re.compile(r"\[[^\]]*\]")
 _FIELD: Final = re.compile(r"Go struct field \S+(?= of type)")

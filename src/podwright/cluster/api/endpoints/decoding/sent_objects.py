@@ -26,10 +26,9 @@ from podwright.cluster.api.endpoints.decoding.body_fields import (
     check_fields,
 )
 from podwright.cluster.api.endpoints.decoding.body_kinds import check_kind
-from podwright.cluster.api.endpoints.kinds.conversions import ROUND_TRIPS
 from podwright.cluster.api.endpoints.replies.negotiation import JSON, body_media_type
 from podwright.cluster.api.endpoints.replies.status_errors import ApiError, bad_request
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.versions.resources import with_reset_owners
 from podwright.cluster.store import GroupKind
 
 _OTHER_NAMESPACE: Final = (
@@ -67,7 +66,7 @@ def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docum
         document = check_custom_kind(decoded.document, resource.kind, call.request.body)
     else:
         document = check_kind(decoded.document, resource.kind, call.request.body)
-        document = _with_reset_owners(document)
+        document = with_reset_owners(document)
         path = RAW_PARTS.get(resource.storage)
         is_json = body_media_type(call.request.header("content-type")) == JSON
         if path is not None and is_json and not decoded.duplicates:
@@ -89,36 +88,13 @@ def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docum
     if resource.is_custom:
         check_custom_version(document, resource.kind)
     if validation == "Ignore" or warnings or decoded.has_new_spec:
-        return completed(resource, document)
+        return resource.completed(document)
     return backend.specs.completed(
         resource,
         document,
-        lambda each: completed(resource, each),
+        resource.completed,
         is_known_text=decoded.shares_spec,
     )
-
-
-def completed(resource: Resource, document: Document) -> Document:
-    """Return a document whose types are right in Go's form and with defaults."""
-    kind = resource.kind
-    document = document if resource.is_custom else _with_reset_owners(document)
-    made = kind.go_form(kind.with_defaults(kind.go_form(document)))
-    fix = ROUND_TRIPS.get((resource.group, resource.name))
-    return made if fix is None else fix(made)
-
-
-def _with_reset_owners(document: Document) -> Document:
-    """Return an object in which empty `managedFields`, which Go's form omits, are one empty entry.
-
-    Both remove the managed fields, except that a custom resource keeps them with an empty list.
-
-    Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/fieldmanager.go,
-    isResetManagedFields
-    """
-    metadata = document.get("metadata")
-    if not isinstance(metadata, dict) or metadata.get("managedFields") != []:
-        return document
-    return document | {"metadata": metadata | {"managedFields": [{}]}}
 
 
 def in_namespace(call: Call, document: Document) -> Document:

@@ -16,7 +16,7 @@ import msgspec
 from podwright.apimachinery.objects import Document, KubernetesObject, SharedSpecs as TypedSpecs
 from podwright.apimachinery.schema import Kind, Problem, decode
 from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.versions.resources import Resource
 
 _SPECS_MAX: Final = 4_096
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.endpoints.discovery.groups import Groups
-from podwright.cluster.api.endpoints.resources import Resource, Resources
+from podwright.cluster.api.versions.resources import Resource, Resources
 
 _PROXY: Final = ("create", "delete", "get", "patch", "update")
 _STREAM: Final = ("create", "get")

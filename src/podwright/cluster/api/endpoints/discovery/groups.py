@@ -11,7 +11,7 @@ import re
 from functools import cmp_to_key
 from typing import Final, TypeAlias
 
-from podwright.cluster.api.endpoints.resources import Resources
+from podwright.cluster.api.versions.resources import Resources
 
 Groups: TypeAlias = dict[str, list[str]]
 """The versions of each group, the preferred one first."""

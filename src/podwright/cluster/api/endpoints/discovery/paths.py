@@ -30,8 +30,8 @@ from podwright.cluster.api.endpoints.replies.negotiation import (
 from podwright.cluster.api.endpoints.replies.responses import encoded, reply
 from podwright.cluster.api.endpoints.replies.status_errors import method_not_allowed, unknown_path
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.resources import Resources
 from podwright.cluster.api.endpoints.served.health_checks import HEALTH
+from podwright.cluster.api.versions.resources import Resources
 
 _AGGREGATOR: Final = "apiregistration.k8s.io"
 _OTHER_PATHS: Final = ("/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version")

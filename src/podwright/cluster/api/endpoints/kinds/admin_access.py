@@ -9,7 +9,7 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import Problem
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import NAMESPACE, ObjectStore
 
 _LABEL: Final = "resource.kubernetes.io/admin-access"

@@ -23,9 +23,9 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
     unclassified_error,
 )
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.resources import Resource
 from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
 from podwright.cluster.api.pods.binding import binding_error, bound
+from podwright.cluster.api.versions.resources import Resource
 
 
 def bind(backend: Backend, call: Call) -> HttpReply:

@@ -20,7 +20,7 @@ from podwright.cluster.api.endpoints.kinds.device_expressions import (
     GROUP,
     device_expression_problems,
 )
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.versions.resources import Resource
 
 _GROUP = "admissionregistration.k8s.io"
 

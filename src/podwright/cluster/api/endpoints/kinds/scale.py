@@ -31,9 +31,7 @@ from podwright.cluster.api.endpoints.replies.negotiation import body_media_type
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.replies.shown_patches import shown_applied
 from podwright.cluster.api.endpoints.replies.status_errors import bad_request, internal, invalid
-from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.resources import Resource
-from podwright.cluster.api.endpoints.writes.field_management import manager_of
+from podwright.cluster.api.endpoints.request import HttpReply, manager_of
 from podwright.cluster.api.endpoints.writes.patch import (
     APPLY_PATCH,
     check_configuration,
@@ -42,6 +40,7 @@ from podwright.cluster.api.endpoints.writes.patch import (
     status_of,
 )
 from podwright.cluster.api.endpoints.writes.update import update_document
+from podwright.cluster.api.versions.resources import Resource
 
 MakeScale: TypeAlias = Callable[[Document], Document]
 """Returns the new Scale from the current one."""

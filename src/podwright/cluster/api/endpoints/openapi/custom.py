@@ -38,7 +38,7 @@ from podwright.cluster.api.endpoints.openapi.schemas import (
     kind_document,
     references,
 )
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.versions.resources import Resource
 
 _INFO: Final = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
 _SCALE: Final = schema_name("autoscaling.v1.Scale")

@@ -18,7 +18,7 @@ from podwright.cluster.api.endpoints.openapi.plain_schemas import (
     REGISTERED_FOR_CUSTOM,
 )
 from podwright.cluster.api.endpoints.openapi.schemas import Schemas, references
-from podwright.cluster.api.endpoints.resources import Resource, Resources
+from podwright.cluster.api.versions.resources import Resource, Resources
 
 
 class KindSchemas:

@@ -30,7 +30,7 @@ from podwright.cluster.api.endpoints.openapi.version2_protobuf import version2_m
 from podwright.cluster.api.endpoints.replies.negotiation import JSON, accepts
 from podwright.cluster.api.endpoints.replies.responses import CACHE_CONTROL
 from podwright.cluster.api.endpoints.request import Headers, HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.resources import Resources
+from podwright.cluster.api.versions.resources import Resources
 
 INDEX: Final = "/openapi/v3"
 VERSION2: Final = "/openapi/v2"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.versions.resources import Resource
 
 _SPECIAL: Final = {
     ("", "endpoints"): "services/endpoints",

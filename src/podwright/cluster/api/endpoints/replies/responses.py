@@ -15,7 +15,6 @@ from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.cluster.api.endpoints.calls import Call
 from podwright.cluster.api.endpoints.decoding.body_kinds import internal_package
-from podwright.cluster.api.endpoints.kinds.conversions import TEMPLATE_GENERATION
 from podwright.cluster.api.endpoints.protobuf.encoding import encoded_metadata_list
 from podwright.cluster.api.endpoints.replies.negotiation import JSON, MediaType
 from podwright.cluster.api.endpoints.replies.status_errors import (
@@ -32,7 +31,8 @@ from podwright.cluster.api.endpoints.replies.tables import (
     table,
 )
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.versions.conversions import TEMPLATE_GENERATION
+from podwright.cluster.api.versions.resources import Resource
 
 CACHE_CONTROL: Final = ("cache-control", "no-cache, private")
 _JSON_HEADERS: Final = (CACHE_CONTROL, ("content-type", JSON))

@@ -15,7 +15,7 @@ from podwright.apimachinery.schema import Kind, TypeRef, built_in, go_ordered
 from podwright.cluster.api.endpoints.decoding.body_fields import TypeMismatchError, check_fields
 from podwright.cluster.api.endpoints.decoding.body_kinds import internal_package
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
-from podwright.cluster.api.endpoints.resources import ObjectKind, Resource
+from podwright.cluster.api.versions.resources import ObjectKind, Resource
 
 
 def shown_json_patched(kind: ObjectKind, document: Document, patch: list[Document] | None) -> str:

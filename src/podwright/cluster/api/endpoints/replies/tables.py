@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.versions.resources import Resource
 
 
 class TableContent(msgspec.Struct, frozen=True):

@@ -15,7 +15,6 @@ from podwright.cluster.api.admission import default_plugins
 from podwright.cluster.api.authorization import GROUP, bootstrap_policy
 from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS, flow_control
 from podwright.cluster.api.endpoints.access.authentication import static_tokens
-from podwright.cluster.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, GATED_RESOURCES
 from podwright.cluster.api.endpoints.served.kept_objects import (
     address_object,
     api_services,
@@ -26,6 +25,7 @@ from podwright.cluster.api.endpoints.server import ServerOptions
 from podwright.cluster.api.gated_fields import COMPARISONS
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.api.users import MASTERS, SCHEDULER_USER, User
+from podwright.cluster.api.versions.resources import DEFAULT_GROUP_VERSIONS, GATED_RESOURCES
 from podwright.cluster.store import ObjectStore
 
 BARE_TOKENS: Final = {

@@ -11,9 +11,9 @@ from typing import Final
 from podwright.apimachinery.objects import Document, api_group, timestamp_text
 from podwright.apimachinery.patching import object_type, with_managed_fields
 from podwright.apimachinery.schema import Kind, built_in, decode
-from podwright.cluster.api.endpoints.resources import Resources
-from podwright.cluster.api.endpoints.writes.field_management import FieldManagement
+from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.versions.resources import Resources
 from podwright.cluster.store import kind_of
 
 MANAGER: Final = "kube-apiserver"

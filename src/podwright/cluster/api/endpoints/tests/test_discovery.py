@@ -13,7 +13,7 @@ from podwright.cluster.api.endpoints import HttpReply
 from podwright.cluster.api.endpoints.discovery import Discovery, groups_of, version_order
 from podwright.cluster.api.endpoints.discovery.documents import storage_version_hash
 from podwright.cluster.api.endpoints.request import HttpRequest
-from podwright.cluster.api.endpoints.resources import Resource, Resources, built_in_resource
+from podwright.cluster.api.versions.resources import Resource, Resources, built_in_resource
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 

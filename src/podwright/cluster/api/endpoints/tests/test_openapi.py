@@ -16,7 +16,7 @@ from podwright.cluster.api.endpoints.openapi.custom import custom_document, cust
 from podwright.cluster.api.endpoints.protobuf.encoding import field
 from podwright.cluster.api.endpoints.protobuf.wire import varint
 from podwright.cluster.api.endpoints.request import HttpRequest
-from podwright.cluster.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
+from podwright.cluster.api.versions.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 
 ALL_VERSIONS = tuple(dict.fromkeys(kind.api_version for kind in built_in()))
 VERSION2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"

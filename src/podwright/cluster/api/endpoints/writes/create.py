@@ -41,12 +41,10 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
     unclassified_error,
 )
 from podwright.cluster.api.endpoints.replies.stored_sizes import fitting
-from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.endpoints.request import HttpReply, manager_of
 from podwright.cluster.api.endpoints.writes import strategies
 from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
 from podwright.cluster.api.endpoints.writes.creation_trials import Trial
-from podwright.cluster.api.endpoints.writes.field_management import manager_of
 from podwright.cluster.api.endpoints.writes.write_steps import (
     add_warnings,
     allocated,
@@ -55,6 +53,7 @@ from podwright.cluster.api.endpoints.writes.write_steps import (
 )
 from podwright.cluster.api.gated_fields import without_comparisons, without_disabled
 from podwright.cluster.api.identity import uid_at, with_generated_name
+from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import POD, AlreadyExists, Stored
 
 _SYSTEM_METADATA: Final = (

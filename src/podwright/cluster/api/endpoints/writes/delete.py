@@ -42,9 +42,9 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
     success,
 )
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.resources import Resource
 from podwright.cluster.api.endpoints.writes import strategies
 from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
+from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import Stored
 
 _PRESERVED: Final = (

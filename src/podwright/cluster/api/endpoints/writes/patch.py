@@ -41,7 +41,6 @@ from podwright.cluster.api.endpoints.decoding.json_bodies import JsonError, read
 from podwright.cluster.api.endpoints.decoding.sent_objects import (
     RAW_PARTS,
     check_name,
-    completed,
     in_namespace,
     no_name,
 )
@@ -63,9 +62,9 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
     unsupported_media_type,
 )
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.resources import Resource
 from podwright.cluster.api.endpoints.writes.strategies import creates_on_update
 from podwright.cluster.api.endpoints.writes.update import check_no_uid, update_document
+from podwright.cluster.api.versions.resources import Resource
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -255,7 +254,7 @@ def decoded_patch(
         # The fields of a patched document have no order of their own.
         call.warnings += [*field_warnings(found), *sorted(warnings)]
     call.sent = patched
-    document = completed(resource, patched)
+    document = resource.completed(patched)
     in_namespace(call, document)
     check_name(call, document)
     return document

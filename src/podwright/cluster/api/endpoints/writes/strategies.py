@@ -33,11 +33,11 @@ from podwright.cluster.api.endpoints.custom_resources.preparation import (
     definition_with_status,
     new_definition,
 )
-from podwright.cluster.api.endpoints.kinds.conversions import TEMPLATE_GENERATION
 from podwright.cluster.api.endpoints.kinds.service_fields import changed_service, new_service
-from podwright.cluster.api.endpoints.resources import Resource
 from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.pods.qos import qos_class
+from podwright.cluster.api.versions.conversions import TEMPLATE_GENERATION
+from podwright.cluster.api.versions.resources import Resource
 
 CreatePreparation: TypeAlias = Callable[[Document, int], Document]
 """Returns a new object as it is stored; the second argument is the time."""

@@ -36,12 +36,10 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
     unclassified_error,
 )
 from podwright.cluster.api.endpoints.replies.stored_sizes import fitting
-from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.resources import Resource
+from podwright.cluster.api.endpoints.request import HttpReply, manager_of
 from podwright.cluster.api.endpoints.writes import strategies
 from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
 from podwright.cluster.api.endpoints.writes.create import create_document
-from podwright.cluster.api.endpoints.writes.field_management import manager_of
 from podwright.cluster.api.endpoints.writes.write_steps import (
     add_warnings,
     allocated,
@@ -50,6 +48,7 @@ from podwright.cluster.api.endpoints.writes.write_steps import (
     with_empty_parts,
 )
 from podwright.cluster.api.gated_fields import without_comparisons, without_disabled
+from podwright.cluster.api.versions.resources import Resource
 
 _MODIFIED: Final = (
     "the object has been modified; please apply your changes to the latest version and try again"

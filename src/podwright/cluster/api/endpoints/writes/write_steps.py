@@ -14,8 +14,8 @@ from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import write_warnings
 from podwright.cluster.api.endpoints.decoding.sent_objects import name_of
 from podwright.cluster.api.endpoints.replies.status_errors import ApiError, invalid
-from podwright.cluster.api.endpoints.resources import Resource
 from podwright.cluster.api.endpoints.writes import strategies
+from podwright.cluster.api.versions.resources import Resource
 
 _EMPTY_IN_ERRORS: Final = frozenset(
     {"spec.capacity", "spec.template.metadata.labels", "spec.versions"}

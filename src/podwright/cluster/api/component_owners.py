@@ -13,10 +13,9 @@ from typing import Any, Final
 from podwright.apimachinery.objects import Document, KubernetesObject, encode
 from podwright.apimachinery.patching import with_update_as_apply
 from podwright.cluster.api.create_update import Scope
-from podwright.cluster.api.endpoints.decoding.sent_objects import completed
-from podwright.cluster.api.endpoints.resources import Resource, Resources
-from podwright.cluster.api.endpoints.writes.field_management import FieldManagement
+from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.users import SCHEDULER_USER
+from podwright.cluster.api.versions.resources import Resource, Resources
 from podwright.cluster.store import GroupKind, kind_of
 
 _MANAGERS: Final = {
@@ -66,7 +65,7 @@ class ComponentOwners:
         self._specs: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
 
     def created(self, obj: KubernetesObject, user: str, now_ns: int) -> list[Document] | None:
-        """Return the entries of a new object; see `FieldOwners`."""
+        """Return the entries of a new object."""
         resource = self._resource(kind_of(obj))
         if resource is None:
             return None
@@ -81,7 +80,7 @@ class ComponentOwners:
         user: str,
         now_ns: int,
     ) -> list[Document] | None:
-        """Return the entries of an object that is updated; see `FieldOwners`."""
+        """Return the entries of an object that is updated."""
         entries = _entries_of(old.raw)
         if not entries:
             return entries  # no manager has applied it
@@ -121,10 +120,10 @@ class ComponentOwners:
             return document
         spec = document.get("spec")
         if spec is None:
-            return completed(resource, document)
+            return resource.completed(document)
         known = self._specs.get(id(spec))
         if known is None:
-            known = spec, completed(resource, document).get("spec")
+            known = spec, resource.completed(document).get("spec")
             self._specs[id(spec)] = known
             if len(self._specs) > _SPECS_MAX:
                 self._specs.popitem(last=False)

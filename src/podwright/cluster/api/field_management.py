@@ -7,44 +7,19 @@ staging/src/k8s.io/apimachinery/pkg/util/managedfields
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document, api_group, timestamp_text
 from podwright.apimachinery.patching import (
     ObjectType,
     applied,
-    object_type,
     with_managed_fields,
     with_unchanged_times,
 )
-from podwright.apimachinery.schema import Kind
-from podwright.cluster.api.endpoints.request import HttpRequest
-from podwright.cluster.api.endpoints.resources import Resource, Resources
+from podwright.cluster.api.versions.resources import Resource, Resources
 
 Convert: TypeAlias = Callable[[Document, str], "tuple[Document, ObjectType] | None"]
-
-_MANAGER_MAX: Final = 128
-
-
-def manager_of(request: HttpRequest, field_manager: str) -> str:
-    """Return the manager of a request: the option, or the start of the User-Agent.
-
-    Notes
-    -----
-    Upstream: endpoints/handlers/create.go, managerOrUserAgent
-    """
-    if field_manager:
-        return field_manager
-    return _of_agent(request.header("user-agent"))
-
-
-@lru_cache(maxsize=1024)
-def _of_agent(text: str) -> str:
-    agent = text.partition("/")[0][:_MANAGER_MAX]
-    printable = "".join(letter for letter in agent if letter.isprintable())
-    return printable or "unknown"
 
 
 class FieldManagement:
@@ -61,19 +36,7 @@ class FieldManagement:
     def __init__(self, resources: Resources, *, is_on: bool = True) -> None:
         self._resources = resources
         self.is_on = is_on
-        self._types: dict[Resource, ObjectType] = {}
         self._has_versions: dict[Resource, bool] = {}
-
-    def type_of(self, resource: Resource) -> ObjectType:
-        """Return the type of the objects of a resource."""
-        if resource.object_type is not None:
-            return resource.object_type
-        known = self._types.get(resource)
-        if known is None:
-            kind = resource.kind
-            assert isinstance(kind, Kind), f"{resource.name} has no type for apply"
-            known = self._types[resource] = object_type(kind)
-        return known
 
     def updated(
         self,
@@ -96,7 +59,7 @@ class FieldManagement:
             return new
         with interlude():
             return with_managed_fields(
-                self.type_of(resource),
+                resource.object_type,
                 live,
                 new,
                 manager,
@@ -124,7 +87,7 @@ class FieldManagement:
             The configuration does not fit, or conflicts with other managers.
         """
         return applied(
-            self.type_of(resource),
+            resource.object_type,
             live,
             configuration,
             manager,
@@ -151,8 +114,8 @@ class FieldManagement:
                 return None
             if resource.is_custom:
                 # Neither pruned nor completed, so that it may not have the types of the version.
-                return document | {"apiVersion": api_version}, self.type_of(target)
-            return target.served(resource.stored(document)), self.type_of(target)
+                return document | {"apiVersion": api_version}, target.object_type
+            return target.served(resource.stored(document)), target.object_type
 
         return convert
 

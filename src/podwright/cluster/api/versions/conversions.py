@@ -13,7 +13,7 @@ import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import Kind, built_in
-from podwright.cluster.api.endpoints.kinds.autoscaler_versions import (
+from podwright.cluster.api.versions.autoscaler_versions import (
     autoscaler_kind,
     autoscaler_v1,
     autoscaler_v2,

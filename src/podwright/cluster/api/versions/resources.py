@@ -7,14 +7,16 @@ Custom resources are added and removed while the server runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property
 from typing import Any, Final, Protocol
 
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.patching import ObjectType
+from podwright.apimachinery.patching import ObjectType, object_type
 from podwright.apimachinery.schema import Kind, KindRow, Problem, built_in
 from podwright.apimachinery.schema.structural import CustomKind, ScalePaths, with_go_numbers
+from podwright.cluster.api.versions.conversions import ROUND_TRIPS, conversion_of
 from podwright.cluster.store import GroupKind
 
 DEFAULT_GROUP_VERSIONS: Final = (
@@ -113,7 +115,7 @@ class ObjectKind(Protocol):
 Conversion = Callable[[Document], Document]
 
 
-class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class Resource(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
     """A resource of one group version.
 
     Attributes
@@ -128,8 +130,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         The conversions between the two; None if they are the same.
     is_custom : bool
         Whether a CustomResourceDefinition defines it.
-    object_type : ObjectType, optional
-        The type of the objects for server-side apply; a custom resource has its own.
+    custom_type : ObjectType, optional
+        The type of the objects of a custom resource for server-side apply.
     is_terminating : bool
         Whether its definition is being deleted, so that nothing can be created.
     warnings : tuple of str
@@ -146,7 +148,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     to_storage: Conversion | None = None
     from_storage: Conversion | None = None
     is_custom: bool = False
-    object_type: ObjectType | None = None
+    custom_type: ObjectType | None = None
     is_terminating: bool = False
     warnings: tuple[str, ...] = ()
     scale_paths: ScalePaths | None = None
@@ -186,6 +188,22 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def list_kind(self) -> str:
         """The kind of a list."""
         return self.kind.list_kind if isinstance(self.kind, CustomKind) else f"{self.name}List"
+
+    @cached_property
+    def object_type(self) -> ObjectType:
+        """The type of the objects for server-side apply."""
+        if self.custom_type is not None:
+            return self.custom_type
+        assert isinstance(self.kind, Kind), f"{self.name} has no type for apply"
+        return object_type(self.kind)
+
+    def completed(self, document: Document) -> Document:
+        """Return a document whose types are right in Go's form and with defaults."""
+        kind = self.kind
+        document = document if self.is_custom else with_reset_owners(document)
+        made = kind.go_form(kind.with_defaults(kind.go_form(document)))
+        fix = ROUND_TRIPS.get((self.group, self.name))
+        return made if fix is None else fix(made)
 
     def served(self, document: Document) -> Document:
         """Return a stored document in this version."""
@@ -262,8 +280,6 @@ class Resources:
 
 def built_in_resource(kind: Kind) -> Resource:
     """Return the resource of a built-in kind."""
-    from podwright.cluster.api.endpoints.kinds.conversions import conversion_of
-
     found = conversion_of(kind)
     row = kind.row
     warnings: tuple[str, ...] = ()
@@ -279,3 +295,27 @@ def built_in_resource(kind: Kind) -> Resource:
         to_storage=found.to_storage,
         from_storage=found.from_storage,
     )
+
+
+@cache
+def built_in_resources() -> Mapping[tuple[str, str], Resource]:
+    """Return the resources of all built-in kinds, by `apiVersion` and kind."""
+    return {
+        (kind.api_version, kind.row.kind): built_in_resource(kind)
+        for kind in built_in()
+        if kind.row.resource
+    }
+
+
+def with_reset_owners(document: Document) -> Document:
+    """Return an object in which empty `managedFields`, which Go's form omits, are one empty entry.
+
+    Both remove the managed fields, except that a custom resource keeps them with an empty list.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/fieldmanager.go,
+    isResetManagedFields
+    """
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("managedFields") != []:
+        return document
+    return document | {"metadata": metadata | {"managedFields": [{}]}}
