@@ -20,7 +20,7 @@ from tests.mutants.report import Tally
 from tests.mutants.sample import Mutant, draw, possible
 
 SETTINGS = read_settings()
-MODULE = Path("src/podwright/scheduler/queueing/backoff.py")
+MODULE = Path("src/podwright/scheduler/queueing/subqueues.py")
 
 
 def mutants_of_module(seed: int = 1) -> list[Mutant]:

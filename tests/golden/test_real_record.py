@@ -10,7 +10,7 @@ from tests.golden import real_cluster
 
 from podwright.cluster.store import ObjectStore
 from podwright.simulation.files.record import apply_line
-from podwright.simulation.shadow.findings import agreement
+from podwright.simulation.shadow.comparison import agreement
 from podwright.simulation.shadow.record_shadow import Shadow
 
 pytestmark = pytest.mark.golden

@@ -26,9 +26,12 @@ from tests.perf.case import MILLISECONDS, SECONDS, Case
 from podwright.cluster.api.endpoints import HttpRequest, ServerOptions, User
 from podwright.online.apiserver import Application, Cluster, ClusterClock, TurnLoop, generated_nodes
 from podwright.online.apiserver.cluster import new_cluster
-from podwright.online.apiserver.huge_pages import collapse_memory, keep_huge_pages
+from podwright.online.apiserver.free_memory import (
+    collapse_memory,
+    keep_huge_pages,
+    short_collections,
+)
 from podwright.online.apiserver.records.memory_checkpoints import make_memory_checkpoint
-from podwright.online.apiserver.short_collections import short_collections
 from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.scheduler.machine import SchedulerOptions
 

@@ -37,8 +37,11 @@ from podwright.online.apiserver import (
     readers,
 )
 from podwright.online.apiserver.cluster import ClusterOptions, new_cluster
-from podwright.online.apiserver.huge_pages import collapse_memory, keep_huge_pages
-from podwright.online.apiserver.short_collections import short_collections
+from podwright.online.apiserver.free_memory import (
+    collapse_memory,
+    keep_huge_pages,
+    short_collections,
+)
 from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.scheduler.config import ExtenderCall, ExtenderReply, read_configuration
 from podwright.scheduler.machine import SchedulerOptions

@@ -15,7 +15,6 @@ from tests.properties.exercised import Exercised
 
 from podwright.scheduler.columns import (
     cluster,
-    dry_run_cache,
     images,
     journal,
     nodes,
@@ -30,7 +29,7 @@ from podwright.scheduler.framework.rankings import ranking_cache
 TIGHT: dict[tuple[ModuleType, str], int] = {
     (cluster, "_DEAD_SLOTS_KEPT"): 4,
     (placement_log, "_LEAST_COMPACTED"): 6,
-    (dry_run_cache, "_MOST_KEPT"): 1,
+    (cluster, "_MOST_KEPT"): 1,
     (journal, "_LEAST_KEPT"): 48,
     (keys, "_MOST_NUMBERS"): 60,
     (keys, "_MOST_TEMPLATES"): 3,
@@ -119,7 +118,7 @@ def watch_limits(patch: pytest.MonkeyPatch, exercised: Exercised) -> None:
     watch(patch, selectors.SelectorCounters, "_detach", "counters dropped")
     forgetting(patch, pod_keys.PodKeysCache, "of", "_known", "pod keys forgotten")
     forgetting(patch, images.ImageIndex, "_forget", "_states", "images forgotten")
-    forgetting(patch, dry_run_cache.DryRunCache, "of", "_kept", "dry runs forgotten")
+    forgetting(patch, cluster.DryRunCache, "of", "_kept", "dry runs forgotten")
     forgetting(patch, keys.PodKeyCache, "key_of", "_templates", "templates forgotten")
     forgetting(patch, prepare._Keeper, "answer", "_kept", "answers forgotten")
     forgetting(patch, ranking_cache.RankingCache, "_is_familiar", "_seen", "first sights forgotten")

@@ -11,7 +11,7 @@ from podwright.cluster.kubelets import Lifecycle, ScheduleStage
 from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.effects import apply_patch_step
 from podwright.cluster.kubelets.patches import plain_patch, strategic_patch
-from podwright.cluster.kubelets.pod_annotations import EXIT_CODE, RUN_DELAY, RUN_JITTER, STOP_DELAY
+from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY, RUN_JITTER, STOP_DELAY
 from podwright.cluster.kubelets.stages.annotation_stages import default_stages
 from podwright.cluster.kubelets.stages.fast_stages import status_step
 from podwright.cluster.kubelets.stages.stage import (

@@ -16,8 +16,8 @@ from podwright.scheduler.columns.tests.storage_objects import (
     volume,
 )
 from podwright.scheduler.columns.volumes.csi_migration import CSIVolume
-from podwright.scheduler.columns.volumes.pod_volumes import DiskUse
 from podwright.scheduler.columns.volumes.volume_decisions import PodClaims, decide
+from podwright.scheduler.columns.volumes.volume_use import DiskUse
 
 NODES, CLAIMS, VOLUMES, PODS = ["n0", "n1"], ["c0", "c1"], ["v0", "v1"], ["p0", "p1", "p2"]
 DRIVERS = ["csi.x", "ebs.csi.aws.com"]

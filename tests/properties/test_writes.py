@@ -15,7 +15,7 @@ from podwright.apimachinery.objects import (
     with_node_name,
     with_nominated_node_name,
 )
-from podwright.apimachinery.objects.texts.timestamps import timestamp_text
+from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.create_update import created, updated
 from podwright.cluster.api.kind_strategies import strategy_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from podwright.apimachinery.objects import KubernetesObject
 from podwright.apimachinery.schema import decode
-from podwright.cluster.kubelets.pod_annotations import EXIT_CODE, RUN_DELAY
+from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY
 from podwright.simulation.world.inputs.operations import Apply, Scale
 from podwright.simulation.world.world import World
 

@@ -42,27 +42,20 @@ from podwright.apimachinery.devices.cards import (
     slice_name as slice_name,
     slices_of_cards as slices_of_cards,
 )
-from podwright.apimachinery.devices.conditions import (
-    has_binding_conditions as has_binding_conditions,
-    has_timed_out as has_timed_out,
-    readiness as readiness,
-)
 from podwright.apimachinery.devices.index import DeviceIndex as DeviceIndex
-from podwright.apimachinery.devices.pod_claims import (
-    EXTENDED_RESOURCE_CLAIM as EXTENDED_RESOURCE_CLAIM,
-    FindClaim as FindClaim,
-    MissingClaimError as MissingClaimError,
-    claim_without_users as claim_without_users,
-    claims_of_pod as claims_of_pod,
-    generated_claims as generated_claims,
-    is_reserved_for as is_reserved_for,
-)
 from podwright.apimachinery.devices.pools import Pool as Pool
 from podwright.apimachinery.devices.requests import (
     ALL_DEVICES as ALL_DEVICES,
     EXACT_COUNT as EXACT_COUNT,
+    EXTENDED_RESOURCE_CLAIM as EXTENDED_RESOURCE_CLAIM,
     Choice as Choice,
+    FindClaim as FindClaim,
+    MissingClaimError as MissingClaimError,
     claim_name as claim_name,
+    claim_without_users as claim_without_users,
+    claims_of_pod as claims_of_pod,
+    generated_claims as generated_claims,
+    is_reserved_for as is_reserved_for,
     preference_score as preference_score,
     requests_of as requests_of,
     tolerates_taint as tolerates_taint,
@@ -70,6 +63,9 @@ from podwright.apimachinery.devices.requests import (
 from podwright.apimachinery.devices.results import (
     UnsupportedSelectorError as UnsupportedSelectorError,
     allocation_results as allocation_results,
+    has_binding_conditions as has_binding_conditions,
+    has_timed_out as has_timed_out,
+    readiness as readiness,
 )
 from podwright.apimachinery.devices.selection import AllocationError as AllocationError
 from podwright.apimachinery.devices.slices import (

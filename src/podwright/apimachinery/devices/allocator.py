@@ -11,7 +11,9 @@ refused after its counters were added leaves them added, and so does the undoing
 allows several allocations; available counters are known by the name of the pool alone.
 
 Upstream: staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating/
-allocator_incubating.go
+allocator_incubating.go;
+staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating/
+consumable_capacity.go.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from typing import NamedTuple
 import msgspec
 
 from podwright.apimachinery.devices.allocated import NOTHING_CONSUMED, AllocatedDevices
-from podwright.apimachinery.devices.capacity import consumed, fits_capacity
 from podwright.apimachinery.devices.constraints import Constraint, constraint_of
 from podwright.apimachinery.devices.pools import Pool
 from podwright.apimachinery.devices.requests import (
@@ -36,8 +37,14 @@ from podwright.apimachinery.devices.requests import (
     requests_of,
 )
 from podwright.apimachinery.devices.selection import AllocationError, Selection
-from podwright.apimachinery.devices.slices import DeviceId, SliceDevice
-from podwright.apimachinery.objects import DeviceClass, Quantity, ResourceClaim
+from podwright.apimachinery.devices.slices import Capacity, DeviceId, SliceDevice
+from podwright.apimachinery.objects import (
+    CapacityRequestPolicy,
+    DeviceClass,
+    Quantity,
+    ResourceClaim,
+    parse_quantity,
+)
 
 
 class Features(msgspec.Struct, frozen=True, kw_only=True):
@@ -599,3 +606,83 @@ class Search:
             for counter, amount in amounts:
                 key = set_name, counter
                 taken[key] = taken.get(key, 0) - amount
+
+
+# How much of a device's capacity an allocation consumes, and whether it is left.
+
+_NOTHING: Mapping[str, int] = {}
+
+
+def fits_capacity(
+    requests: Mapping[str, Quantity],
+    capacities: Mapping[str, Capacity],
+    allocated: Mapping[str, int] = _NOTHING,
+    allocating: Mapping[str, int] = _NOTHING,
+) -> bool:
+    """Return whether a request can have its share of a device.
+
+    Parameters
+    ----------
+    requests : mapping of str to Quantity
+        By the names in the device's map.
+    allocated, allocating : mapping of str to int
+        What allocations of the cluster and of this attempt consume, in units of 10^-9.
+    """
+    if not capacities:
+        return not requests
+    for name in requests:
+        if name not in capacities:
+            return False
+    for name, capacity in capacities.items():
+        amount = consumed(requests.get(name), capacity)
+        if capacity.policy is not None and _violates(amount, capacity.policy):
+            return False
+        total = amount.nano + allocated.get(name, 0) + allocating.get(name, 0)
+        if total > capacity.value.nano:
+            return False
+    return True
+
+
+def consumed(requested: Quantity | None, capacity: Capacity) -> Quantity:
+    """Return what a request consumes of a capacity."""
+    policy = capacity.policy
+    if requested is None:
+        if policy is not None and policy.default is not None:
+            return parse_quantity(policy.default)
+        return capacity.value
+    if policy is None:
+        return requested
+    allowed = policy.valid_range
+    if allowed is not None and allowed.min is not None:
+        least = parse_quantity(allowed.min)
+        if requested.nano < least.nano:
+            return least
+        if allowed.step is None:
+            return requested
+        start, step = least.value(), parse_quantity(allowed.step).value()
+        steps = -(-(requested.value() - start) // step)
+        return Quantity(start + steps * step, 0, format="BinarySI")
+    for text in policy.valid_values:
+        value = parse_quantity(text)
+        if requested.nano <= value.nano:
+            return value
+    return requested
+
+
+def _violates(amount: Quantity, policy: CapacityRequestPolicy) -> bool:
+    if policy.default is not None:
+        default = parse_quantity(policy.default)
+        # Upstream compares the Go structs: the notation counts, and a decimal equals nothing.
+        if amount == default and not amount.is_decimal:
+            return False
+    allowed = policy.valid_range
+    if allowed is not None:
+        if allowed.max is not None and amount.nano > parse_quantity(allowed.max).nano:
+            return True
+        if allowed.step is None or allowed.min is None:
+            return False
+        start, step = parse_quantity(allowed.min).value(), parse_quantity(allowed.step).value()
+        return (amount.value() - start) % step != 0
+    if policy.valid_values:
+        return all(amount.nano != parse_quantity(text).nano for text in policy.valid_values)
+    return False

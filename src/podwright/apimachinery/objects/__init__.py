@@ -21,10 +21,6 @@ from podwright.apimachinery.objects.admission import (
     with_runtime_class as with_runtime_class,
     without_pod_level_resources as without_pod_level_resources,
 )
-from podwright.apimachinery.objects.changes import (
-    ObjectDeleted as ObjectDeleted,
-    ObjectPut as ObjectPut,
-)
 from podwright.apimachinery.objects.decode import (
     DEFAULT_NAMESPACE as DEFAULT_NAMESPACE,
     UNDECODABLE as UNDECODABLE,
@@ -110,6 +106,8 @@ from podwright.apimachinery.objects.kinds import (
     TYPE_OF as TYPE_OF,
     TYPES as TYPES,
     Object as Object,
+    ObjectDeleted as ObjectDeleted,
+    ObjectPut as ObjectPut,
     Unknown as Unknown,
     api_group as api_group,
     require_objects as require_objects,
@@ -204,14 +202,8 @@ from podwright.apimachinery.objects.pods.pod import (
     Volume as Volume,
     VsphereVolumeSource as VsphereVolumeSource,
     WeightedPodAffinityTerm as WeightedPodAffinityTerm,
-)
-from podwright.apimachinery.objects.pods.pod_conditions import (
     condition_of as condition_of,
     is_ready as is_ready,
-)
-from podwright.apimachinery.objects.pods.request_key import (
-    request_key as request_key,
-    status_changes_requests as status_changes_requests,
 )
 from podwright.apimachinery.objects.pods.requests import (
     DEFAULT_MEMORY_REQUEST_BYTES as DEFAULT_MEMORY_REQUEST_BYTES,
@@ -221,16 +213,16 @@ from podwright.apimachinery.objects.pods.requests import (
     assigned_requests as assigned_requests,
     has_actual_resources as has_actual_resources,
     has_same_actual_resources as has_same_actual_resources,
+    is_extended_resource as is_extended_resource,
+    is_scalar_resource as is_scalar_resource,
     limit_nanos as limit_nanos,
     non_zero_requests as non_zero_requests,
     pending_requests as pending_requests,
+    request_key as request_key,
     request_nanos as request_nanos,
     score_requests_balanced as score_requests_balanced,
     score_requests_fit as score_requests_fit,
-)
-from podwright.apimachinery.objects.pods.resource_name import (
-    is_extended_resource as is_extended_resource,
-    is_scalar_resource as is_scalar_resource,
+    status_changes_requests as status_changes_requests,
 )
 from podwright.apimachinery.objects.pods.toleration import (
     SCHEDULING_EFFECTS as SCHEDULING_EFFECTS,
@@ -332,8 +324,8 @@ from podwright.apimachinery.objects.texts.duration import (
     format_duration as format_duration,
     parse_duration as parse_duration,
 )
-from podwright.apimachinery.objects.texts.go_json_errors import go_json_error as go_json_error
 from podwright.apimachinery.objects.texts.go_text import (
+    go_json_error as go_json_error,
     go_quoted as go_quoted,
     write_go_json as write_go_json,
 )
@@ -356,8 +348,6 @@ from podwright.apimachinery.objects.texts.times import (
     read_duration as read_duration,
     read_time as read_time,
     shortest_time_text as shortest_time_text,
-)
-from podwright.apimachinery.objects.texts.timestamps import (
     timestamp_ns as timestamp_ns,
     timestamp_text as timestamp_text,
     timestamp_text_micro as timestamp_text_micro,

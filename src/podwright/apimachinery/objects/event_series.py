@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from podwright.apimachinery.objects.decode import Document
-from podwright.apimachinery.objects.texts.timestamps import timestamp_text_micro
+from podwright.apimachinery.objects.texts.times import timestamp_text_micro
 
 RECENT_MAX: Final = 4096
 """The number of recent Events with which new ones are compared."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, get_args
 
+import msgspec
+
 from podwright.apimachinery.objects.devices import (
     DeviceClass,
     DeviceTaintRule,
@@ -108,3 +110,30 @@ def require_objects(objects: Iterable[object], what: str = "objects") -> None:
         raise ArgumentError(
             f"{what}[{index}]: a Kubernetes object is expected, not {described_type(obj)}{advice}"
         )
+
+
+# Changes of objects, as those who watch them receive them.
+
+
+class ObjectPut(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """An object was created or updated; the machine finds out which.
+
+    Parameters
+    ----------
+    obj : object
+        The object as it is now.
+    """
+
+    obj: Object
+
+
+class ObjectDeleted(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """An object was deleted.
+
+    Parameters
+    ----------
+    obj : object
+        The last known version of the object.
+    """
+
+    obj: Object

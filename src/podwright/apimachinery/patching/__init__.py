@@ -19,9 +19,9 @@ Start with `apply.py`, then `typed_values.py` and `field_sets.py`.
 
 from podwright.apimachinery.patching.apply import (
     applied as applied,
+    configured as configured,
     with_managed_fields as with_managed_fields,
 )
-from podwright.apimachinery.patching.configurations import configured as configured
 from podwright.apimachinery.patching.errors import (
     ApplyConflictError as ApplyConflictError,
     FailedTestError as FailedTestError,
@@ -35,6 +35,8 @@ from podwright.apimachinery.patching.json_patch import (
     json_patched as json_patched,
 )
 from podwright.apimachinery.patching.managed_fields import (
+    object_entries as object_entries,
+    scale_entries as scale_entries,
     with_entries as with_entries,
     with_unchanged_times as with_unchanged_times,
     with_update_as_apply as with_update_as_apply,
@@ -49,14 +51,8 @@ from podwright.apimachinery.patching.object_types import (
     gvk_text as gvk_text,
     object_type as object_type,
 )
-from podwright.apimachinery.patching.scale_fields import (
-    object_entries as object_entries,
-    scale_entries as scale_entries,
-)
-from podwright.apimachinery.patching.strategic_difference import (
-    strategic_difference as strategic_difference,
-)
 from podwright.apimachinery.patching.strategic_merge import (
     applied_rest as applied_rest,
+    strategic_difference as strategic_difference,
     strategic_merged as strategic_merged,
 )

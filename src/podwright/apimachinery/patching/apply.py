@@ -5,12 +5,17 @@ longer sets, and fails if it would change fields of others, unless it is forced.
 makes its manager the owner of the fields that it changes.
 
 Upstream: k8s.io/apimachinery/pkg/util/managedfields/internal/*.go,
-sigs.k8s.io/structured-merge-diff/merge/update.go
+sigs.k8s.io/structured-merge-diff/merge/update.go;
+staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch/smd.go;
+k8s.io/apimachinery/pkg/util/managedfields/internal: lastappliedmanager.go, lastappliedupdater.go.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
+
+import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching.errors import (
@@ -27,7 +32,6 @@ from podwright.apimachinery.patching.field_sets import (
     paths,
     union,
 )
-from podwright.apimachinery.patching.last_applied import allowed_conflicts, with_last_applied
 from podwright.apimachinery.patching.managed_fields import (
     EntriesError,
     Manager,
@@ -52,8 +56,10 @@ from podwright.apimachinery.patching.typed_values import (
     joined_errors,
     merged,
     removed_from,
+    type_errors,
     with_named_fields,
 )
+from podwright.apimachinery.patching.value_types import ValueType
 
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 _UNKNOWN: Final = "unknown"
@@ -480,3 +486,110 @@ def _without_changed(
             ]
         )
     return found
+
+
+# Apply configurations without owners, as admission policies set them.
+
+
+def configured(of: ObjectType, document: Document, configuration: Document) -> Document:
+    """Return a document with what a configuration sets; nothing is removed.
+
+    Parameters
+    ----------
+    of : ObjectType
+    document : dict
+        An object of the type.
+    configuration : dict
+        Fields of the same kind.
+
+    Raises
+    ------
+    PatchError
+        The configuration has other fields, or sets values that can only be replaced as a whole.
+    """
+    _, errors = of.applied_fields(configuration)
+    if errors:
+        raise PatchError(
+            "failed to convert patch object to typed object: failed to create typed patch object"
+            f" (/; {of.gvk}): {joined_errors(errors)}"
+        )
+    atomic = list(_atomic_paths(configuration, of.root, ""))
+    if atomic:
+        raise PatchError(
+            "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs:"
+            f" {', '.join(atomic)}"
+        )
+    found: Document = merged(document, configuration, of.root)
+    return found
+
+
+def _atomic_paths(value: Any, of: ValueType, path: str) -> Iterator[str]:
+    if isinstance(value, dict) and of.form == "map":
+        if of.is_atomic:
+            yield path
+        for name, part in value.items():
+            child = of.fields.get(name)
+            if child is not None:
+                yield from _atomic_paths(part, child, f"{path}.{name}")
+    elif isinstance(value, list) and of.form == "list":
+        if of.is_atomic:
+            yield path
+        if of.element is not None:
+            for index, part in enumerate(value):
+                yield from _atomic_paths(part, of.element, f"{path}[{index}]")
+
+
+# The move of an object from client-side apply to server-side apply.
+#
+# `kubectl apply` without `--server-side` keeps the configuration in an annotation. When kubectl
+# applies the same object at the server, fields of that configuration are no conflicts, and the
+# annotation is kept up to date.
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation with the configuration of client-side apply."""
+_MOST_ANNOTATION_BYTES: Final = 256 * 1024
+
+
+def allowed_conflicts(of: ObjectType, live: Document) -> frozenset[str] | None:
+    """Return the fields that client-side apply set and that have these values still.
+
+    None if the object was not applied by the client, or in another version.
+    """
+    text = _annotations(live).get(LAST_APPLIED)
+    if not text:
+        return None
+    try:
+        last = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return None
+    if not isinstance(last, dict) or last.get("apiVersion") != of.api_version:
+        return None
+    if type_errors(last, of.root):
+        return None
+    changed, removed = difference_of(last, live, of.root)
+    fields = difference(difference(field_set(last, of.root), changed), removed)
+    return frozenset(paths(fields))
+
+
+def with_last_applied(document: Document, configuration: Document) -> Document:
+    """Return an object with the configuration in its annotation, if it has that annotation."""
+    annotations = _annotations(document)
+    if not annotations.get(LAST_APPLIED):
+        return document
+    metadata = configuration.get("metadata") or {}
+    own = metadata.get("annotations")
+    if isinstance(own, dict):
+        kept = {key: one for key, one in own.items() if key != LAST_APPLIED}
+        configuration = {**configuration, "metadata": {**metadata, "annotations": kept}}
+    text = msgspec.json.encode(configuration, order="sorted").decode() + "\n"
+    changed = {**annotations, LAST_APPLIED: text}
+    size = sum(len(key.encode()) + len(one.encode()) for key, one in changed.items())
+    if size > _MOST_ANNOTATION_BYTES:
+        del changed[LAST_APPLIED]
+    if changed == annotations:
+        return document
+    return {**document, "metadata": {**document["metadata"], "annotations": changed}}
+
+
+def _annotations(document: Document) -> dict[str, Any]:
+    return (document.get("metadata") or {}).get("annotations") or {}

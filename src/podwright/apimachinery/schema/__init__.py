@@ -35,7 +35,6 @@ from podwright.apimachinery.schema.defaults.pods import (
     template_with_defaults as template_with_defaults,
 )
 from podwright.apimachinery.schema.definition_kind import BOOLEAN_OR_SCHEMA as BOOLEAN_OR_SCHEMA
-from podwright.apimachinery.schema.descriptions import description as description
 from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD as UNKNOWN_FIELD
 from podwright.apimachinery.schema.go_order import go_ordered as go_ordered
 from podwright.apimachinery.schema.go_types import TIME_VALUES as TIME_VALUES
@@ -57,6 +56,7 @@ from podwright.apimachinery.schema.types import (
     Field as Field,
     StructType as StructType,
     TypeRef as TypeRef,
+    description as description,
     parse_field as parse_field,
 )
 from podwright.apimachinery.schema.validation.certificates import (

@@ -15,10 +15,10 @@ from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.apimachinery.schema.go_form import GoForms
 from podwright.apimachinery.schema.printing.cells import CellFunction, cell_function
 from podwright.apimachinery.schema.printing.conversions import Cell
-from podwright.apimachinery.schema.quantities import with_canonical_quantities
+from podwright.apimachinery.schema.quantities import TypeOf, with_canonical_quantities
 from podwright.apimachinery.schema.strict_structs import StrictStructs, Struct
 from podwright.apimachinery.schema.table import KindRow
-from podwright.apimachinery.schema.types import SCALARS, Field, StructType
+from podwright.apimachinery.schema.types import SCALARS, Field, StructType, TypeRef
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.metadata import (
     is_simple_and_valid,
@@ -26,7 +26,6 @@ from podwright.apimachinery.schema.validation.metadata import (
     validate_object_meta,
     validate_unchanged_metadata,
 )
-from podwright.apimachinery.schema.zero_items import with_zero_items
 
 Validate: TypeAlias = Callable[[FieldErrors, Document], None]
 """Adds the errors of an object of the right types, whose defaults are set."""
@@ -399,3 +398,40 @@ def _function(package: str, name: str) -> Callable[..., Any] | None:
         import_module(f"podwright.apimachinery.schema.{package}.{module}"), function
     )
     return found
+
+
+# Null items of lists and maps, which Go decodes as zero values.
+
+_ZERO: Final[dict[str, Any]] = {"string": "", "int32": 0, "int64": 0, "bool": False}
+
+
+def with_zero_items(value: Any, struct: StructType, type_of: TypeOf) -> Any:
+    """Return an object with empty structs and zeros in the places of null items.
+
+    A value of a wrong type is returned as it is.
+    """
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: current
+        if current is None or (field := struct.fields.get(name)) is None
+        else _filled(current, field.type, type_of)
+        for name, current in value.items()
+    }
+
+
+def _filled(value: Any, ref: TypeRef, type_of: TypeOf) -> Any:
+    if ref.element is None:
+        return with_zero_items(value, type_of(ref.name), type_of) if ref.is_struct else value
+    element = ref.element
+    if ref.container == "list" and isinstance(value, list | tuple):
+        return [_item(entry, element, type_of) for entry in value]
+    if ref.container == "map" and isinstance(value, dict):
+        return {key: _item(entry, element, type_of) for key, entry in value.items()}
+    return value
+
+
+def _item(entry: Any, element: TypeRef, type_of: TypeOf) -> Any:
+    if entry is not None:
+        return _filled(entry, element, type_of)
+    return {} if element.is_struct else _ZERO.get(element.name)

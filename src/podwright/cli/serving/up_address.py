@@ -98,7 +98,7 @@ def endpoint_of(
             "TLS needs cryptography, which is not installed; install it with: pip install"
             " 'podwright[tls]'"
         )
-    from podwright.online.apiserver.access import request_signing
+    from podwright.online.apiserver.access import certificates
     from podwright.online.apiserver.access.certificates import (
         SERVICE_NAMES,
         Authority,
@@ -111,7 +111,7 @@ def endpoint_of(
         certificate_folder(db),
         [*sorted(name.strip("[]") for name in LOOPBACK), *names, *SERVICE_NAMES],
     )
-    sign = request_signing.RequestSigner(Authority.read(kept.authority, kept.authority_key))
+    sign = certificates.RequestSigner(Authority.read(kept.authority, kept.authority_key))
     certificate, key = options.tls_cert, options.tls_key
     if certificate is None or key is None:
         context = server_context(kept.server, kept.server_key, kept.authority)

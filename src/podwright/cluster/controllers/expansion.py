@@ -35,7 +35,7 @@ from podwright.cluster.controllers.apps.daemon_pods import (
     daemon_pod,
     target_node,
 )
-from podwright.cluster.controllers.apps.deployment_sets import replica_set_document
+from podwright.cluster.controllers.apps.deployment_status import replica_set_document
 from podwright.cluster.controllers.apps.revisions import template_hash
 from podwright.cluster.controllers.apps.rollout import REVISION, deployment_spec, revision_number
 from podwright.cluster.controllers.apps.stateful_pods import (

@@ -62,6 +62,7 @@ __all__ = [
     "PodReader",
     "PodVolumeController",
     "RejectionReporter",
+    "StatelessController",
     "SyncAt",
     "SyncDue",
     "SyncNext",
@@ -331,3 +332,17 @@ class RejectionReporter(Protocol):
     def report_rejected(self, obj: KubernetesObject, message: str) -> list[ControllerAction]:
         """Return the actions that report the rejection of an object to users."""
         ...
+
+
+# What controllers have in common whose whole state the objects show.
+
+
+class StatelessController:
+    """A controller of which checkpoints save nothing: it observes all objects again."""
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: the objects show the whole state."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore nothing."""

@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 from podwright.cluster.api import QuotaEvaluators
 from podwright.cluster.controllers.apps.daemon_set import DaemonSetController
 from podwright.cluster.controllers.apps.deployment import DeploymentController
-from podwright.cluster.controllers.apps.replica_set import ReplicaSetController
-from podwright.cluster.controllers.apps.replication_controller import (
+from podwright.cluster.controllers.apps.replica_set import (
+    ReplicaSetController,
     ReplicationControllerController,
 )
 from podwright.cluster.controllers.apps.stateful_set import StatefulSetController

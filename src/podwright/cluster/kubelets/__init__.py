@@ -24,14 +24,14 @@ from podwright.cluster.kubelets.kubelet import (
     read_image_behaviors as read_image_behaviors,
 )
 from podwright.cluster.kubelets.lifecycle import Lifecycle as Lifecycle
-from podwright.cluster.kubelets.lifecycle_events import (
+from podwright.cluster.kubelets.object_state import (
     LifecycleAction as LifecycleAction,
     LifecycleEvent as LifecycleEvent,
+    LifecycleState as LifecycleState,
     ScheduleStage as ScheduleStage,
     StageDue as StageDue,
 )
-from podwright.cluster.kubelets.object_state import LifecycleState as LifecycleState
-from podwright.cluster.kubelets.pod_annotations import (
+from podwright.cluster.kubelets.pod_statuses import (
     EXIT_CODE as EXIT_CODE,
     RUN_DELAY as RUN_DELAY,
 )
@@ -48,7 +48,7 @@ from podwright.cluster.kubelets.stages.stage import (
     Step as Step,
     Weight as Weight,
 )
-from podwright.cluster.kubelets.stages.stage_failures import StageError as StageError
+from podwright.cluster.kubelets.stages.stage_play import StageError as StageError
 from podwright.cluster.kubelets.stages.stage_reader import (
     API_VERSION as API_VERSION,
     read_stage as read_stage,

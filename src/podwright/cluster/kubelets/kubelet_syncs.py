@@ -10,8 +10,7 @@ from podwright.apimachinery.objects import KubernetesObject, Node, Pod, Podwrigh
 from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.kubelet import ImageBehavior, Kubelet, NodeLeases, ObjectReader
 from podwright.cluster.kubelets.object_state import KUBELET, ScheduledStage
-from podwright.cluster.kubelets.stages.stage_failures import StageError
-from podwright.cluster.kubelets.stages.stage_play import StageAction
+from podwright.cluster.kubelets.stages.stage_play import StageAction, StageError
 
 
 class ObjectSync(msgspec.Struct, frozen=True):

@@ -34,11 +34,12 @@ Upstream: KWOK's pkg/kwok/controllers/stage_controller.go and pod_controller.go
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from podwright.apimachinery.objects import (
+    SECOND_NS,
     KubernetesObject,
     NamespacedName,
     Node,
@@ -48,24 +49,34 @@ from podwright.apimachinery.objects import (
     PodwrightError,
     encode,
 )
-from podwright.cluster.api import DeleteObject, NodeDown, NodeUp, RecordEvent, WriteRequest
-from podwright.cluster.kubelets.addresses import Addresses
-from podwright.cluster.kubelets.claim_preparation import prepare_claims
-from podwright.cluster.kubelets.kubelet import ImageBehavior, ObjectReader
-from podwright.cluster.kubelets.kubelet_syncs import KubeletSyncs
-from podwright.cluster.kubelets.lifecycle_events import (
-    LifecycleAction,
-    LifecycleEvent,
-    ScheduleStage,
-    StageDue,
+from podwright.cluster.api import (
+    DeleteObject,
+    NodeDown,
+    NodeUp,
+    RecordEvent,
+    UpdateObject,
+    WriteRequest,
 )
+from podwright.cluster.kubelets.addresses import Addresses
+from podwright.cluster.kubelets.kubelet import (
+    ImageBehavior,
+    ObjectReader,
+    PrepareError,
+    has_claims,
+    prepared_claims,
+)
+from podwright.cluster.kubelets.kubelet_syncs import KubeletSyncs
 from podwright.cluster.kubelets.object_state import (
     KUBELET,
     REMOVED,
+    LifecycleAction,
+    LifecycleEvent,
     LifecycleState,
     ObjectState,
     SavedObjectState,
+    ScheduleStage,
     StagedKind,
+    StageDue,
 )
 from podwright.cluster.kubelets.patches import PatchError
 from podwright.cluster.kubelets.stages.annotation_stages import (
@@ -73,13 +84,13 @@ from podwright.cluster.kubelets.stages.annotation_stages import (
     stages_beside_kubelet,
 )
 from podwright.cluster.kubelets.stages.stage import Stage, StageContext, identity_of
-from podwright.cluster.kubelets.stages.stage_failures import (
+from podwright.cluster.kubelets.stages.stage_play import (
     ReportFailure,
     failure_event,
     object_of,
+    play_stage,
     stage_error,
 )
-from podwright.cluster.kubelets.stages.stage_play import play_stage
 from podwright.cluster.kubelets.stages.stage_scheduler import StageScheduler, stage_name
 from podwright.cluster.kubelets.templates.template_parser import TemplateError
 from podwright.cluster.store import Change, GroupKind, kind_of
@@ -538,3 +549,54 @@ def _node_of(obj: KubernetesObject) -> str:
     if isinstance(obj, Pod):
         return obj.spec.node_name
     return obj.name if isinstance(obj, Node) else ""
+
+
+# The resource claims of pods that stages run: the drivers prepare them before the first stage.
+#
+# A failure is an Event and is tried again every ten seconds, a few times only: a simulation would
+# not end otherwise. After that the pod waits until it changes.
+
+_RETRY_NS: Final = 10 * SECOND_NS
+_MOST_RETRIES: Final = 5
+_BASIS: Final = "prepare "
+
+
+class ClaimPreparation(NamedTuple):
+    """What happens before a stage is played.
+
+    Attributes
+    ----------
+    actions : list of UpdateObject or RecordEvent
+    retry_ns : int, optional
+        When the stage is tried again; 0: when the pod changes; None: it is played now.
+    basis : str
+        Of the stage that is tried again; it has the number of failures.
+    """
+
+    actions: list[UpdateObject | RecordEvent]
+    retry_ns: int | None = None
+    basis: str = ""
+
+
+def prepare_claims(pod: Pod, basis: str, reader: ObjectReader, now_ns: int) -> ClaimPreparation:
+    """Prepare the claims of a pod that does not run yet.
+
+    Parameters
+    ----------
+    basis : str
+        Of the stage that is due.
+    """
+    if not has_claims(pod) or pod.is_terminating or pod.status.phase not in ("", "Pending"):
+        return ClaimPreparation([])
+    failures = int(basis.removeprefix(_BASIS)) if basis.startswith(_BASIS) else 0
+    try:
+        preparation = prepared_claims(pod, reader, now_ns)
+    except PrepareError as error:
+        note = f"Failed to prepare dynamic resources: {error}"
+        reason = "FailedPrepareDynamicResources"
+        event = RecordEvent("", "Pod", pod.key, pod.uid, "Warning", reason, note, "kubelet")
+        retry_ns = now_ns + _RETRY_NS if failures < _MOST_RETRIES else 0
+        return ClaimPreparation([event], retry_ns, f"{_BASIS}{failures + 1}")
+    if preparation.due_ns > now_ns:
+        return ClaimPreparation([], preparation.due_ns, f"{_BASIS}{failures}")
+    return ClaimPreparation([*preparation.writes])

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    ObjectDeleted,
+    ObjectPut,
+)
+from podwright.cluster.api import NodeDown, NodeUp
 from podwright.cluster.kubelets.addresses import AddressesState
 from podwright.cluster.kubelets.stages.stage import Stage
 from podwright.cluster.kubelets.stages.stage_matching import StageMatcher
+from podwright.cluster.kubelets.stages.stage_play import StageAction
 from podwright.cluster.kubelets.stages.stage_schedule import FixedSchedules
 from podwright.cluster.store import GroupKind
 
@@ -125,3 +132,46 @@ class StagedKind:
         self.matcher = StageMatcher(stages)
         self.schedules = [FixedSchedules(stage, index) for index, stage in enumerate(stages)]
         self.objects: dict[NamespacedName, ObjectState] = {}
+
+
+# The events and the actions of the lifecycle of nodes and pods.
+
+
+class StageDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """A scheduled stage is due; ignored if the object has been rescheduled since.
+
+    The class name and the field names are stored in checkpoints.
+
+    Attributes
+    ----------
+    group, object_kind, key : str
+        The object.
+    number : int
+        The number of the scheduled stage.
+    """
+
+    group: str
+    object_kind: str
+    key: NamespacedName
+    number: int
+
+
+class ScheduleStage(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Send `event` at `due_ns`; replaces the scheduled stage of the same object.
+
+    Attributes
+    ----------
+    due_ns : int
+    event : StageDue
+    stage : str
+        The name of the stage, for display.
+    """
+
+    due_ns: int
+    event: StageDue
+    stage: str
+
+
+LifecycleEvent: TypeAlias = ObjectPut | ObjectDeleted | StageDue | NodeDown | NodeUp
+
+LifecycleAction: TypeAlias = ScheduleStage | StageAction

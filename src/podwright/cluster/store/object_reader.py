@@ -11,10 +11,9 @@ from itertools import islice
 from typing import TypeAlias
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName
-from podwright.cluster.store.history import History
+from podwright.cluster.store.history import History, PastState
 from podwright.cluster.store.kinds import GroupKind
 from podwright.cluster.store.pages import read_page
-from podwright.cluster.store.past_states import PastState
 from podwright.cluster.store.query import Query
 from podwright.cluster.store.table import KindTable
 

@@ -40,11 +40,10 @@ from podwright.cluster.store.errors import (
     NotFound,
     UnusableStore,
 )
-from podwright.cluster.store.history import Change, History, change_of
+from podwright.cluster.store.history import Change, History, PastState, PastStates, change_of
 from podwright.cluster.store.kinds import GroupKind, KindLike, group_kind, kind_of
 from podwright.cluster.store.object_reader import ObjectReader
 from podwright.cluster.store.pages import NEWEST, Page, read_page, read_token, token_for
-from podwright.cluster.store.past_states import PastState, PastStates
 from podwright.cluster.store.query import NO_FIELDS, Query, query_for
 from podwright.cluster.store.stored import LARGE_BYTES, Journal, Saved, Stored
 from podwright.cluster.store.table import KindTable

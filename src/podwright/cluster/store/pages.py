@@ -19,7 +19,7 @@ import msgspec
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, go_json_error
 from podwright.cluster.store.errors import InvalidContinue
-from podwright.cluster.store.past_states import PastState
+from podwright.cluster.store.history import PastState
 from podwright.cluster.store.query import Query
 from podwright.cluster.store.table import KindTable
 

@@ -37,7 +37,10 @@ from podwright.online.apiserver.cluster_clock import (
     ClusterClock as ClusterClock,
 )
 from podwright.online.apiserver.device_cards_kind import device_cards_kind as device_cards_kind
-from podwright.online.apiserver.generated_nodes import generated_nodes as generated_nodes
+from podwright.online.apiserver.generated_nodes import (
+    generated_nodes as generated_nodes,
+    standard_storage_class as standard_storage_class,
+)
 from podwright.online.apiserver.records.change_record import (
     ChangeRecord as ChangeRecord,
     UnwritableRecord as UnwritableRecord,
@@ -51,9 +54,6 @@ from podwright.online.apiserver.scheduling.running_scheduler import (
     RunningScheduler as RunningScheduler,
 )
 from podwright.online.apiserver.scheduling.shadow_feed import ShadowFeed as ShadowFeed
-from podwright.online.apiserver.standard_storage_class import (
-    standard_storage_class as standard_storage_class,
-)
 from podwright.online.apiserver.turn_loop import TurnLoop as TurnLoop
 from podwright.online.apiserver.wire.application import Application as Application
 from podwright.online.apiserver.wire.hosts import LOOPBACK as LOOPBACK, AllowedHosts as AllowedHosts

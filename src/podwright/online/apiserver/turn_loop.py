@@ -36,17 +36,16 @@ from podwright._garbage import frozen_creations
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest, LongRequest, Watch
 from podwright.cluster.store import ObjectStore, UnusableStore
 from podwright.online.apiserver.cluster import Cluster
-from podwright.online.apiserver.cluster_clock import ClusterClock
+from podwright.online.apiserver.cluster_clock import ClusterClock, with_lease_warning
 from podwright.online.apiserver.computing_threads import (
     SLICE_SECONDS,
     ComputingThread,
     LongSlices,
+    share_with_thread,
 )
-from podwright.online.apiserver.lease_warnings import with_lease_warning
+from podwright.online.apiserver.free_memory import collect_young
 from podwright.online.apiserver.scheduling.extender_threads import ExtenderThreads
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
-from podwright.online.apiserver.short_collections import collect_young
-from podwright.online.apiserver.thread_slices import share_with_thread
 from podwright.online.apiserver.wire.defects import answered as answered_by
 from podwright.scheduler.config import ExtenderReply
 from podwright.simulation.world import World

@@ -8,12 +8,15 @@ checked, and `process_metrics` counts requests. The room decides nothing
 about pods. It needs the extra `live`.
 """
 
-from podwright.online.live.attempts import RetryTimes as RetryTimes
+from podwright.online.live.api_calls import RetryTimes as RetryTimes
 from podwright.online.live.driver import LiveDriver as LiveDriver
 from podwright.online.live.event_writer import EventWriter as EventWriter
 from podwright.online.live.executors import DryRun as DryRun, Executor as Executor, Writes as Writes
 from podwright.online.live.health_checks import health_checks as health_checks
-from podwright.online.live.health_server import HealthServer as HealthServer
+from podwright.online.live.health_server import (
+    HealthServer as HealthServer,
+    ProcessMetrics as ProcessMetrics,
+)
 from podwright.online.live.lease_election import (
     ElectionTimes as ElectionTimes,
     LeaseElection as LeaseElection,
@@ -21,4 +24,3 @@ from podwright.online.live.lease_election import (
     LostLease as LostLease,
 )
 from podwright.online.live.lease_thread import LeaseThread as LeaseThread
-from podwright.online.live.process_metrics import ProcessMetrics as ProcessMetrics

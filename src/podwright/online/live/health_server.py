@@ -1,17 +1,32 @@
 """Serves metrics and health, as kube-scheduler does.
 
-Upstream: cmd/kube-scheduler/app/server.go, `newEndpointsHandler`
+Upstream: cmd/kube-scheduler/app/server.go, `newEndpointsHandler`;
+staging/src/k8s.io/component-base/metrics/prometheus/slis,
+staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go;
+staging/src/k8s.io/component-base/metrics/prometheus/restclient/metrics.go,
+staging/src/k8s.io/component-base/metrics/prometheus/clientgo/leaderelection/metrics.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final, Self
+from urllib.parse import urlsplit
 
 from aiohttp import web
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Metric,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.registry import Collector
 
 from podwright.online.live.health_checks import Check, Observe, health_text
-from podwright.online.live.health_metrics import HealthMetrics
 from podwright.scheduler.machine import CONTENT_TYPE
 
 MetricsText = Callable[[], bytes]
@@ -96,3 +111,136 @@ def _metrics(text: MetricsText) -> _Handler:
         return web.Response(body=text(), headers={"Content-Type": CONTENT_TYPE})
 
     return reply
+
+
+# The counts of health checks, at `/metrics/slis`.
+#
+# A check is counted when an endpoint with several checks makes it, not at the path of its own and
+# not while it is excluded.
+
+_START_TIME: Final = "process_start_time_seconds"
+
+
+class _ProcessStart(Collector):
+    """When the process began, by which readers of the counts recognize a new process."""
+
+    def __init__(self) -> None:
+        self._process = ProcessCollector(registry=None)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the time; nothing where the system does not report it."""
+        yield from (each for each in self._process.collect() if each.name == _START_TIME)
+
+
+class HealthMetrics:
+    """The results of health checks."""
+
+    def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # as the library has it
+        self._registry = CollectorRegistry()
+        self._last = Gauge(
+            "kubernetes_healthcheck",
+            "The last result of a health check: 1 if it passed.",
+            ("name", "type"),
+            registry=self._registry,
+        )
+        self._all = Counter(
+            "kubernetes_healthchecks",
+            "Health checks by their result.",
+            ("name", "status", "type"),
+            registry=self._registry,
+        )
+        self._registry.register(_ProcessStart())
+
+    def observe(self, name: str, endpoint: str, *, passes: bool) -> None:
+        """Count a check.
+
+        Parameters
+        ----------
+        name : str
+        endpoint : str
+            `healthz`, `livez` or `readyz`.
+        passes : bool
+        """
+        self._last.labels(name, endpoint).set(int(passes))
+        self._all.labels(name, "success" if passes else "error", endpoint).inc()
+
+    def reset(self) -> None:
+        """Forget the results so far."""
+        self._last.clear()
+        self._all.clear()
+
+    def text(self) -> bytes:
+        """Return the metrics in the text format of Prometheus."""
+        return generate_latest(self._registry)
+
+
+# Metrics of the process and of its requests, with the names of Kubernetes' components.
+#
+# Those of the machine are counted by the machine.
+
+_SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+
+
+class ProcessMetrics:
+    """What is counted of the process.
+
+    Parameters
+    ----------
+    lease : str
+        The name of the Lease; "" without an election.
+    """
+
+    def __init__(self, lease: str) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # as the library has it
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._requests = Counter(
+            "rest_client_requests",
+            "Requests to the API server, by status code, method and host.",
+            ("code", "method", "host"),
+            registry=self._registry,
+        )
+        self._durations = Histogram(
+            "rest_client_request_duration_seconds",
+            "Latency of requests to the API server, by verb and host.",
+            ("verb", "host"),
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self._leads: Gauge | None = None
+        if lease:
+            status = Gauge(
+                "leader_election_master_status",
+                "Whether this process holds the lease (1) or waits for it (0).",
+                ("name",),
+                registry=self._registry,
+            )
+            self._leads = status.labels(lease)
+
+    def replied(self, verb: str, server: str, status: int, seconds: float) -> None:
+        """Count a request.
+
+        Parameters
+        ----------
+        verb : str
+            Of HTTP.
+        server : str
+            The address of the API server.
+        status : int
+            The HTTP status.
+        seconds : float
+            From its sending to the headers of the reply.
+        """
+        host = urlsplit(server).netloc
+        self._requests.labels(str(status), verb, host).inc()
+        self._durations.labels(verb, host).observe(seconds)
+
+    def lead(self, *, leads: bool) -> None:
+        """Take note that this process is the leader, or is no longer."""
+        if self._leads is not None:
+            self._leads.set(int(leads))
+
+    def text(self) -> bytes:
+        """Return the metrics in the text format of Prometheus."""
+        return generate_latest(self._registry)

@@ -24,7 +24,6 @@ from podwright.online.sync.record_replay import (
     RecordedChange as RecordedChange,
     recorded_changes as recorded_changes,
 )
-from podwright.online.sync.served_kinds import served_kinds as served_kinds
 from podwright.online.sync.session import Sync as Sync
 from podwright.online.sync.settlement import ObjectDifference as ObjectDifference
 from podwright.online.sync.source import Scope as Scope, Source as Source
@@ -33,6 +32,7 @@ from podwright.online.sync.source_kinds import (
     later_kinds as later_kinds,
     mirrored_kinds as mirrored_kinds,
     scheduler_kinds as scheduler_kinds,
+    served_kinds as served_kinds,
     source_kinds as source_kinds,
 )
 from podwright.online.sync.target import ReplacedTarget as ReplacedTarget, Target as Target

@@ -13,8 +13,7 @@ import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.online.client.cluster import Query, ReadConnection, Reflector, RejectedRequest
-from podwright.online.sync.claim_copy import settled
-from podwright.online.sync.object_copy import stored_copy
+from podwright.online.sync.object_copy import settled, stored_copy
 from podwright.online.sync.source import Scope
 from podwright.online.sync.source_kinds import (
     DEFINITIONS,

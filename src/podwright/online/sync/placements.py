@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Final
 
+from podwright.apimachinery.objects import timestamp_ns, timestamp_text
 from podwright.online.client import SyncDifference
 
 
@@ -69,3 +71,70 @@ class Placements:
 
     def _difference(self, pod: str) -> SyncDifference:
         return SyncDifference(pod, [each.get(pod, "") for each in self._nodes])
+
+
+# Which pods a sync has seen, in a form that a later sync can read, without I/O.
+#
+# A pod that an earlier sync has seen and the destination no longer has was deleted there. Creation
+# times tell old pods from new ones, but not exactly: API servers set them before the writes get
+# their order, each by its own clock. So the pods of the last seconds are known by their uids.
+
+RECENT_MAX: Final = 5_000
+"""So many uids are saved: an object has at most one megabyte."""
+
+_RECENT_NS: Final = 5_000_000_000
+
+
+class SeenPods:
+    """The pods of a sync and of the one before it.
+
+    Parameters
+    ----------
+    until : str
+        The creation time (RFC 3339) of the last pod that the earlier sync has seen; "" without one.
+    recent : collection of str
+        The uids of its pods of the last five seconds before this time.
+
+    Attributes
+    ----------
+    until : str
+        The creation time of the last pod that was seen.
+    """
+
+    def __init__(self, until: str = "", recent: Collection[str] = ()) -> None:
+        self.until = until
+        self._begin = _begin(until)
+        self._created = dict.fromkeys(recent, until)
+        self._begin_before = self._begin
+        self._recent_before = frozenset(recent)
+
+    def add(self, uid: str, created: str) -> None:
+        """Take note of a pod.
+
+        Parameters
+        ----------
+        uid : str
+        created : str
+            Its creation time (RFC 3339).
+        """
+        if created > self.until:
+            self.until = created
+            self._begin = _begin(created)
+            self._created = {u: at for u, at in self._created.items() if at >= self._begin}
+        if created >= self._begin:
+            self._created[uid] = created
+
+    def has_seen_before(self, uid: str, created: str) -> bool:
+        """Whether the earlier sync has seen a pod."""
+        return created < self._begin_before or uid in self._recent_before
+
+    @property
+    def recent(self) -> Collection[str]:
+        """The uids of the pods of the last seconds; none if they are too many."""
+        return sorted(self._created) if len(self._created) <= RECENT_MAX else ()
+
+
+def _begin(until: str) -> str:
+    """Return the time from which on pods are known by their uids."""
+    end_ns = timestamp_ns(until)
+    return "" if end_ns is None else timestamp_text(max(0, end_ns - _RECENT_NS))

@@ -27,32 +27,27 @@ from podwright.online.client.cluster import (
     server_version,
 )
 from podwright.online.client.cluster.write_connection import WriteConnection
-from podwright.online.sync.claim_copy import (
+from podwright.online.sync.mirror import BROUGHT_ALONG
+from podwright.online.sync.object_copy import (
     allocated,
     claims_of,
     extended_status,
     has_devices,
     owned,
 )
-from podwright.online.sync.mirror import BROUGHT_ALONG
 from podwright.online.sync.operations import (
+    MERGE,
+    NOW,
+    REPLIES,
+    WRITES,
     AllocateClaim,
     AllocateExtended,
     BindPod,
     Create,
     Delete,
     Operation,
-    Settle,
-)
-from podwright.online.sync.seen_pods import SeenPods
-from podwright.online.sync.settlement import Settlement, source_uid
-from podwright.online.sync.source_kinds import SourceKind, source_kinds
-from podwright.online.sync.write_requests import (
-    MERGE,
-    NOW,
-    REPLIES,
-    WRITES,
     Reply,
+    Settle,
     Write,
     Writes,
     is_separate,
@@ -60,6 +55,9 @@ from podwright.online.sync.write_requests import (
     settling_writes,
     writes_of,
 )
+from podwright.online.sync.placements import SeenPods
+from podwright.online.sync.settlement import Settlement, source_uid
+from podwright.online.sync.source_kinds import SourceKind, source_kinds
 
 _PER_SECOND: Final = 5_000.0
 _BURST: Final = 5_000

@@ -7,8 +7,7 @@ import sys
 
 import msgspec
 
-from podwright.online.ui.process import serve_page
-from podwright.online.ui.settings import PageSettings
+from podwright.online.ui.process import PageSettings, serve_page
 from podwright.online.ui.upstream import Upstream
 
 

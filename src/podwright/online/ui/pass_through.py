@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Final
 
 import httpx
@@ -11,8 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from podwright.online.ui.node_changes import node_changes
-from podwright.online.ui.shared_stream import SharedStream
+from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.ui.upstream import UnreachableServer, Upstream
 
 PREFIX: Final = "/server"
@@ -125,3 +125,223 @@ def _status(code: int, reason: str, message: str) -> Response:
         "code": code,
     }
     return Response(msgspec.json.encode(body), code, media_type="application/json")
+
+
+# Changes of the metadata of nodes as server-sent events, from one watch of the Kubernetes API.
+#
+# The stream of the state has neither labels nor annotations. The first event says that the changes
+# start: a page lists the nodes after it, and then takes the events whose resource version is
+# later.
+
+_NODES: Final = "/api/v1/nodes"
+_METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    resource_version: str = ""
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+
+
+class _Object(msgspec.Struct, frozen=True):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _WatchEvent(msgspec.Struct, frozen=True):
+    type: str
+    object: _Object
+
+
+@asynccontextmanager
+async def node_changes(upstream: Upstream) -> AsyncIterator[AsyncIterator[bytes]]:
+    """Open a watch of the nodes; its events are named `nodes`.
+
+    The data of an event is `{"type": "STARTED"}`, or the type of the watch's event (`ADDED`,
+    `MODIFIED`, `DELETED`) with `name`, `resourceVersion` and `labels` of the node, and `isCopied`:
+    whether it is a copy of another cluster's node.
+
+    Raises
+    ------
+    UnreachableServer
+        There is no reply, or the server rejects the request.
+    """
+    async with upstream.open("GET", f"{_NODES}?limit=1", {"accept": _LIST}) as response:
+        content = await response.aread()
+        if response.status_code != 200:
+            raise UnreachableServer(f"The nodes cannot be listed: status {response.status_code}.")
+    version = msgspec.json.decode(content, type=_Object).metadata.resource_version
+    target = f"{_NODES}?watch=1&resourceVersion={version}"
+    async with upstream.open("GET", target, {"accept": _METADATA}) as response:
+        if response.status_code != 200:
+            raise UnreachableServer(f"The nodes cannot be watched: status {response.status_code}.")
+        yield _events(response.aiter_raw())
+
+
+async def _events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield _event({"type": "STARTED"})
+    rest = b""
+    async for part in parts:
+        *lines, rest = (rest + part).split(b"\n")
+        for line in filter(None, lines):
+            found = msgspec.json.decode(line, type=_WatchEvent)
+            if found.type == "ERROR":
+                return  # the versions are compacted: the next watch starts with a list
+            if found.type != "BOOKMARK":
+                metadata = found.object.metadata
+                yield _event(
+                    {
+                        "type": found.type,
+                        "name": metadata.name,
+                        "resourceVersion": metadata.resource_version,
+                        "labels": metadata.labels,
+                        "isCopied": SOURCE_UID in metadata.annotations,
+                    }
+                )
+
+
+def _event(data: Mapping[str, object]) -> bytes:
+    return b"event: nodes\ndata: " + msgspec.json.encode(data) + b"\n\n"
+
+
+# One stream of server-sent events of the server for all pages.
+#
+# The bytes since the last snapshot are kept. A page that joins receives the snapshot and what
+# followed it; each page reads at its own pace, and one that is behind a newer snapshot continues
+# with that. So a slow page costs no memory of its own.
+
+RETRY_SECONDS: Final = 1.0
+KEPT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""How much may follow a snapshot before a new one replaces it."""
+
+_END: Final = b"\n\n"
+
+OpenStream = Callable[[], AbstractAsyncContextManager[AsyncIterator[bytes]]]
+
+
+class SharedStream:
+    """The events of one stream of the server, for any number of pages.
+
+    Parameters
+    ----------
+    open_stream : callable
+        Opens the stream; raises `UnreachableServer`.
+    open_beside : callable, optional
+        Opens another stream, whose events are added. It is opened after each snapshot, so that
+        pages which receive the snapshot receive all of its events.
+    retry_seconds : float
+        How long to wait before the stream is opened again.
+    kept_bytes_max : int
+        How many bytes may follow a snapshot before the stream is opened again.
+    """
+
+    def __init__(
+        self,
+        open_stream: OpenStream,
+        open_beside: OpenStream | None = None,
+        *,
+        retry_seconds: float = RETRY_SECONDS,
+        kept_bytes_max: int = KEPT_BYTES_MAX,
+    ) -> None:
+        self._open_stream = open_stream
+        self._open_beside = open_beside
+        self._retry_seconds = retry_seconds
+        self._kept_bytes_max = kept_bytes_max
+        self._pages = 0
+        self._reading: asyncio.Task[None] | None = None
+        self._reading_beside: asyncio.Task[None] | None = None
+        self._restart()
+
+    def _restart(self) -> None:
+        self._events: list[bytes] = []
+        self._generation = 0
+        self._changed = asyncio.Event()
+
+    async def events(self) -> AsyncGenerator[bytes, None]:
+        """Yield the events for one page, several of them as one value if it is slow."""
+        self._pages += 1
+        if self._reading is None:
+            self._reading = asyncio.ensure_future(self._read())
+        generation, position = self._generation, 0
+        try:
+            while True:
+                changed = self._changed
+                if generation != self._generation:
+                    generation, position = self._generation, 0
+                if position == len(self._events):
+                    await changed.wait()
+                    continue
+                part = b"".join(self._events[position:])
+                position = len(self._events)
+                yield part
+        finally:
+            self._pages -= 1
+            if not self._pages:
+                if self._reading is not None:
+                    self._reading.cancel()
+                    self._reading = None
+                self._close_beside()
+                self._restart()
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                async with self._open_stream() as parts:
+                    await self._read_events(parts)
+            except UnreachableServer as error:
+                self._close_beside()
+                event = _disconnected(str(error))
+                if self._events[-1:] != [event]:
+                    self._add(event)
+                await asyncio.sleep(self._retry_seconds)
+
+    def _open_beside_again(self) -> None:
+        self._close_beside()
+        if self._open_beside is not None:
+            self._reading_beside = asyncio.ensure_future(self._read_beside(self._open_beside))
+
+    def _close_beside(self) -> None:
+        if self._reading_beside is not None:
+            self._reading_beside.cancel()
+            self._reading_beside = None
+
+    async def _read_beside(self, open_stream: OpenStream) -> None:
+        while True:
+            with suppress(UnreachableServer):  # the stream itself reports a server that is gone
+                async with open_stream() as events:
+                    async for event in events:
+                        self._add(event)
+            await asyncio.sleep(self._retry_seconds)
+
+    async def _read_events(self, parts: AsyncIterator[bytes]) -> None:
+        rest = b""
+        followed_bytes = 0
+        async for part in parts:
+            *whole, rest = (rest + part).split(_END)
+            for event in whole:
+                if _is_snapshot(event):
+                    self._events = []
+                    self._generation += 1
+                    followed_bytes = 0
+                    self._open_beside_again()
+                else:
+                    followed_bytes += len(event)
+                self._add(event + _END)
+            if followed_bytes > self._kept_bytes_max:
+                return  # the next stream starts with a snapshot
+        raise UnreachableServer("The server has ended the stream.")
+
+    def _add(self, event: bytes) -> None:
+        self._events.append(event)
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+
+def _is_snapshot(event: bytes) -> bool:
+    return any(line == b"event: snapshot" for line in event.split(b"\n", 3)[:3])
+
+
+def _disconnected(reason: str) -> bytes:
+    data = msgspec.json.encode({"reason": reason})
+    return b"event: disconnected\ndata: " + data + _END

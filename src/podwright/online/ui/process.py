@@ -6,13 +6,15 @@ import socket
 import threading
 from typing import BinaryIO
 
+import msgspec
 import uvicorn
 
+from podwright.online.client import ClusterAccess
 from podwright.online.ui.application import new_application
 from podwright.online.ui.origin import OwnOrigin
 from podwright.online.ui.upstream import Upstream
 
-__all__ = ["Upstream", "serve_page"]
+__all__ = ["PageSettings", "Upstream", "serve_page"]
 
 
 def serve_page(
@@ -67,3 +69,24 @@ def _stop_at_end(server: uvicorn.Server, file: BinaryIO) -> None:
     while file.read(4096):
         pass
     server.should_exit = True
+
+
+# What the process of the page is started with.
+
+
+class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a page that another process starts: one line of JSON on its stdin.
+
+    They have the token, and are neither arguments nor environment variables, which other
+    processes can read.
+
+    Attributes
+    ----------
+    access : ClusterAccess
+        How the server is reached.
+    descriptor : int
+        The file descriptor of the listening socket, which the process inherits.
+    """
+
+    access: ClusterAccess
+    descriptor: int

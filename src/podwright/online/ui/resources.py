@@ -12,6 +12,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from podwright.online.ui.dialogs import (
+    YamlEditor,
     add_button,
     confirm,
     form,
@@ -19,7 +20,6 @@ from podwright.online.ui.dialogs import (
     notify_error,
     signal_change,
 )
-from podwright.online.ui.editor import YamlEditor
 from podwright.online.ui.manifests import (
     Document,
     InvalidText,

@@ -7,11 +7,10 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from podwright.online.ui.access import may_send
 from podwright.online.ui.dialogs import add_button, confirm, form, notify_done, notify_error
 from podwright.online.ui.manifests import text_of
 from podwright.online.ui.pass_through import PREFIX
-from podwright.online.ui.server_requests import RejectedRequest, ServerRequests
+from podwright.online.ui.server_requests import RejectedRequest, ServerRequests, may_send
 
 _RUNS: Final = "/podwright/v1/runs"
 

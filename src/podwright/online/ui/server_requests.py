@@ -184,3 +184,31 @@ def causes_of(found: Any, status: int) -> tuple[Cause, ...]:
 def _joined(cause: Mapping[str, Any]) -> str:
     field, message = cause.get("field"), str(cause.get("message") or cause.get("detail") or "")
     return f"{field}: {message}" if field else message
+
+
+# What the user of the page may do, by SelfSubjectAccessReviews.
+
+_REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+async def may_send(requests: ServerRequests, method: str, path: str) -> bool:
+    """Return whether the user may send a request to a path that is no resource.
+
+    Parameters
+    ----------
+    requests : ServerRequests
+    method : str
+        The HTTP method.
+    path : str
+        The path of the server.
+    """
+    review: dict[str, Any] = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"nonResourceAttributes": {"verb": method.lower(), "path": path}},
+    }
+    try:
+        found = await requests.send("POST", _REVIEWS, review)
+    except RejectedRequest:
+        return False
+    return found["status"].get("allowed") is True

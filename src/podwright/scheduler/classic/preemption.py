@@ -23,9 +23,9 @@ from typing import TypeAlias
 import msgspec
 
 from podwright.apimachinery.objects import Pod, PodDisruptionBudget, SelectorError, label_selector
+from podwright.scheduler.classic.algorithm import failures_on_node
 from podwright.scheduler.classic.extender import ExtenderError
 from podwright.scheduler.classic.failure import Failures, is_unresolvable
-from podwright.scheduler.classic.fits import failures_on_node
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.predicates import PredicateMetadata
 from podwright.scheduler.classic.scheduler import ClassicScheduler

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from podwright.apimachinery.objects import TIE_STREAM, Pod, draw
-from podwright.scheduler.classic.algorithm import Algorithm
+from podwright.scheduler.classic.algorithm import Algorithm, failures_on_node
 from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.classic.extender import Extender, ExtenderError
 from podwright.scheduler.classic.failure import (
@@ -25,7 +25,6 @@ from podwright.scheduler.classic.failure import (
     SchedulingError,
     fit_error,
 )
-from podwright.scheduler.classic.fits import failures_on_node
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.node_tree import nodes_to_find
 from podwright.scheduler.classic.parallel import WORKERS, ParallelizeUntil, in_order

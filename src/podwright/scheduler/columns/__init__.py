@@ -32,13 +32,11 @@ from podwright.scheduler.columns.affinity.domains import (
     DomainRule as DomainRule,
     LabelKeys as LabelKeys,
 )
-from podwright.scheduler.columns.affinity.kept_selector import (
-    SPREAD_SELECTOR as SPREAD_SELECTOR,
-    kept_selector as kept_selector,
-)
 from podwright.scheduler.columns.affinity.matching import PodSelector as PodSelector
 from podwright.scheduler.columns.affinity.selected_labels import (
+    SPREAD_SELECTOR as SPREAD_SELECTOR,
     SelectedLabels as SelectedLabels,
+    kept_selector as kept_selector,
     own_label_keys as own_label_keys,
 )
 from podwright.scheduler.columns.affinity.selectors import (
@@ -57,15 +55,13 @@ from podwright.scheduler.columns.cluster import (
     Reads as Reads,
     SlotDryRun as SlotDryRun,
 )
-from podwright.scheduler.columns.device_classes import (
-    DEVICE_CLASS_PREFIX as DEVICE_CLASS_PREFIX,
-    DeviceClassIndex as DeviceClassIndex,
-)
 from podwright.scheduler.columns.device_fits import (
+    DEVICE_CLASS_PREFIX as DEVICE_CLASS_PREFIX,
     FAILS as FAILS,
     FITS as FITS,
     INVALID_POOLS as INVALID_POOLS,
     NO_DEVICES as NO_DEVICES,
+    DeviceClassIndex as DeviceClassIndex,
     DeviceFits as DeviceFits,
     FitColumn as FitColumn,
     SearchSettings as SearchSettings,
@@ -74,11 +70,6 @@ from podwright.scheduler.columns.device_totals import device_totals as device_to
 from podwright.scheduler.columns.images import (
     image_names as image_names,
     locality_scores as locality_scores,
-)
-from podwright.scheduler.columns.importance import (
-    NOT_STARTED as NOT_STARTED,
-    priority_of as priority_of,
-    start_ns as start_ns,
 )
 from podwright.scheduler.columns.interning import Interner as Interner
 from podwright.scheduler.columns.journal import Journal as Journal
@@ -98,7 +89,14 @@ from podwright.scheduler.columns.nodes import (
     PODS as PODS,
     NodeColumns as NodeColumns,
 )
-from podwright.scheduler.columns.placement import PlacedPod as PlacedPod, PodKeys as PodKeys
+from podwright.scheduler.columns.placement import (
+    NOT_STARTED as NOT_STARTED,
+    PlacedPod as PlacedPod,
+    PodKeys as PodKeys,
+    importance as importance,
+    priority_of as priority_of,
+    start_ns as start_ns,
+)
 from podwright.scheduler.columns.ports import (
     HostPort as HostPort,
     PortUse as PortUse,
@@ -113,16 +111,6 @@ from podwright.scheduler.columns.volumes.csi_migration import (
     ZONE as ZONE,
     CSIVolume as CSIVolume,
     migration_of as migration_of,
-)
-from podwright.scheduler.columns.volumes.pod_volumes import (
-    DiskUse as DiskUse,
-    claim_names as claim_names,
-    claim_uses as claim_uses,
-    disk_uses as disk_uses,
-    has_ephemeral_claims as has_ephemeral_claims,
-    inline_volumes as inline_volumes,
-    ownership_error as ownership_error,
-    uses_volumes as uses_volumes,
 )
 from podwright.scheduler.columns.volumes.storage import (
     READ_WRITE_ONCE_POD as READ_WRITE_ONCE_POD,
@@ -139,6 +127,16 @@ from podwright.scheduler.columns.volumes.volume_decisions import (
     PodClaims as PodClaims,
     decide as decide,
 )
-from podwright.scheduler.columns.volumes.volume_use import csi_volumes as csi_volumes
+from podwright.scheduler.columns.volumes.volume_use import (
+    DiskUse as DiskUse,
+    claim_names as claim_names,
+    claim_uses as claim_uses,
+    csi_volumes as csi_volumes,
+    disk_uses as disk_uses,
+    has_ephemeral_claims as has_ephemeral_claims,
+    inline_volumes as inline_volumes,
+    ownership_error as ownership_error,
+    uses_volumes as uses_volumes,
+)
 from podwright.scheduler.columns.volumes.volume_utilization import utilization as utilization
 from podwright.scheduler.columns.workloads import WorkloadIndex as WorkloadIndex

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Matrix, Mask
+from podwright._arrays import I32Array, I64Array, I64Matrix, Mask
 from podwright.apimachinery.objects import Node, Taint, quantity_milli_value, quantity_value
 from podwright.scheduler.columns.interning import Interner
 from podwright.scheduler.columns.journal import Journal
@@ -397,3 +397,36 @@ def _is_equivalent(old: Node, new: Node) -> bool:
 def _has_moved(old: Node, new: Node) -> bool:
     """Return whether two versions of a node may belong to different topology domains."""
     return old.metadata.labels != new.metadata.labels or old.spec.taints != new.spec.taints
+
+
+# Integer columns over slots by key, created at the first write and grown with the nodes.
+
+
+class SlotColumns:
+    """A dictionary of columns; slots that were not written contain `fill`."""
+
+    __slots__ = ("_columns", "_fill", "_nodes")
+
+    def __init__(self, nodes: NodeColumns, *, fill: int) -> None:
+        self._nodes = nodes
+        self._fill = fill
+        self._columns: dict[str, I64Array] = {}
+
+    def find(self, key: str) -> I64Array | None:
+        """Return the column of `key`, (n_slots,) int64, or None if it was never written."""
+        return self.of(key) if key in self._columns else None
+
+    def of(self, key: str) -> I64Array:
+        """Return the column of `key`, (n_slots,) int64, to read or write until a node comes."""
+        n_slots = self._nodes.n_slots
+        column = self._columns.get(key)
+        if column is None or len(column) < n_slots:
+            longer: I64Array = np.full(2 * max(n_slots, 8), self._fill, dtype=np.int64)
+            if column is not None:
+                longer[: len(column)] = column
+            column = self._columns[key] = longer
+        return column[:n_slots]
+
+    def clear(self) -> None:
+        """Drop all columns."""
+        self._columns.clear()

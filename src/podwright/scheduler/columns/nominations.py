@@ -6,8 +6,8 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array, I64Matrix
 from podwright.apimachinery.objects import Pod
-from podwright.scheduler.columns.importance import priority_of
 from podwright.scheduler.columns.nodes import NodeColumns
+from podwright.scheduler.columns.placement import priority_of
 from podwright.scheduler.columns.pod_keys import PodKeysCache
 
 _LEAST_ROWS = 16

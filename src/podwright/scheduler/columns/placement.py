@@ -1,11 +1,16 @@
-"""A placed pod: a pod on a slot, with its interned parts."""
+"""A placed pod: a pod on a slot, with its interned parts.
+
+Notes
+-----
+Upstream: pkg/scheduler/util/utils.go, `MoreImportantPod`, `GetPodStartTime`.
+"""
 
 from __future__ import annotations
 
 import msgspec
 
 from podwright._arrays import I64Array
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Pod, timestamp_ns
 from podwright.scheduler.columns.ports import HostPort
 
 
@@ -53,3 +58,42 @@ class PlacedPod:
     def is_terminating(self) -> bool:
         """True once the pod is being deleted."""
         return self.pod.metadata.deletion_timestamp is not None
+
+
+# The order of importance of pods: less important ones are preempted first.
+
+NOT_STARTED = (1 << 63) - 1
+"""The start time of pods that have none: later than all others."""
+
+
+def priority_of(pod: Pod) -> int:
+    """Return the priority; 0 if none is set."""
+    return pod.spec.priority or 0
+
+
+def start_ns(pod: Pod) -> int:
+    """Return when the pod started, in nanoseconds since 1970; `NOT_STARTED` if it has not."""
+    started = timestamp_ns(pod.status.start_time)
+    return NOT_STARTED if started is None else started
+
+
+def importance(pod: Pod, now_ns: int = NOT_STARTED) -> tuple[int, int, str]:
+    """Return a key that sorts the most important pod first.
+
+    Parameters
+    ----------
+    now_ns : int
+        The start time of a pod that has not started. It matters only where another pod's start
+        lies in the future; by default such pods start last.
+
+    Notes
+    -----
+    Priority, then the earlier start. Upstream does not order equal pods; podwright orders them
+    by name, so that the result does not depend on their order of arrival.
+    """
+    started = now_ns
+    if pod.status.start_time:
+        started = start_ns(pod)
+        if started == NOT_STARTED:
+            started = now_ns
+    return -priority_of(pod), started, pod.key

@@ -25,7 +25,7 @@ from podwright.scheduler.columns.affinity.selectors import SelectorCounters
 from podwright.scheduler.columns.nodes import PODS, NodeColumns
 from podwright.scheduler.columns.placement import PodKeys
 from podwright.scheduler.columns.ports import host_ports
-from podwright.scheduler.columns.volumes.pod_volumes import uses_volumes
+from podwright.scheduler.columns.volumes.volume_use import uses_volumes
 
 _MOST_REMEMBERED = 8_192
 _REMEMBERED_SHARE = 63 / 64

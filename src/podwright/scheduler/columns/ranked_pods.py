@@ -18,9 +18,8 @@ import numpy as np
 from podwright._arrays import I32Array, I64Array, I64Matrix, Mask
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns.budgets import BudgetIndex
-from podwright.scheduler.columns.importance import NOT_STARTED, importance
 from podwright.scheduler.columns.nodes import NodeColumns
-from podwright.scheduler.columns.placement import PlacedPod
+from podwright.scheduler.columns.placement import NOT_STARTED, PlacedPod, importance
 
 _LEAST_POOL = 1_024
 _MIN_CAPACITY = 4

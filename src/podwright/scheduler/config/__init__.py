@@ -46,7 +46,6 @@ from podwright.scheduler.config.extender_call import (
     ExtenderReply as ExtenderReply,
     ExtenderVerb as ExtenderVerb,
 )
-from podwright.scheduler.config.extender_tls import tls_errors as tls_errors
 from podwright.scheduler.config.gates import (
     DEFAULT_GATES as DEFAULT_GATES,
     EFFECTS as EFFECTS,
@@ -100,5 +99,6 @@ from podwright.scheduler.config.show import (
 )
 from podwright.scheduler.config.validation import (
     REMOVED_PLUGINS as REMOVED_PLUGINS,
+    tls_errors as tls_errors,
     validate as validate,
 )

@@ -3,12 +3,13 @@
 `validate` checks the whole configuration and returns all errors; it does not raise.
 
 Upstream: pkg/scheduler/apis/config/validation/validation.go,
-staging/src/k8s.io/component-base/config/validation/validation.go
+staging/src/k8s.io/component-base/config/validation/validation.go; pkg/scheduler/extender.go,
+makeTransport; staging/src/k8s.io/client-go/transport/transport.go, TLSConfigFor.
 """
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from podwright.apimachinery.documents import Keys, duplicate, invalid, problem, required
 from podwright.apimachinery.objects import FieldError, format_duration, label_key_errors
@@ -25,12 +26,12 @@ from podwright.scheduler.config.args_validation import (
 )
 from podwright.scheduler.config.expand import POINT_TYPES, set_at
 from podwright.scheduler.config.gates import DEFAULT_GATES, Gates
-from podwright.scheduler.config.names import is_extended_resource_name
 from podwright.scheduler.config.schema import (
     API_VERSION,
     ARGS_TYPES,
     ClientConnection,
     Extender,
+    ExtenderTLSConfig,
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     LeaderElection,
@@ -39,8 +40,76 @@ from podwright.scheduler.config.schema import (
     Rules,
 )
 
+# Whether the TLS settings of extenders can be loaded, as kube-scheduler loads them at its start.
+#
+# Files are read by a function of the caller; certificates are not parsed beyond their PEM markers.
+
+ReadFile: TypeAlias = Callable[[str], bytes]
+"""Returns the content of a file; raises OSError."""
+
+_PEM = b"-----BEGIN "
+
+
+def tls_errors(extenders: tuple[Extender, ...], read_file: ReadFile) -> Iterator[FieldError]:
+    """Yield at most one error per extender."""
+    for index, extender in enumerate(extenders):
+        if extender.tls_config is not None:
+            message = _error_of(extender, extender.tls_config, read_file)
+            if message:
+                path = f"extenders[{index}].tlsConfig"
+                yield problem(path, f"couldn't build extenders: {message}")
+
+
+def _error_of(extender: Extender, tls: ExtenderTLSConfig, read_file: ReadFile) -> str:
+    has_ca = bool(tls.ca_data or tls.ca_file)
+    has_cert = bool(tls.cert_data or tls.cert_file) and bool(tls.key_data or tls.key_file)
+    is_insecure = tls.insecure or (extender.enable_https and not has_ca)
+    if has_ca and is_insecure:
+        return "specifying a root certificates file with the insecure flag is not allowed"
+    if not (has_ca or has_cert or is_insecure or tls.server_name):
+        return ""
+    try:
+        ca, cert, key = (
+            data or (read_file(file) if file else b"")
+            for data, file in (
+                (tls.ca_data, tls.ca_file),
+                (tls.cert_data, tls.cert_file),
+                (tls.key_data, tls.key_file),
+            )
+        )
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        return f"open {error.filename}: {reason}"
+    if ca and _PEM not in ca:
+        return "unable to load root certificates: unable to parse bytes as PEM block"
+    if has_cert and _PEM not in cert:
+        return "tls: failed to find any PEM data in certificate input"
+    if has_cert and _PEM not in key:
+        return "tls: failed to find any PEM data in key input"
+    return ""
+
+
+# Names of extended resources.
+
+
+def is_extended_resource_name(name: str) -> bool:
+    """Report whether a resource is neither native nor a quota's.
+
+    Notes
+    -----
+    Upstream: pkg/apis/core/v1/helper/helpers.go, IsExtendedResourceName
+    """
+    is_native = "/" not in name or "kubernetes.io/" in name
+    if is_native or name.startswith("requests."):
+        return False
+    return not label_key_errors(f"requests.{name}")
+
+
 __all__ = [
     "REMOVED_PLUGINS",
+    "ReadFile",
+    "is_extended_resource_name",
+    "tls_errors",
     "validate",
     "validate_node_resources_fit_args",
     "validate_rules",

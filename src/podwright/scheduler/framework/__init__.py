@@ -93,12 +93,10 @@ from podwright.scheduler.framework.events import (
     Hint as Hint,
     HintFunction as HintFunction,
 )
-from podwright.scheduler.framework.extended_resources.device_classes import (
-    extended_requests as extended_requests,
-)
 from podwright.scheduler.framework.extended_resources.extended_claims import (
     RequestMapping as RequestMapping,
     claim_for_node as claim_for_node,
+    extended_requests as extended_requests,
     in_memory_claim as in_memory_claim,
     is_in_memory as is_in_memory,
 )
@@ -127,10 +125,18 @@ from podwright.scheduler.framework.extenders.go_json import (
     read_first_value as read_first_value,
     typed_field as typed_field,
 )
-from podwright.scheduler.framework.handle import (
-    NO_MEMBERS as NO_MEMBERS,
-    Handle as Handle,
-    Members as Members,
+from podwright.scheduler.framework.keys import (
+    FEATURES as FEATURES,
+    HOST_PORTS as HOST_PORTS,
+    IMAGE_NAMES as IMAGE_NAMES,
+    LABELS as LABELS,
+    NODE_NAME as NODE_NAME,
+    Signature as Signature,
+    Signer as Signer,
+    node_affinity_fragment as node_affinity_fragment,
+    resources_fragment as resources_fragment,
+    tolerations_fragment as tolerations_fragment,
+    volumes_fragment as volumes_fragment,
 )
 from podwright.scheduler.framework.misspelt import misspelt_names as misspelt_names
 from podwright.scheduler.framework.node_search import (
@@ -152,20 +158,21 @@ from podwright.scheduler.framework.observing.explain import (
 from podwright.scheduler.framework.observing.plugin_observation import (
     OBSERVED_POINTS as OBSERVED_POINTS,
     ObservedMethod as ObservedMethod,
+    PluginCall as PluginCall,
     PluginObserver as PluginObserver,
+    Point as Point,
     node_of as node_of,
     observe_plugins as observe_plugins,
     pod_of as pod_of,
     status_of as status_of,
-)
-from podwright.scheduler.framework.observing.plugin_trace import (
-    PluginCall as PluginCall,
-    Point as Point,
     trace_plugins as trace_plugins,
 )
 from podwright.scheduler.framework.permit_answer import read_permit as read_permit
 from podwright.scheduler.framework.plugin import (
+    NO_MEMBERS as NO_MEMBERS,
+    Handle as Handle,
     KeyReads as KeyReads,
+    Members as Members,
     NodeView as NodeView,
     Plugin as Plugin,
 )
@@ -195,17 +202,4 @@ from podwright.scheduler.framework.run import (
 )
 from podwright.scheduler.framework.runner import Runner as Runner
 from podwright.scheduler.framework.shape import shape_table as shape_table
-from podwright.scheduler.framework.signature import (
-    FEATURES as FEATURES,
-    HOST_PORTS as HOST_PORTS,
-    IMAGE_NAMES as IMAGE_NAMES,
-    LABELS as LABELS,
-    NODE_NAME as NODE_NAME,
-    Signature as Signature,
-    Signer as Signer,
-    node_affinity_fragment as node_affinity_fragment,
-    resources_fragment as resources_fragment,
-    tolerations_fragment as tolerations_fragment,
-    volumes_fragment as volumes_fragment,
-)
 from podwright.scheduler.framework.status import Code as Code, Status as Status

@@ -1,8 +1,16 @@
-"""The state of one scheduling cycle (upstream's CycleState), as plugins read and write it."""
+"""The state of one scheduling cycle (upstream's CycleState), as plugins read and write it.
+
+Notes
+-----
+Upstream: simulator/scheduler/plugin/wrappedplugin.go, `SimulatorHandle.AddCustomResult`
+(kube-scheduler-simulator).
+"""
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -135,3 +143,31 @@ class PreFilterResult(msgspec.Struct, frozen=True):
     """
 
     node_names: frozenset[str] | None = None
+
+
+# Custom results: texts that plugins add to the explanation of a pod.
+#
+# A plugin may add texts under keys that it chooses. They appear in the explanation of the cycle
+# and among the annotations that kube-scheduler-simulator would write. They do not affect
+# decisions.
+
+_RESULTS: Final = StateKey[Mapping[str, str]]("podwright/custom-results")
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def add_custom_result(cycle: Cycle, key: str, result: str) -> None:
+    """Add a text about the pod of a cycle.
+
+    Parameters
+    ----------
+    cycle : Cycle
+        The argument of any extension point.
+    key : str
+        The name of the annotation; an earlier text with the same key is replaced.
+    """
+    cycle.write(_RESULTS, {**custom_results(cycle), key: result})
+
+
+def custom_results(cycle: Cycle) -> Mapping[str, str]:
+    """Return all texts that were added, by key."""
+    return cycle.find(_RESULTS) or _NONE

@@ -46,7 +46,10 @@ from podwright.scheduler.machine.cycles.plugin_calls import (
     with_point as with_point,
 )
 from podwright.scheduler.machine.event_handlers import (
+    SELECTOR_KINDS as SELECTOR_KINDS,
+    UNWATCHED_KINDS as UNWATCHED_KINDS,
     EventHandlers as EventHandlers,
+    changes_selector as changes_selector,
     has_lost_its_node as has_lost_its_node,
 )
 from podwright.scheduler.machine.events import (
@@ -107,8 +110,3 @@ from podwright.scheduler.machine.snapshot import (
     ObjectNumbering as ObjectNumbering,
 )
 from podwright.scheduler.machine.state import State as State, object_key as object_key
-from podwright.scheduler.machine.watched_kinds import (
-    SELECTOR_KINDS as SELECTOR_KINDS,
-    UNWATCHED_KINDS as UNWATCHED_KINDS,
-    changes_selector as changes_selector,
-)

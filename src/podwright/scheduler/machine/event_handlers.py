@@ -11,7 +11,9 @@ Upstream: pkg/scheduler/eventhandlers.go
 
 from __future__ import annotations
 
-from podwright.apimachinery.objects import Node, Object, Pod
+from typing import Final
+
+from podwright.apimachinery.objects import KubernetesObject, Node, Object, Pod
 from podwright.scheduler.framework import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -256,3 +258,37 @@ def _is_same_version(old: Pod, new: Pod) -> bool:
     """Report whether nothing has changed; objects without a version always count as changed."""
     version = new.metadata.resource_version
     return bool(version) and version == old.metadata.resource_version
+
+
+# Which changes are delivered to the scheduler: those of watched kinds that affect it.
+
+UNWATCHED_KINDS: Final = frozenset(
+    {
+        ("", "ConfigMap"), ("", "Event"), ("", "Secret"), ("", "ServiceAccount"),
+        ("apps", "ControllerRevision"), ("apps", "DaemonSet"), ("apps", "Deployment"),
+        ("batch", "CronJob"), ("batch", "Job"), ("coordination.k8s.io", "Lease"),
+        ("events.k8s.io", "Event"),
+    }
+)  # fmt: skip
+"""Kinds that the scheduler does not watch.
+
+The leases of 5,000 nodes are renewed 500 times a second. A decision log would keep each version
+until its next checkpoint.
+"""
+
+SELECTOR_KINDS: Final = frozenset(
+    {
+        ("", "ReplicationController"), ("", "Service"),
+        ("apps", "ReplicaSet"), ("apps", "StatefulSet"),
+    }
+)  # fmt: skip
+"""Kinds of which the scheduler reads the selector only, so changes of their status are skipped."""
+
+
+def changes_selector(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+    """Whether an object of these kinds may have another selector, or was created or deleted."""
+    if old is None or new is None:
+        return True
+    return old.metadata.labels != new.metadata.labels or getattr(old, "spec", None) != getattr(
+        new, "spec", None
+    )

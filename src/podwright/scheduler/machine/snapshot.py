@@ -33,7 +33,7 @@ from podwright.scheduler.machine.cycles.batching import BatchSnapshot
 from podwright.scheduler.machine.cycles.binding import Binding, BindingStage
 from podwright.scheduler.machine.cycles.eviction import Eviction, EvictionStage
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
-from podwright.scheduler.machine.metrics.metric_counts import Counts
+from podwright.scheduler.machine.metrics.metric_snapshot import Counts
 from podwright.scheduler.machine.profiles import RunningProfile
 from podwright.scheduler.machine.state import State, object_key
 from podwright.scheduler.machine.timers import Timer

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from podwright.apimachinery.objects import Pod
-from podwright.scheduler.columns import Cluster
-from podwright.scheduler.columns.importance import importance
+from podwright.scheduler.columns import Cluster, importance
 from podwright.scheduler.framework import (
     CalledExtender,
     ExtenderError,

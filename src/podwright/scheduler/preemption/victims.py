@@ -8,8 +8,7 @@ both cases the most important first. The pods that cannot be reprieved are the v
 from __future__ import annotations
 
 from podwright.apimachinery.objects import NamespacedName, Pod
-from podwright.scheduler.columns import PlacedPod, SlotDryRun, priority_of
-from podwright.scheduler.columns.importance import importance
+from podwright.scheduler.columns import PlacedPod, SlotDryRun, importance, priority_of
 from podwright.scheduler.framework import (
     Cycle,
     FailedCycle,

@@ -25,13 +25,14 @@ from podwright.scheduler.queueing.heap import LazyHeap as LazyHeap
 from podwright.scheduler.queueing.hints import HintTable as HintTable, Requeue as Requeue
 from podwright.scheduler.queueing.metrics import QueueMetrics as QueueMetrics
 from podwright.scheduler.queueing.nominator import Nominator as Nominator
-from podwright.scheduler.queueing.order import (
+from podwright.scheduler.queueing.pod import (
     Less as Less,
+    QueuedPod as QueuedPod,
+    QueueName as QueueName,
     SortKey as SortKey,
     priority_sort_key as priority_sort_key,
     sort_key_of as sort_key_of,
 )
-from podwright.scheduler.queueing.pod import QueuedPod as QueuedPod, QueueName as QueueName
 from podwright.scheduler.queueing.queue import (
     PreEnqueue as PreEnqueue,
     SchedulingQueue as SchedulingQueue,

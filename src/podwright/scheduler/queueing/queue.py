@@ -50,13 +50,11 @@ from podwright.scheduler.framework import (
 )
 from podwright.scheduler.queueing.capture import QueueParts, capture, restore_parts
 from podwright.scheduler.queueing.events import derive_pod_update
-from podwright.scheduler.queueing.hint_tables import HintTables
-from podwright.scheduler.queueing.hints import HintTable, Requeue
+from podwright.scheduler.queueing.hints import HintTable, HintTables, Requeue
 from podwright.scheduler.queueing.in_flight import InFlight
 from podwright.scheduler.queueing.metrics import QueueMetrics
 from podwright.scheduler.queueing.nominator import NominationMirror, Nominator
-from podwright.scheduler.queueing.order import SortKey, priority_sort_key
-from podwright.scheduler.queueing.pod import QueuedPod, QueueName
+from podwright.scheduler.queueing.pod import QueuedPod, QueueName, SortKey, priority_sort_key
 from podwright.scheduler.queueing.settings import QueueSettings
 from podwright.scheduler.queueing.snapshot import Numbering, Numbers, QueueSnapshot
 from podwright.scheduler.queueing.story import Story, Touch

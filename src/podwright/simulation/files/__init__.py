@@ -17,12 +17,11 @@ objects), then `record.py`.
 """
 
 from podwright.simulation.files.compression import unpacked as unpacked
-from podwright.simulation.files.distinct_objects import DistinctObjects as DistinctObjects
 from podwright.simulation.files.document_cache import DocumentCache as DocumentCache
 from podwright.simulation.files.documents import Place as Place, Watch as Watch
-from podwright.simulation.files.gated_fields import disabled_fields as disabled_fields
 from podwright.simulation.files.manifests import (
     STDIN_SOURCE as STDIN_SOURCE,
+    DistinctObjects as DistinctObjects,
     LoadedObjects as LoadedObjects,
     PartialObjects as PartialObjects,
     count_openb_gpus as count_openb_gpus,
@@ -36,6 +35,7 @@ from podwright.simulation.files.object_reader import (
     ObjectReader as ObjectReader,
     Sourced as Sourced,
     SourcedDocument as SourcedDocument,
+    missing_classes as missing_classes,
     read_manifest as read_manifest,
     require_validation as require_validation,
 )
@@ -46,17 +46,14 @@ from podwright.simulation.files.record import (
     Record as Record,
     RecordLine as RecordLine,
     RecordReader as RecordReader,
+    added_line as added_line,
+    change_line as change_line,
     file_lines as file_lines,
+    is_recorded as is_recorded,
     load_record as load_record,
     numbered_lines as numbered_lines,
     read_record as read_record,
 )
-from podwright.simulation.files.record_lines import (
-    added_line as added_line,
-    change_line as change_line,
-    is_recorded as is_recorded,
-)
-from podwright.simulation.files.references import missing_classes as missing_classes
 from podwright.simulation.files.scheduler_log import (
     LogLine as LogLine,
     SchedulerLog as SchedulerLog,
@@ -68,8 +65,7 @@ from podwright.simulation.files.snapshot import (
     is_in_every_cluster as is_in_every_cluster,
     is_in_snapshot as is_in_snapshot,
     missing_namespaces as missing_namespaces,
+    readable_configuration as readable_configuration,
     write_snapshot as write_snapshot,
 )
-from podwright.simulation.files.snapshot_configuration import (
-    readable_configuration as readable_configuration,
-)
+from podwright.simulation.files.unrendered import disabled_fields as disabled_fields

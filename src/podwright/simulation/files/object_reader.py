@@ -8,12 +8,17 @@ each kind, and an older version is converted.
 
 An object is from a server if it has `metadata.uid`
 and `metadata.resourceVersion`, or stands in a record or a snapshot.
+
+Notes
+-----
+Upstream: plugin/pkg/admission/priority/admission.go and plugin/pkg/admission/runtimeclass/
+admission.go, which forbid such pods.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -23,9 +28,12 @@ from podwright.apimachinery.objects import (
     FieldError,
     InputError,
     Object,
+    Pod,
+    PriorityClass,
     SharedSpecs,
     Unknown,
     api_group,
+    encode,
     nearest,
     required,
     unsupported,
@@ -38,6 +46,8 @@ from podwright.apimachinery.schema import (
     built_in,
     decode,
 )
+from podwright.cluster.api import BOOTSTRAP_OBJECTS
+from podwright.cluster.store import kind_of
 from podwright.simulation.files.document_cache import DocumentCache
 from podwright.simulation.files.documents import (
     Place,
@@ -46,7 +56,7 @@ from podwright.simulation.files.documents import (
     is_from_server,
     read_documents,
 )
-from podwright.simulation.files.snapshot_configuration import readable_configuration
+from podwright.simulation.files.snapshot import readable_configuration
 
 FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
 """What is done about problems in manifests: errors, warnings, or nothing (`kubectl --validate`).
@@ -402,3 +412,67 @@ def read_manifest(
         is_complete = is_complete and not unreadable
         raise PartialManifest(reader.errors, manifest, is_complete=is_complete)
     return manifest
+
+
+# References of pods and workloads to priority classes and runtime classes that do not exist.
+
+_RUNTIME_CLASS: Final = "RuntimeClass"
+
+
+def missing_classes(sourced: Sequence[Sourced]) -> Iterator[FieldError]:
+    """Yield an error for each priority class and runtime class of a pod that does not exist.
+
+    A pod that has its priority does not need its priority class, and an object of a server does
+    not need its runtime class unless there are others. The priority classes that every cluster has
+    exist.
+    """
+    priority_classes = _names_of(PriorityClass.kind, sourced) | {
+        document["metadata"]["name"]
+        for document in BOOTSTRAP_OBJECTS
+        if document["kind"] == PriorityClass.kind
+    }
+    runtime_classes = _names_of(_RUNTIME_CLASS, sourced)
+    for entry in sourced:
+        path = _pod_spec_path(entry.object)
+        if path is None:
+            continue
+        document = entry.object.raw or encode(entry.object)
+        spec = _at(document, path)
+        if spec is None:
+            continue
+        name = spec.get("priorityClassName")
+        if name and name not in priority_classes and spec.get("priority") is None:
+            field = f"{path}.priorityClassName"
+            yield _missing(entry, field, PriorityClass.kind, name, priority_classes)
+        name = spec.get("runtimeClassName")
+        if name and name not in runtime_classes:
+            if not runtime_classes and is_from_server(document):
+                continue  # a dump of the kinds that the scheduler reads
+            field = f"{path}.runtimeClassName"
+            yield _missing(entry, field, _RUNTIME_CLASS, name, runtime_classes)
+
+
+def _names_of(kind: str, sourced: Sequence[Sourced]) -> set[str]:
+    return {entry.object.name for entry in sourced if entry.object.kind == kind}
+
+
+def _missing(entry: Sourced, path: str, kind: str, name: str, names: set[str]) -> FieldError:
+    near = nearest(name, names)
+    hint = f'; did you mean "{near}"?' if near else ""
+    message = f'there is no {kind} "{name}"{hint}'
+    return FieldError(source=entry.source, path=path, message=message, value=name)
+
+
+def _pod_spec_path(obj: Object) -> str | None:
+    """Return the path of the pod spec in an object; None if it has none."""
+    if isinstance(obj, Pod):
+        return "spec"
+    template = built_in().pod_templates.get(kind_of(obj))
+    return None if template is None else f"{template}.spec"
+
+
+def _at(document: Document, path: str) -> Document | None:
+    found: Any = document
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else None

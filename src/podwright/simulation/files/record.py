@@ -15,7 +15,8 @@ skipped, whether complete or not, as upstream's replayer does, and `Record` repo
 
 Records are read completely or not at all: all errors are collected and raised together.
 
-Upstream: simulator/recorder/recorder.go, simulator/replayer/replayer.go (kube-scheduler-simulator)
+Upstream: simulator/recorder/recorder.go, simulator/replayer/replayer.go (kube-scheduler-simulator);
+simulator/recorder/recorder.go (kube-scheduler-simulator).
 """
 
 from __future__ import annotations
@@ -26,26 +27,29 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias, cast, get_args
+from typing import Any, BinaryIO, Final, Literal, TypeAlias, cast, get_args
 
 import msgspec
 
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
+    KubernetesObject,
     NamespacedName,
     Object,
     api_group,
     decoding_message,
+    encode,
     invalid,
     quoted,
     required,
     timestamp_ns,
+    timestamp_text_nano,
     unsupported,
     utf8,
 )
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.store import GroupKind, ObjectStore, Stored, kind_of
+from podwright.cluster.store import Change, GroupKind, ObjectStore, Stored, kind_of
 from podwright.simulation.files.compression import MAGIC, too_large, unpacked, unpacked_max
 from podwright.simulation.files.documents import Place, Watch
 from podwright.simulation.files.object_reader import ObjectReader
@@ -449,3 +453,54 @@ def _problems(value: Any, place: str) -> list[FieldError]:
         elif name == "event" and given not in events:
             found.append(_error(place, unsupported(given, events), path=name, value=given))
     return found
+
+
+# The lines of a record, written as `record.py` reads them.
+
+_LEFT_OUT: Final[frozenset[GroupKind]] = frozenset(
+    {
+        ("", "Event"),
+        ("events.k8s.io", "Event"),
+        ("coordination.k8s.io", "Lease"),
+        ("", "Secret"),
+        ("", "ConfigMap"),
+    }
+)
+
+
+def is_recorded(kind: GroupKind) -> bool:
+    """Whether a record contains the objects of a kind.
+
+    Events and leases change all the time and no decision depends on them. Secrets and config maps
+    may have confidential data, which must not be in a file that is passed on.
+    """
+    return kind not in _LEFT_OUT
+
+
+def added_line(obj: KubernetesObject, now_ns: int) -> bytes:
+    """Return the line of an object that exists when the record begins."""
+    return _line("Add", obj, now_ns)
+
+
+def change_line(change: Change, now_ns: int) -> bytes:
+    """Return the line of a change.
+
+    Parameters
+    ----------
+    change : Change
+    now_ns : int
+        When it was made, in nanoseconds since 1970.
+    """
+    if change.new is None:
+        return _line("Delete", change.object, now_ns)
+    return _line("Add" if change.old is None else "Update", change.new, now_ns)
+
+
+def _line(event: ChangeType, obj: KubernetesObject, now_ns: int) -> bytes:
+    document = encode(obj)
+    metadata = document.get("metadata") or {}
+    if "managedFields" in metadata:
+        kept = {key: value for key, value in metadata.items() if key != "managedFields"}
+        document = {**document, "metadata": kept}
+    written = {"time": timestamp_text_nano(now_ns), "event": event, "resource": document}
+    return msgspec.json.encode(written) + b"\n"

@@ -4,20 +4,28 @@ A folder of manifests often contains the inputs of a tool that renders manifests
 and files of other tools. Such files are recognized by their name, by their folder or by their
 content, and are skipped. The same file given by name is an error, because the user expects its
 objects.
+
+Notes
+-----
+Upstream: pkg/registry/resource/{deviceclass,resourceclaim,resourceslice}/strategy.go and
+pkg/api/resourceclaimspec, `DropDisabledFields`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import YamlError, read_yaml
+from podwright.apimachinery.objects import YamlError, encode, read_yaml
 from podwright.apimachinery.schema import built_in
+from podwright.cluster.api import GATED_FIELDS, has_field
+from podwright.scheduler.config import Gates
+from podwright.simulation.files.object_reader import Sourced
 
 CHART = "Chart.yaml"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -238,3 +246,55 @@ def _is_object(value: Any) -> bool:
         return True
     is_snapshot = not built_in().snapshot_keys.keys().isdisjoint(value)
     return is_snapshot or "apiVersion" in value or "kind" in value
+
+
+# Fields and kinds of devices among the input whose feature gate is off.
+#
+# A kube-apiserver with the gate off drops such a field when an object is written, and does not
+# serve such a kind. From files, both reach the scheduler, which ignores most of them and rejects
+# pods for the others, as kube-scheduler does.
+
+_GROUP: Final = "resource.k8s.io"
+
+
+_KINDS: Final = {
+    (_GROUP, "DeviceTaintRule"): ("DRADeviceTaintRules",),
+    ("scheduling.k8s.io", "PodGroup"): ("GenericWorkload",),
+    ("scheduling.k8s.io", "Workload"): ("GenericWorkload",),
+}
+
+
+def disabled_fields(sourced: Iterable[Sourced], gates: Gates) -> Iterator[str]:
+    """Return a warning for each field or kind whose gate is off; the first object is named."""
+    fields = {
+        kind: [gated for gated in each if _off(gated.gates, gates)]
+        for (group, kind), each in GATED_FIELDS.items()
+        if group == _GROUP
+    }
+    found: dict[tuple[str, str, str], list[Sourced]] = {}
+    for entry in sourced:
+        obj = entry.object
+        group = obj.api_version.partition("/")[0]
+        for gate in _off(_KINDS.get((group, obj.kind), ()), gates):
+            found.setdefault((obj.kind, "", gate), []).append(entry)
+        looked_for = fields.get(obj.kind)
+        if group != _GROUP or not looked_for:
+            continue
+        document = encode(obj)
+        for gated in looked_for:
+            if has_field(document, gated.path):
+                for gate in _off(gated.gates, gates):
+                    path = ".".join(gated.path)
+                    found.setdefault((obj.kind, path, gate), []).append(entry)
+    for (kind, path, gate), entries in found.items():
+        first, others = entries[0], len(entries) - 1
+        more = f" (and {others} more)" if others else ""
+        what = f"{path} needs" if path else "needs"
+        yield (
+            f"{first.source}: {kind} {first.object.name}{more}: {what} the feature gate {gate},"
+            " which is off"
+        )
+
+
+def _off(names: tuple[str, ...], gates: Gates) -> list[str]:
+    return [name for name in names if name not in gates]

@@ -37,16 +37,14 @@ from podwright.simulation.kss.simulator_configuration import (
 from podwright.simulation.kss.snapshot_import import (
     PREPARING_WAVES as PREPARING_WAVES,
     SnapshotImport as SnapshotImport,
+    SnapshotKind as SnapshotKind,
     UndecodableSnapshot as UndecodableSnapshot,
     apply_request as apply_request,
     claim_request as claim_request,
-    owners_of as owners_of,
-    with_claim as with_claim,
-    without_owners as without_owners,
-)
-from podwright.simulation.kss.snapshot_kinds import (
-    SnapshotKind as SnapshotKind,
     list_request as list_request,
+    owners_of as owners_of,
     snapshot_kinds as snapshot_kinds,
     watch_request as watch_request,
+    with_claim as with_claim,
+    without_owners as without_owners,
 )

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.objects import PodwrightError
-from podwright.simulation.kss.snapshot_kinds import SnapshotKind
+from podwright.simulation.kss.snapshot_import import SnapshotKind
 
 PARAMETERS: Final[Mapping[str, str]] = {
     "pods": "podsLastResourceVersion",

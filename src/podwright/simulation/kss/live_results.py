@@ -26,8 +26,7 @@ from podwright.simulation.kss.annotations import (
     is_stateless,
     kss_annotations,
 )
-from podwright.simulation.kss.attempt_trace import AttemptTrace
-from podwright.simulation.kss.results import HISTORY
+from podwright.simulation.kss.results import HISTORY, AttemptTrace
 from podwright.simulation.recording import DecisionLog, Entry, UnknownCycle, new_machine
 
 PODS_MAX: Final = 2_000

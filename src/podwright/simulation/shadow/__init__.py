@@ -19,7 +19,10 @@ were made), and `recorded_cluster.py` (the cluster at a position). `live_shadow.
 decisions while they are made.
 """
 
-from podwright.simulation.shadow.findings import Finding as Finding
-from podwright.simulation.shadow.live_shadow import LiveShadow as LiveShadow
+from podwright.simulation.shadow.comparison import Finding as Finding
+from podwright.simulation.shadow.live_shadow import (
+    LiveShadow as LiveShadow,
+    ShadowReport as ShadowReport,
+    report_of as report_of,
+)
 from podwright.simulation.shadow.record_shadow import Shadow as Shadow
-from podwright.simulation.shadow.report import ShadowReport as ShadowReport, report_of as report_of

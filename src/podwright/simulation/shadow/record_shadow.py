@@ -30,11 +30,19 @@ from podwright.simulation.shadow.attempts import (
     ObservedState,
     is_binding,
 )
-from podwright.simulation.shadow.comparison import MOST_SEARCHES, DecisionComparer
-from podwright.simulation.shadow.findings import Finding, Outcome, Reason
-from podwright.simulation.shadow.images import CopiedImageCounts
+from podwright.simulation.shadow.comparison import (
+    MOST_SEARCHES,
+    DecisionComparer,
+    Finding,
+    Outcome,
+    Reason,
+)
 from podwright.simulation.shadow.record_attempts import RecordedAttempts
-from podwright.simulation.shadow.recorded_cluster import Positions, RecordedCluster
+from podwright.simulation.shadow.recorded_cluster import (
+    CopiedImageCounts,
+    Positions,
+    RecordedCluster,
+)
 
 Reasons: TypeAlias = tuple[Reason, ...] | None
 Explain: TypeAlias = Callable[[], Reasons]

@@ -8,10 +8,9 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import ClusterEvent
 from podwright.scheduler.machine import hint_table
 from podwright.scheduler.queueing import HintTable, derive_events
-from podwright.testing.parity.cluster_handle import ClusterHandle
 from podwright.testing.parity.comparison import Case, Check, equal, only
 from podwright.testing.parity.preemption import NOW_NS
-from podwright.testing.parity.setup import cluster_of, profiles_of
+from podwright.testing.parity.setup import ClusterHandle, cluster_of, profiles_of
 
 
 def default_hints(cluster: Cluster | None = None) -> HintTable:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from podwright.apimachinery.objects import (
+    QuantityError,
     assigned_requests,
     decode_pod,
     is_scalar_resource,
     non_zero_requests,
+    parse_quantity_text,
     pending_requests,
     score_requests_balanced,
     score_requests_fit,
@@ -43,3 +45,19 @@ def _present(amounts: dict[str, int]) -> dict[str, int]:
 def _cpu_and_memory(amounts: dict[str, int]) -> dict[str, int]:
     """Return the requests for scoring in the form of the vectors."""
     return {name: amounts.get(name, 0) for name in ("cpu", "memory")}
+
+
+# Parsing of quantities.
+
+
+def check_quantities(case: Case) -> Check:
+    """Compare value and milli-value of each text, or that it is refused."""
+    for text, expected in zip(case["quantities"], case["expect"], strict=True):
+        actual: dict[str, object]
+        try:
+            quantity = parse_quantity_text(text)
+        except QuantityError:
+            actual = {"error": True}
+        else:
+            actual = {"value": str(quantity.value()), "milli": str(quantity.milli_value())}
+        yield equal("quantity", expected, actual)

@@ -14,10 +14,10 @@ from podwright.testing.parity.classic.classic_decision import (
     check_classic_priorities,
     check_classic_prioritize,
 )
-from podwright.testing.parity.classic.classic_queue import check_classic_queue
 from podwright.testing.parity.classic.classic_sequence import (
     check_classic_events,
     check_classic_node_tree,
+    check_classic_queue,
     check_classic_sequence,
 )
 from podwright.testing.parity.comparison import Case, Check, Comparison, LeftOut
@@ -27,12 +27,10 @@ from podwright.testing.parity.devices.dra import check_dra
 from podwright.testing.parity.devices.dra_sequence import check_dra_sequence
 from podwright.testing.parity.extenders import check_extenders
 from podwright.testing.parity.hints import check_hints
-from podwright.testing.parity.pod_requests import check_pod_requests
-from podwright.testing.parity.quantities import check_quantities
+from podwright.testing.parity.pod_requests import check_pod_requests, check_quantities
 from podwright.testing.parity.queue import check_queue
 from podwright.testing.parity.sampling import check_sampling
-from podwright.testing.parity.sequence import check_sequence
-from podwright.testing.parity.sequence_preemption import check_sequence_preemption
+from podwright.testing.parity.sequence import check_sequence, check_sequence_preemption
 from podwright.testing.parity.trace import check_gang, check_trace
 
 CHECKS: dict[str, Callable[[Case], Check]] = {

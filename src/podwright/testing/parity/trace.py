@@ -39,10 +39,18 @@ from podwright.scheduler.machine import (
     WriteResourceClaim,
 )
 from podwright.scheduler.queueing import SECOND_NS, QueuedPod, QueueName
-from podwright.testing.parity.comparison import Case, Check, Comparison, LeftOut, equal, only
+from podwright.testing.parity.comparison import (
+    Case,
+    Check,
+    Comparison,
+    LeftOut,
+    Winners,
+    equal,
+    only,
+    winners_of,
+)
 from podwright.testing.parity.trace_server import Call, Server
 from podwright.testing.parity.trace_setup import machine_of
-from podwright.testing.parity.winners import Winners, winners_of
 
 _EVENTS: dict[str, Callable[[dict[str, Any]], Event]] = {
     "flush_backoff": lambda _step: FlushBackoff(),

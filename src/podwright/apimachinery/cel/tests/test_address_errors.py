@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.apimachinery.cel.functions.address_errors import address_error
+from podwright.apimachinery.cel.functions.addresses import address_error
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,19 @@ refuses when a definition is written, with the estimates of cost; `validate` eva
 an object with the limits of cost.
 
 Upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go, validation.go;
-pkg/apis/apiextensions/validation/validation.go
+pkg/apis/apiextensions/validation/validation.go;
+k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from podwright.apimachinery.cel.estimate import UNBOUNDED
-from podwright.apimachinery.cel.uses.rule_evaluation import Evaluation, Unchanged
 from podwright.apimachinery.cel.uses.rule_nodes import (
     FIELD,
     Reason,
@@ -23,8 +26,8 @@ from podwright.apimachinery.cel.uses.rule_nodes import (
     RuleNode,
     compile_nodes,
 )
-from podwright.apimachinery.cel.uses.schema_types import MAX_REQUEST_SIZE, Schema
-from podwright.apimachinery.cel.values import Value
+from podwright.apimachinery.cel.uses.schema_types import MAX_REQUEST_SIZE, Schema, schema_value
+from podwright.apimachinery.cel.values import NONE, ErrorValue, Value, present
 
 RULE_COST_LIMIT: Final = 10_000_000
 """The estimate at which a rule is refused."""
@@ -161,3 +164,213 @@ def cost_message(what: str, cost: int, limit: int) -> str:
         f"{what} exceeds budget by factor of {shown} (try simplifying the rule, or adding "
         "maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
     )
+
+
+# The evaluation of the rules of a schema for an object, within limits of cost.
+
+CALL_COST_LIMIT: Final = 1_000_000
+"""The cost at which the evaluation of one rule ends."""
+
+MAX_MESSAGE_LENGTH: Final = 5 * 1024
+"""The most bytes of a message that an expression gives."""
+
+_REASONS: Final[tuple[Reason, ...]] = (
+    "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate",
+)  # fmt: skip
+_OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
+
+
+class Unchanged:
+    """Whether a part of an object is as it was: then errors about it are warnings."""
+
+    def __init__(self, value: Value, old: Value, *, is_known: bool) -> None:
+        self._is_known = is_known
+        self._value = value
+        self._old = old
+        self._parent: Unchanged | None = None
+
+    def __bool__(self) -> bool:
+        if self._is_known:
+            return bool(self._value == self._old)
+        return self._parent is not None and bool(self._parent)
+
+    def child(self, value: Value, old: Value) -> Unchanged:
+        """Return the state of a part; without a counterpart its container decides."""
+        if not self._is_known:
+            return self
+        part = Unchanged(value, old, is_known=old is not None)
+        part._parent = self
+        return part
+
+
+class Evaluation:
+    """One validation of an object: what is left of its budget, and what was found."""
+
+    def __init__(self, budget: int) -> None:
+        self.errors: list[RuleError] = []
+        self.warnings: list[RuleError] = []
+        self._budget = budget
+
+    def visit(
+        self, node: RuleNode, value: Value, old: Value, path: str, unchanged: Unchanged
+    ) -> bool:
+        """Evaluate the rules of a node and below; return whether the budget lasts."""
+        if value is None:
+            return True
+        if node.rules and not self._evaluate(node, value, old, path, unchanged):
+            return False
+        for each in node.all_of:
+            if not self.visit(each, value, old, path, unchanged):
+                return False
+        return all(
+            self.visit(child, part, old_part, part_path, unchanged.child(part, same))
+            for child, part, old_part, same, part_path in _parts(node, value, old, path)
+        )
+
+    def _evaluate(
+        self, node: RuleNode, value: Value, old: Value, path: str, unchanged: Unchanged
+    ) -> bool:
+        kind = str(node.schema.get("type", ""))
+        if self._budget <= 0:
+            return self._exhausted(path, kind)
+        current = schema_value(value, node.schema, is_root=node.is_root)
+        before = None if old is None else schema_value(old, node.schema, is_root=node.is_root)
+        for rule in node.rules:
+            if rule.error:
+                detail = f"rule compile error: {rule.error}"
+                self.errors.append(RuleError(path, "FieldValueInvalid", kind, detail))
+                continue
+            variables = {"self": current}
+            if rule.source.get("optionalOldSelf"):
+                variables["oldSelf"] = NONE if before is None else present(before)
+            elif before is not None:
+                variables["oldSelf"] = before
+            elif rule.uses_old_self:
+                # A rule about a change is not evaluated for a new value.
+                continue
+            if not self._run(rule, variables, path, value, kind, unchanged):
+                return False
+        return True
+
+    def _run(
+        self,
+        rule: Rule,
+        variables: dict[str, Value],
+        path: str,
+        value: Value,
+        kind: str,
+        unchanged: Unchanged,
+    ) -> bool:
+        assert rule.program is not None
+        result, cost = rule.program.run(variables, CALL_COST_LIMIT)
+        if cost > self._budget:
+            return self._exhausted(path, kind)
+        self._budget -= cost
+        if isinstance(result, ErrorValue):
+            detail, goes_on = _failure(result.message, rule.text)
+            self.errors.append(RuleError(path, "FieldValueInvalid", kind, detail))
+            return goes_on
+        if result is True:
+            return True
+        field = _field_path(str(rule.source.get("fieldPath") or ""))
+        at = f"{path}{field}".removeprefix(".")
+        detail, goes_on = self._message(rule, variables)
+        shown = value
+        if not goes_on:
+            shown = kind
+        elif kind in ("object", "array"):
+            shown = msgspec.UNSET
+        reason = _reason_of(rule) if goes_on else "FieldValueInvalid"
+        error = RuleError(at, reason, shown, detail)
+        if not rule.uses_old_self and unchanged:
+            self.warnings.append(error)
+        else:
+            self.errors.append(error)
+        return goes_on
+
+    def _message(self, rule: Rule, variables: dict[str, Value]) -> tuple[str, bool]:
+        """Return the message of a rule that refuses a value, and whether the limits last."""
+        default = str(rule.source.get("message") or "").strip() or f"failed rule: {rule.text}"
+        if rule.message is None:
+            return default, True
+        result, cost = rule.message.run(variables, CALL_COST_LIMIT)
+        if cost > self._budget:
+            return (
+                "messageExpression evaluation failed due to running out of cost budget, no "
+                "further validation rules will be run"
+            ), False
+        self._budget -= cost
+        if isinstance(result, ErrorValue) and result.message.startswith(_OVER_LIMIT):
+            source = json.dumps(str(rule.source.get("messageExpression")), ensure_ascii=False)
+            return (
+                "no further validation rules will be run due to call cost exceeds limit for "
+                f"messageExpression: {source}"
+            ), False
+        text = result.strip() if isinstance(result, str) else ""
+        is_usable = text and "\n" not in text and len(text.encode()) <= MAX_MESSAGE_LENGTH
+        return (text if is_usable else default), True
+
+    def _exhausted(self, path: str, kind: str) -> bool:
+        detail = (
+            "validation failed due to running out of cost budget, no further validation rules "
+            "will be run"
+        )
+        self.errors.append(RuleError(path, "FieldValueInvalid", kind, detail))
+        return False
+
+
+def _failure(message: str, text: str) -> tuple[str, bool]:
+    """Return the text for an evaluation that failed, and whether further rules are evaluated."""
+    if message.startswith("no such overload"):
+        return (
+            f"'{message}': call arguments did not match a supported operator, function or macro "
+            f"signature for rule: {text}"
+        ), True
+    if message.startswith(_OVER_LIMIT):
+        return (
+            f"'{message}': no further validation rules will be run due to call cost exceeds "
+            f"limit for rule: {text}"
+        ), False
+    return f"{message} evaluating rule: {text}", True
+
+
+def _reason_of(rule: Rule) -> Reason:
+    given = rule.source.get("reason")
+    return next((reason for reason in _REASONS if reason == given), "FieldValueInvalid")
+
+
+def _field_path(text: str) -> str:
+    """Return a path as errors write it: `.spec['a.b']` as `.spec[a.b]`."""
+    return text.replace("['", "[").replace("']", "]")
+
+
+def _parts(
+    node: RuleNode, value: Value, old: Value, path: str
+) -> Iterator[tuple[RuleNode, Value, Value, Value, str]]:
+    """Yield the parts with rules: node, value, old value for `oldSelf`, its counterpart, path."""
+    if isinstance(value, list):
+        if node.items is None:
+            return
+        before = _by_keys(node.schema, old)
+        for index, element in enumerate(value):
+            same = before.get(_keys_of(node.schema, element)) if before else None
+            yield node.items, element, same, same, f"{path}[{index}]"
+    elif isinstance(value, dict):
+        old = old if isinstance(old, dict) else {}
+        for key, part in value.items():
+            if node.values is not None:
+                yield node.values, part, old.get(key), old.get(key), f"{path}[{key}]"
+            child = node.properties.get(key)
+            if child is not None:
+                yield child, part, old.get(key), old.get(key), f"{path}.{key}".removeprefix(".")
+
+
+def _by_keys(schema: Schema, old: Value) -> dict[tuple[str, ...], Value]:
+    if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
+        return {}
+    return {_keys_of(schema, element): element for element in old}
+
+
+def _keys_of(schema: Schema, element: Value) -> tuple[str, ...]:
+    keys = schema.get("x-kubernetes-list-map-keys") or ()
+    return tuple(repr(element.get(key)) if isinstance(element, dict) else "" for key in keys)

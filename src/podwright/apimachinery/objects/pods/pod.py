@@ -416,3 +416,25 @@ class Pod(KubernetesObject, frozen=True, kw_only=True):
     def is_terminating(self) -> bool:
         """Whether the pod's deletion has begun."""
         return self.metadata.deletion_timestamp is not None
+
+
+# Conditions in the status of a pod.
+
+
+def condition_of(pod: Pod, condition_type: str) -> Condition | None:
+    """Return the condition of a pod that has a type; None if there is none."""
+    for condition in pod.status.conditions:
+        if condition.type == condition_type:
+            return condition
+    return None
+
+
+def is_ready(pod: Pod) -> bool:
+    """Report whether a pod's condition Ready is true.
+
+    Notes
+    -----
+    Upstream: pkg/api/v1/pod/util.go, IsPodReady
+    """
+    condition = condition_of(pod, "Ready")
+    return condition is not None and condition.status == "True"

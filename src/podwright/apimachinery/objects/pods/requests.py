@@ -11,17 +11,21 @@ marked the resize infeasible, the spec does not count.
 
 All results are plain dictionaries: cpu in milli-cores, everything else in base units.
 
-Upstream: staging/src/k8s.io/component-helpers/resource/helpers.go
+Upstream: staging/src/k8s.io/component-helpers/resource/helpers.go;
+pkg/apis/core/v1/helper/helpers.go, pkg/scheduler/util/utils.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from podwright.apimachinery.objects.meta import ResourceList
+from podwright.apimachinery.objects.names import label_key_errors
 from podwright.apimachinery.objects.pods.pod import Container, ContainerStatus, Pod
 from podwright.apimachinery.objects.quantity import (
     Quantity,
@@ -461,3 +465,80 @@ def _rounded(requests: _Nanos) -> dict[str, int]:
 def _round_up(nanos: int, unit: int) -> int:
     """Divide, and round away from zero."""
     return -(-nanos // unit) if nanos >= 0 else nanos // unit
+
+
+# Kinds of resources, by name.
+
+_QUOTA_PREFIX = "requests."
+_NATIVE = "kubernetes.io/"
+_PREFIXES = ("hugepages-", "attachable-volumes-")
+
+
+@lru_cache(maxsize=4_096)
+def is_extended_resource(name: str) -> bool:
+    """Whether a resource is an extended resource, such as example.com/gpu."""
+    if "/" not in name or _NATIVE in name or name.startswith(_QUOTA_PREFIX):
+        return False
+    return not label_key_errors(_QUOTA_PREFIX + name)
+
+
+@lru_cache(maxsize=4_096)
+def is_scalar_resource(name: str) -> bool:
+    """Whether the scheduler counts a resource as a scalar resource, besides the fixed ones."""
+    return name.startswith(_PREFIXES) or _NATIVE in name or is_extended_resource(name)
+
+
+# Keys of pods with equal requests, computed without summing the requests.
+
+
+def status_changes_requests(pod: Pod) -> bool:
+    """Whether a pod's status affects the resources that it occupies.
+
+    Only a pod that has started has such a status: it may be in the middle of a resize.
+    """
+    status = pod.status
+    return (
+        bool(status.container_statuses or status.init_container_statuses)
+        or status.resources is not None
+        or status.allocated_resources is not None
+    )
+
+
+def request_key(pod: Pod) -> Hashable:
+    """Return a key that is equal only for pods with the same requests.
+
+    Pods of one template share it. Computing it takes a few microseconds; summing the requests
+    takes some tens. Equal requests in different notations have different keys.
+    """
+    spec = pod.spec
+    key: tuple[Hashable, ...] = tuple(
+        [tuple(container.resources.requests.items()) for container in spec.containers]
+    )
+    if spec.init_containers:
+        key = (
+            key,
+            tuple(
+                [
+                    (container.is_sidecar, *container.resources.requests.items())
+                    for container in spec.init_containers
+                ]
+            ),
+        )
+    if spec.resources is not None or spec.overhead:
+        of_pod = () if spec.resources is None else tuple(spec.resources.requests.items())
+        key = (key, of_pod, tuple(spec.overhead.items()))
+    if status_changes_requests(pod):
+        names = tuple([container.name for container in (*spec.containers, *spec.init_containers)])
+        # Not the whole status: its times would make all pods of a template different.
+        actual: tuple[object, ...] = ()
+        if has_actual_resources(pod):
+            status = pod.status
+            actual = (
+                status.container_statuses,
+                status.init_container_statuses,
+                status.resources,
+                status.allocated_resources,
+                is_resize_infeasible(pod),
+            )
+        key = (key, names, msgspec.json.encode(actual))
+    return key

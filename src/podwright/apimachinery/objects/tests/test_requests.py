@@ -13,7 +13,7 @@ from podwright.apimachinery.objects import (
     score_requests_balanced,
     score_requests_fit,
 )
-from podwright.apimachinery.objects.pods.request_key import request_key
+from podwright.apimachinery.objects.pods.requests import request_key
 
 VECTORS = Path(__file__).parents[5] / "tests" / "golden" / "vectors" / "pod_requests.jsonl.gz"
 

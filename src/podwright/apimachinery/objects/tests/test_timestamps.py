@@ -1,6 +1,6 @@
 import pytest
 
-from podwright.apimachinery.objects.texts.timestamps import (
+from podwright.apimachinery.objects.texts.times import (
     timestamp_ns,
     timestamp_text,
     timestamp_text_nano,

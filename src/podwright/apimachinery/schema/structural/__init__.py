@@ -13,10 +13,10 @@ share with them what did not change.
 Start with `custom_kind.py`.
 """
 
-from podwright.apimachinery.schema.structural.approval import approval_of as approval_of
 from podwright.apimachinery.schema.structural.custom_kind import (
     CustomKind as CustomKind,
     CustomVersion as CustomVersion,
+    with_go_numbers as with_go_numbers,
 )
 from podwright.apimachinery.schema.structural.formats import known_format as known_format
 from podwright.apimachinery.schema.structural.json_paths import (
@@ -24,11 +24,13 @@ from podwright.apimachinery.schema.structural.json_paths import (
     JsonPathError as JsonPathError,
     compiled_path as compiled_path,
 )
-from podwright.apimachinery.schema.structural.numbers import with_go_numbers as with_go_numbers
 from podwright.apimachinery.schema.structural.scale_paths import (
     AccessError as AccessError,
     ScalePaths as ScalePaths,
     integer_at as integer_at,
     text_at as text_at,
 )
-from podwright.apimachinery.schema.structural.shape import all_schemas as all_schemas
+from podwright.apimachinery.schema.structural.shape import (
+    all_schemas as all_schemas,
+    approval_of as approval_of,
+)

@@ -1,14 +1,15 @@
 """One version of a custom resource: what an API server does with its objects.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go;
-pkg/registry/customresource/{strategy,status_strategy,validator}.go
+pkg/registry/customresource/{strategy,status_strategy,validator}.go;
+staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -19,14 +20,12 @@ from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.apimachinery.schema.printing.conversions import Cell
 from podwright.apimachinery.schema.structural import defaulting, object_metadata
 from podwright.apimachinery.schema.structural.correlation import Correlation
-from podwright.apimachinery.schema.structural.list_types import validate_list_types
 from podwright.apimachinery.schema.structural.printer_columns import columns_of
-from podwright.apimachinery.schema.structural.pruning import pruned
-from podwright.apimachinery.schema.structural.rules import rule_problems
+from podwright.apimachinery.schema.structural.pruning import Schema, pruned
 from podwright.apimachinery.schema.structural.scale_paths import ScalePaths, validate_scale
-from podwright.apimachinery.schema.structural.values import validate_value
+from podwright.apimachinery.schema.structural.values import rule_problems, validate_value
 from podwright.apimachinery.schema.table import KindRow
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors, reason_of
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, printed, reason_of
 from podwright.apimachinery.schema.validation.metadata import (
     validate_metadata_update,
     validate_object_meta,
@@ -356,3 +355,90 @@ def _validate_changed_metadata(errors: FieldErrors, new: Document, old: Document
 def _without_root(schema: Document) -> Document:
     """Return a schema for the objects embedded in an object, without the object itself."""
     return {name: part for name, part in schema.items() if name != "x-kubernetes-embedded-resource"}
+
+
+# Numbers of custom resources, as they are after upstream has written and read them.
+
+_INT64: Final = 2**63
+
+
+def with_go_numbers(value: Any) -> Any:
+    """Return a value in which numbers without a fraction are integers: Go writes `3.0` as `3`.
+
+    What does not change is returned as it is.
+
+    Examples
+    --------
+    >>> with_go_numbers({"a": [3.0, 0.5, 1e30]})
+    {'a': [3, 0.5, 1e+30]}
+    """
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and -_INT64 <= value < _INT64 else value
+    if isinstance(value, dict):
+        made = {name: with_go_numbers(each) for name, each in value.items()}
+        return made if any(made[name] is not value[name] for name in made) else value
+    if isinstance(value, list):
+        items = [with_go_numbers(each) for each in value]
+        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    return value
+
+
+# Duplicates in lists of type set, and of keys in lists of type map.
+
+
+def validate_list_types(errors: FieldErrors, value: Any, schema: Schema, path: str = "") -> None:
+    """Check all lists in a value."""
+    if isinstance(value, list):
+        match schema.get("x-kubernetes-list-type"):
+            case "set":
+                for index in _repeated(value):
+                    errors.duplicate(f"{path}[{index}]", value[index])
+            case "map":
+                _validate_keys(errors, value, schema, path)
+            case _:
+                pass
+        items = schema.get("items")
+        if isinstance(items, Mapping):
+            for index, each in enumerate(value):
+                validate_list_types(errors, each, items, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        values = schema.get("additionalProperties")
+        properties: Mapping[str, Any] = schema.get("properties") or {}
+        for name, part in value.items():
+            if isinstance(values, Mapping):
+                validate_list_types(errors, part, values, f"{path}[{name}]")
+            if name in properties:
+                inner = f"{path}.{name}" if path else name
+                validate_list_types(errors, part, properties[name], inner)
+
+
+def _validate_keys(errors: FieldErrors, value: Sequence[Any], schema: Schema, path: str) -> None:
+    for index, each in enumerate(value):
+        if each is not None and not isinstance(each, dict):
+            text = "must be an object for an array of list-type map"
+            errors.invalid(f"{path}[{index}]", each, text)
+            return
+    names = schema.get("x-kubernetes-list-map-keys") or ()
+    keys = [{name: each[name] for name in names if name in (each or {})} for each in value]
+    for index in _repeated(keys):
+        errors.duplicate(f"{path}[{index}]", keys[index])
+
+
+def _repeated(values: Sequence[Any]) -> list[int]:
+    """Return where a value occurs for the second time; further ones are not reported."""
+    counts: dict[Hashable, int] = {}
+    found = []
+    for index, value in enumerate(values):
+        key: Hashable = (type(value).__name__, value)
+        if isinstance(value, dict | list):
+            key = printed(_sorted(value))
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] == 2:
+            found.append(index)
+    return found
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(each) for each in value] if isinstance(value, list) else value

@@ -1,6 +1,8 @@
 """Whether a schema is structural: types are outside of the value validations, and complete.
 
-Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{validation,convert}.go
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{validation,convert}.go;
+staging/src/k8s.io/apiextensions-apiserver/pkg/apihelpers/helpers.go;
+pkg/controller/apiapproval/apiapproval_controller.go.
 """
 
 from __future__ import annotations
@@ -8,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from podwright.apimachinery.cel import PatternError, compile_pattern
+from podwright.apimachinery.cel import AddressError, PatternError, compile_pattern, parse_url
+from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.structural.pruning import Schema
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
@@ -262,3 +265,41 @@ def _validate_named(
             _validate_named(errors, named[name], properties[name], at, nested_at)
         else:
             errors.required(at, f"because it is defined in {nested_at}")
+
+
+# The approval that definitions in the groups of Kubernetes need.
+
+ANNOTATION: Final = "api-approved.kubernetes.io"
+_DOMAINS: Final = ("k8s.io", "kubernetes.io")
+_SEE: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
+
+
+def approval_of(definition: Document) -> tuple[str, str, str] | None:
+    """Return status, reason and message of the condition about the approval of a definition.
+
+    Returns
+    -------
+    tuple of str or None
+        None for a group that needs no approval.
+    """
+    group = str((definition.get("spec") or {}).get("group") or "")
+    if not any(group == domain or group.endswith(f".{domain}") for domain in _DOMAINS):
+        return None
+    value = str(((definition.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION, ""))
+    needed = f'protected groups must have approval annotation "{ANNOTATION}"'
+    if not value:
+        return "False", "MissingAnnotation", f"{needed}, {_SEE}"
+    if value.startswith("unapproved"):
+        return "False", "UnapprovedAnnotation", f'not approved: "{value}"'
+    if _is_url(value):
+        return "True", "ApprovedAnnotation", f"approved in {value}"
+    text = f'{needed} with either a URL or a reason starting with "unapproved", {_SEE}'
+    return "False", "InvalidAnnotation", text
+
+
+def _is_url(text: str) -> bool:
+    try:
+        found = parse_url(text)
+    except AddressError:
+        return False
+    return bool(found.host and found.scheme)

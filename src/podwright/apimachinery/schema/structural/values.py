@@ -4,7 +4,8 @@ The order of the errors, their texts, and which of several alternatives is repor
 An error of a part that an update does not change is left out (`correlation`).
 
 Upstream: k8s.io/kube-openapi/pkg/validation/validate, pkg/validation/errors/schema.go;
-staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/validation/{validation,ratcheting}.go
+staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/validation/{validation,ratcheting}.go;
+staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
-from podwright.apimachinery.cel import PatternError, compile_pattern
+from podwright.apimachinery.cel import PatternError, RuleError, compile_pattern
+from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.structural.correlation import Correlation
 from podwright.apimachinery.schema.structural.formats import (
     NUMBER_FORMATS,
@@ -469,3 +472,38 @@ def _one_of(value: Any, schemas: list[Schema], path: str, old: Correlation | Non
     result.add([_Fault(f'"{path}" must validate one and only one schema (oneOf). {more}')])
     result.merge(best)
     return result
+
+
+# The errors of validation rules as problems of an object.
+
+
+def rule_problems(errors: Iterable[RuleError], path: str = "") -> list[Problem]:
+    """Return the errors of rules as problems.
+
+    Parameters
+    ----------
+    path : str
+        The field to which the paths of the errors are relative.
+    """
+    found = FieldErrors()
+    for error in errors:
+        at = f"{path}.{error.path}" if path and error.path else path or error.path or "<nil>"
+        add_rule_error(found, at, error)
+    return found.problems
+
+
+def add_rule_error(found: FieldErrors, path: str, error: RuleError) -> None:
+    """Add the error of a rule at a path."""
+    match error.reason:
+        case "FieldValueRequired":
+            found.required(path, error.detail)
+        case "FieldValueForbidden":
+            found.forbidden(path, error.detail)
+        case "FieldValueDuplicate" if error.value is UNSET:
+            found.problems.append((path, "Duplicate value", None))
+        case "FieldValueDuplicate":
+            found.duplicate(path, error.value)
+        case _ if error.value is UNSET:
+            found.invalid_object(path, error.detail)
+        case _:
+            found.invalid(path, error.value, error.detail)

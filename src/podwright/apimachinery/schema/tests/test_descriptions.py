@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from podwright.apimachinery.schema import built_in, description
-from podwright.apimachinery.schema.descriptions import COMMON, LIKE, read_descriptions
-from podwright.apimachinery.schema.types import SCALARS
+from podwright.apimachinery.schema.types import COMMON, LIKE, SCALARS, read_descriptions
 
 KINDS = ["v1/Pod", "v1/Node", "v1/Service", "v1/PersistentVolumeClaim", "v1/ConfigMap", "v1/Secret",
          "v1/ReplicationController", "apps/v1/Deployment", "apps/v1/StatefulSet",
@@ -92,7 +91,7 @@ def test_a_struct_can_share_the_sentences_of_another():
 
 def test_descriptions_are_read_when_they_are_needed():
     code = (
-        "import podwright.apimachinery.schema, podwright.apimachinery.schema.descriptions as found;"
+        "import podwright.apimachinery.schema, podwright.apimachinery.schema.types as found;"
         " assert not found.read_descriptions.cache_info().currsize"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

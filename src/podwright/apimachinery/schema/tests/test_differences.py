@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.schema import built_in
-from podwright.apimachinery.schema.validation.differences import difference
-from podwright.apimachinery.schema.validation.internal_structs import _ZERO, _fields, _structs
+from podwright.apimachinery.schema.validation.internal_structs import (
+    _ZERO,
+    _fields,
+    _structs,
+    difference,
+)
 
 Document = dict[str, Any]
 

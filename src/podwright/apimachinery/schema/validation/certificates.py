@@ -12,8 +12,8 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.decoding import Problem
-from podwright.apimachinery.schema.validation.differences import difference
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats
+from podwright.apimachinery.schema.validation.internal_structs import difference
 from podwright.apimachinery.schema.validation.metadata import validate_metadata_update
 from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain
 

@@ -1,7 +1,8 @@
 """Validation of namespaces, quotas, limit ranges, configuration, events, leases and the like.
 
 Upstream: pkg/apis/core/validation/validation.go, events.go;
-pkg/apis/coordination/validation/validation.go; pkg/apis/node/validation/validation.go
+pkg/apis/coordination/validation/validation.go; pkg/apis/node/validation/validation.go;
+pkg/apis/core/validation/validation.go, ValidateSecret.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import base64
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document, Quantity, format_quantity
-from podwright.apimachinery.schema.validation.docker_configs import validate_docker_config
+import msgspec
+
+from podwright.apimachinery.objects import Document, Quantity, format_quantity, go_json_error
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats
 from podwright.apimachinery.schema.validation.internal_structs import internal_form
 from podwright.apimachinery.schema.validation.metadata import (
@@ -403,3 +405,38 @@ def validate_runtime_class_update(errors: FieldErrors, new: Document, old: Docum
     """
     validate_runtime_class(errors, new)
     errors.immutable("handler", new.get("handler"), old.get("handler"))
+
+
+# Validation of the credentials of registries in Secrets.
+
+_KEYS: Final = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
+_REDACTED: Final = "<secret contents redacted>"
+_JSON_TYPES: Final = {list: "array", str: "string", int: "number", float: "number", bool: "bool"}
+
+
+def validate_docker_config(errors: FieldErrors, secret: Document) -> None:
+    """Check that a Secret with the credentials of registries has a JSON object."""
+    key = _KEYS.get(secret.get("type") or "")
+    if key is None:
+        return
+    path, data, texts = f"data[{key}]", secret.get("data") or {}, secret.get("stringData") or {}
+    if key in texts:
+        content = (texts[key] or "").encode()
+    elif key in data:
+        content = base64.b64decode(data[key] or "")
+    else:
+        errors.required(path)
+        return
+    content = content.decode(errors="replace").encode()  # as Go's decoder does
+    try:
+        found = msgspec.json.decode(content)
+    except msgspec.DecodeError as error:
+        errors.invalid(path, _REDACTED, go_json_error(content, error))
+        return
+    if found is not None and not isinstance(found, dict):
+        name = _JSON_TYPES[type(found)]
+        text = f"json: cannot unmarshal {name} into Go value of type map[string]interface {{}}"
+        errors.invalid(path, _REDACTED, text)

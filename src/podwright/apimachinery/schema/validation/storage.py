@@ -10,9 +10,8 @@ import posixpath
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, QuantityError, format_quantity, parse_quantity
-from podwright.apimachinery.schema.validation.differences import difference
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, same
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.internal_structs import difference, internal_form
 from podwright.apimachinery.schema.validation.metadata import (
     validate_label_selector,
     validate_unchanged_metadata,

@@ -30,11 +30,12 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import template_with_defaults
 from podwright.cluster.controllers.actions import deletion_by, event_by
 from podwright.cluster.controllers.adoption import Orphans, adopted, compiled_selector, released
-from podwright.cluster.controllers.apps.deployment_sets import TEMPLATE_HASH, replica_set_document
 from podwright.cluster.controllers.apps.deployment_status import (
     PROGRESSING,
+    TEMPLATE_HASH,
     StatusDraft,
     is_complete,
+    replica_set_document,
 )
 from podwright.cluster.controllers.apps.replicas import REPLICA_FAILURE
 from podwright.cluster.controllers.apps.revisions import template_hash
@@ -53,11 +54,11 @@ from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,
     PodChange,
+    StatelessController,
     UpdateObject,
 )
 from podwright.cluster.controllers.kinds import DEPLOYMENT, POD, REPLICA_SET, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 from podwright.cluster.controllers.workload_fields import (
     is_only_status,
     requeue_at,

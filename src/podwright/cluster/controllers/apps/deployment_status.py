@@ -1,11 +1,13 @@
 """The status of deployments: counts, and the conditions Available and Progressing.
 
 Upstream: pkg/controller/deployment/progress.go; sync.go, calculateStatus;
-pkg/controller/deployment/util/deployment_util.go
+pkg/controller/deployment/util/deployment_util.go; pkg/controller/deployment/sync.go,
+getNewReplicaSet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from podwright.apimachinery.objects import (
@@ -16,8 +18,9 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.cluster.controllers.apps.replicas import REPLICA_FAILURE
-from podwright.cluster.controllers.apps.rollout import Rollout, RolloutSet
-from podwright.cluster.controllers.workload_fields import status_of, without_zeros
+from podwright.cluster.controllers.apps.rollout import DeploymentSpec, Rollout, RolloutSet
+from podwright.cluster.controllers.pod_template import controller_reference_document
+from podwright.cluster.controllers.workload_fields import spec_of, status_of, without_zeros
 
 PROGRESSING: Final = "Progressing"
 AVAILABLE: Final = "Available"
@@ -233,3 +236,52 @@ def is_complete(rollout: Rollout, counts: Document) -> bool:
     replicas = rollout.spec.replicas
     names = ("updatedReplicas", "replicas", "availableReplicas")
     return all(counts.get(name, 0) == replicas for name in names)
+
+
+# The replica sets of deployments, as documents.
+
+TEMPLATE_HASH: Final = "pod-template-hash"
+"""The label that distinguishes the pods of different templates of a deployment."""
+
+
+def replica_set_document(
+    deployment: KubernetesObject,
+    spec: DeploymentSpec,
+    *,
+    name: str,
+    label: str,
+    replicas: int,
+    annotations: Mapping[str, str],
+) -> Document:
+    """Return the replica set for the current template of a deployment.
+
+    Parameters
+    ----------
+    label : str
+        The hash of the template, which is the value of `TEMPLATE_HASH`.
+    """
+    template = spec.template
+    metadata: Document = template.get("metadata") or {}
+    labels = {**(metadata.get("labels") or {}), TEMPLATE_HASH: label}
+    selector: Document = spec_of(deployment).get("selector") or {}
+    match_labels = {**(selector.get("matchLabels") or {}), TEMPLATE_HASH: label}
+    parsed: Document = {
+        "replicas": replicas,
+        "selector": {**selector, "matchLabels": match_labels},
+        "template": {**template, "metadata": {**metadata, "labels": labels}},
+    }
+    if spec.min_ready_seconds:
+        parsed["minReadySeconds"] = spec.min_ready_seconds
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": name,
+            "namespace": deployment.namespace,
+            "labels": labels,
+            "annotations": annotations,
+            "ownerReferences": [controller_reference_document(deployment)],
+        },
+        "spec": parsed,
+        "status": {"replicas": 0},
+    }

@@ -52,6 +52,7 @@ from podwright.cluster.controllers.apps.stateful_pods import (
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,
+    StatelessController,
     SyncAt,
     SyncDue,
     UpdateObject,
@@ -70,7 +71,6 @@ from podwright.cluster.controllers.pod_template import (
     pod_from_template,
     with_labels,
 )
-from podwright.cluster.controllers.stateless import StatelessController
 from podwright.cluster.controllers.workload_fields import (
     is_only_status,
     put_status,

@@ -33,13 +33,13 @@ from podwright.cluster.controllers.batch.job_spec import finished_condition
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,
+    StatelessController,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
 from podwright.cluster.controllers.kinds import CRON_JOB, JOB, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 

@@ -45,16 +45,15 @@ from podwright.cluster.controllers.batch.job_counts import (
     backoff_after,
     count_pods,
     desired_active,
-    is_complete,
-    set_status_counts,
-)
-from podwright.cluster.controllers.batch.job_finish import finishing_condition, job_condition
-from podwright.cluster.controllers.batch.job_indexes import (
     failed_indexes,
     failure_annotations,
     failures_of,
+    finishing_condition,
+    is_complete,
+    job_condition,
     last_failures,
     retry_ns,
+    set_status_counts,
 )
 from podwright.cluster.controllers.batch.job_spec import (
     TRACKING,

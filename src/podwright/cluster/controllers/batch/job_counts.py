@@ -1,6 +1,8 @@
 """The pod counts of a job, the backoff after failures, and the choice of pods to delete.
 
-Upstream: pkg/controller/job/job_controller.go, backoff_utils.go
+Upstream: pkg/controller/job/job_controller.go, backoff_utils.go;
+pkg/controller/job/indexed_job_utils.go, backoff_utils.go, success_policy.go;
+pkg/controller/job/job_controller.go, syncJob.
 """
 
 from __future__ import annotations
@@ -12,14 +14,17 @@ import msgspec
 
 from podwright.apimachinery.objects import (
     Document,
+    KubernetesObject,
     NamespacedName,
     Pod,
     is_ready,
     timestamp_ns,
+    timestamp_text,
 )
 from podwright.cluster.api import section
 from podwright.cluster.controllers.batch.job_spec import (
     JobSpec,
+    condition_among,
     index_of,
     indexes_text,
     parse_indexes,
@@ -255,3 +260,189 @@ def set_status_counts(status: Document, spec: JobSpec, counts: JobCounts) -> Non
     status["ready"] = sum(1 for pod in counts.active if is_ready(pod))
     status["terminating"] = counts.terminating
     status["uncountedTerminatedPods"] = {}
+
+
+# Failures and successes per index of an indexed job.
+#
+# With `backoffLimitPerIndex` each index has its own retries and its own backoff. The number of
+# failures is stored in an annotation of the next pod of the index. Therefore the last failed pod
+# of an index keeps its finalizer, and is not counted, until its replacement exists or none is
+# needed.
+
+FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
+IGNORED_FAILURES: Final = "batch.kubernetes.io/job-index-ignored-failure-count"
+
+_COUNT_MAX: Final = 2**31 - 1
+
+
+def failures_of(pod: Pod) -> tuple[int, int]:
+    """Return the earlier failures of a pod's index: the counted and the ignored ones."""
+    annotations = pod.metadata.annotations
+    return _count(annotations.get(FAILURES, "")), _count(annotations.get(IGNORED_FAILURES, ""))
+
+
+def _count(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    return number if number <= _COUNT_MAX else 0
+
+
+def failed_indexes(spec: JobSpec, known: str, ended: Iterable[TerminatedPod]) -> set[int]:
+    """Return the indexes that have exhausted their retries.
+
+    Upstream: calculateFailedIndexes, isIndexFailed
+    """
+    limit = spec.backoff_limit_per_index
+    assert limit is not None, "no limit per index"
+    failed = {
+        each.index
+        for each in ended
+        if each.index >= 0
+        and not each.is_success
+        and (each.action == "FailIndex" or (each.action != "Ignore" and each.failures >= limit))
+    }
+    completions = spec.completions or 0
+    return {index for index in failed | parse_indexes(known) if index < completions}
+
+
+def last_failures(
+    spec: JobSpec, ended: Iterable[TerminatedPod], active: Iterable[Pod], over: Iterable[int]
+) -> dict[int, TerminatedPod]:
+    """Return the last failure of each index that will be retried.
+
+    Parameters
+    ----------
+    ended : iterable of TerminatedPod
+        Those whose pods still exist.
+    active : iterable of Pod
+        Pods whose indexes need no replacement.
+    over : iterable of int
+        Indexes that have succeeded or failed.
+
+    Notes
+    -----
+    Upstream: getPodsWithDelayedDeletionPerIndex
+    """
+    done = frozenset((*over, *(index_of(pod, spec.completions) for pod in active)))
+    last: dict[int, TerminatedPod] = {}
+    for each in ended:
+        if each.is_success or each.index < 0 or each.index in done:
+            continue
+        known = last.get(each.index)
+        if known is None or (
+            known.failures + known.ignored <= each.failures + each.ignored
+            and known.ended_ns <= each.ended_ns
+        ):
+            last[each.index] = each
+    return last
+
+
+def retry_ns(failure: TerminatedPod | None) -> int:
+    """Return the time from which an index may be retried.
+
+    Upstream: getRemainingTimePerIndex
+    """
+    if failure is None:
+        return 0
+    # The annotations of the failed pod count only the failures before it.
+    return BackoffRecord(failure.failures + failure.ignored + 1, failure.ended_ns).ends_ns()
+
+
+def failure_annotations(failure: TerminatedPod | None) -> dict[str, str]:
+    """Return the annotations of the next pod of an index.
+
+    Upstream: addIndexFailureCountAnnotation, getNewIndexFailureCounts
+    """
+    if failure is None:
+        return {FAILURES: "0"}
+    is_ignored = failure.action == "Ignore"
+    ignored = failure.ignored + is_ignored
+    written = {FAILURES: str(failure.failures + (not is_ignored))}
+    return written | ({IGNORED_FAILURES: str(ignored)} if ignored else {})
+
+
+def matching_success_rule(spec: JobSpec, succeeded: set[int]) -> int | None:
+    """Return the position of the first rule of the success policy that is met.
+
+    Upstream: matchSuccessPolicy
+    """
+    if not succeeded:
+        return None
+    rules: Sequence[Document] = (spec.success_policy or {}).get("rules") or ()
+    for number, rule in enumerate(rules):
+        count = rule.get("succeededCount")
+        text = rule.get("succeededIndexes")
+        if text is None:
+            if count is not None and len(succeeded) >= count:
+                return number
+            continue
+        required = {i for i in parse_indexes(text) if i < (spec.completions or 0)}
+        met = len(required & succeeded)
+        if required and (met == len(required) or (count is not None and met >= count)):
+            return number
+    return None
+
+
+# The completion or failure of a job, and the conditions that report it.
+
+_LIMIT_MESSAGE: Final = "Job has reached the specified backoff limit"
+_DEADLINE_MESSAGE: Final = "Job was active longer than specified deadline"
+_INDEXES_MESSAGE: Final = "Job has exceeded the specified maximal number of failed indexes"
+_SOME_INDEX_MESSAGE: Final = "Job has failed indexes"
+
+
+def finishing_condition(
+    job: KubernetesObject, spec: JobSpec, status: Document, counts: JobCounts, now_ns: int
+) -> Document | None:
+    """Return the condition SuccessCriteriaMet or FailureTarget, None if neither applies.
+
+    Reaching the completions is detected separately, once no pod is active any more.
+    """
+    known = condition_among(job, ("SuccessCriteriaMet", "FailureTarget"))
+    if known is not None:
+        return known
+    if counts.fail_message:
+        return _failure("PodFailurePolicy", counts.fail_message, now_ns)
+    is_past = counts.has_new_failure and counts.failed > spec.backoff_limit
+    if is_past or restarts_too_often(spec, counts.active):
+        return _failure("BackoffLimitExceeded", _LIMIT_MESSAGE, now_ns)
+    started_ns = timestamp_ns(status.get("startTime"))
+    deadline = spec.active_deadline_seconds
+    if (
+        deadline is not None
+        and started_ns is not None
+        and not spec.suspend
+        and now_ns >= started_ns + deadline * 1_000_000_000
+    ):
+        return _failure("DeadlineExceeded", _DEADLINE_MESSAGE, now_ns)
+    return _finished_by_indexes(spec, counts, now_ns) if spec.is_indexed else None
+
+
+def _finished_by_indexes(spec: JobSpec, counts: JobCounts, now_ns: int) -> Document | None:
+    failed = counts.failed_indexes or ()
+    limit = spec.max_failed_indexes
+    if counts.failed_indexes is not None and limit is not None and len(failed) > limit:
+        return _failure("MaxFailedIndexesExceeded", _INDEXES_MESSAGE, now_ns)
+    if failed and len(failed) + len(counts.indexes) >= (spec.completions or 0):
+        return _failure("FailedIndexes", _SOME_INDEX_MESSAGE, now_ns)
+    rule = matching_success_rule(spec, counts.indexes)
+    if rule is None:
+        return None
+    note = f"Matched rules at index {rule}"
+    return job_condition("SuccessCriteriaMet", "SuccessPolicy", note, now_ns)
+
+
+def _failure(reason: str, message: str, now_ns: int) -> Document:
+    return job_condition("FailureTarget", reason, message, now_ns)
+
+
+def job_condition(type_: str, reason: str, message: str, now_ns: int) -> Document:
+    """Return a condition that becomes true now."""
+    now = timestamp_text(now_ns)
+    return {
+        "type": type_,
+        "status": "True",
+        "lastProbeTime": now,
+        "lastTransitionTime": now,
+        "reason": reason,
+        "message": message,
+    }

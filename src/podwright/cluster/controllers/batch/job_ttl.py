@@ -11,10 +11,14 @@ from podwright.apimachinery.objects import KubernetesObject, NamespacedName, tim
 from podwright.cluster.api import section
 from podwright.cluster.controllers.actions import deletion_by
 from podwright.cluster.controllers.batch.job_spec import finished_condition
-from podwright.cluster.controllers.interface import ControllerAction, SyncAt, SyncDue
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    StatelessController,
+    SyncAt,
+    SyncDue,
+)
 from podwright.cluster.controllers.kinds import JOB, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 
 class JobTTLController(StatelessController):

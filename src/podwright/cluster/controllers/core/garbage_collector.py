@@ -34,12 +34,12 @@ from podwright.cluster.controllers.interface import (
     ControllerAction,
     GroupKind,
     PodChange,
+    StatelessController,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 from podwright.cluster.store import kind_of
 
 WRITES_MAX: Final = 100

@@ -12,10 +12,14 @@ from typing import Final
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Pod
 from podwright.cluster.api import finalizers_without, patched
-from podwright.cluster.controllers.interface import ControllerAction, PodChange, UpdateObject
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    PodChange,
+    StatelessController,
+    UpdateObject,
+)
 from podwright.cluster.controllers.kinds import POD, POD_GROUP, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 FINALIZER: Final = "scheduling.k8s.io/podgroup-protection"
 

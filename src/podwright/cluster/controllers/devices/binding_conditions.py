@@ -33,10 +33,15 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api import patched, section
 from podwright.cluster.controllers.actions import event_by
-from podwright.cluster.controllers.interface import ControllerAction, SyncAt, SyncDue, UpdateObject
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    StatelessController,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
 from podwright.cluster.controllers.kinds import RESOURCE_CLAIM, RESOURCE_SLICE, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 _SLICE: Final = "slice:"
 

@@ -32,10 +32,13 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api import CreateObject
 from podwright.cluster.controllers.actions import deletion_by, event_by
-from podwright.cluster.controllers.interface import ControllerAction, UpdateObject
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    StatelessController,
+    UpdateObject,
+)
 from podwright.cluster.controllers.kinds import DEVICE_CARDS, NODE, RESOURCE_SLICE, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 _CARDS: Final = "cards:"
 """Begins the key of DeviceCards; others are those of nodes."""

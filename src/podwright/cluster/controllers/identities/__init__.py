@@ -3,18 +3,14 @@
 They run in clusters that are served; a simulation has no users.
 """
 
-from podwright.cluster.controllers.identities.certificate_approving import (
-    CertificateApprovingController as CertificateApprovingController,
-    MayCreate as MayCreate,
-)
-from podwright.cluster.controllers.identities.certificate_cleaner import (
-    CertificateCleanerController as CertificateCleanerController,
-)
-from podwright.cluster.controllers.identities.certificate_signing import (
+from podwright.cluster.controllers.identities.certificate_requests import (
     CLIENT as CLIENT,
     KUBELET_CLIENT as KUBELET_CLIENT,
     KUBELET_SERVING as KUBELET_SERVING,
+    CertificateApprovingController as CertificateApprovingController,
+    CertificateCleanerController as CertificateCleanerController,
     CertificateSigningController as CertificateSigningController,
+    MayCreate as MayCreate,
     RefusedRequestError as RefusedRequestError,
     SignRequest as SignRequest,
 )

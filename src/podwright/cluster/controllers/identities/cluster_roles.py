@@ -20,10 +20,13 @@ from podwright.apimachinery.objects import (
     label_selector,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.controllers.interface import ControllerAction, UpdateObject
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    StatelessController,
+    UpdateObject,
+)
 from podwright.cluster.controllers.kinds import CLUSTER_ROLE, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 _FIELDS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 

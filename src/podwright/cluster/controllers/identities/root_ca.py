@@ -12,10 +12,14 @@ from podwright.apimachinery.objects import Document, KubernetesObject, Namespace
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import patched
 from podwright.cluster.controllers.core.namespaces_of import is_active, namespace_to_sync
-from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    StatelessController,
+    UpdateObject,
+)
 from podwright.cluster.controllers.kinds import CONFIG_MAP, NAMESPACE, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 NO_CERTIFICATE_AUTHORITY: Final = (
     "# This cluster is served without TLS: it has no certificate authority.\n"

@@ -11,10 +11,13 @@ from typing import Final
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers.core.namespaces_of import is_active, namespace_to_sync
-from podwright.cluster.controllers.interface import ControllerAction, CreateObject
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    StatelessController,
+)
 from podwright.cluster.controllers.kinds import NAMESPACE, SERVICE_ACCOUNT, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 NAME: Final = "default"
 

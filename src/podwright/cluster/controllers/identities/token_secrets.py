@@ -16,10 +16,13 @@ from podwright.apimachinery.objects import KubernetesObject, NamespacedName, enc
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import patched
 from podwright.cluster.controllers.actions import deletion_by
-from podwright.cluster.controllers.interface import ControllerAction, UpdateObject
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    StatelessController,
+    UpdateObject,
+)
 from podwright.cluster.controllers.kinds import SECRET, SERVICE_ACCOUNT, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 TYPE: Final = "kubernetes.io/service-account-token"
 NAME_ANNOTATION: Final = "kubernetes.io/service-account.name"

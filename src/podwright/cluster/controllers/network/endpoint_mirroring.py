@@ -12,7 +12,12 @@ from typing import Final, TypeAlias
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, encode
 from podwright.cluster.api import section
 from podwright.cluster.controllers.actions import deletion_by, event_by
-from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    StatelessController,
+    UpdateObject,
+)
 from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, ENDPOINTS, SERVICE, GroupKind
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.network.endpoint_subsets import repacked
@@ -28,7 +33,6 @@ from podwright.cluster.controllers.network.slice_parts import (
     service_of,
     slices_of,
 )
-from podwright.cluster.controllers.stateless import StatelessController
 
 MANAGER: Final = "endpointslicemirroring-controller.k8s.io"
 ENDPOINTS_MAX: Final = 1_000

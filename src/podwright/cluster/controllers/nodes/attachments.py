@@ -37,13 +37,13 @@ from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,
     PodChange,
+    StatelessController,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
 from podwright.cluster.controllers.kinds import NODE, POD, PV, PVC, VOLUME_ATTACHMENT, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 from podwright.cluster.controllers.storage.pvc_users import PvcUsers, claims_of, mounted_claims_of
 
 DRIVER_USER: Final = "csi-attacher"

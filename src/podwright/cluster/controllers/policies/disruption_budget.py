@@ -40,13 +40,13 @@ from podwright.cluster.controllers.actions import event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     PodChange,
+    StatelessController,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
 from podwright.cluster.controllers.kinds import PDB, POD, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 from podwright.cluster.store import kind_of
 
 _DELETION_TIMEOUT_NS: Final = 120_000_000_000

@@ -25,13 +25,13 @@ from podwright.cluster.api import patched, section
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     PodChange,
+    StatelessController,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
 from podwright.cluster.controllers.kinds import POD, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 TIMEOUT_NS: Final = 120_000_000_000
 

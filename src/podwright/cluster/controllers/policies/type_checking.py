@@ -13,10 +13,13 @@ from typing import Final, Protocol
 from podwright.apimachinery.cel import MatchedKind, type_warnings
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, encode
 from podwright.apimachinery.schema import decode
-from podwright.cluster.controllers.interface import ControllerAction, UpdateObject
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    StatelessController,
+    UpdateObject,
+)
 from podwright.cluster.controllers.kinds import VALIDATING_POLICY, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 _KINDS_MAX: Final = 10
 """How many kinds of one rule are checked."""

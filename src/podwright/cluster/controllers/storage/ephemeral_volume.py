@@ -16,10 +16,10 @@ from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,
     PodChange,
+    StatelessController,
 )
 from podwright.cluster.controllers.kinds import POD, PVC, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 
 
 class EphemeralVolumeController(StatelessController):

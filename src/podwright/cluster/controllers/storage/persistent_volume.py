@@ -39,6 +39,7 @@ from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,
     PodChange,
+    StatelessController,
     UpdateObject,
 )
 from podwright.cluster.controllers.kinds import (
@@ -49,7 +50,6 @@ from podwright.cluster.controllers.kinds import (
     GroupKind,
 )
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 from podwright.cluster.controllers.storage.provisioning import (
     NO_PROVISIONER,
     PROVISIONED_BY,

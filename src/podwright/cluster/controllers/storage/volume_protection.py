@@ -23,11 +23,11 @@ from podwright.cluster.api import finalizers_without, patched, section
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     PodChange,
+    StatelessController,
     UpdateObject,
 )
 from podwright.cluster.controllers.kinds import POD, PV, PVC, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.stateless import StatelessController
 from podwright.cluster.controllers.storage.pvc_users import PvcUsers, claims_of
 
 CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"

@@ -24,7 +24,7 @@ from podwright.apimachinery.objects import (
     encode,
     node_selector,
 )
-from podwright.apimachinery.objects.texts.timestamps import timestamp_text
+from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, EvictPod
 from podwright.cluster.api.admission import Forbidden

@@ -13,7 +13,7 @@ from podwright.apimachinery.objects import (
     ObjectPut,
     Pod,
 )
-from podwright.apimachinery.objects.texts.timestamps import timestamp_text
+from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, EvictionRejected, EvictPod
 from podwright.cluster.api.events import RecordEvent

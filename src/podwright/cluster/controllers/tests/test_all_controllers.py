@@ -14,7 +14,7 @@ from podwright.cluster.controllers.tests.test_cron_job import a_cron_job
 from podwright.cluster.controllers.tests.test_disruption_budget import a_budget
 from podwright.cluster.controllers.tests.test_job import a_job
 from podwright.cluster.controllers.tests.test_persistent_volume import a_claim, a_class, a_volume
-from podwright.cluster.kubelets.pod_annotations import STOP_DELAY
+from podwright.cluster.kubelets.pod_statuses import STOP_DELAY
 
 FAULTS: dict[str, Any] = {"down": NodeDown, "up": NodeUp, "drain": DrainNode}
 WEB = {"app": "web"}

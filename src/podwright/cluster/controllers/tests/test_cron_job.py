@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import parse_schedule, time_zone
-from podwright.apimachinery.objects.texts.timestamps import timestamp_ns, timestamp_text
+from podwright.apimachinery.objects.texts.times import timestamp_ns, timestamp_text
 from podwright.cluster.controllers.batch.cron_job import CronJobController, most_recent_due
 from podwright.cluster.controllers.batch.job import JobController
 from podwright.cluster.controllers.kinds import CRON_JOB, JOB
 from podwright.cluster.controllers.tests.staged_cluster import NOW, Cluster, at, document
-from podwright.cluster.kubelets.pod_annotations import EXIT_CODE, RUN_DELAY
+from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY
 
 MINUTE = 60
 FIRST = NOW // 60_000_000_000

@@ -13,7 +13,7 @@ from podwright.cluster.controllers.nodes.drain import DrainController
 from podwright.cluster.controllers.policies.disruption_budget import DisruptionController
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.cluster.controllers.tests.test_disruption_budget import a_budget
-from podwright.cluster.kubelets.pod_annotations import STOP_DELAY
+from podwright.cluster.kubelets.pod_statuses import STOP_DELAY
 
 MAKERS = (DisruptionController, DrainController)
 WEB = {"app": "web"}

@@ -31,7 +31,7 @@ from podwright.cluster.controllers.kinds import JOB, POD
 from podwright.cluster.controllers.tests.controller_cluster import counting, counts
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, at, document
 from podwright.cluster.controllers.workload_fields import status_of
-from podwright.cluster.kubelets.pod_annotations import EXIT_CODE, RUN_DELAY
+from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY
 from podwright.cluster.store.versions import with_metadata
 
 MAKERS = (JobController, JobTTLController)

@@ -10,7 +10,7 @@ from tests.properties.effort import effort
 
 from podwright.apimachinery.objects import Pod
 from podwright.apimachinery.schema import decode
-from podwright.cluster.controllers.batch.job_indexes import (
+from podwright.cluster.controllers.batch.job_counts import (
     FAILURES,
     IGNORED_FAILURES,
     matching_success_rule,

@@ -17,7 +17,7 @@ from podwright.cluster.controllers.kinds import NODE, POD
 from podwright.cluster.controllers.nodes.node_lifecycle import NodeLifecycleController
 from podwright.cluster.controllers.nodes.taint_eviction import TaintEvictionController
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
-from podwright.cluster.kubelets.pod_annotations import RUN_DELAY
+from podwright.cluster.kubelets.pod_statuses import RUN_DELAY
 
 MAKERS = (NodeLifecycleController, TaintEvictionController, PodGarbageCollector)
 UNREACHABLE = "node.kubernetes.io/unreachable"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import Pod
-from podwright.cluster.controllers.apps.replica_set import ReplicaSetController
-from podwright.cluster.controllers.apps.replication_controller import (
+from podwright.cluster.controllers.apps.replica_set import (
+    ReplicaSetController,
     ReplicationControllerController,
 )
 from podwright.cluster.controllers.tests.controller_cluster import (

@@ -17,11 +17,6 @@ Start with `node_kubelets.py` (the door) and `pod_sync.py` (the rules of a sync)
 `container_creation.py` have the rules of what it waits for.
 """
 
-from podwright.cluster.kubelets.kubelet.device_claims import (
-    PrepareError as PrepareError,
-    has_claims as has_claims,
-    prepared_claims as prepared_claims,
-)
 from podwright.cluster.kubelets.kubelet.image_behaviors import (
     ImageBehavior as ImageBehavior,
     read_image_behaviors as read_image_behaviors,
@@ -29,3 +24,8 @@ from podwright.cluster.kubelets.kubelet.image_behaviors import (
 from podwright.cluster.kubelets.kubelet.node_kubelets import Kubelet as Kubelet
 from podwright.cluster.kubelets.kubelet.node_leases import NodeLeases as NodeLeases
 from podwright.cluster.kubelets.kubelet.references import ObjectReader as ObjectReader
+from podwright.cluster.kubelets.kubelet.sandbox import (
+    PrepareError as PrepareError,
+    has_claims as has_claims,
+    prepared_claims as prepared_claims,
+)

@@ -24,20 +24,20 @@ from podwright.cluster.kubelets.kubelet.containers.container_programs import (
     ContainerPrograms,
     Execute,
 )
-from podwright.cluster.kubelets.kubelet.containers.hooks import start_hook
+from podwright.cluster.kubelets.kubelet.containers.container_statuses import (
+    count_restart,
+    restart_ns,
+    should_restart,
+)
 from podwright.cluster.kubelets.kubelet.containers.probes import (
     FIELDS,
     ProbeType,
     count_result,
     execute_probe,
     new_probe,
+    start_hook,
 )
 from podwright.cluster.kubelets.kubelet.containers.process import EXIT_AT_SIGTERM_NS
-from podwright.cluster.kubelets.kubelet.containers.restart_policies import (
-    count_restart,
-    restart_ns,
-    should_restart,
-)
 from podwright.cluster.kubelets.kubelet.pod_records import (
     ContainerRecord,
     Ended,
@@ -46,10 +46,9 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
     containers_of,
 )
 from podwright.cluster.kubelets.kubelet.pod_resize import RETRY_NS as RESIZE_RETRY_NS, resize
-from podwright.cluster.kubelets.kubelet.restored_runs import restore_runs
 from podwright.cluster.kubelets.kubelet.sandbox import start_sandbox
 from podwright.cluster.kubelets.kubelet.sync_context import SyncContext
-from podwright.cluster.kubelets.pod_annotations import STOP_DELAY
+from podwright.cluster.kubelets.pod_statuses import STOP_DELAY
 from podwright.cluster.kubelets.stages.stage import read_delay
 
 DEADLINE_EXCEEDED: Final = (
@@ -565,3 +564,35 @@ def _go_seconds(seconds: int) -> str:
     """Return seconds as Go prints a duration."""
     minutes, rest = divmod(seconds, 60)
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"
+
+
+# The processes of containers that already run, after a restart of the server.
+
+
+def restore_runs(context: SyncContext, programs: ContainerPrograms) -> None:
+    """Start the processes of the running containers of a record again, as of when they started.
+
+    A script is executed from its start, and so writes its files again; the files of other
+    containers are those of now, so it may take another way. Nothing is reported, as nothing starts.
+    """
+    now_ns = context.now_ns
+    programs.is_silent = True
+    for _, container in containers_of(context.spec):
+        known = context.record.containers[container["name"]]
+        run = known.running
+        if run is None:
+            continue
+        run.process = programs.start(known, container, run)
+        programs.advance(known, run)
+        if run.process.ends_ns is not None:
+            run.ends_ns = max(run.process.ends_ns, now_ns)
+            run.exit_code = run.process.exit_code
+            run.message = programs.message(known, run)
+        if "startupProbe" in container and not run.is_started:
+            run.startup = new_probe("startup", container["startupProbe"], now_ns)
+        if "readinessProbe" in container:
+            run.readiness = new_probe("readiness", container["readinessProbe"], now_ns)
+            run.readiness.is_success = run.is_ready
+        if "livenessProbe" in container:
+            run.liveness = new_probe("liveness", container["livenessProbe"], now_ns)
+    programs.is_silent = False

@@ -26,17 +26,15 @@ from functools import partial
 from typing import Any
 
 from podwright.apimachinery.objects import SECOND_NS, Document, Pod, timestamp_ns
-from podwright.cluster.kubelets.pod_annotations import (
+from podwright.cluster.kubelets.pod_fast_path import ended_pod
+from podwright.cluster.kubelets.pod_statuses import (
     DELETION_TIME,
     RUN_DELAY,
     RUN_JITTER,
     STOP_DELAY,
-    read_exit_code,
-)
-from podwright.cluster.kubelets.pod_fast_path import ended_pod
-from podwright.cluster.kubelets.pod_statuses import (
     container_status,
     exit_patch,
+    read_exit_code,
     readiness_patch,
     started_at,
     terminated_state,

@@ -5,16 +5,27 @@ Upstream: KWOK's pkg/kwok/controllers/stage_controller.go, playStage
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Pod, encode
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    Pod,
+    PodwrightError,
+    encode,
+)
 from podwright.cluster.api import (
     ApplyObject,
+    BindPod,
     CreateObject,
     DeleteObject,
+    EvictPod,
     PatchObject,
     RecordEvent,
+    ScaleObject,
     UpdateObject,
+    WriteRequest,
 )
 from podwright.cluster.kubelets.effects import (
     applied_request,
@@ -32,6 +43,7 @@ from podwright.cluster.kubelets.stages.stage import (
     Stage,
     StageContext,
 )
+from podwright.cluster.store import GroupKind, kind_of
 
 StageAction: TypeAlias = (
     CreateObject | UpdateObject | DeleteObject | RecordEvent | ApplyObject | PatchObject
@@ -100,3 +112,42 @@ def play_stage(
         obj = decode_changed(obj, after, scope, source=source)
         writes.append(UpdateObject(obj, scope, user or user_of(stage.name)))
     return obj, [*events, *applied, *writes, *removals]
+
+
+# Failures of stages: errors, and those that are reported and become Events instead.
+
+ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
+"""Receives what failed, the key of the object, and the error."""
+
+STAGE_FAILED: Final = "StageFailed"
+"""The reason of the Events."""
+
+
+class StageError(PodwrightError):
+    """A stage cannot be scheduled for or played on an object; the message names both."""
+
+
+def stage_error(stage: Stage, obj: KubernetesObject, message: str) -> StageError:
+    """Return the error of a stage on an object."""
+    return StageError(f"{label_of(stage)}: {obj.kind} {obj.key}: {message}")
+
+
+def object_of(request: WriteRequest) -> tuple[GroupKind, NamespacedName] | None:
+    """Return the object of a request of a stage; None for requests that stages do not make."""
+    match request:
+        case UpdateObject(obj=obj) | ApplyObject(obj=obj) | CreateObject(obj=obj):
+            return kind_of(obj), obj.key
+        case PatchObject():
+            return request.object_kind, request.key
+        case DeleteObject():
+            return (request.group, request.object_kind), request.key
+        case BindPod() | EvictPod() | ScaleObject():
+            return None
+
+
+def failure_event(kind: GroupKind, key: NamespacedName, uid: str, error: Exception) -> RecordEvent:
+    """Return the Event of a failure; the type of an unexpected error is part of its note."""
+    note = str(error)
+    if not isinstance(error, PodwrightError):
+        note = f"{type(error).__name__}: {note}"
+    return RecordEvent(*kind, key, uid, "Warning", STAGE_FAILED, note)

@@ -25,16 +25,18 @@ from podwright.apimachinery.objects import (
     encode,
 )
 from podwright.cluster.kubelets.kubelet_syncs import KubeletSyncs
-from podwright.cluster.kubelets.lifecycle_events import LifecycleAction, ScheduleStage, StageDue
 from podwright.cluster.kubelets.object_state import (
     KUBELET,
     REMOVED,
+    LifecycleAction,
     ObjectState,
     ScheduledStage,
+    ScheduleStage,
     StagedKind,
+    StageDue,
 )
 from podwright.cluster.kubelets.stages.stage import choose, delay_between
-from podwright.cluster.kubelets.stages.stage_failures import stage_error
+from podwright.cluster.kubelets.stages.stage_play import stage_error
 from podwright.cluster.kubelets.stages.stage_schedule import FixedSchedule, basis_of
 
 _KUBELET_NAME: Final = "kubelet"

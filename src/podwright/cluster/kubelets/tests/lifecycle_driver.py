@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podwright.apimachinery.objects import Object, ObjectDeleted, ObjectPut
-from podwright.apimachinery.objects.texts.timestamps import timestamp_text
+from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import ApplyObject, CreateObject, DeleteObject, PatchObject, UpdateObject
 from podwright.cluster.kubelets import (

@@ -4,19 +4,23 @@ The authority is made once and kept in a folder, so that a kubeconfig with its c
 valid. The other certificates are signed by it, and again when they are about to expire or when the
 server has other names. The package `cryptography` (extra `tls`) makes all of them.
 
-Upstream: cmd/kubeadm/app/util/pkiutil/pki_helpers.go, whose subjects and usages these have.
+Upstream: cmd/kubeadm/app/util/pkiutil/pki_helpers.go, whose subjects and usages these have;
+staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x509.go;
+pkg/apis/certificates/helpers.go; pkg/controller/certificates/authority/policies.go.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import fcntl
+import hashlib
 import ipaddress
 import os
-from collections.abc import Collection, Iterable, Iterator
+from base64 import b64decode
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from cryptography import x509
@@ -27,10 +31,17 @@ from cryptography.hazmat.primitives.asymmetric.types import (
     CertificateIssuerPrivateKeyTypes,
     CertificatePublicKeyTypes,
 )
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
 from podwright._private_files import make_private_folder
 from podwright.apimachinery.objects import PodwrightError
+from podwright.cluster.api.endpoints import User
+from podwright.cluster.controllers import (
+    CLIENT,
+    KUBELET_CLIENT,
+    KUBELET_SERVING,
+    RefusedRequestError,
+)
 
 SERVICE_NAMES: Final = (
     "kubernetes",
@@ -396,3 +407,145 @@ def _key_pem(key: CertificateIssuerPrivateKeyTypes) -> bytes:
 
 def _now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
+
+
+# The users of client certificates.
+#
+# The subject of a certificate is the user: its common name, and its organizations as groups.
+
+CREDENTIAL_ID: Final = "authentication.kubernetes.io/credential-id"
+_UID: Final = "1.3.6.1.4.1.57683.2"
+"""The attribute of a subject that is the UID of the user."""
+
+
+class Connection(Protocol):
+    """The part of `ssl.SSLObject` that is used."""
+
+    def getpeercert(self, binary_form: bool = False) -> Any:  # noqa: FBT001, FBT002 - as in ssl
+        """Return the verified certificate of the client, decoded or as bytes."""
+
+
+def certified_user(connection: Connection) -> User | None:
+    """Return the user of the client certificate of a connection; None without one."""
+    encoded = connection.getpeercert(binary_form=True)
+    if not encoded:
+        return None
+    subject: Any = (connection.getpeercert() or {}).get("subject", ())
+    names: dict[str, list[str]] = {}
+    for part in subject:
+        for name, value in part:
+            names.setdefault(str(name), []).append(str(value))
+    name = names.get("commonName", [""])[-1]
+    if not name:
+        return None
+    fingerprint = hashlib.sha256(encoded).hexdigest()
+    uids = names.get(_UID, [])
+    return User(
+        name,
+        uid=uids[0] if len(uids) == 1 else "",
+        groups=tuple(names.get("organizationName", ())),
+        extra={CREDENTIAL_ID: (f"X509SHA256={fingerprint}",)},
+    )
+
+
+# Certificates for certificate requests, from the authority of the cluster.
+#
+# The times in them are real: TLS compares them with the real clock, whatever the cluster's one is.
+
+_CLIENT_AUTH, _SERVER_AUTH = "client auth", "server auth"
+_SIGNATURE, _ENCIPHERMENT = "digital signature", "key encipherment"
+_EXTENDED: Final[dict[str, ObjectIdentifier]] = {
+    _CLIENT_AUTH: ExtendedKeyUsageOID.CLIENT_AUTH,
+    _SERVER_AUTH: ExtendedKeyUsageOID.SERVER_AUTH,
+}
+_NODES: Final = "system:nodes"
+_NODE_PREFIX: Final = "system:node:"
+_REQUIRED: Final = {KUBELET_CLIENT: _CLIENT_AUTH, KUBELET_SERVING: _SERVER_AUTH}
+_KIND_OF_NAMES: Final[tuple[tuple[type[x509.GeneralName], str], ...]] = (
+    (x509.DNSName, "DNS"),
+    (x509.RFC822Name, "Email"),
+    (x509.IPAddress, "IP"),
+    (x509.UniformResourceIdentifier, "URI"),
+)
+
+
+class RequestSigner:
+    """Signs requests; see `podwright.cluster.controllers.SignRequest`.
+
+    Parameters
+    ----------
+    authority : Authority
+    """
+
+    def __init__(self, authority: Authority) -> None:
+        self._authority = authority
+
+    def __call__(self, request: str, signer: str, usages: Sequence[str], seconds: int) -> bytes:
+        """Return a certificate in PEM.
+
+        Raises
+        ------
+        RefusedRequestError
+            The request does not have what the signer demands.
+        """
+        try:
+            parsed = x509.load_pem_x509_csr(b64decode(request))
+        except ValueError as error:
+            raise RefusedRequestError(f"unable to parse csr: {error}") from None
+        if not parsed.is_signature_valid:
+            raise RefusedRequestError("unable to parse csr: the signature is not valid")
+        names = _names_of(parsed)
+        if signer == CLIENT:
+            _check_client(usages)
+        else:
+            _check_kubelet(parsed, names, signer, usages)
+        certificate = self._authority.sign_request(
+            parsed.subject,
+            parsed.public_key(),
+            names,
+            usages=[_EXTENDED[each] for each in usages if each in _EXTENDED],
+            has_encipherment=_ENCIPHERMENT in usages,
+            lifetime=dt.timedelta(seconds=seconds),
+        )
+        return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _names_of(request: x509.CertificateSigningRequest) -> list[x509.GeneralName]:
+    try:
+        found = request.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return []
+    return list(found.value)
+
+
+def _check_client(usages: Sequence[str]) -> None:
+    for each in usages:
+        if each not in (_SIGNATURE, _ENCIPHERMENT, _CLIENT_AUTH):
+            raise RefusedRequestError(f"invalid usage for client certificate: {each}")
+    if _CLIENT_AUTH not in usages:
+        raise RefusedRequestError(f"missing required usage for client certificate: {_CLIENT_AUTH}")
+
+
+def _check_kubelet(
+    request: x509.CertificateSigningRequest,
+    names: Sequence[x509.GeneralName],
+    signer: str,
+    usages: Sequence[str],
+) -> None:
+    def values(kind: ObjectIdentifier) -> list[str | bytes]:
+        return [each.value for each in request.subject.get_attributes_for_oid(kind)]
+
+    if values(NameOID.ORGANIZATION_NAME) != [_NODES]:
+        raise RefusedRequestError(f"subject organization is not {_NODES}")
+    allowed = (x509.DNSName, x509.IPAddress) if signer == KUBELET_SERVING else ()
+    if allowed and not any(isinstance(name, allowed) for name in names):
+        raise RefusedRequestError("DNS or IP subjectAltName is required")
+    for kind, text in _KIND_OF_NAMES:
+        if kind not in allowed and any(isinstance(name, kind) for name in names):
+            raise RefusedRequestError(f"{text} subjectAltNames are not allowed")
+    common = values(NameOID.COMMON_NAME)
+    if not common or not str(common[-1]).startswith(_NODE_PREFIX):
+        raise RefusedRequestError(f"subject common name does not begin with {_NODE_PREFIX}")
+    required = sorted((_REQUIRED[signer], _SIGNATURE, _ENCIPHERMENT))
+    if sorted(usages) not in (required, sorted((_REQUIRED[signer], _SIGNATURE))):
+        raise RefusedRequestError(f"usages did not match [{' '.join(required)}]")

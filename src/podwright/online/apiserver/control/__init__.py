@@ -11,6 +11,6 @@ from podwright.online.apiserver.control.application import (
     control_application as control_application,
     endpoints_of as endpoints_of,
 )
-from podwright.online.apiserver.control.controlled_cluster import (
+from podwright.online.apiserver.control.endpoints import (
     ControlledCluster as ControlledCluster,
 )

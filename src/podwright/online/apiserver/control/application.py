@@ -16,21 +16,28 @@ from podwright.cluster.api.endpoints import ApiError
 from podwright.online.apiserver.access.authorized_paths import AuthorizedPaths
 from podwright.online.apiserver.control.breakpoints import breakpoint_endpoints
 from podwright.online.apiserver.control.clock import clock_endpoints
-from podwright.online.apiserver.control.controlled_cluster import ControlledCluster
-from podwright.online.apiserver.control.endpoints import JSON, Endpoint, routes_of
+from podwright.online.apiserver.control.endpoints import (
+    JSON,
+    ControlledCluster,
+    Endpoint,
+    routes_of,
+)
 from podwright.online.apiserver.control.latency import latency_endpoints
 from podwright.online.apiserver.control.nodes import node_endpoints
 from podwright.online.apiserver.control.openapi import openapi_document
 from podwright.online.apiserver.control.problems import Problem, problem_response
-from podwright.online.apiserver.control.recorded_runs import recorded_run_endpoints
-from podwright.online.apiserver.control.runs import run_endpoints
+from podwright.online.apiserver.control.runs import recorded_run_endpoints, run_endpoints
 from podwright.online.apiserver.control.scheduling.configuration import configuration_endpoints
-from podwright.online.apiserver.control.scheduling.explanation import explanation_endpoints
+from podwright.online.apiserver.control.scheduling.explanation import (
+    explanation_endpoints,
+    saved_case_endpoints,
+)
 from podwright.online.apiserver.control.scheduling.metrics import metrics_endpoints
-from podwright.online.apiserver.control.scheduling.plugin_calls import plugin_call_endpoints
-from podwright.online.apiserver.control.scheduling.plugins import plugins_endpoints
+from podwright.online.apiserver.control.scheduling.plugins import (
+    plugin_call_endpoints,
+    plugins_endpoints,
+)
 from podwright.online.apiserver.control.scheduling.queue import queue_endpoints
-from podwright.online.apiserver.control.scheduling.saved_cases import saved_case_endpoints
 from podwright.online.apiserver.control.scheduling.shadow import shadow_endpoints
 from podwright.online.apiserver.control.scheduling.what_if import what_if_endpoints
 from podwright.online.apiserver.control.snapshot import snapshot_endpoints

@@ -6,7 +6,7 @@ Query parameters are a struct without unknown fields: a misspelled parameter is 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, Literal, TypeAlias, get_type_hints
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_type_hints
 
 import msgspec
 from starlette.requests import Request
@@ -15,6 +15,11 @@ from starlette.routing import Route
 
 from podwright.apimachinery.objects import Document
 from podwright.online.apiserver.control.problems import Problem
+from podwright.online.apiserver.records.run_collection import RunCollection
+from podwright.online.apiserver.scheduling.running_scheduler import RunningScheduler
+from podwright.online.apiserver.scheduling.shadow_feed import ShadowFeed
+from podwright.online.apiserver.turn_loop import TurnLoop
+from podwright.online.apiserver.wire.latency import ApiLatency
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -169,3 +174,30 @@ def _checked(endpoint: Endpoint) -> Handler:
         return await endpoint.handler(request)
 
     return serve
+
+
+# What the endpoints show and change.
+
+
+class ControlledCluster(NamedTuple):
+    """A served cluster with the parts that its own API shows and changes.
+
+    Attributes
+    ----------
+    turns : TurnLoop
+        Of the cluster.
+    latency : ApiLatency
+        Of its Kubernetes API.
+    scheduler : RunningScheduler
+        Of the cluster.
+    shadow : ShadowFeed, optional
+        Compares the decisions of another scheduler.
+    runs : RunCollection, optional
+        The runs that are listed.
+    """
+
+    turns: TurnLoop
+    latency: ApiLatency
+    scheduler: RunningScheduler
+    shadow: ShadowFeed | None = None
+    runs: RunCollection | None = None

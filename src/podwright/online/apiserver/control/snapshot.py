@@ -15,8 +15,12 @@ from starlette.responses import Response, StreamingResponse
 from podwright.apimachinery.objects import Document, InputError
 from podwright.apimachinery.schema import built_in
 from podwright.online.apiserver.cluster_client import ClusterClient, RequestFailed
-from podwright.online.apiserver.control.controlled_cluster import ControlledCluster
-from podwright.online.apiserver.control.endpoints import JSON, Endpoint, json_response
+from podwright.online.apiserver.control.endpoints import (
+    JSON,
+    ControlledCluster,
+    Endpoint,
+    json_response,
+)
 from podwright.online.apiserver.control.problems import Problem, input_problem, read_json_object
 from podwright.online.apiserver.readers import begun
 from podwright.online.apiserver.records.snapshots import Snapshots

@@ -24,7 +24,7 @@ from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
     SchedulerParameter,
     chosen_scheduler,
 )
-from podwright.online.apiserver.scheduling.followed_nodes import FollowedNodes
+from podwright.online.apiserver.scheduling.present_scheduler import FollowedNodes
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.defects import logged_defect

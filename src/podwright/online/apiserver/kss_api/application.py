@@ -32,9 +32,7 @@ from podwright.online.apiserver.scheduling.running_scheduler import (
     ExternalScheduler,
     RunningScheduler,
 )
-from podwright.online.apiserver.wire.checked_hosts import CheckedHosts
-from podwright.online.apiserver.wire.cors import with_cors
-from podwright.online.apiserver.wire.hosts import AllowedHosts
+from podwright.online.apiserver.wire.hosts import AllowedHosts, CheckedHosts, with_cors
 from podwright.scheduler.config import effective_document
 from podwright.simulation.kss import VERBS, SnapshotImport, UndecodableSnapshot, UnknownExtender
 

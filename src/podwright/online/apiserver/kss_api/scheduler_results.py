@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from podwright.apimachinery.objects import NamespacedName
-from podwright.online.apiserver.scheduling.followed_results import FollowedResults
+from podwright.online.apiserver.scheduling.result_annotations import FollowedResults
 from podwright.online.apiserver.scheduling.running_scheduler import RunningScheduler
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.scheduler.config import ExtenderVerb, KubeSchedulerConfiguration

@@ -3,7 +3,7 @@
 import pytest
 
 from podwright.cluster.api.endpoints import User
-from podwright.online.apiserver.access.certified_users import certified_user
+from podwright.online.apiserver.access.certificates import certified_user
 
 
 class Connection:

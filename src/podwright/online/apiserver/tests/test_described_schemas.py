@@ -1,6 +1,6 @@
 import msgspec
 
-from podwright.online.apiserver.control.described_schemas import describe
+from podwright.online.apiserver.control.openapi import describe
 
 
 class Weather(msgspec.Struct, rename="camel"):

@@ -1,7 +1,7 @@
 """Nodes and their pods, followed in parts by a watch."""
 
 from podwright.cluster.store import ObjectStore
-from podwright.online.apiserver.scheduling.followed_nodes import PART_CHANGES, FollowedNodes
+from podwright.online.apiserver.scheduling.present_scheduler import PART_CHANGES, FollowedNodes
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
 

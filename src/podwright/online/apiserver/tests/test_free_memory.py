@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from podwright.online.apiserver.free_memory import release_free_memory, share_heap
-from podwright.online.apiserver.huge_pages import resident_bytes
+from podwright.online.apiserver.free_memory import release_free_memory, resident_bytes, share_heap
 
 COUNT, SIZE = 10_000, 3_000
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from podwright.online.apiserver import huge_pages
-from podwright.online.apiserver.huge_pages import HUGE_BYTES, collapse_memory, keep_huge_pages
+from podwright.online.apiserver import free_memory
+from podwright.online.apiserver.free_memory import HUGE_BYTES, collapse_memory, keep_huge_pages
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux has them")
 
@@ -42,9 +42,9 @@ def huge_bytes():
 
 def test_memory_that_is_in_use_gets_huge_pages(monkeypatch):
     # Processes that other tests have left would end it early.
-    monkeypatch.setattr(huge_pages, "_has_children", lambda: False)
+    monkeypatch.setattr(free_memory, "_has_children", lambda: False)
     with half_used_memory() as first:
-        addresses = list(huge_pages.used_addresses(ctypes.CDLL(None)))
+        addresses = list(free_memory.used_addresses(ctypes.CDLL(None)))
         ours = range(first, first + (USED + UNUSED) * HUGE_BYTES, HUGE_BYTES)
         assert [each for each in addresses if each in ours] == list(ours[:USED])
         before = huge_bytes()
@@ -88,8 +88,8 @@ def test_it_ends_early():
     ],
 )
 def test_only_large_memory_that_does_not_grow_is_collapsed(before, resident, expected):
-    least = huge_pages.LEAST_BYTES
-    assert huge_pages.has_settled(int(before * least), int(resident * least)) is expected
+    least = free_memory.LEAST_BYTES
+    assert free_memory.has_settled(int(before * least), int(resident * least)) is expected
 
 
 def test_memory_is_collapsed_again_and_again_until_the_server_ends(monkeypatch):
@@ -100,9 +100,9 @@ def test_memory_is_collapsed_again_and_again_until_the_server_ends(monkeypatch):
         ends.append(is_over)
         is_called.release()
 
-    monkeypatch.setattr(huge_pages, "INTERVAL_SECONDS", 0)
-    monkeypatch.setattr(huge_pages, "LEAST_BYTES", 1)
-    monkeypatch.setattr(huge_pages, "collapse_memory", collapse)
+    monkeypatch.setattr(free_memory, "INTERVAL_SECONDS", 0)
+    monkeypatch.setattr(free_memory, "LEAST_BYTES", 1)
+    monkeypatch.setattr(free_memory, "collapse_memory", collapse)
 
     async def main() -> None:
         keeping = asyncio.create_task(keep_huge_pages())
@@ -118,6 +118,6 @@ def test_memory_is_collapsed_again_and_again_until_the_server_ends(monkeypatch):
 
 
 def test_the_memory_of_this_process_is_counted():
-    before = huge_pages.resident_bytes()
+    before = free_memory.resident_bytes()
     with half_used_memory():
-        assert huge_pages.resident_bytes() - before >= USED * HUGE_BYTES / 2
+        assert free_memory.resident_bytes() - before >= USED * HUGE_BYTES / 2

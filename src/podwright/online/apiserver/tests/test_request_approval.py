@@ -10,8 +10,7 @@ from cryptography import x509
 from podwright.cluster.api.endpoints import HttpReply, ServerOptions, User, static_tokens
 from podwright.cluster.controllers import KUBELET_CLIENT, KUBELET_SERVING
 from podwright.online.apiserver import Cluster, ClusterOptions, new_cluster
-from podwright.online.apiserver.access.certificates import Authority
-from podwright.online.apiserver.access.request_signing import RequestSigner
+from podwright.online.apiserver.access.certificates import Authority, RequestSigner
 from podwright.online.apiserver.tests.conftest import START_NS, request
 from podwright.online.apiserver.tests.test_request_signing import (
     CLIENT_USAGES,

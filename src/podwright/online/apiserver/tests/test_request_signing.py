@@ -18,8 +18,7 @@ from podwright.cluster.controllers import (
     KUBELET_SERVING,
     RefusedRequestError,
 )
-from podwright.online.apiserver.access.certificates import Authority
-from podwright.online.apiserver.access.request_signing import RequestSigner
+from podwright.online.apiserver.access.certificates import Authority, RequestSigner
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 AUTHORITY = Authority.new()

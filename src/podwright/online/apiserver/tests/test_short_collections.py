@@ -5,7 +5,7 @@ import gc
 
 from podwright._garbage import frozen_creations
 from podwright.online.apiserver import ClusterClock, TurnLoop
-from podwright.online.apiserver.short_collections import collect_young, short_collections
+from podwright.online.apiserver.free_memory import collect_young, short_collections
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from podwright.cluster.api.endpoints import ApiError
+from podwright.cluster.api.endpoints import ApiError, MediaType, error_reply
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -130,3 +130,61 @@ def _has_body(headers: Mapping[str, str]) -> bool:
 
 def _forbidden(message: str) -> ApiError:
     return ApiError(403, "Forbidden", message)
+
+
+# Cross-origin resource sharing: pages of some other origins may read the replies.
+
+METHODS: Final = ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE")
+
+
+def with_cors(application: Any, origins: Collection[str]) -> Any:
+    """Return an ASGI application that answers preflight requests and marks its replies.
+
+    Parameters
+    ----------
+    application : ASGI application
+    origins : collection of str
+        Such as `http://localhost:3000`.
+    """
+    # Starlette takes a tenth of a second to import.
+    from starlette.middleware.cors import CORSMiddleware
+
+    return CORSMiddleware(
+        application,
+        allow_origins=sorted(origins),
+        allow_credentials=True,
+        allow_methods=METHODS,
+        allow_headers=["*"],
+        expose_headers=["Warning"],
+    )
+
+
+# The check of where requests come from, in front of the API of kube-scheduler-simulator.
+
+
+class CheckedHosts:
+    """An ASGI middleware that rejects requests of other pages, and under other names.
+
+    Parameters
+    ----------
+    application : ASGI application
+    hosts : AllowedHosts
+    """
+
+    def __init__(self, application: Any, hosts: AllowedHosts) -> None:
+        self._application = application
+        self._hosts = hosts
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request."""
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        rejection = self._hosts.rejection(scope["method"], headers, scope["scheme"])
+        if rejection is None:
+            await self._application(scope, receive, send)
+            return
+        reply = error_reply(rejection, MediaType())
+        encoded = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in reply.headers]
+        await send({"type": "http.response.start", "status": reply.status, "headers": encoded})
+        await send({"type": "http.response.body", "body": reply.body})

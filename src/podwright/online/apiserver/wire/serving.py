@@ -17,18 +17,15 @@ import uvicorn
 import uvloop
 
 from podwright.apimachinery.objects import PodwrightError
-from podwright.online.apiserver.free_memory import share_heap
-from podwright.online.apiserver.huge_pages import keep_huge_pages
+from podwright.online.apiserver.free_memory import keep_huge_pages, share_heap, short_collections
 from podwright.online.apiserver.records.memory_checkpoints import keep_memory_checkpoints
 from podwright.online.apiserver.records.run_collection import RunCollection
 from podwright.online.apiserver.scheduling.plugin_reload import PluginReload
 from podwright.online.apiserver.scheduling.running_scheduler import RunningScheduler
 from podwright.online.apiserver.scheduling.shadow_feed import ShadowFeed
-from podwright.online.apiserver.short_collections import short_collections
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.application import Application
-from podwright.online.apiserver.wire.cors import with_cors
-from podwright.online.apiserver.wire.hosts import AllowedHosts
+from podwright.online.apiserver.wire.hosts import AllowedHosts, with_cors
 from podwright.online.apiserver.wire.latency import ApiLatency
 from podwright.online.apiserver.wire.wire_protocol import WireProtocol
 

@@ -16,7 +16,7 @@ from podwright.cluster.api.endpoints import (
     error_reply,
     method_not_allowed,
 )
-from podwright.online.apiserver.access.certified_users import certified_user
+from podwright.online.apiserver.access.certificates import certified_user
 
 CERTIFIED: Final = "certified"
 """The name of the user of the client certificate in the state of a scope."""

@@ -11,13 +11,16 @@ from podwright.online.client.cluster.access import (
     load_access as load_access,
     namespace_of as namespace_of,
 )
-from podwright.online.client.cluster.backoff import Backoff as Backoff
 from podwright.online.client.cluster.errors import (
     ConnectionSettingsError as ConnectionSettingsError,
     RejectedRequest as RejectedRequest,
     UnreachableCluster as UnreachableCluster,
 )
-from podwright.online.client.cluster.list_watch import ChangedObject as ChangedObject, Meta as Meta
+from podwright.online.client.cluster.list_watch import (
+    Backoff as Backoff,
+    ChangedObject as ChangedObject,
+    Meta as Meta,
+)
 from podwright.online.client.cluster.read_connection import (
     Query as Query,
     ReadConnection as ReadConnection,

@@ -18,6 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from kubernetes_asyncio.client.rest import RESTClientObject
 
+from podwright.apimachinery.objects import SECOND_NS
 from podwright.online.client.cluster.access import Access, ClusterAddress, load_access
 from podwright.online.client.cluster.errors import (
     RejectedRequest,
@@ -25,7 +26,6 @@ from podwright.online.client.cluster.errors import (
     connection_failure,
     rejection,
 )
-from podwright.online.client.cluster.rate_limit import TokenBucket
 
 PER_SECOND: Final = 50.0
 BURST: Final = 100
@@ -250,3 +250,34 @@ def connection_failures(server: str) -> Iterator[None]:
     except (OSError, aiohttp.ClientError, TimeoutError) as error:
         failure: UnreachableCluster = connection_failure(error, server)
         raise failure from error
+
+
+# A token bucket for requests, without a clock of its own.
+
+
+class TokenBucket:
+    """Limits how many requests start per second.
+
+    Parameters
+    ----------
+    per_second : float
+        The rate; positive.
+    burst : int
+        How many may start at once.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/client-go/util/flowcontrol/throttle.go
+    """
+
+    def __init__(self, per_second: float, burst: int) -> None:
+        self._interval_ns = int(SECOND_NS / per_second)
+        self._ahead_ns = self._interval_ns * (burst - 1)
+        # When the bucket is full again.
+        self._full_ns = 0
+
+    def reserve(self, now_ns: int) -> int:
+        """Take a token, and return how long to wait for it, in nanoseconds."""
+        full = max(self._full_ns, now_ns)
+        self._full_ns = full + self._interval_ns
+        return max(0, full - self._ahead_ns - now_ns)

@@ -11,9 +11,16 @@ import msgspec
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching import merge_patched
 from podwright.online.sync.mirror import Mirror
-from podwright.online.sync.operations import BindPod, Create, Delete, Operation, Settle
+from podwright.online.sync.operations import (
+    BindPod,
+    Create,
+    Delete,
+    Operation,
+    Settle,
+    Write,
+    settling_writes,
+)
 from podwright.online.sync.settlement import Difference
-from podwright.online.sync.write_requests import Write, settling_writes
 
 _RESIZED = ("containers", "initContainers")
 

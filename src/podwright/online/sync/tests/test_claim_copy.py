@@ -3,7 +3,7 @@
 import pytest
 
 from podwright.apimachinery.objects import Document
-from podwright.online.sync.claim_copy import settled
+from podwright.online.sync.object_copy import settled
 from podwright.online.sync.source_kinds import source_kinds
 
 KINDS = {kind.resource: kind for kind in source_kinds()}

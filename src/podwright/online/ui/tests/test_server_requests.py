@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from podwright.online.client import ClusterAccess
-from podwright.online.ui.configuration_views import progress_text
+from podwright.online.ui.configuration import progress_text
 from podwright.online.ui.server_requests import RejectedRequest, ServerRequests
 from podwright.online.ui.upstream import Upstream
 

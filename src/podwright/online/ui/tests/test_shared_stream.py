@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 
-from podwright.online.ui.shared_stream import SharedStream
+from podwright.online.ui.pass_through import SharedStream
 from podwright.online.ui.upstream import UnreachableServer
 
 SNAPSHOT = b"event: snapshot\nid: %d\ndata: {}\n\n"

@@ -17,7 +17,7 @@ from podwright.scheduler.config import (
     read_configuration,
 )
 from podwright.scheduler.framework import Plugin, Status
-from podwright.scheduler.framework.signature import Signer
+from podwright.scheduler.framework.keys import Signer
 from podwright.testing import make_pod
 
 NO_DEFAULT_SPREADING = """

@@ -7,9 +7,16 @@ equal for every selector.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from podwright.apimachinery.objects import LabelSelector, Pod, Selector
-from podwright.scheduler.columns.affinity.kept_selector import kept_selector
+from podwright.apimachinery.objects import (
+    EVERYTHING,
+    LabelSelector,
+    Pod,
+    Selector,
+    SelectorError,
+    parse_label_selector,
+)
 from podwright.scheduler.columns.affinity.terms import affinity_terms
 
 _NONE: frozenset[str] = frozenset()
@@ -68,3 +75,21 @@ def own_label_keys(pod: Pod) -> frozenset[str]:
         keys.update(keys_of_label_selector(constraint.label_selector))
         keys.update(constraint.match_label_keys)
     return frozenset(keys)
+
+
+# The selector that a copied pod keeps in an annotation, for its default spreading.
+
+SPREAD_SELECTOR: Final = "podwright.dev/spread-selector"
+"""The annotation of a copied pod with the selector that Services and its owner imply at its
+source, where its copy has neither; as kubectl writes selectors."""
+
+
+def kept_selector(pod: Pod) -> Selector:
+    """Return the selector in the annotation; one that matches everything without a valid one."""
+    text = pod.metadata.annotations.get(SPREAD_SELECTOR)
+    if not text:
+        return EVERYTHING
+    try:
+        return parse_label_selector(text)
+    except SelectorError:
+        return EVERYTHING

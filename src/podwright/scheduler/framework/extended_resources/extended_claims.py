@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresour
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -21,9 +21,10 @@ from podwright.apimachinery.objects import (
     Pod,
     ResourceClaim,
     ResourceClaimSpec,
+    is_extended_resource,
     parse_quantity,
 )
-from podwright.scheduler.columns import DeviceClassIndex
+from podwright.scheduler.columns import DEVICE_CLASS_PREFIX, DeviceClassIndex
 
 IN_MEMORY_NAME: Final = "<extended-resources>"
 """The name of a claim that is not written yet; no object can have it."""
@@ -176,3 +177,27 @@ def _request_of(
     )
     mappings.append(RequestMapping(container.name, resource, name))
     return DeviceRequest(name=name, exactly=exactly), mappings
+
+
+# Which extended resources of a pod device classes may back.
+
+
+def extended_requests(pod: Pod) -> tuple[str, ...]:
+    """Return the extended resources in a pod's spec, sorted.
+
+    A pod may request an amount of 0 of them, which only the sum of its requests shows.
+    """
+    return tuple(sorted({name for name in _requested_names(pod) if _may_be_backed(name)}))
+
+
+def _requested_names(pod: Pod) -> Iterator[str]:
+    spec = pod.spec
+    for container in (*spec.containers, *spec.init_containers):
+        yield from container.resources.requests
+    if spec.resources is not None:
+        yield from spec.resources.requests
+    yield from spec.overhead
+
+
+def _may_be_backed(name: str) -> bool:
+    return name.startswith(DEVICE_CLASS_PREFIX) or is_extended_resource(name)

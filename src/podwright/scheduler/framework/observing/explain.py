@@ -15,8 +15,7 @@ from podwright._html import paragraphs, section, table
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import NOT_STARTED
 from podwright.scheduler.framework.adapter import PluginFailure, run_filter
-from podwright.scheduler.framework.custom_results import custom_results
-from podwright.scheduler.framework.cycle import Cycle
+from podwright.scheduler.framework.cycle import Cycle, custom_results
 from podwright.scheduler.framework.decision import Decision
 from podwright.scheduler.framework.extenders.extender_calls import (
     CallExtender,

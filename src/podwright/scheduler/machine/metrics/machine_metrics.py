@@ -29,21 +29,21 @@ from typing import Literal
 
 from podwright.scheduler.framework import Profile
 from podwright.scheduler.machine.cycles.extension_path import BOUND, ExtensionPath, path_through
-from podwright.scheduler.machine.metrics.metric_counts import (
+from podwright.scheduler.machine.metrics.metric_snapshot import (
+    BOUNDS,
     Counts,
     DecisionCount,
-    PathCount,
-    Points,
-)
-from podwright.scheduler.machine.metrics.metric_snapshot import (
+    Histogram,
     Labels,
     Levels,
     MetricsSnapshot,
+    PathCount,
+    Points,
+    SnapshotBuilder,
     Value,
 )
 from podwright.scheduler.machine.metrics.metric_table import METRIC_BY_NAME
 from podwright.scheduler.machine.metrics.plugin_timings import EXECUTION_TIME, PluginTimings
-from podwright.scheduler.machine.metrics.snapshot_builder import BOUNDS, Histogram, SnapshotBuilder
 from podwright.scheduler.queueing import QueuedPod, QueueMetrics
 
 FailureResult = Literal["unschedulable", "error"]

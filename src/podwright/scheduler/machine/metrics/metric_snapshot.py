@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Final
+
 import msgspec
 
-from podwright.scheduler.machine.metrics.metric_table import METRIC_BY_NAME
+from podwright.scheduler.machine.metrics.metric_table import (
+    METRIC_BY_NAME,
+    METRICS,
+    METRICS_PATH,
+    Metric,
+)
+from podwright.scheduler.queueing import SECOND_NS
 
 Labels = tuple[str, ...]
 """Label values, in the order of the metric's label names."""
@@ -102,3 +113,194 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
     prioritizing_extender: int = 0
     permit_waiting: int = 0
     preempting: int = 0
+
+
+# The counts of a machine as plain values: the part of a checkpoint that holds metrics.
+#
+# These are the counts of `Metrics`, not the series derived from them: few numbers per profile,
+# whatever the length of the run.
+
+Points = tuple[tuple[str, str], ...]
+"""Extension points and their statuses, as an `ExtensionPath` has them."""
+
+
+class DecisionCount(msgspec.Struct, frozen=True, array_like=True):
+    """The number of decisions of a profile with one path and one set of skipped plugins."""
+
+    profile: str
+    points: Points
+    skipped_filters: tuple[str, ...]
+    skipped_scores: tuple[str, ...]
+    times: int
+
+
+class PathCount(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """The number of pods of a profile with one path after a node was selected."""
+
+    profile: str
+    points: Points
+    times: int
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """All counts, sorted by names and labels.
+
+    Parameters
+    ----------
+    scheduled : dict of str to Distribution
+        Durations of attempts that ended with a bound pod, by profile.
+    failed : tuple of Distribution
+        Durations of the others, by result and profile.
+    by_attempts : dict of int to Distribution
+        Time from first entry to binding, by the number of attempts.
+    handled : dict of str to int
+        Cluster events that were handled, by label.
+    flushed_count : int
+        Pods that were scheduled after the flush of the unschedulable set.
+    counters : dict of str to tuple of Value
+    distributions : dict of str to tuple of Distribution
+        Other metrics, by name.
+    """
+
+    scheduled: dict[str, Distribution] = {}
+    failed: tuple[Distribution, ...] = ()
+    by_attempts: dict[int, Distribution] = {}
+    decisions: tuple[DecisionCount, ...] = ()
+    paths: tuple[PathCount, ...] = ()
+    handled: dict[str, int] = {}
+    flushed_count: int = 0
+    counters: dict[str, tuple[Value, ...]] = {}
+    distributions: dict[str, tuple[Distribution, ...]] = {}
+
+
+# Histograms of integers, and the builder of a metrics snapshot.
+#
+# Upstream compares float seconds with float bounds. Here both are integers (durations are
+# nanoseconds) and fall into the same buckets.
+
+
+def bounds_of(metric: Metric) -> list[int]:
+    """Return the greatest integer of each bucket.
+
+    Durations are nanoseconds here. Upstream compares float seconds, so a bound such as
+    1.5000000000000002e-05 s becomes the last nanosecond whose seconds do not exceed it.
+    """
+    if not metric.is_duration:
+        return [math.floor(bound) for bound in metric.bounds]
+    return [_last_ns(bound) for bound in metric.bounds]
+
+
+def _last_ns(bound: float) -> int:
+    # The product may be rounded down; the loop corrects a start that is too high.
+    nanoseconds = math.floor(bound * SECOND_NS) + 1
+    while nanoseconds / SECOND_NS > bound:
+        nanoseconds -= 1
+    return nanoseconds
+
+
+class Histogram:
+    """Integers by bucket.
+
+    Parameters
+    ----------
+    bounds : list of int
+        The greatest value of each bucket except the last, which is unbounded.
+    """
+
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: list[int]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.total = 0
+
+    @classmethod
+    def of(cls, bounds: list[int], saved: Distribution) -> Histogram:
+        """Return a histogram that continues from a saved one."""
+        histogram = cls(bounds)
+        assert len(saved.counts) == len(histogram.counts), saved
+        histogram.counts, histogram.total = list(saved.counts), saved.total
+        return histogram
+
+    def observe(self, value: int, times: int = 1) -> None:
+        """Add a value."""
+        self.counts[bisect_left(self.bounds, value)] += times
+        self.total += value * times
+
+    def replace(self, old: int, new: int) -> None:
+        """Replace a value that was added before."""
+        self.observe(old, -1)
+        self.observe(new)
+
+    def add(self, other: Histogram) -> None:
+        """Add the counts of another histogram with the same bounds."""
+        self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
+        self.total += other.total
+
+    def read(self, labels: Labels) -> Distribution:
+        """Return the histogram as a series."""
+        return Distribution(labels, tuple(self.counts), self.total)
+
+
+BOUNDS: Final[Mapping[str, list[int]]] = {
+    metric.name: bounds_of(metric) for metric in METRICS if metric.kind == "histogram"
+}
+"""The bucket bounds of every histogram, by name."""
+
+
+class SnapshotBuilder:
+    """Collect values and histograms into the families of a snapshot."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, dict[Labels, int]] = {}
+        self._histograms: dict[str, dict[Labels, Histogram]] = {}
+
+    def put(self, name: str, labels: Labels, value: int) -> None:
+        """Set a counter or gauge."""
+        self._values.setdefault(name, {})[labels] = value
+
+    def histogram(self, name: str, labels: Labels) -> Histogram:
+        """Return the histogram of a series; it is empty at first."""
+        series = self._histograms.setdefault(name, {})
+        if labels not in series:
+            series[labels] = Histogram(BOUNDS[name])
+        return series[labels]
+
+    def merge(self, name: str, labels: Labels, histogram: Histogram) -> None:
+        """Add the counts of a histogram."""
+        self.histogram(name, labels).add(histogram)
+
+    def fill_up(self, name: str, labels: Labels, times: int) -> None:
+        """Add zeros up to `times` values: durations without a report count as zero."""
+        histogram = self.histogram(name, labels)
+        missing = times - sum(histogram.counts)
+        assert missing >= 0, f"{name}{labels}: {-missing} more durations reported than events"
+        histogram.observe(0, missing)
+
+    def count_histogram(self, name: str, histogram_name: str) -> None:
+        """Set a counter to the number of values of a histogram, for all its labels."""
+        for labels, histogram in self._histograms.get(histogram_name, {}).items():
+            self.put(name, labels, sum(histogram.counts))
+
+    def families(self) -> tuple[Family, ...]:
+        """Return all families, with zeros for metrics without labels that were never counted."""
+        families = []
+        for metric in sorted(METRICS, key=lambda metric: metric.name):
+            if metric.path != METRICS_PATH:
+                continue
+            series = self._series_of(metric)
+            if series:
+                families.append(Family(metric.name, series))
+        return tuple(families)
+
+    def _series_of(self, metric: Metric) -> tuple[Value | Distribution, ...]:
+        name = metric.name
+        if metric.kind == "histogram":
+            if not metric.labels:
+                self.histogram(name, ())
+            histograms = self._histograms.get(name, {})
+            return tuple([histograms[labels].read(labels) for labels in sorted(histograms)])
+        if not metric.labels and name not in self._values:
+            self.put(name, (), 0)
+        values = self._values.get(name, {})
+        return tuple([Value(labels, values[labels]) for labels in sorted(values)])

@@ -14,7 +14,7 @@ import msgspec
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import OBSERVED_POINTS, Code, ObservedMethod, Status
-from podwright.scheduler.machine.metrics.snapshot_builder import BOUNDS, Histogram
+from podwright.scheduler.machine.metrics.metric_snapshot import BOUNDS, Histogram
 
 EXECUTION_TIME: Final = "scheduler_plugin_execution_duration_seconds"
 _POINT_TIME: Final = "scheduler_framework_extension_point_duration_seconds"

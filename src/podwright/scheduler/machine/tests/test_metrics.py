@@ -11,13 +11,14 @@ from podwright.scheduler.framework.status import Code
 from podwright.scheduler.machine.cycles.extension_path import binding_path, path_through
 from podwright.scheduler.machine.metrics.exposition import render_text
 from podwright.scheduler.machine.metrics.machine_metrics import Metrics
-from podwright.scheduler.machine.metrics.metric_counts import Counts
 from podwright.scheduler.machine.metrics.metric_snapshot import (
+    Counts,
+    Histogram,
     Levels,
     MetricsSnapshot,
+    bounds_of,
 )
 from podwright.scheduler.machine.metrics.metric_table import METRIC_BY_NAME
-from podwright.scheduler.machine.metrics.snapshot_builder import Histogram, bounds_of
 from podwright.scheduler.queueing import QueuedPod, QueueMetrics
 from podwright.testing import make_pod
 

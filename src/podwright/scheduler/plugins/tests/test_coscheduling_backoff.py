@@ -10,7 +10,7 @@ from podwright.apimachinery.objects import CoschedulingPodGroup, KubernetesObjec
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import CoschedulingArgs
 from podwright.scheduler.framework import Cycle
-from podwright.scheduler.framework.handle import Members
+from podwright.scheduler.framework.plugin import Members
 from podwright.scheduler.framework.status import Code, Status
 from podwright.scheduler.plugins.coscheduling import LABEL, Coscheduling
 from podwright.testing import make_node, make_pod

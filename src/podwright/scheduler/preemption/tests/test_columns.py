@@ -3,7 +3,7 @@
 import pytest
 
 from podwright.apimachinery.objects import with_node_name
-from podwright.scheduler.columns.importance import NOT_STARTED, importance
+from podwright.scheduler.columns.placement import NOT_STARTED, importance
 from podwright.scheduler.preemption.tests.situations import budget, cluster_of, node, pod
 
 LATE, EARLY = "2026-01-01T00:00:09Z", "2026-01-01T00:00:01Z"

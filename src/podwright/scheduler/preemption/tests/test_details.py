@@ -7,7 +7,7 @@ import pytest
 
 from podwright.scheduler.framework import Code, Plugin, Status
 from podwright.scheduler.preemption.dry_run import Limits, dry_run
-from podwright.scheduler.preemption.eligibility import eligibility
+from podwright.scheduler.preemption.preempt import eligibility
 from podwright.scheduler.preemption.sums import at
 from podwright.scheduler.preemption.tests.situations import (
     cluster_of,

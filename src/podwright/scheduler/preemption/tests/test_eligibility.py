@@ -3,7 +3,7 @@
 import pytest
 
 from podwright.apimachinery.objects import Condition, with_fields
-from podwright.scheduler.preemption.eligibility import (
+from podwright.scheduler.preemption.preempt import (
     NEVER,
     WAITS,
     eligibility,

@@ -33,9 +33,9 @@ from podwright.scheduler.queueing import (
     QueueSettings,
     derive_events,
 )
-from podwright.scheduler.queueing.backoff import BackoffQueue, backoff_duration_ns
 from podwright.scheduler.queueing.heap import LazyHeap
-from podwright.scheduler.queueing.order import priority_sort_key
+from podwright.scheduler.queueing.pod import priority_sort_key
+from podwright.scheduler.queueing.subqueues import BackoffQueue, backoff_duration_ns
 from podwright.scheduler.queueing.tests.pods import NODE_ADD, always_skip, make_pod
 
 # ------------------------------------------------------------------ heap

@@ -3,7 +3,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from podwright.simulation.kss.history import LIMIT_BYTES, UnusableHistory, extend_history
+from podwright.simulation.kss.annotations import LIMIT_BYTES, UnusableHistory, extend_history
 
 
 def test_the_first_attempt_begins_a_list():

@@ -9,7 +9,7 @@ import podwright as pw
 from podwright.apimachinery.objects import with_fields
 from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.framework.binding import CallError, Pending
-from podwright.scheduler.framework.custom_results import add_custom_result
+from podwright.scheduler.framework.cycle import add_custom_result
 from podwright.scheduler.machine import PodAllowed
 from podwright.simulation.kss.annotations import kss_annotations, kss_attempt
 from podwright.simulation.kss.results import PREFIX

@@ -1,7 +1,7 @@
 import pytest
 
 from podwright.apimachinery.objects import Pod
-from podwright.simulation.shadow.arrivals import Arrivals
+from podwright.simulation.shadow.attempts import Arrivals
 from podwright.simulation.shadow.tests.test_shadow import Cluster, node, pod, with_status
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import InputError, Pod
-from podwright.apimachinery.objects.texts.timestamps import timestamp_ns
+from podwright.apimachinery.objects.texts.times import timestamp_ns
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly.scheduler import Scheduler
 from podwright.scheduler.config import read_configuration
 from podwright.scheduler.framework.profile import TieRule
 from podwright.simulation.files.record import read_record
 from podwright.simulation.files.scheduler_log import read_scheduler_log
-from podwright.simulation.shadow.findings import agreement
+from podwright.simulation.shadow.comparison import agreement
 from podwright.simulation.shadow.record_shadow import Shadow
 
 START_NS = timestamp_ns("2026-03-02T10:00:00Z") or 0

@@ -10,7 +10,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError
-from podwright.apimachinery.objects.texts.timestamps import timestamp_ns, timestamp_text
+from podwright.apimachinery.objects.texts.times import timestamp_ns, timestamp_text
 from podwright.simulation.files.manifests import LoadedObjects, load
 from podwright.simulation.files.record import file_lines
 from podwright.simulation.world.clock import START_NS

@@ -8,7 +8,7 @@ from podwright.apimachinery.objects.openb import (
     openb_times,
 )
 from podwright.cluster.kubelets import Lifecycle, default_stages
-from podwright.cluster.kubelets.pod_annotations import RUN_DELAY
+from podwright.cluster.kubelets.pod_statuses import RUN_DELAY
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver
 from podwright.simulation.files.manifests import load_bytes
 from podwright.simulation.world.inputs.openb_arrivals import openb_arrivals

@@ -17,7 +17,6 @@ from podwright.scheduler.framework import (
     explain,
     run_pre_filters,
 )
-from podwright.testing.parity.cluster_handle import ClusterHandle
 from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only
 from podwright.testing.parity.decision import (
     compare_explanation,
@@ -27,7 +26,7 @@ from podwright.testing.parity.decision import (
 )
 from podwright.testing.parity.devices.dra_writes import bind_on, mapping_document, normalized
 from podwright.testing.parity.preemption import NOW_NS
-from podwright.testing.parity.setup import cluster_of, profiles_of
+from podwright.testing.parity.setup import ClusterHandle, cluster_of, profiles_of
 
 _Document = dict[str, Any]
 _NAME = "DynamicResources"

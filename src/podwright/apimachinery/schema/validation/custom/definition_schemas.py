@@ -15,15 +15,15 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.cel import compile_rules
-from podwright.apimachinery.schema.structural.default_values import default_problems
+from podwright.apimachinery.schema.structural.defaulting import default_problems
 from podwright.apimachinery.schema.structural.field_paths import FieldPathError, schema_at
 from podwright.apimachinery.schema.structural.pruning import META_FIELDS, Schema
-from podwright.apimachinery.schema.structural.rules import add_rule_error
 from podwright.apimachinery.schema.structural.shape import (
     all_schemas,
     structural_problems,
     unsupported_field,
 )
+from podwright.apimachinery.schema.structural.values import add_rule_error
 from podwright.apimachinery.schema.validation.custom.definition_structs import (
     printed_rule,
     printed_schema,

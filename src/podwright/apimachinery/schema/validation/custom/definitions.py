@@ -15,9 +15,12 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.structural.approval import ANNOTATION, approval_of
 from podwright.apimachinery.schema.structural.field_paths import FieldPathError, schema_at
-from podwright.apimachinery.schema.structural.shape import unsupported_field
+from podwright.apimachinery.schema.structural.shape import (
+    ANNOTATION,
+    approval_of,
+    unsupported_field,
+)
 from podwright.apimachinery.schema.validation.admission import validate_webhook_client
 from podwright.apimachinery.schema.validation.custom.definition_schemas import (
     SchemaOptions,

@@ -10,8 +10,8 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.decoding import Problem
-from podwright.apimachinery.schema.validation.differences import difference
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, same
+from podwright.apimachinery.schema.validation.internal_structs import difference
 from podwright.apimachinery.schema.validation.pods.ephemeral_containers import (
     validate_ephemeral_containers,
 )

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.validation.differences import difference
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, equality_key, same
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.internal_structs import difference, internal_form
 from podwright.apimachinery.schema.validation.names import in_range
 from podwright.apimachinery.schema.validation.pods.pod import validate_pod_parts
 

@@ -28,7 +28,7 @@ from podwright.cluster.kubelets.kubelet.references import CONFIG_MAP, SECRET, Ob
 from podwright.cluster.kubelets.kubelet.shell import Facts, NotSimulatedError, Script
 from podwright.cluster.kubelets.kubelet.sync_context import SyncContext
 from podwright.cluster.kubelets.kubelet.volume_files import data_of, field_of, resource_of
-from podwright.cluster.kubelets.pod_annotations import RUN_DELAY, RUN_JITTER, read_exit_code
+from podwright.cluster.kubelets.pod_statuses import RUN_DELAY, RUN_JITTER, read_exit_code
 from podwright.cluster.kubelets.stages.stage import delay_between
 
 _RANDOM_BITS: Final = 15

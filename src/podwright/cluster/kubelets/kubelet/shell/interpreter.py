@@ -23,9 +23,13 @@ from podwright.cluster.kubelets.kubelet.shell.environment import (
     Output,
     check_writable,
 )
-from podwright.cluster.kubelets.kubelet.shell.expansion import fields, pieces_of, text_of
+from podwright.cluster.kubelets.kubelet.shell.expansion import (
+    fields,
+    pattern_of,
+    pieces_of,
+    text_of,
+)
 from podwright.cluster.kubelets.kubelet.shell.parser import parse
-from podwright.cluster.kubelets.kubelet.shell.patterns import pattern_of
 from podwright.cluster.kubelets.kubelet.shell.state import Exit, Leave, ShellState, Steps
 from podwright.cluster.kubelets.kubelet.shell.syntax import (
     AndOr,

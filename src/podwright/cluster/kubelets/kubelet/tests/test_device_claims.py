@@ -8,7 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import Pod, ResourceClaim
 from podwright.apimachinery.schema import decode
-from podwright.cluster.kubelets.kubelet.device_claims import PrepareError, prepared_claims
+from podwright.cluster.kubelets.kubelet.sandbox import PrepareError, prepared_claims
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     KubeletDriver,
     Objects,

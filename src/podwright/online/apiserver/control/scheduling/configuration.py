@@ -13,8 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright.apimachinery.objects import Document, InputError
-from podwright.online.apiserver.control.controlled_cluster import ControlledCluster
-from podwright.online.apiserver.control.endpoints import JSON, Endpoint, json_response
+from podwright.online.apiserver.control.endpoints import (
+    JSON,
+    ControlledCluster,
+    Endpoint,
+    json_response,
+)
 from podwright.online.apiserver.control.problems import (
     FieldProblem,
     Problem,

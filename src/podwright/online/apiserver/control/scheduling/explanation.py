@@ -6,34 +6,34 @@ cluster goes on meanwhile.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from podwright.apimachinery.objects import InputError, NamespacedName, read_time
+from podwright.apimachinery.objects import InputError, NamespacedName, Pod, read_time
 from podwright.cluster.store import POD
 from podwright.online.apiserver.cluster import Cluster
 from podwright.online.apiserver.control.endpoints import JSON, Endpoint, json_response
 from podwright.online.apiserver.control.problems import Problem
-from podwright.online.apiserver.control.scheduling.recorded_attempts import (
-    recorded_attempts,
-    responsible_scheduler,
-)
 from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.scheduling.present_scheduler import present_scheduler
+from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
 from podwright.online.apiserver.turn_loop import TurnLoop
-from podwright.scheduler.assembly import UnknownPod
+from podwright.scheduler.assembly import UnknownPod, source_of
 from podwright.scheduler.framework import Explanation
 from podwright.simulation.recording import (
     Attempt,
+    DecisionLog,
     ExplanationDocument,
     ExplanationMatrix,
     ExplanationView,
     LogError,
     UnknownCycle,
     attempts_of,
+    case_text,
     explanation_matrix,
     explanation_of_pod,
     find_cycle,
@@ -229,3 +229,142 @@ def _recorded(
         return past.explain()
     end_ns = now_ns if log is scheduler.world.log else log.time_of(len(log) - 1)
     return recorded_view(past, log, start_ns=log.start_ns, end_ns=end_ns)
+
+
+# The decision log that has the attempts of a pod, among those of all schedulers of a cluster.
+
+
+def recorded_attempts(
+    cluster: Cluster, pod: NamespacedName, at_ns: int | None = None
+) -> tuple[ServedScheduler, DecisionLog]:
+    """Return the scheduler that attempted a pod last, and its log with that attempt.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    pod : NamespacedName
+    at_ns : int, optional
+        Only attempts until this time count.
+
+    Returns
+    -------
+    tuple of ServedScheduler and DecisionLog
+        Without an attempt, the scheduler that is responsible for the pod and its present log; the
+        first scheduler if the pod does not exist.
+
+    Raises
+    ------
+    UnknownCycle
+        No scheduler of the cluster is responsible for the pod.
+    """
+    newest: tuple[int, ServedScheduler, DecisionLog] | None = None
+    for scheduler in cluster.schedulers:
+        for log in reversed(scheduler.logs):
+            time_ns = _last_attempt_ns(log, pod, at_ns)
+            if time_ns is not None:
+                if newest is None or time_ns > newest[0]:
+                    newest = (time_ns, scheduler, log)
+                break
+    if newest is not None:
+        return newest[1:]
+    found = responsible_scheduler(cluster, pod)
+    if found is None:
+        names = ", ".join(cluster.scheduler_names)
+        raise UnknownCycle(
+            f"pod {pod} has no scheduling attempt: no scheduler of this cluster has its"
+            f" schedulerName; there are {names}"
+        )
+    return found, found.logs[-1]
+
+
+def _last_attempt_ns(log: DecisionLog, pod: NamespacedName, at_ns: int | None) -> int | None:
+    found = log.cycles_of(pod)
+    until = len(found) if at_ns is None else bisect_right(found, at_ns, key=log.time_of)
+    return log.time_of(found[until - 1]) if until else None
+
+
+def responsible_scheduler(cluster: Cluster, key: NamespacedName) -> ServedScheduler | None:
+    """Return the scheduler of a pod, None if there is none; the first one if the pod is gone."""
+    pod = cluster.store.get(Pod, key)
+    if not isinstance(pod, Pod):
+        return cluster.schedulers[0]
+    return cluster.scheduler_of(pod.spec.scheduler_name)
+
+
+# A scheduling attempt as a test that runs offline, over HTTP: `podwright debug save-case`.
+
+
+class CaseParameters(msgspec.Struct, frozen=True):
+    """The parameters of a case.
+
+    Attributes
+    ----------
+    attempt : int, optional
+        As for an explanation; the last one if left out.
+    """
+
+    attempt: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] | None = None
+
+
+class SavedCase(msgspec.Struct, frozen=True):
+    """An attempt as a test.
+
+    Attributes
+    ----------
+    pod : str
+        The `namespace/name`.
+    attempt : int
+    text : str
+        The text of the test file, with the recorded state and the plugins; pytest runs it with
+        podwright alone.
+    """
+
+    pod: str
+    attempt: int
+    text: str
+
+
+def saved_case_endpoints(turns: TurnLoop) -> list[Endpoint]:
+    """Return the endpoint of the cases."""
+    readers = Readers(turns)
+    cluster = turns.cluster
+
+    async def show(request: Request) -> Response:
+        parameters: CaseParameters = request.state.query
+        key = f"{request.path_params['namespace']}/{request.path_params['name']}"
+        try:
+            found = await readers.call(lambda _: _saved(cluster, key, parameters.attempt or -1))
+        except UnknownCycle as error:
+            raise Problem(404, str(error)) from error
+        except LogError as error:
+            raise Problem(409, str(error)) from error
+        return json_response(found)
+
+    return [
+        Endpoint(
+            method="GET",
+            path="/pods/{namespace}/{name}/case",
+            summary="Write a scheduling attempt of a pod as a test that reproduces it offline",
+            handler=show,
+            query=CaseParameters,
+            reply=SavedCase,
+            problems={
+                404: "the pod has no such scheduling attempt",
+                409: "the decision log cannot be replayed, or a plugin is of an installed package",
+            },
+        )
+    ]
+
+
+def _saved(cluster: Cluster, pod: NamespacedName, attempt: int) -> SavedCase:
+    scheduler, log = recorded_attempts(cluster, pod)
+    plugins = scheduler.plugins_of(log)
+    sources: dict[str, str] = {}
+    for plugin in plugins:
+        source = source_of(plugin)
+        if source is None:
+            raise LogError(f"plugin {plugin.name} is of an installed package, not of a file")
+        sources[source.file] = source.text
+    past = find_cycle(log, pod, attempt, plugins=plugins)
+    text = case_text(log, past, plugins=plugins, sources=sources)
+    return SavedCase(pod=pod, attempt=past.attempt, text=text)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from podwright.online.apiserver.control.controlled_cluster import ControlledCluster
-from podwright.online.apiserver.control.endpoints import Endpoint, json_response
+from podwright.online.apiserver.control.endpoints import ControlledCluster, Endpoint, json_response
 from podwright.online.apiserver.control.problems import Problem
 from podwright.simulation.shadow import ShadowReport
 

@@ -1,4 +1,4 @@
-from podwright.online.client.cluster.rate_limit import TokenBucket
+from podwright.online.client.cluster.read_connection import TokenBucket
 
 SECOND = 1_000_000_000
 
