@@ -5,7 +5,7 @@ Theory of operation
 All objects are in one store. Every change of the store is delivered to all components, which
 return actions. The world works in rounds (`world_rounds`). In a round it executes all pending
 actions in the order in which they were returned. Then it delivers the resulting changes to each
-component in turn (`change_dispatch`): stages, the scheduler, which also receives the results of
+component in turn: stages, the scheduler, which also receives the results of
 its API calls, controllers, observers. The actions that they return are executed in the next round.
 Rounds repeat until no actions and no changes are left, so the consequences of an event are
 complete before the next event is processed.
@@ -32,20 +32,23 @@ that no progress can be expected.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import ClassVar, Protocol, Unpack, get_args
 
+from podwright._html import facts, section
 from podwright._progress import metered
 from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
+    Node,
+    Pod,
     Time,
     check_time_ns,
     read_time,
     require_objects,
     require_type,
     shortest_time_text,
+    timestamp_text,
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import BOOTSTRAP_OBJECTS
@@ -61,14 +64,15 @@ from podwright.scheduler.config import (
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import (
     ExtenderReplied,
+    Machine,
     MachineKeywords,
     PodActivated,
     SchedulerOptions,
     names_machine_keywords,
 )
+from podwright.scheduler.queueing import Touch
 from podwright.simulation.files import FieldValidation
 from podwright.simulation.recording import DecisionLog, record
-from podwright.simulation.world.change_dispatch import WorldAction
 from podwright.simulation.world.clock import START_NS, Turn
 from podwright.simulation.world.inputs.added_objects import check_added
 from podwright.simulation.world.inputs.input_review import InputReview
@@ -81,11 +85,7 @@ from podwright.simulation.world.world_components import (
     WorldOptions,
     build_components,
 )
-from podwright.simulation.world.world_operations import WorldOperations
-from podwright.simulation.world.world_reading import WorldReading
 from podwright.simulation.world.world_review import WorldReview
-from podwright.simulation.world.world_rounds import WorldRounds
-from podwright.simulation.world.world_scheduler import WorldScheduler
 from podwright.simulation.world.world_steps import WorldSteps
 
 
@@ -101,7 +101,7 @@ def unpickled_world(copied: CopiedWorld) -> World:
     return copied.world()
 
 
-class World(WorldReading):
+class World(WorldSteps):
     """A virtual cluster with its scheduler.
 
     Parameters
@@ -223,57 +223,64 @@ class World(WorldReading):
             components = build_components(
                 recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns, store=store
             )
-        super().__init__(components)
+        given = components.options.review
+        self.report_observers = ReportObservers({} if given is None else given.missing_owners)
+        # Drivers that do not wait for extenders run for very long, and make no report.
+        waits = components.options.begin_extender_call is None
+        reporting = self.report_observers.observers if waits else ()
+        super().__init__(components, (*components.options.observers, *reporting))
+        self.store: ObjectStore = components.store
+        self.machine: Machine = components.recorder.machine
         self.seed = components.seed
         self.start_ns = components.start_ns
         self.log: DecisionLog = components.recorder.log
         self.api = components.api
-        given = components.options.review
         self._review = WorldReview(components.options.stages, given, is_new=is_new)
-        self.report_observers = ReportObservers({} if given is None else given.missing_owners)
         self.report_observers.attach(self)
-        self._assemble(components)
         if is_new:
             for document in BOOTSTRAP_OBJECTS:
                 obj = decode(document)
                 if self.store.get(kind_of(obj), obj.key) is None:
                     self.add(obj)
 
-    def _assemble(self, components: WorldComponents) -> None:
-        """Assemble what processes the events of the world."""
-        waits_for_extenders = components.options.begin_extender_call is None
-        # Drivers that do not wait run for very long, and make no report.
-        reporting = self.report_observers.observers if waits_for_extenders else ()
-        observers = (*components.options.observers, *reporting)
-        actions: deque[WorldAction] = deque()
-        self._heap = components.heap
-        self._scheduler = WorldScheduler(
-            components.recorder,
-            components.heap,
-            components.start_ns,
-            actions,
-            observers,
-            waits_for_extenders=waits_for_extenders,
-            unproductive_cycles=components.unproductive_cycles,
-        )
-        self._rounds = WorldRounds(components, self._scheduler, actions, observers)
-        self._operations = WorldOperations(components, self._rounds, observers)
-        self._steps = WorldSteps(
-            components,
-            self._scheduler,
-            self._rounds,
-            self._operations,
-            actions,
-            self._before_advance,
-        )
-        self.backlog = self._steps.backlog
-
-    # -------------------------------------------------------------------- operations of users
+    @property
+    def now_ns(self) -> int:
+        """The virtual time, in nanoseconds since 1970."""
+        return self._heap.now_ns
 
     @property
-    def is_between_steps(self) -> bool:
-        """Whether no action, change or reply is pending."""
-        return self._rounds.is_done
+    def pods(self) -> Sequence[Pod]:
+        """All pods, in the order of namespaces and names."""
+        return [obj for obj in self.store.list(Pod).objects if isinstance(obj, Pod)]
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """All nodes, in the order of names."""
+        return [obj for obj in self.store.list(Node).objects if isinstance(obj, Node)]
+
+    @property
+    def draining_nodes(self) -> Collection[str]:
+        """The nodes whose drains are in progress."""
+        return self.components.controllers.draining_nodes
+
+    @property
+    def node_of(self) -> dict[NamespacedName, str]:
+        """The node name of each pod that has one."""
+        return {pod.key: pod.spec.node_name for pod in self.pods if pod.spec.node_name}
+
+    def story(self, pod: NamespacedName) -> list[Touch]:
+        """Return the recent events of a pod in the queue, oldest first."""
+        return self.machine.story(pod)
+
+    def __repr__(self) -> str:
+        now = timestamp_text(self.now_ns)
+        return f"<World at {now}: {self.store.count(Node)} nodes, {self.store.count(Pod)} pods>"
+
+    def _repr_html_(self) -> str:
+        counts = {"Nodes": self.store.count(Node), "Pods": self.store.count(Pod)}
+        return section(f"World at {timestamp_text(self.now_ns)}", facts(counts))
+
+    # -------------------------------------------------------------------- operations of users
 
     def add(
         self,
@@ -335,42 +342,6 @@ class World(WorldReading):
                 self._rounds.process()
             else:
                 self._heap.push(at_ns, Turn.INPUT, operation)
-
-    def operate(self, operation: Operation) -> None:
-        """Execute an operation while an event is processed; `do` is for all other times."""
-        self._operations.operate(operation)
-
-    def add_inputs(
-        self,
-        inputs: Iterable[tuple[int, Operation]],
-        *,
-        operate: Callable[[Operation], None] | None = None,
-    ) -> None:
-        """Add operations with their times, in order of time.
-
-        They are taken from the iterable one at a time: the next one when the last one is due.
-
-        Parameters
-        ----------
-        inputs : iterable of (int, Operation)
-        operate : callable, optional
-            Executes them, in place of `operate`.
-        """
-        self._operations.add_inputs(inputs, operate)
-
-    @property
-    def inputs(self) -> Iterator[tuple[int, Operation]]:
-        """The operations that `add_inputs` received and that are not taken yet; to read."""
-        return self._operations.inputs
-
-    @inputs.setter
-    def inputs(self, inputs: Iterator[tuple[int, Operation]]) -> None:
-        self._operations.inputs = inputs
-
-    @property
-    def inputs_taken(self) -> int:
-        """The number of inputs taken so far."""
-        return self._operations.inputs_taken
 
     def extender_replied(self, call: int, reply: ExtenderReply) -> None:
         """Receive the reply to a call that was passed to `begin_extender_call`."""
@@ -463,7 +434,7 @@ class World(WorldReading):
                     self.now_ns - begin_ns, lambda: format_duration(self.now_ns - self.start_ns)
                 )
         if until_ns is not None and until_ns > self.now_ns:
-            self._steps.advance_to(until_ns)
+            self._advance_to(until_ns)
 
     def steps(self, until: Time | None = None) -> Iterator[int]:
         """Process events as `run` does; yields the virtual time after every step."""
@@ -471,37 +442,11 @@ class World(WorldReading):
         while self.step_until_ns(until_ns):
             yield self.now_ns
 
-    def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
-        """Process what is due until a time, in slices; for drivers with a real clock.
-
-        Parameters
-        ----------
-        now_ns : int
-            The present time; a time before that of the world is taken as that of the world.
-        is_over : callable
-            Called after each step and within long ones; whether the slice has ended.
-
-        Returns
-        -------
-        bool
-            Whether nothing is left that is due at `now_ns`.
-        """
-        return self._steps.catch_up(now_ns, is_over)
-
     def pass_idle_time(self, now_ns: int) -> None:
         """Advance to a time if nothing is due until then; what follows happens at that time."""
         due_ns = self.next_due_ns
         if now_ns > self.now_ns and (due_ns is None or due_ns > now_ns):
-            self._steps.advance_to(now_ns)
-
-    @property
-    def next_due_ns(self) -> int | None:
-        """When there is something to do next: the present time if there is now; None for never."""
-        return self._steps.next_due_ns
-
-    def load_scheduler(self) -> None:
-        """Deliver all objects to a scheduler that is new in this world."""
-        self._rounds.load_scheduler()
+            self._advance_to(now_ns)
 
     def _read_until(self, until: Time | None) -> int | None:
         if until is None:
@@ -517,15 +462,6 @@ class World(WorldReading):
             False if no event is left, or none until that time.
         """
         return self.step_until_ns(self._read_until(until))
-
-    def step_until_ns(self, until_ns: int | None) -> bool:
-        """Process the next events, as `step` does, with a time in nanoseconds since 1970."""
-        return self._steps.step(until_ns)
-
-    @property
-    def unproductive_cycles(self) -> int:
-        """The number of scheduling cycles since the last bind or other event."""
-        return self._scheduler.unproductive_cycles
 
     def _before_advance(self) -> None:
         self._review.begin(self.store)

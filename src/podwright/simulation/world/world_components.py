@@ -11,17 +11,18 @@ from podwright.cluster.api import Api
 from podwright.cluster.controllers import (
     ALL_CONTROLLERS,
     Controller,
+    ControllerAction,
     ControllerLoop,
     Lister,
     ReportFailure,
     SyncDue,
     enabled_controllers,
 )
-from podwright.cluster.kubelets import ImageBehavior, Lifecycle, Stage, StageDue
+from podwright.cluster.kubelets import ImageBehavior, Lifecycle, LifecycleAction, Stage, StageDue
 from podwright.cluster.store import Change, ObjectStore
 from podwright.scheduler.config import ExtenderCall
 from podwright.scheduler.framework import CallExtender, Plugin
-from podwright.scheduler.machine import ExtenderReplied, PodActivated, TimerFired
+from podwright.scheduler.machine import Action, ExtenderReplied, PodActivated, TimerFired
 from podwright.simulation.recording import Recorder
 from podwright.simulation.world.clock import EventHeap
 from podwright.simulation.world.inputs.input_review import InputReview
@@ -32,6 +33,9 @@ DueEvent: TypeAlias = (
     Operation | InputOperation | StageDue | SyncDue | TimerFired | ExtenderReplied | PodActivated
 )
 """An event that is due at a time of the virtual clock."""
+
+WorldAction: TypeAlias = Action | LifecycleAction | ControllerAction
+"""An action that a component returns and the world executes."""
 
 # Few, so that replaced versions are released soon.
 _HISTORY_WINDOW: Final = 100

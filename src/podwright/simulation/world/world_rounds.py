@@ -1,43 +1,96 @@
-"""Rounds of a world: actions are executed, and the changes that result are delivered."""
+"""Rounds of a world: actions are executed, and the changes that result are delivered.
+
+Every change of the store is delivered to all components, which return actions. Changes are
+delivered in batches, component by component: each component receives all changes since the last
+batch, in the order in which they were written, before the next component receives any. The order
+is stages, scheduler, controllers, observers. So each component works for a while on
+its own, as separate processes with watches would. Stages that are due at once run last.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from podwright._interludes import interlude
+from podwright.apimachinery.objects import InvalidObject, NamespacedName, Pod
 from podwright.cluster.api import (
+    SCHEDULER_USER,
     ApplyObject,
     CreateObject,
     DeleteObject,
+    EvictionRejected,
     EvictPod,
+    Forbidden,
+    NamespaceTerminating,
     PatchObject,
     RecordEvent,
+    TooLarge,
     UpdateObject,
+    WriteRequest,
 )
-from podwright.cluster.controllers import CreateRejected, NodeEvent, SyncAt, WriteRejected
-from podwright.cluster.kubelets import ScheduleStage
+from podwright.cluster.controllers import (
+    CreateRejected,
+    DrainNode,
+    NodeEvent,
+    SyncAt,
+    WriteRejected,
+)
+from podwright.cluster.kubelets import ScheduleStage, StageDue
+from podwright.cluster.store import Change, GroupKind, ObjectError
 from podwright.scheduler.machine import (
+    SELECTOR_KINDS,
+    UNWATCHED_KINDS,
     Bind,
     CallDone,
     CallExtender,
+    DeletePod,
     EmitEvent,
     ExtenderReplied,
+    ObjectDeleted,
+    ObjectPut,
     TimerFired,
     WakeAt,
+    changes_selector,
 )
-from podwright.simulation.world.change_dispatch import ChangeDispatcher, WorldAction
 from podwright.simulation.world.clock import Turn
-from podwright.simulation.world.observers import ChangeObserver, Observer
-from podwright.simulation.world.scheduler_requests import API_CALLS, ApiCall
-from podwright.simulation.world.world_components import WorldComponents
-from podwright.simulation.world.world_requests import WorldRequests
+from podwright.simulation.world.observers import (
+    ChangeObserver,
+    EventObserver,
+    NodeEventObserver,
+    Observer,
+    RemovalObserver,
+    event_of,
+)
+from podwright.simulation.world.scheduler_requests import API_CALLS, ApiCall, execute
+from podwright.simulation.world.world_components import WorldAction, WorldComponents
 from podwright.simulation.world.world_scheduler import WorldScheduler
 
 SLICE_CHANGES_MAX: Final = 32
 """The maximum number of changes that are delivered at once in a slice of `World.catch_up`."""
+
+
+class Subscription(msgspec.Struct, frozen=True, gc=False):
+    """The components that receive changes of one kind; controllers and observers receive all.
+
+    Attributes
+    ----------
+    has_stages : bool
+        Whether stages apply to objects of the kind.
+    is_scheduled : bool
+        Whether the scheduler watches objects of the kind.
+    is_selecting : bool
+        Whether the scheduler reads only the selectors of these objects, so that it does not
+        receive most of their changes.
+    """
+
+    has_stages: bool
+    is_scheduled: bool
+    is_selecting: bool
 
 
 def _never() -> bool:
@@ -70,29 +123,23 @@ class WorldRounds:
     ) -> None:
         options = components.options
         self._store = components.store
+        self._api = components.api
         self._heap = components.heap
+        self._lifecycle = components.lifecycle
+        self._kinds_with_stages = frozenset(components.lifecycle.kinds)
         self._controllers = components.controllers
         self._scheduler = scheduler
+        self._has_scheduler = options.has_scheduler
         self._call_extender = options.call_extender
         self._begin_extender_call = options.begin_extender_call
         self._actions = actions
         self._changes = components.changes
-        self._requests = WorldRequests(
-            components.api,
-            components.store,
-            components.heap,
-            observers,
-            self._handle_rejection,
-            components.lifecycle.rejected,
-        )
-        self._dispatcher = ChangeDispatcher(
-            lifecycle=components.lifecycle,
-            handle_machine_event=scheduler.handle,
-            handle_reply=scheduler.handle_reply,
-            controllers=components.controllers,
-            observers=[each for each in observers if isinstance(each, ChangeObserver)],
-            has_scheduler=options.has_scheduler,
-        )
+        self._replies: list[CallDone] = []
+        self._change_observers = [e for e in observers if isinstance(e, ChangeObserver)]
+        self._event_observers = [e for e in observers if isinstance(e, EventObserver)]
+        self._node_observers = [e for e in observers if isinstance(e, NodeEventObserver)]
+        self._removal_observers = [e for e in observers if isinstance(e, RemovalObserver)]
+        self._subscriptions: dict[GroupKind, Subscription] = {}
         self._handlers = self._action_handlers()
         self._changes_max = sys.maxsize
         self.is_slice_over: Callable[[], bool] = _never
@@ -105,7 +152,7 @@ class WorldRounds:
     @property
     def is_done(self) -> bool:
         """Whether no action, change or reply is pending."""
-        return not (self.has_next or self._requests.replies)
+        return not (self.has_next or self._replies)
 
     def begin_slice(self, is_over: Callable[[], bool]) -> None:
         """Begin a slice: rounds have few changes, and the slice may end between two rounds."""
@@ -120,37 +167,103 @@ class WorldRounds:
         actions, changes, handlers = self._actions, self._changes, self._handlers
         changes_max, is_slice_over = self._changes_max, self.is_slice_over
         while True:
-            if changes or self._requests.replies:
-                self._dispatch_changes()
+            if changes or self._replies:
+                self._deliver()
             if (not actions and not changes) or is_slice_over():
                 return
             while actions and len(changes) < changes_max:
                 action = actions.popleft()
                 handlers[type(action)](action)
 
-    def _dispatch_changes(self) -> None:
+    # ------------------------------------------------------------------------------ changes
+
+    def _deliver(self) -> None:
         """Deliver the changes since the last call, and the replies to the scheduler's calls."""
         # The store appends to the list of changes, so it is cleared and not replaced.
         changes = self._changes[: self._changes_max]
         del self._changes[: len(changes)]
         replies: list[CallDone] = []
         if not self._changes:  # replies follow the changes
-            replies, self._requests.replies = self._requests.replies, replies
+            replies, self._replies = self._replies, replies
         with interlude():
-            actions = self._dispatcher.dispatch(changes, replies, self._heap.now_ns)
+            actions = self._dispatch(changes, replies, self._heap.now_ns)
         self._actions.extend(actions)
         # With the gate SchedulerAsyncPreemption off, the reply to the last call of a preemption
         # ends the scheduling cycle.
         self._scheduler.deliver_decisions()
 
+    def _dispatch(
+        self, changes: Sequence[Change], replies: Iterable[CallDone], now_ns: int
+    ) -> list[WorldAction]:
+        """Deliver changes to all components, and return their actions.
+
+        The scheduler receives replies after the changes, as its informers usually deliver a change
+        before the call returns.
+        """
+        staged, watched = self._route(changes)
+        actions: list[WorldAction] = []
+        due: list[StageDue] = []
+        for change in staged:
+            for action in self._lifecycle.handle_change(change, now_ns):
+                if type(action) is ScheduleStage and action.due_ns <= now_ns:
+                    due.append(action.event)
+                else:
+                    actions.append(action)
+        handle = self._scheduler.handle
+        for event in watched:
+            actions += handle(event, now_ns)
+        for reply in replies:
+            actions += self._scheduler.handle_reply(reply, now_ns)
+        self._controllers.observe(changes)
+        for observer in self._change_observers:
+            changed = observer.changed
+            for change in changes:
+                changed(change.old, change.new, now_ns)
+        for stage_due in due:
+            actions += self._lifecycle.handle(stage_due, now_ns)
+        return actions
+
+    def _route(
+        self, changes: Iterable[Change]
+    ) -> tuple[list[Change], list[ObjectPut | ObjectDeleted]]:
+        """Return the changes for the stages and the events for the scheduler."""
+        staged: list[Change] = []
+        watched: list[ObjectPut | ObjectDeleted] = []
+        subscriptions = self._subscriptions
+        for change in changes:
+            kind = change.kind
+            subscription = subscriptions.get(kind)
+            if subscription is None:
+                subscription = subscriptions[kind] = Subscription(
+                    has_stages=kind in self._kinds_with_stages,
+                    is_scheduled=self._has_scheduler and kind not in UNWATCHED_KINDS,
+                    is_selecting=kind in SELECTOR_KINDS,
+                )
+            if subscription.has_stages:
+                staged.append(change)
+            # Events, which nobody reads here, are at rest when a server starts: not decoded.
+            if not subscription.is_scheduled:
+                continue
+            new = change.new
+            if not subscription.is_selecting or changes_selector(change.old, new):
+                obj: Any = change.object
+                watched.append(ObjectDeleted(obj) if new is None else ObjectPut(obj))
+        return staged, watched
+
     def dispatch_node_event(self, event: NodeEvent) -> None:
         """Deliver an event of a node that changes no object by itself."""
-        self._actions.extend(self._dispatcher.dispatch_node_event(event, self._heap.now_ns))
+        now_ns = self._heap.now_ns
+        for observer in self._node_observers:
+            observer.node_event(event, now_ns)
+        self._controllers.handle(event, now_ns)
+        if not isinstance(event, DrainNode):
+            self._actions.extend(self._lifecycle.handle(event, now_ns))
 
     def load_scheduler(self) -> None:
         """Deliver all objects to a scheduler that is new in the world."""
-        changes = self._store.creations()
-        self._actions.extend(self._dispatcher.load_scheduler(changes, self._heap.now_ns))
+        _, watched = self._route(self._store.creations())
+        for event in watched:
+            self._actions.extend(self._scheduler.handle(event, self._heap.now_ns))
         self.process()
 
     # ------------------------------------------------------------------------------ actions
@@ -158,17 +271,16 @@ class WorldRounds:
     def _action_handlers(self) -> dict[type, Callable[[Any], object]]:
         """Return the method that executes each type of action."""
         handlers: dict[type, Callable[[Any], object]] = dict.fromkeys(API_CALLS, self._call)
-        requests = self._requests
         handlers |= {
-            EmitEvent: requests.record,
-            RecordEvent: requests.record,
+            EmitEvent: self._record,
+            RecordEvent: self._record,
             ScheduleStage: self._schedule_stage,
-            UpdateObject: requests.write,
-            CreateObject: requests.write,
-            DeleteObject: requests.delete,
-            EvictPod: requests.evict,
-            ApplyObject: requests.write,
-            PatchObject: requests.write,
+            UpdateObject: self._write,
+            CreateObject: self._write,
+            DeleteObject: self._delete,
+            EvictPod: self._evict,
+            ApplyObject: self._write,
+            PatchObject: self._write,
             SyncAt: self._sync_at,
             WakeAt: self._wake_at,
             CallExtender: self._run_extender_call,
@@ -184,11 +296,6 @@ class WorldRounds:
     def _wake_at(self, action: WakeAt) -> None:
         self._heap.push(max(action.due_ns, self._heap.now_ns), Turn.TIMER, TimerFired())
 
-    def _call(self, action: ApiCall) -> None:
-        if type(action) is Bind:
-            self._scheduler.unproductive_cycles = 0
-        self._requests.call(action)
-
     def _run_extender_call(self, action: CallExtender) -> None:
         if self._begin_extender_call is not None:
             self._begin_extender_call(action.call, action.request)
@@ -199,7 +306,75 @@ class WorldRounds:
         reply = self._call_extender(action.request)
         self._scheduler.decide(ExtenderReplied(action.call, reply))
 
+    def _call(self, action: ApiCall) -> None:
+        """Execute an API call of the scheduler."""
+        if type(action) is Bind:
+            self._scheduler.unproductive_cycles = 0
+        elif type(action) is DeletePod and self._removal_observers:
+            self._preempt(action)
+            return
+        self._replies.append(execute(self._api, action, self._heap.now_ns))
+
+    def _preempt(self, action: DeletePod) -> None:
+        """Delete a victim of preemption, and deliver the request to observers."""
+        now_ns, pod = self._heap.now_ns, self._store.get(Pod, action.pod)
+        reply = execute(self._api, action, now_ns)
+        self._replies.append(reply)
+        if pod is not None and reply.error is None:
+            request = DeleteObject("", "Pod", action.pod, action.uid, SCHEDULER_USER)
+            for observer in self._removal_observers:
+                observer.removal_handled(pod, request, None, now_ns)
+
+    def _record(self, action: EmitEvent | RecordEvent) -> None:
+        """Deliver a Kubernetes Event to observers."""
+        if self._event_observers:
+            event = event_of(action)
+            for observer in self._event_observers:
+                observer.event_recorded(event, self._heap.now_ns)
+
+    def _delete(self, request: DeleteObject) -> None:
+        """Execute a deletion by a controller or a stage."""
+        if request.object_kind == "Pod" and self._removal_observers:
+            self._remove_pod(request, request.key)
+        else:
+            self._write(request)
+
+    def _evict(self, request: EvictPod) -> None:
+        self._remove_pod(request, request.pod)
+
+    def _remove_pod(self, request: DeleteObject | EvictPod, key: NamespacedName) -> None:
+        """Execute a request that removes a pod, and deliver it to observers."""
+        pod = self._store.get(Pod, key)
+        error = self._write(request)
+        if pod is not None:
+            for observer in self._removal_observers:
+                observer.removal_handled(pod, request, error, self._heap.now_ns)
+
+    def _write(self, request: WriteRequest) -> Exception | None:
+        """Execute a controller's or a stage's request; return the error that is ignored, if any."""
+        match self._api.handle(request, request.user, self._heap.now_ns).error:
+            case None | ObjectError() | NamespaceTerminating() | EvictionRejected() as error:
+                # Upstream records no Event for a namespace that is being deleted either.
+                return error
+            case (Forbidden() | InvalidObject() | TooLarge()) as error if isinstance(
+                request, CreateObject
+            ):
+                self._handle_rejection(CreateRejected(request, str(error)))
+                return error
+            case error if self._handle_rejection(WriteRejected(request.user, str(error))):
+                return error
+            case TooLarge() as error:  # of a kubelet, which logs it
+                return error
+            case error:
+                events = self._lifecycle.rejected(request, error)
+                if not events:
+                    raise error
+                for event in events:
+                    self._record(event)
+                return error
+
     def _handle_rejection(self, rejection: CreateRejected | WriteRejected) -> bool:
+        """Deliver a rejected write to its controller; False if none made it that tries it again."""
         controllers = self._controllers
         if isinstance(rejection, WriteRejected) and not controllers.retries(rejection.controller):
             return False

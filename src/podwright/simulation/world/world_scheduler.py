@@ -1,28 +1,44 @@
-"""The scheduler of a world: its events, its scheduling cycles, the flushes of its queue."""
+"""The scheduler of a world: its events, its scheduling cycles, the flushes of its queue.
+
+Held events
+-----------
+A scheduling cycle that calls an extender is suspended until the reply. The machine would hold the
+events of that time itself and process all of them with the reply: after one second of load that
+took 240 ms, during which a server answers nothing. So for a driver that does not wait for
+extenders events are held in front of the machine, and passed a few at a time.
+
+Work without end
+----------------
+The queue returns pods in backoff when it has no others. If each cycle moves the pods of the other
+cycles back to the queue, as when a gang that does not fit is rejected at Permit, this never ends
+where cycles take no time. After many unproductive cycles such pods wait until their backoff ends.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from podwright._interludes import interlude
-from podwright.scheduler.machine import CycleDue, Event, FlushBackoff, FlushUnschedulable
-from podwright.simulation.recording import Recorder
-from podwright.simulation.world.change_dispatch import WorldAction
-from podwright.simulation.world.clock import EventHeap, Turn
-from podwright.simulation.world.decision_delivery import DecisionDelivery
-from podwright.simulation.world.endless_work import has_many_unproductive_cycles, is_retry_loop
-from podwright.simulation.world.held_events import HeldEvents
+from podwright.apimachinery.objects import SECOND_NS
+from podwright.scheduler.framework import Decision
+from podwright.scheduler.machine import Action, CycleDue, Event, FlushBackoff, FlushUnschedulable
+from podwright.simulation.world.clock import Turn
 from podwright.simulation.world.observers import DecisionObserver, Observer
-from podwright.simulation.world.queue_flush import is_unschedulable_due, next_flush_ns
-from podwright.simulation.world.world_components import DueEvent
+from podwright.simulation.world.world_components import WorldAction, WorldComponents
 
 ROUND_MAX: Final = 32
 """The maximum number of events of one type that start a round."""
 
+UNPRODUCTIVE_CYCLES_MIN: Final = 100
+UNPRODUCTIVE_CYCLES_PER_POD: Final = 10
+"""The number of unproductive cycles in a row, in total and for each pod in the queue, after which
+pods are no longer retried before their backoff ends, and a run without an end time may end."""
+
 _CYCLE_DUE: Final = CycleDue()
 _FLUSH_BACKOFF: Final = FlushBackoff()
+_UNSCHEDULABLE_NS: Final = 30 * SECOND_NS
 
 
 class WorldScheduler:
@@ -30,21 +46,11 @@ class WorldScheduler:
 
     Parameters
     ----------
-    recorder : Recorder
-        The scheduler and its decision log.
-    heap : EventHeap
-        Has the present time.
-    start_ns : int
-        The initial time of the world.
+    components : WorldComponents
     actions : deque, written
         Receives the actions of the scheduler.
-    observers : iterable of Observer
+    observers : tuple of Observer
         Those of decisions receive the decisions of each scheduling cycle that ends.
-    waits_for_extenders : bool
-        Whether a call to an extender returns before the next event; otherwise events are held
-        while the scheduler is suspended.
-    unproductive_cycles : int
-        Of a restored world.
 
     Attributes
     ----------
@@ -58,26 +64,42 @@ class WorldScheduler:
 
     def __init__(
         self,
-        recorder: Recorder,
-        heap: EventHeap[DueEvent],
-        start_ns: int,
+        components: WorldComponents,
         actions: deque[WorldAction],
-        observers: Iterable[Observer],
-        *,
-        waits_for_extenders: bool,
-        unproductive_cycles: int,
+        observers: tuple[Observer, ...],
     ) -> None:
-        self._machine = machine = recorder.machine
-        self._heap = heap
-        self._start_ns = start_ns
+        self._machine = components.recorder.machine
+        self._heap = components.heap
+        self._start_ns = components.start_ns
         self._actions = actions
-        self._decisions = decisions = DecisionDelivery(
-            machine, recorder.handle, (e for e in observers if isinstance(e, DecisionObserver))
-        )
-        self._held = held = HeldEvents(machine, decisions.handle)
-        self.handle = recorder.handle if waits_for_extenders else held.handle
-        self.handle_reply = decisions.handle if waits_for_extenders else held.handle
-        self.unproductive_cycles = unproductive_cycles
+        self._observers = [e for e in observers if isinstance(e, DecisionObserver)]
+        self._decisions: list[tuple[Decision, ...]] = []
+        self._held: deque[Event] = deque()
+        self._handle_machine_event = components.recorder.handle
+        waits_for_extenders = components.options.begin_extender_call is None
+        self.handle = self._handle_machine_event if waits_for_extenders else self._handle_or_hold
+        self.handle_reply = self._handle_and_keep if waits_for_extenders else self._handle_or_hold
+        self.unproductive_cycles = components.unproductive_cycles
+
+    def _handle_and_keep(self, event: Event, now_ns: int) -> list[Action]:
+        """Let the machine handle an event, and keep the decisions of a cycle that it ends."""
+        machine = self._machine
+        before = machine.last_decisions
+        actions = self._handle_machine_event(event, now_ns)
+        decisions = machine.last_decisions
+        if decisions is not before:
+            self._decisions.append(decisions)
+        return actions
+
+    def _handle_or_hold(self, event: Event, now_ns: int) -> list[Action]:
+        """Let the machine handle an event; one that is held has no actions yet."""
+        machine = self._machine
+        # While it is suspended, the reply overtakes the held events, as in the machine.
+        is_held = machine.defers(event) if machine.is_suspended else bool(self._held)
+        if is_held:
+            self._held.append(event)
+            return []
+        return self._handle_and_keep(event, now_ns)
 
     def decide(self, event: Event) -> None:
         """Process an event that may end a scheduling cycle."""
@@ -88,17 +110,25 @@ class WorldScheduler:
 
     def deliver_decisions(self) -> None:
         """Deliver the decisions of the scheduling cycles that ended to observers."""
-        self._decisions.deliver(self._heap.now_ns)
+        if self._decisions:
+            new, self._decisions = self._decisions, []
+            for decisions in new:
+                for observer in self._observers:
+                    observer.decided(decisions, self._heap.now_ns)
 
     @property
     def has_held(self) -> bool:
         """Whether events that were held while the scheduler was suspended can be processed."""
-        return self._held.has_next
+        return bool(self._held) and not self._machine.is_suspended
 
     def process_held(self) -> None:
         """Process the oldest events that were held, as many as a round allows."""
+        actions: list[Action] = []
         with interlude():
-            actions = self._held.process(ROUND_MAX, self._heap.now_ns)
+            most = ROUND_MAX
+            while self.has_held and most > 0:
+                most -= 1
+                actions += self._handle_and_keep(self._held.popleft(), self._heap.now_ns)
         self._actions.extend(actions)
         self.deliver_decisions()
 
@@ -106,7 +136,16 @@ class WorldScheduler:
     def has_cycle(self) -> bool:
         """Whether a scheduling cycle is due."""
         machine = self._machine
-        return machine.has_next and not is_retry_loop(machine, self.unproductive_cycles)
+        if not machine.has_next or not self._is_unproductive:
+            return machine.has_next
+        return bool(machine.queue.metrics().pending_pods.get("active"))
+
+    @property
+    def _is_unproductive(self) -> bool:
+        """Whether so many cycles in a row were unproductive that no progress can be expected."""
+        return self.unproductive_cycles >= UNPRODUCTIVE_CYCLES_MIN and (
+            self.unproductive_cycles >= UNPRODUCTIVE_CYCLES_PER_POD * len(self._machine.queue)
+        )
 
     def run_cycles(self, is_slice_over: Callable[[], bool]) -> int:
         """Run scheduling cycles, as many as a round allows, and return their number."""
@@ -127,18 +166,42 @@ class WorldScheduler:
         Pods that no plugin rejected, as when there are no nodes, are retried every few seconds
         without end; so is a gang whose members wait for each other at Permit.
         """
-        is_long = has_many_unproductive_cycles(self._machine, self.unproductive_cycles)
-        return is_long and self._heap.has_only(Turn.TIMER)
+        return self._is_unproductive and self._heap.has_only(Turn.TIMER)
 
     def next_flush_ns(self, *, is_over: bool = False) -> int | None:
-        """Return when a flush of the queue would move a pod; see `queue_flush`."""
-        return next_flush_ns(self._machine, self._heap.now_ns, is_over=is_over)
+        """Return the first whole second, from now on, at which a flush would move a pod.
+
+        Parameters
+        ----------
+        is_over : bool
+            Whether nothing else is left: then flushes of unschedulable pods alone do not count.
+
+        Returns
+        -------
+        int, optional
+            None for never.
+        """
+        machine = self._machine
+        due_ns = machine.next_flush_ns
+        # While an extender is called, a flush would only be held back.
+        if due_ns is None or machine.defers(_FLUSH_BACKOFF):
+            return None
+        # Flushes of unschedulable pods alone would continue a run without end time forever.
+        if is_over and not machine.queue.metrics().pending_pods.get("backoff"):
+            return None
+        # Upstream's flush loops run every second, and every thirty seconds.
+        whole_ns = -(-due_ns // SECOND_NS) * SECOND_NS
+        return max(whole_ns, self._heap.now_ns)
 
     def flush(self) -> None:
         """Flush the queue at the present time."""
         now_ns = self._heap.now_ns
         with interlude():
             actions = self.handle(_FLUSH_BACKOFF, now_ns)
-            if is_unschedulable_due(self._machine, now_ns, self._start_ns):
+            due_ns = self._machine.next_flush_ns
+            # It is later than its time if the start is between two whole seconds, or if an
+            # extender was called then.
+            is_late = due_ns is not None and due_ns <= now_ns
+            if is_late or (now_ns - self._start_ns) % _UNSCHEDULABLE_NS == 0:
                 actions += self.handle(FlushUnschedulable(), now_ns)
         self._actions.extend(actions)

@@ -13,24 +13,45 @@ A step processes the first of these that is due, and all its consequences:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from podwright._interludes import interlude
-from podwright.cluster.controllers import SyncDue, SyncNext
+from podwright.apimachinery.objects import (
+    ArgumentError,
+    Node,
+    PodwrightError,
+    parse_label_selector,
+    quoted,
+)
+from podwright.cluster.controllers import DrainNode, NodeDown, NodeUp, SyncDue, SyncNext
 from podwright.cluster.kubelets import StageDue
 from podwright.scheduler.machine import ExtenderReplied, PodActivated, TimerFired
 from podwright.simulation.world.backlog import Backlog, Backlogged
-from podwright.simulation.world.change_dispatch import WorldAction
 from podwright.simulation.world.clock import Turn
-from podwright.simulation.world.endless_work import check_time_advances
-from podwright.simulation.world.inputs.operations import InputOperation
-from podwright.simulation.world.world_components import DueEvent, WorldComponents
-from podwright.simulation.world.world_operations import WorldOperations
+from podwright.simulation.world.inputs.operation_requests import request_of
+from podwright.simulation.world.inputs.operations import (
+    ON_NODE,
+    Drain,
+    FailNode,
+    InputOperation,
+    OnNodes,
+    Operation,
+    RestoreNode,
+)
+from podwright.simulation.world.observers import Observer
+from podwright.simulation.world.world_components import DueEvent, WorldAction, WorldComponents
 from podwright.simulation.world.world_rounds import WorldRounds
 from podwright.simulation.world.world_scheduler import ROUND_MAX, WorldScheduler
 
+AT_ONCE_MAX: Final = 10_000_000
+"""The number of events at one virtual time after which a run fails as endless."""
+
 _SYNC_NEXT: Final = SyncNext()
+
+
+class WorldError(PodwrightError):
+    """A world that cannot continue; the text says why."""
 
 
 class WorldSteps:
@@ -39,51 +60,62 @@ class WorldSteps:
     Parameters
     ----------
     components : WorldComponents
-    scheduler : WorldScheduler
-    rounds : WorldRounds
-    operations : WorldOperations
-    actions : deque of WorldAction, written
-        Receives the actions of stages and controllers.
-    before_advance : callable
-        Called before time advances.
+    observers : tuple of Observer
 
     Attributes
     ----------
+    components : WorldComponents
+        What the world consists of; to read.
     backlog : Backlog
         The work that a real clock has left behind.
+    inputs : iterator of (int, Operation)
+        The operations that `add_inputs` received and that are not taken yet; to read.
+    inputs_taken : int
+        The number of inputs taken so far.
     """
 
-    def __init__(
-        self,
-        components: WorldComponents,
-        scheduler: WorldScheduler,
-        rounds: WorldRounds,
-        operations: WorldOperations,
-        actions: deque[WorldAction],
-        before_advance: Callable[[], None],
-    ) -> None:
-        self._lifecycle = components.lifecycle
-        self._controllers = components.controllers
+    def __init__(self, components: WorldComponents, observers: tuple[Observer, ...]) -> None:
+        self.components = components
         self._heap = components.heap
-        self._scheduler = scheduler
-        self._rounds = rounds
-        self._operations = operations
-        self._actions = actions
-        self._before_advance = before_advance
+        self._actions: deque[WorldAction] = deque()
+        self._scheduler = WorldScheduler(components, self._actions, observers)
+        self._rounds = WorldRounds(components, self._scheduler, self._actions, observers)
         self._count_at_once = 0
+        self._operate_input: Callable[[Operation], None] = self.operate
         self.backlog = Backlog()
+        self.inputs: Iterator[tuple[int, Operation]] = components.inputs
+        self.inputs_taken = components.inputs_taken
 
     @property
     def next_due_ns(self) -> int | None:
-        """When there is something to do next; see `World.next_due_ns`."""
+        """When there is something to do next: the present time if there is now; None for never."""
         heap, scheduler = self._heap, self._scheduler
         is_due = self._rounds.has_next or heap.due_turn is not None
-        if is_due or scheduler.has_held or self._controllers.has_next or scheduler.has_cycle:
+        if (
+            is_due
+            or scheduler.has_held
+            or self.components.controllers.has_next
+            or scheduler.has_cycle
+        ):
             return heap.now_ns
         due = (heap.next_ns, scheduler.next_flush_ns())
         return min((each for each in due if each is not None), default=None)
 
-    def step(self, until_ns: int | None) -> bool:
+    @property
+    def is_between_steps(self) -> bool:
+        """Whether no action, change or reply is pending."""
+        return self._rounds.is_done
+
+    @property
+    def unproductive_cycles(self) -> int:
+        """The number of scheduling cycles since the last bind or other event."""
+        return self._scheduler.unproductive_cycles
+
+    def load_scheduler(self) -> None:
+        """Deliver all objects to a scheduler that is new in this world."""
+        self._rounds.load_scheduler()
+
+    def step_until_ns(self, until_ns: int | None) -> bool:
         """Process the next events and their consequences; False if none is left until that time."""
         heap, scheduler = self._heap, self._scheduler
         turn = heap.due_turn
@@ -95,28 +127,45 @@ class WorldSteps:
             self._process_due(turn)
         elif scheduler.has_cycle:
             self._run_cycles()
-        elif self._controllers.has_next:
+        elif self.components.controllers.has_next:
             self._sync_next()
         else:
             return self._advance(heap.next_ns, until_ns)
         self._rounds.process()
-        check_time_advances(self._count_at_once, heap.now_ns)
+        if self._count_at_once > AT_ONCE_MAX:
+            raise WorldError(
+                f"{AT_ONCE_MAX:,} events occurred at {heap.now_ns} ns without advancing time: does"
+                " a pod end immediately, and its controller create another one?"
+            )
         return True
 
     def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
-        """Process what is due until a time, in slices; see `World.catch_up`."""
+        """Process what is due until a time, in slices; for drivers with a real clock.
+
+        Parameters
+        ----------
+        now_ns : int
+            The present time; a time before that of the world is taken as that of the world.
+        is_over : callable
+            Called after each step and within long ones; whether the slice has ended.
+
+        Returns
+        -------
+        bool
+            Whether nothing is left that is due at `now_ns`.
+        """
         heap, backlog = self._heap, self.backlog
         now_ns = max(now_ns, heap.now_ns)
         self._rounds.begin_slice(is_over)
         try:
-            while self._step_late(now_ns) if backlog.is_late else self.step(now_ns):
+            while self._step_late(now_ns) if backlog.is_late else self.step_until_ns(now_ns):
                 if is_over():
                     backlog.is_left(heap.now_ns)
                     return False
         finally:
             self._rounds.end_slice()
         if now_ns > heap.now_ns:
-            self.advance_to(now_ns)
+            self._advance_to(now_ns)
         self._count_at_once = 0
         backlog.is_done()
         return True
@@ -126,17 +175,17 @@ class WorldSteps:
         heap, scheduler = self._heap, self._scheduler
         is_due = scheduler.has_held or heap.due_turn is not None
         if is_due or not self._rounds.is_done:
-            return self.step(until_ns)
+            return self.step_until_ns(until_ns)
         kind = self.backlog.next_kind()
         if kind == Backlogged.CYCLES and scheduler.has_cycle:
             self._run_cycles()
-        elif kind == Backlogged.SYNCS and self._controllers.has_next:
+        elif kind == Backlogged.SYNCS and self.components.controllers.has_next:
             self._sync_next()
         elif kind == Backlogged.TIME:
             if not self._advance(heap.next_ns, until_ns) and until_ns > heap.now_ns:
-                self.advance_to(until_ns)
+                self._advance_to(until_ns)
         else:
-            return self.step(until_ns)
+            return self.step_until_ns(until_ns)
         self._rounds.process()
         return True
 
@@ -160,16 +209,17 @@ class WorldSteps:
         match event:
             case StageDue():  # by far the most frequent
                 with interlude():
-                    staged = self._lifecycle.handle(event, self._heap.now_ns)
+                    staged = self.components.lifecycle.handle(event, self._heap.now_ns)
                 self._actions.extend(staged)
             case SyncDue():
                 self._sync(event)
             case TimerFired() | ExtenderReplied() | PodActivated():
                 self._scheduler.decide(event)
             case InputOperation(operation):
-                self._operations.operate_input(operation)
+                self._operate_input(operation)
+                self._take_input()
             case _:
-                self._operations.operate(event)
+                self.operate(event)
 
     def _run_cycles(self) -> None:
         self._count_at_once += self._scheduler.run_cycles(self._rounds.is_slice_over)
@@ -180,10 +230,68 @@ class WorldSteps:
 
     def _sync(self, event: SyncDue | SyncNext) -> None:
         with interlude():
-            actions = self._controllers.handle(event, self._heap.now_ns)
+            actions = self.components.controllers.handle(event, self._heap.now_ns)
         self._actions.extend(actions)
 
+    # ---------------------------------------------------------------------------- operations
+
+    def operate(self, operation: Operation) -> None:
+        """Execute an operation while an event is processed; `do` is for all other times."""
+        match operation:
+            case Drain(node):
+                self._rounds.dispatch_node_event(DrainNode(node))
+            case FailNode(node):
+                self._rounds.dispatch_node_event(NodeDown(node))
+            case RestoreNode(node):
+                self._rounds.dispatch_node_event(NodeUp(node))
+            case OnNodes(name, selector):
+                for node in self._matching(selector):
+                    self.operate(ON_NODE[name](node))
+            case _:
+                request = request_of(self.components.store, operation)
+                if request is not None:
+                    reply = self.components.api.handle(request, request.user, self._heap.now_ns)
+                    reply.raise_for_error()
+
+    def _matching(self, selector: str) -> list[str]:
+        """Return the nodes whose labels match, in order of names; at least one."""
+        matches = parse_label_selector(selector).matches
+        nodes = self.components.store.list(Node).objects
+        found = [each.name for each in nodes if matches(each.metadata.labels)]
+        if not found:
+            raise ArgumentError(f"selector {quoted(selector)} matches none of {len(nodes)} nodes")
+        return found
+
+    def add_inputs(
+        self,
+        inputs: Iterable[tuple[int, Operation]],
+        *,
+        operate: Callable[[Operation], None] | None = None,
+    ) -> None:
+        """Add operations with their times, in order of time.
+
+        They are taken from the iterable one at a time: the next one when the last one is due.
+
+        Parameters
+        ----------
+        inputs : iterable of (int, Operation)
+        operate : callable, optional
+            Executes them, in place of `operate`.
+        """
+        self.inputs = iter(inputs)
+        self._operate_input = operate or self.operate
+        self._take_input()
+
+    def _take_input(self) -> None:
+        due = next(self.inputs, None)
+        if due is not None:
+            self.inputs_taken += 1
+            self._heap.push(due[0], Turn.INPUT, InputOperation(due[1]))
+
     # ---------------------------------------------------------------------------------- time
+
+    def _before_advance(self) -> None:
+        """Do what precedes each advance of time."""
 
     def _advance(self, next_ns: int | None, until_ns: int | None) -> bool:
         """Advance virtual time to the next event or flush of the queue; False if there is none."""
@@ -195,14 +303,14 @@ class WorldSteps:
             next_ns = flush_ns
         if next_ns is None or (until_ns is not None and next_ns > until_ns):
             return False
-        self.advance_to(next_ns)
+        self._advance_to(next_ns)
         self._count_at_once = 0
         if next_ns == flush_ns:
             scheduler.flush()
             self._rounds.process()
         return True
 
-    def advance_to(self, now_ns: int) -> None:
+    def _advance_to(self, now_ns: int) -> None:
         """Advance the time, up to which nothing is due."""
         self._before_advance()
         self._heap.advance(now_ns)

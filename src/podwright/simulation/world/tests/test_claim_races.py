@@ -11,7 +11,7 @@ import podwright as pw
 from podwright.apimachinery.objects import ResourceClaim, decode_as, encode, with_fields
 from podwright.cluster.api import Api, DeleteObject, UpdateObject
 from podwright.scheduler.machine import CallDone, WriteResourceClaim
-from podwright.simulation.world import START_NS, world_requests
+from podwright.simulation.world import START_NS, world_rounds
 from podwright.simulation.world.scheduler_requests import execute
 from podwright.simulation.world.tests.test_devices import (
     DRIVER,
@@ -180,7 +180,7 @@ def test_a_pod_whose_claim_changed_goes_back_to_the_queue(
     operations: list[str],
 ) -> None:
     race = Race(change, before=before, times=times)
-    monkeypatch.setattr(world_requests, "execute", race)
+    monkeypatch.setattr(world_rounds, "execute", race)
     world = world_of(
         claim(is_allocated=is_allocated),
         devices("gpu-0", "gpu-1"),
@@ -200,7 +200,7 @@ def test_a_claim_that_is_gone_after_a_conflict_is_reported(monkeypatch: pytest.M
             return remove(api, action, now_ns)
         return add_label(api, action, now_ns)
 
-    monkeypatch.setattr(world_requests, "execute", call)
+    monkeypatch.setattr(world_rounds, "execute", call)
     world = world_of(claim(), devices("gpu-0"), pod("p", resourceClaimName="c"))
     run = world.run(until="500ms")
     text = "get updated claim default/c after conflict: ResourceClaim default/c: not found"
@@ -209,7 +209,7 @@ def test_a_claim_that_is_gone_after_a_conflict_is_reported(monkeypatch: pytest.M
 
 def test_a_change_that_does_not_matter_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
     race = Race(label, before="updateStatus", times=4)
-    monkeypatch.setattr(world_requests, "execute", race)
+    monkeypatch.setattr(world_rounds, "execute", race)
     world = world_of(claim(), devices("gpu-0"), pod("p", resourceClaimName="c"))
     run = world.run(until="500ms")
     assert run.node_of == {"default/p": "n"}
@@ -226,7 +226,7 @@ def test_a_pod_finds_other_devices_after_its_claim_was_deallocated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     race = Race(deallocate, before="updateStatus")
-    monkeypatch.setattr(world_requests, "execute", race)
+    monkeypatch.setattr(world_rounds, "execute", race)
     world = world_of(claim(is_allocated=True), devices("gpu-0"), pod("p", resourceClaimName="c"))
     run = world.run(until="60s")
     assert run.node_of == {"default/p": "n"}

@@ -10,7 +10,7 @@ import podwright as pw
 from podwright.scheduler.framework import CallError, Plugin, Status
 from podwright.scheduler.machine import Bind, CallDone
 from podwright.simulation.recording import OutcomeKind, find_cycle, find_outcome
-from podwright.simulation.world import START_NS, world_requests
+from podwright.simulation.world import START_NS, world_rounds
 from podwright.simulation.world.scheduler_requests import execute
 from podwright.testing import make_node, make_pod
 
@@ -86,7 +86,7 @@ def test_a_bind_that_the_api_server_rejects_is_the_result_of_its_attempt(monkeyp
             return CallDone(action.call, CallError("etcd is not available"))
         return execute(api, action, now_ns)
 
-    monkeypatch.setattr(world_requests, "execute", reject_binds)
+    monkeypatch.setattr(world_rounds, "execute", reject_binds)
     run = pw.simulate([make_node("n"), make_pod("p")], until="90s")
     rows = [
         (row["attempt"], row["result"], row["node"]) for row in run.tables["decisions"].to_pylist()

@@ -15,11 +15,11 @@ from podwright.cluster.api import CreateObject
 from podwright.cluster.kubelets.stages.stage_reader import read_stages
 from podwright.scheduler.config import ExtenderReply, read_configuration
 from podwright.scheduler.framework.decision import Decision
-from podwright.simulation.world import endless_work, world_scheduler
-from podwright.simulation.world.endless_work import WorldError
+from podwright.simulation.world import world_scheduler, world_steps
 from podwright.simulation.world.observers import KubernetesEvent
 from podwright.simulation.world.world import World
 from podwright.simulation.world.world_scheduler import ROUND_MAX
+from podwright.simulation.world.world_steps import WorldError
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
@@ -168,7 +168,7 @@ spec:
 
 
 def test_a_time_without_an_end_is_given_up(monkeypatch):
-    monkeypatch.setattr(endless_work, "AT_ONCE_MAX", 1_000)
+    monkeypatch.setattr(world_steps, "AT_ONCE_MAX", 1_000)
     world = World(stages=read_stages(DELETED_AT_ONCE, source="stages.yaml"))
     labels = {"app": "web"}
     spec: dict[str, Any] = {
@@ -236,7 +236,7 @@ def test_a_run_without_nodes_ends():
 
 
 def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
-    monkeypatch.setattr(endless_work, "AT_ONCE_MAX", 10_000)
+    monkeypatch.setattr(world_steps, "AT_ONCE_MAX", 10_000)
     cycles = Witness()
     world = gang_that_waits(cycles)
     world.run_until_ns(world.start_ns + 60 * SECOND)
