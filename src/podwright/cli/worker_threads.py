@@ -12,8 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
-__all__ = ["ThreadedPieces"]
-
 
 class ThreadedPieces:
     """A `parallelize_until` that runs pieces of work on a pool of threads.

@@ -19,16 +19,6 @@ from podwright.apimachinery.objects import (
     label_selector,
 )
 
-__all__ = [
-    "Term",
-    "compile_term",
-    "compile_terms",
-    "preferred_affinity",
-    "preferred_anti",
-    "required_affinity",
-    "required_anti",
-]
-
 
 class Term(msgspec.Struct, frozen=True):
     """A compiled term.

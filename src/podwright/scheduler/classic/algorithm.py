@@ -39,16 +39,6 @@ from podwright.scheduler.classic.priorities import (
     service_anti_affinity,
 )
 
-__all__ = [
-    "DEFAULT_PREDICATES",
-    "PROVIDERS",
-    "Algorithm",
-    "Weighted",
-    "algorithm_from_policy",
-    "algorithm_of_provider",
-    "failures_on_node",
-]
-
 DEFAULT_PREDICATES: Final = (
     "CheckNodeUnschedulable",
     "GeneralPredicates",

@@ -15,8 +15,6 @@ from collections import OrderedDict
 
 import msgspec
 
-__all__ = ["BackoffRecord", "BackoffRecords"]
-
 
 class BackoffRecord(msgspec.Struct, frozen=True, gc=False):
     """The backoff of one pod.

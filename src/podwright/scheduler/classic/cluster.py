@@ -30,8 +30,6 @@ from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.node_tree import NodeTree
 from podwright.scheduler.queueing import Nominator
 
-__all__ = ["ClassicCluster", "ImageState"]
-
 
 class ImageState:
     """An image name: the size its first node reported, and the nodes that have it."""

@@ -24,8 +24,6 @@ from podwright.apimachinery.objects import (
     parse_quantity,
 )
 
-__all__ = ["MOVE_ALL", "QueueCall", "queue_calls"]
-
 
 class QueueCall(msgspec.Struct, frozen=True):
     """One call on the queue.

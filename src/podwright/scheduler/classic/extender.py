@@ -19,15 +19,6 @@ from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.victims import Victims
 from podwright.scheduler.config import ExtenderTLSConfig
 
-__all__ = [
-    "Extender",
-    "ExtenderAnswer",
-    "ExtenderError",
-    "ExtenderSettings",
-    "ManagedResource",
-    "request_body",
-]
-
 
 class ExtenderError(PodwrightError):
     """The call of an extender failed, or the extender returned an error."""

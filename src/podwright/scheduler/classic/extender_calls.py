@@ -42,8 +42,6 @@ from podwright.scheduler.framework import (
     typed_field,
 )
 
-__all__ = ["PolicyExtenders", "ReplyNeeded", "called_extender"]
-
 _TIMEOUT_NS = 5_000_000_000
 _OK = 200
 

@@ -14,16 +14,6 @@ import msgspec
 
 from podwright.apimachinery.objects import PodwrightError
 
-__all__ = [
-    "FITS",
-    "NO_NODES",
-    "Failure",
-    "Failures",
-    "SchedulingError",
-    "fit_error",
-    "is_unresolvable",
-]
-
 NO_NODES: Final = "no nodes available to schedule pods"
 
 

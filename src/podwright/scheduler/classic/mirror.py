@@ -12,8 +12,6 @@ from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.columns import Cluster, PlacedPod
 from podwright.scheduler.queueing import Nominator
 
-__all__ = ["MirroredCluster", "identified"]
-
 
 class MirroredCluster(Cluster):
     """Columns with a `ClassicCluster` of the same state.

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from podwright.apimachinery.objects import Node, Pod, Taint, quantity_value
 from podwright.scheduler.classic.resources import Resources, allocatable, occupied, scoring_request
 
-__all__ = ["HostPort", "NodeInfo", "ZoneKey", "host_ports", "zone_key"]
-
 HostPort = tuple[str, str, int]
 """Address, protocol and number."""
 

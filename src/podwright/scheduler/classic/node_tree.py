@@ -19,8 +19,6 @@ from typing import Final
 from podwright.apimachinery.objects import Node
 from podwright.scheduler.classic.node_info import ZoneKey, zone_key
 
-__all__ = ["NodeTree", "nodes_to_find"]
-
 _DEFAULT_PERCENTAGE: Final = 50
 _LEAST_PERCENTAGE: Final = 5
 _LEAST_COUNT: Final = 100

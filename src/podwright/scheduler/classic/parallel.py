@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-__all__ = ["WORKERS", "ParallelizeUntil", "in_order"]
-
 WORKERS: Final = 16
 """The number of workers upstream."""
 

@@ -33,21 +33,6 @@ from podwright.scheduler.classic.priorities import (
     ShapePoint,
 )
 
-__all__ = [
-    "CustomPredicate",
-    "CustomPriority",
-    "LabelPreference",
-    "LabelsPresence",
-    "Policy",
-    "PolicyError",
-    "PredicatePolicy",
-    "PriorityPolicy",
-    "ServiceAffinity",
-    "ServiceAntiAffinity",
-    "affinity_weight_problem",
-    "read_policy",
-]
-
 T = TypeVar("T")
 
 MAX_TOTAL: Final = 2**63 - 1

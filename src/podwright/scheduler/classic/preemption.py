@@ -31,16 +31,6 @@ from podwright.scheduler.classic.predicates import PredicateMetadata
 from podwright.scheduler.classic.scheduler import ClassicScheduler
 from podwright.scheduler.classic.victims import Victims
 
-__all__ = [
-    "Choice",
-    "Preemption",
-    "choose",
-    "is_eligible",
-    "potential_nodes",
-    "preempt",
-    "select_victims",
-]
-
 _PRIORITY_OFFSET = 2**31
 """Makes every priority positive, so that the sum of more victims is never smaller."""
 

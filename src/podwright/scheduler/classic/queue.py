@@ -64,8 +64,6 @@ from podwright.scheduler.queueing import (
     priority_sort_key,
 )
 
-__all__ = ["ClassicQueue", "ClassicQueueSettings"]
-
 
 class ClassicQueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Every duration of the queue; the defaults are upstream's constants.

@@ -26,8 +26,6 @@ from podwright.apimachinery.objects import (
     quantity_value,
 )
 
-__all__ = ["Resources", "allocatable", "occupied", "requested_by", "scoring_request"]
-
 
 class Resources(msgspec.Struct):
     """Amounts of the fixed resources, and of the others by name.

@@ -48,8 +48,6 @@ from podwright.scheduler.framework import (
 )
 from podwright.scheduler.preemption import Candidate, Choice, DryRun, Preemption
 
-__all__ = ["ClassicPreemption", "ClassicRunner"]
-
 T = TypeVar("T")
 
 _PREEMPTION = "Preemption"

@@ -33,8 +33,6 @@ from podwright.scheduler.classic.predicates.volume_claims import check_claims_ex
 from podwright.scheduler.classic.priorities import PriorityMetadata
 from podwright.scheduler.classic.scores import ScoreTable, prioritize, select_host
 
-__all__ = ["ClassicScheduler", "Decision", "seeded_draw"]
-
 
 class Decision(msgspec.Struct, kw_only=True):
     """The result of a cycle.

@@ -24,8 +24,6 @@ from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.parallel import WORKERS, ParallelizeUntil, in_order
 from podwright.scheduler.classic.priorities import Map, PriorityMetadata
 
-__all__ = ["ScoreTable", "prioritize", "select_host"]
-
 
 class ScoreTable:
     """Scores in two dimensions.

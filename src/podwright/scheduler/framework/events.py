@@ -19,38 +19,6 @@ import msgspec
 
 from podwright.apimachinery.objects import Pod
 
-__all__ = [
-    "ALL_RESOURCES",
-    "ASSIGNED_POD",
-    "ASSIGNED_POD_ADD",
-    "ASSIGNED_POD_DELETE",
-    "COSCHEDULING_POD_GROUP",
-    "CSI_DRIVER",
-    "CSI_NODE",
-    "CSI_STORAGE_CAPACITY",
-    "DEVICE_CLASS",
-    "FORCE_ACTIVATE",
-    "NODE",
-    "PERSISTENT_VOLUME",
-    "PERSISTENT_VOLUME_CLAIM",
-    "POD",
-    "POD_GROUP",
-    "RESOURCE_CLAIM",
-    "RESOURCE_SLICE",
-    "STORAGE_CLASS",
-    "UNSCHEDULABLE_POD",
-    "UNSCHEDULABLE_POD_ADD",
-    "UNSCHEDULABLE_POD_UPDATE",
-    "UNSCHEDULABLE_TIMEOUT",
-    "VOLUME_ATTACHMENT",
-    "WILDCARD",
-    "ActionType",
-    "ClusterEvent",
-    "EventHint",
-    "Hint",
-    "HintFunction",
-]
-
 POD: Final = "Pod"
 """Registered by plugins; covers `ASSIGNED_POD` and `UNSCHEDULABLE_POD`."""
 ASSIGNED_POD: Final = "AssignedPod"

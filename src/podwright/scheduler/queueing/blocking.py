@@ -29,8 +29,6 @@ from podwright.scheduler.queueing.queue import SchedulingQueue
 from podwright.scheduler.queueing.rules import PodQueue
 from podwright.scheduler.queueing.settings import SECOND_NS
 
-__all__ = ["BlockingQueue", "QueueClosed"]
-
 
 class QueueClosed(PodwrightError):  # noqa: N818  # a state that ends a loop, like StopIteration
     """The queue was closed; pods can no longer be added or popped."""

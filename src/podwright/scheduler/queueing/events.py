@@ -56,8 +56,6 @@ from podwright.scheduler.framework import (
     ClusterEvent,
 )
 
-__all__ = ["derive_events", "derive_node_update", "derive_pod_update", "possible_events"]
-
 # Hint tables recognize a repeated event by identity.
 _PLAIN_UPDATES: Final = {
     resource: (ClusterEvent(resource, ActionType.UPDATE),)

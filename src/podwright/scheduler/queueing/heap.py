@@ -19,8 +19,6 @@ from collections import deque
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
-__all__ = ["LazyHeap", "Sortable"]
-
 
 class Sortable(Protocol):
     """An item that can be in one heap at a time."""

@@ -30,8 +30,6 @@ from podwright.scheduler.queueing.in_flight import InFlight
 from podwright.scheduler.queueing.pod import QueuedPod
 from podwright.scheduler.queueing.unschedulable import UnschedulablePods
 
-__all__ = ["HintTable", "HintTables", "Registered", "Requeue"]
-
 
 class Requeue(enum.Enum):
     """Whether and how an event requeues a pod."""

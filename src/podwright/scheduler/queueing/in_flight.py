@@ -18,8 +18,6 @@ from typing import NamedTuple
 from podwright.scheduler.framework import ClusterEvent
 from podwright.scheduler.queueing.pod import QueuedPod, QueueName
 
-__all__ = ["InFlight", "RecordedEvent"]
-
 
 class RecordedEvent(NamedTuple):
     """An event with its objects."""

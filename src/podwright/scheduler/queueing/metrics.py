@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-__all__ = ["QueueMetrics"]
-
 
 class QueueMetrics:
     """The counters and gauges of the queue."""

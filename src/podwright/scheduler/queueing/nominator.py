@@ -14,8 +14,6 @@ from typing import Protocol
 
 from podwright.apimachinery.objects import Pod
 
-__all__ = ["NominationMirror", "Nominator"]
-
 
 class NominationMirror(Protocol):
     """A receiver of all nominations; `columns.Cluster` is one."""

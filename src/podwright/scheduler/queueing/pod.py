@@ -13,8 +13,6 @@ from typing import Any
 
 from podwright.apimachinery.objects import Pod
 
-__all__ = ["Less", "QueueName", "QueuedPod", "SortKey", "priority_sort_key", "sort_key_of"]
-
 
 class QueueName(enum.Enum):
     """The place of a pod; every pod in the queue is in exactly one place."""

@@ -60,8 +60,6 @@ from podwright.scheduler.queueing.snapshot import Numbering, Numbers, QueueSnaps
 from podwright.scheduler.queueing.story import Story, Touch
 from podwright.scheduler.queueing.subqueues import BACKING_OFF, UNSCHEDULABLE, SubQueues
 
-__all__ = ["PreEnqueue", "SchedulingQueue"]
-
 PreEnqueue = Callable[[Pod], "tuple[str, tuple[str, ...]] | None"]
 """Runs a profile's PreEnqueue plugins: (plugin, reasons) of the first that gates the pod."""
 

@@ -16,8 +16,6 @@ from podwright.scheduler.queueing.nominator import Nominator
 from podwright.scheduler.queueing.pod import QueuedPod, QueueName
 from podwright.scheduler.queueing.story import Touch
 
-__all__ = ["PodQueue"]
-
 
 class PodQueue(Protocol):
     """A queue of pending pods; `SchedulingQueue` documents each method."""

@@ -15,19 +15,6 @@ from podwright.apimachinery.objects import KubernetesObject, Pod
 from podwright.scheduler.framework import ClusterEvent
 from podwright.scheduler.queueing.pod import QueuedPod, QueueName
 
-__all__ = [
-    "FlightSnapshot",
-    "NominationSnapshot",
-    "Numbering",
-    "Numbers",
-    "QueueSnapshot",
-    "QueuedPodSnapshot",
-    "RecordedEventSnapshot",
-    "WaitSnapshot",
-    "queued_from",
-    "queued_snapshot",
-]
-
 
 class Numbering(Protocol):
     """Assigns numbers to the objects and queued pods of a snapshot."""

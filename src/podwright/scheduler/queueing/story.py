@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-__all__ = ["Story", "Touch"]
-
 
 class Touch(NamedTuple):
     """One operation on one pod."""

@@ -18,8 +18,6 @@ from podwright.scheduler.queueing.pod import QueuedPod, QueueName, SortKey
 from podwright.scheduler.queueing.settings import QueueSettings
 from podwright.scheduler.queueing.unschedulable import UnschedulablePods
 
-__all__ = ["BACKING_OFF", "UNSCHEDULABLE", "BackoffQueue", "SubQueues", "backoff_duration_ns"]
-
 BACKING_OFF = frozenset({QueueName.BACKOFF, QueueName.ERROR_BACKOFF})
 UNSCHEDULABLE = frozenset({QueueName.UNSCHEDULABLE, QueueName.GATED})
 

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator
 from podwright.scheduler.queueing.heap import LazyHeap
 from podwright.scheduler.queueing.pod import QueuedPod, QueueName
 
-__all__ = ["UnschedulablePods"]
-
 
 class UnschedulablePods:
     """Unschedulable and gated pods by name, by rejecting plugin and by age."""

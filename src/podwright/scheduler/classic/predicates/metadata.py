@@ -27,8 +27,6 @@ from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.classic.node_info import HostPort, NodeInfo, host_ports
 from podwright.scheduler.classic.resources import requested_by
 
-__all__ = ["Pair", "PairTable", "PredicateMetadata"]
-
 Pair = tuple[str, str]
 """A topology key and its value."""
 

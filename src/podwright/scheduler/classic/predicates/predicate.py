@@ -9,8 +9,6 @@ from podwright.scheduler.classic.failure import Failures
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.predicates.metadata import PredicateMetadata
 
-__all__ = ["Check", "Predicate"]
-
 Check: TypeAlias = Callable[[PredicateMetadata, NodeInfo], Failures]
 """Evaluates one node; returns `FITS` if it passes."""
 

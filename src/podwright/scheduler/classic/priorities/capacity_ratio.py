@@ -21,8 +21,6 @@ from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.priorities.metadata import PriorityMetadata
 from podwright.scheduler.classic.priorities.priority import Map, Priority
 
-__all__ = ["DEFAULT_SHAPE", "CapacityRatio", "ShapePoint", "broken_line", "capacity_ratio"]
-
 _MAX_UTILIZATION: Final = 100
 
 

@@ -12,8 +12,6 @@ from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.resources import scoring_request
 
-__all__ = ["DEFAULT_HARD_POD_AFFINITY_WEIGHT", "MAX_PRIORITY", "PriorityMetadata", "scale"]
-
 MAX_PRIORITY: Final = 10
 """The best score of a priority; 0 is the worst."""
 

@@ -11,8 +11,6 @@ from typing import NamedTuple, TypeAlias
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.priorities.metadata import PriorityMetadata
 
-__all__ = ["Function", "Map", "Prepare", "Priority", "Reduce"]
-
 Map: TypeAlias = Callable[[NodeInfo], int]
 """Scores one node separately."""
 
