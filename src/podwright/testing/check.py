@@ -532,6 +532,7 @@ def _totals(runner: PluginRunner, pod: Pod) -> dict[str, int | str]:
     if ranking.outcome.rejection is not None:
         return dict.fromkeys(_names(cluster), ranking.outcome.rejection.message)
     totals = ranking.sweep_filters(cluster).copy()
+    ranking.write_rows(cluster)
     live = cluster.live_slots().tolist()
     answers: dict[str, int | str] = {
         cluster.nodes.names[slot]: ranking.first_rejection(slot).message

@@ -337,6 +337,8 @@ class PluginRunner:
             return self._rejected_by_pre_filter(pod, outcome)
         totals = ranking.sweep_filters(cluster)
         first = pod.status.nominated_node_name
+        if suggest is not None or cluster.nominated:
+            ranking.write_rows(cluster)
         if suggest is not None:
             first = first or suggest(partial(self._filter_node, ranking))
         nominated = NominatedCheck(self.profile, ranking, pod, cluster)
@@ -356,6 +358,7 @@ class PluginRunner:
         ranking.raise_failure(search.examined)
         feasible = feasible_of(totals, search.examined)
         if not len(feasible):
+            ranking.write_rows(cluster)
             return self._unschedulable(pod, ranking, search, nominated, first)
         if len(feasible) == 1:
             # Upstream does not score a single feasible node.
@@ -373,7 +376,7 @@ class PluginRunner:
                 if self.on_scored is not None:
                     self.on_scored(pod, *self.scored)
             best = int(totals[slot])
-            ties = int((totals == best).sum())
+            ties = int(np.count_nonzero(totals == best))
         return Decision(
             pod=pod,
             node=cluster.nodes.names[slot],

@@ -56,7 +56,7 @@ class ImageLocality(Plugin):
         find = cycle.cluster.images.find
         known = [state for image in image_names(cycle.pod) if (state := find(image)) is not None]
         if not known:
-            out.values[out.rows] = 0
+            out.clear()
             return
         # A rare image counts less, so that pods do not gather on the few nodes that have it. Go
         # truncates the product, as `int` does (scaledImageScore).

@@ -356,7 +356,7 @@ class InterPodAffinity(Plugin):
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Add up the weights in the domains of each node."""
         counters = cycle.read(_SCORE).counters
-        out.values[out.rows] = 0
+        out.clear()
         for counter in counters:
             counts = counter.current()
             add_counts(counter.domains.reading, counts, out.rows, out.values)

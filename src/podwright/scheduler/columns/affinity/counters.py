@@ -184,9 +184,12 @@ class Counter:
     def _recount(self) -> None:
         domains = self.domains
         n = domains.n_domains
-        self._rows = np.zeros(n + 8, dtype=np.int64)
+        if n <= len(self._rows):
+            self._rows.fill(0)
+        else:
+            self._rows = np.zeros(n + 8, dtype=np.int64)
+            self._cells = self._rows.data
         self._counts = self._rows[:n]
-        self._cells = self._rows.data
         counts, of_live = self._counts, self.of_live
         for matcher, weight in self.matchers:
             self._placed.count_into(

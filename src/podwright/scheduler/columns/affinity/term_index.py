@@ -115,15 +115,11 @@ class TermIndex:
                 for number in candidates
                 if counts[number] > 0 and terms[number].matches(namespace, labels, namespace_labels)
             ]
-            if not found:
-                return {}
-            ids: I32Array = np.array(sorted(found), dtype=np.int32)
-        else:
-            ids = np.sort(np.array(candidates, dtype=np.int32))
-            ids = ids[_view(self.carrier_counts, np.int32)[ids] > 0]
-            ids = ids[self._requirements.met(labels)[self._required[ids]].all(axis=1)]
-            ids = self._in_scope(ids, namespace, namespace_labels)
-        return self._by_topology(ids, factors)
+            return self._few_by_topology(sorted(found), factors)
+        ids: I32Array = np.sort(np.array(candidates, dtype=np.int32))
+        ids = ids[_view(self.carrier_counts, np.int32)[ids] > 0]
+        ids = ids[self._requirements.met(labels)[self._required[ids]].all(axis=1)]
+        return self._by_topology(self._in_scope(ids, namespace, namespace_labels), factors)
 
     def _in_scope(
         self, ids: I32Array, namespace: str, namespace_labels: Mapping[str, str]
@@ -142,6 +138,23 @@ class TermIndex:
         is_out[outside] = True
         inside: I32Array = ids[~is_out[scopes]]
         return inside
+
+    def _few_by_topology(
+        self, ids: list[int], factors: Mapping[TermKind, int]
+    ) -> dict[str, WeightedTerms]:
+        of_topology: dict[int, tuple[list[int], list[int]]] = {}
+        for number in ids:
+            weight = self._weights[number] * factors.get(_KINDS[self._kinds[number]], 0)
+            if weight:
+                numbers, weights = of_topology.setdefault(self._topologies[number], ([], []))
+                numbers.append(number)
+                weights.append(weight)
+        return {
+            self._topology_keys.values[topology]: WeightedTerms(
+                np.array(numbers, dtype=np.int32), np.array(weights, dtype=np.int64)
+            )
+            for topology, (numbers, weights) in of_topology.items()
+        }
 
     def _by_topology(
         self, ids: I32Array, factors: Mapping[TermKind, int]

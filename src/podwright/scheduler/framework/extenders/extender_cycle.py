@@ -135,6 +135,7 @@ class ExtenderRun:
         cluster, names = self._cluster, self._cluster.nodes.names
         # Other calls may reuse the array of the ranking while this cycle is suspended.
         totals = ranking.sweep_filters(cluster).copy()
+        ranking.write_rows(cluster)
         nominated = NominatedCheck(self._profile, ranking, self._pod, cluster)
         nominated.apply(totals)
         statuses = self.record.statuses = {}

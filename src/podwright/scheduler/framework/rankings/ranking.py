@@ -336,8 +336,9 @@ class Ranking:
         if self._grouped is not None:
             return
         if not self._is_kept:
-            # It is used once, before a slot changes.
-            sum_up(self._totals, self._state)
+            # It is used once, before a slot changes; a sweep counts for itself.
+            if not self._is_sweeping:
+                sum_up(self._totals, self._state)
             return
         largest = self._constant_sum + self._greatest_plain
         if len(self._counts) != largest + 1:
@@ -410,9 +411,8 @@ class Ranking:
         -------
         (n_slots,) int64
             -1 where a filter rejects the slot, otherwise the local total so far. The array
-            is used again in the next cycle.
+            is used again in the next cycle. The reasons need `write_rows`.
         """
-        self.write_rows(cluster)
         self._scratch.fit(len(self._totals))
         swept = self._scratch.swept
         swept[:] = self._totals
@@ -425,6 +425,7 @@ class Ranking:
             verdicts.rows = live
             if filters_per_node(sweep.plugin):
                 # A Python call per node: exclude the slots that are not needed.
+                self.write_rows(cluster)
                 verdicts.rows = self._still_undecided(sweep, live)
             run_filter(sweep.plugin, self.cycle, verdicts)
             merge_verdicts(verdicts.codes, swept)

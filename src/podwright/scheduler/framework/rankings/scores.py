@@ -47,6 +47,13 @@ class Scores:
         self.rows = rows
         self.feasible = feasible
 
+    def clear(self) -> None:
+        """Set the scores at `rows` to 0."""
+        if len(self.rows) == len(self.values):
+            self.values.fill(0)  # a tenth of the time of an index
+        else:
+            self.values[self.rows] = 0
+
     def check(self, n_slots: int) -> None:
         """Check that `values` is still an array of integers over slots.
 
