@@ -497,6 +497,7 @@ class Ranking:
         """
         if not any(row.verdicts.may_fail for row in self.filters):
             return
+        self.write_rows(self.cycle.cluster)
         undecided = examined
         for row in self.filters:
             rejected = row.verdicts.codes[undecided] != 0
