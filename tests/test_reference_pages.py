@@ -1,4 +1,4 @@
-"""Pages of the reference that are generated from the code: plugins, gates, metrics, endpoints.
+"""Pages of the reference that are generated from the code: plugins, gates, metrics, upstream.
 
 The tests compare them with the code. ``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes them.
 """
@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.upstream_references import upstream_page
 
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.endpoints import DEFAULT_GROUP_VERSIONS, GATED_RESOURCES
@@ -240,6 +241,7 @@ GENERATED: Mapping[str, Any] = {
     "feature-gates.md": gates_page,
     "metrics.md": metrics_page,
     "http-api.md": endpoints_page,
+    "upstream.md": upstream_page,
 }
 
 
@@ -265,4 +267,6 @@ def test_the_docstring_of_every_plugin_has_all_sections(name):
     assert summary
     assert tuple(sections) == SECTIONS
     assert all(sections.values())
-    assert upstream.startswith(("pkg/scheduler/framework/plugins/", "pkg/coscheduling/"))
+    assert upstream.startswith(
+        ("pkg/scheduler/framework/plugins/", "scheduler-plugins pkg/coscheduling/")
+    )

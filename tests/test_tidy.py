@@ -91,7 +91,7 @@ PARTS = (
     "**Why it matters.**",
     "**Configuration.**",
     "**Example.**",
-    "Upstream: pkg/",
+    "Upstream: ",
 )
 
 
@@ -107,6 +107,8 @@ def test_every_in_tree_plugin_has_the_fixed_parts_and_its_upstream_file() -> Non
         wrong += [f"{shown(path)}: {p}" for p, i in zip(PARTS, at, strict=True) if i < 0]
         if at != sorted(at):
             wrong.append(f"{shown(path)}: the parts are out of order")
+        if not re.match(r"Upstream: (scheduler-plugins )?pkg/", text[at[-1] :]):
+            wrong.append(f"{shown(path)}: no upstream file")
     assert not wrong, wrong
 
 

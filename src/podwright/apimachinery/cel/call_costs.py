@@ -1,7 +1,7 @@
 """The cost of a call while an expression is evaluated.
 
-Upstream: cel-go interpreter/runtimecost.go; k8s.io/apiserver/pkg/cel/library/cost.go (CallCost);
-cel-go ext/lists.go, ext/sets.go (trackers)
+Upstream: cel-go interpreter/runtimecost.go; staging/src/k8s.io/apiserver/pkg/cel/library/cost.go
+(CallCost); cel-go ext/lists.go, ext/sets.go (trackers)
 """
 
 # ruff: noqa: ARG001 - every cost is a function of arguments and result

@@ -1,7 +1,7 @@
 """Estimates of the calls of Kubernetes' and the extensions' functions.
 
-Upstream: k8s.io/apiserver/pkg/cel/library/cost.go (EstimateCallCost); cel-go ext/lists.go,
-ext/sets.go (estimators)
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/library/cost.go (EstimateCallCost); cel-go
+ext/lists.go, ext/sets.go (estimators)
 """
 
 # ruff: noqa: ARG001 - every estimate has the same parameters

@@ -1,7 +1,7 @@
 """Environments: what an expression may name, and how it is compiled.
 
-Upstream: k8s.io/apiserver/pkg/cel/environment/base.go; cel-go cel/validator.go, ext/formatting.go
-(stringFormatValidator).
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/environment/base.go; cel-go cel/validator.go,
+ext/formatting.go (stringFormatValidator).
 """
 
 from __future__ import annotations

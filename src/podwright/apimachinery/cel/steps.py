@@ -184,7 +184,7 @@ _LITERAL_TYPES = frozenset({"JSONPatch", "Object"})
 """The types of which values can be made; the other declared types have names only.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/cel/types.go, DeclTypeProvider.NewValue;
-pkg/cel/mutation/typeresolver.go
+staging/src/k8s.io/apiserver/pkg/cel/mutation/typeresolver.go
 """
 
 

@@ -4,7 +4,7 @@ A request has choices: one, or the alternatives of `firstAvailable` in order.
 
 Upstream: staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating/
 allocator_incubating.go, `requestAccessor`;
-staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/claim.go;
+staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go;
 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, `foreachPodResourceClaim`.
 """
 

@@ -45,7 +45,7 @@ class _Loader(yaml.SafeLoader):
 
 
 # Dates stay text; unlike PyYAML's, numbers have no base 60, and 1e2 is a number.
-# Upstream: go.yaml.in/yaml/v2, resolve.go
+# Upstream: go.yaml.in/yaml/v2 resolve.go
 for _tag, _pattern, _first in (
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     (

@@ -1,7 +1,7 @@
 """Which Kubernetes Events repeat a recent one, and are counted in its object.
 
 Upstream: staging/src/k8s.io/client-go/tools/events/event_broadcaster.go;
-tools/record/events_cache.go
+staging/src/k8s.io/client-go/tools/record/events_cache.go
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ num_gpu,gpu_milli` and, in most variants, `gpu_spec,qos,pod_phase,creation_time,
 scheduled_time`). A node's GPUs are allocatable resources, and their model is a label. A pod's GPUs
 are annotations only, because they are assigned per device and not summed per node.
 
-Upstream: data/csv of hkust-adsl/kubernetes-scheduler-simulator
+Upstream: hkust-adsl/kubernetes-scheduler-simulator data/csv
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def parse_quantity(text: QuantityText) -> Quantity:
 
     Notes
     -----
-    Upstream: apimachinery pkg/api/resource/quantity.go, Quantity.UnmarshalJSON
+    Upstream: staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go, Quantity.UnmarshalJSON
     """
     if isinstance(text, str):
         return parse_quantity_text(text.strip())
@@ -218,7 +218,7 @@ def parse_quantity_text(text: str) -> Quantity:
 
     Notes
     -----
-    Upstream: apimachinery pkg/api/resource/quantity.go, ParseQuantity
+    Upstream: staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go, ParseQuantity
     """
     if text == "0":
         return Quantity(0, 0, text="0")

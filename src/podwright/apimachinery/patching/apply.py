@@ -4,10 +4,11 @@ An apply merges a configuration into the live object, removes what only this man
 longer sets, and fails if it would change fields of others, unless it is forced. Any other write
 makes its manager the owner of the fields that it changes.
 
-Upstream: k8s.io/apimachinery/pkg/util/managedfields/internal/*.go,
+Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/*.go,
 sigs.k8s.io/structured-merge-diff/merge/update.go;
 staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch/smd.go;
-k8s.io/apimachinery/pkg/util/managedfields/internal: lastappliedmanager.go, lastappliedupdater.go.
+staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/lastappliedmanager.go,
+lastappliedupdater.go.
 """
 
 from __future__ import annotations
@@ -361,7 +362,8 @@ def with_managed_fields(
     try:
         after = capped(_after_update(managers, updater, changes, now))
     except _UntypedError:
-        # Upstream: managedfields/internal/fieldmanager.go, UpdateNoErrors
+        # Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/fieldmanager.go,
+        # UpdateNoErrors
         return with_entries(new, None)
     if after == managers and given is stored:
         return new

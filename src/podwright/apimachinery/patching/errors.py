@@ -75,7 +75,7 @@ class ApplyConflictError(PatchError):
 
     Notes
     -----
-    Upstream: k8s.io/apimachinery/pkg/util/managedfields/internal/conflict.go
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/conflict.go
     """
 
     def __init__(self, conflicts: Sequence[Conflict]) -> None:

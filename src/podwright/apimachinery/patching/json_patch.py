@@ -4,7 +4,8 @@ These are: `replace` adds a missing key of an object; `test` with null passes fo
 a missing `value` is null; a negative index counts from the end of a list; the part of a path
 before the first slash is ignored.
 
-Upstream: k8s.io/apiserver/pkg/endpoints/handlers/patch.go, gopkg.in/evanphx/json-patch.v4
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go,
+gopkg.in/evanphx/json-patch.v4
 """
 
 from __future__ import annotations

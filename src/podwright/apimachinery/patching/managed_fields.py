@@ -3,8 +3,8 @@
 An entry is identified by its manager, operation and subresource, and by its version unless it is
 an apply. Entries are read into `Managers`, changed as a copy, and written in upstream's order.
 
-Upstream: k8s.io/apimachinery/pkg/util/managedfields/internal/managedfields.go, capmanagers.go;
-k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go.
+Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/managedfields.go,
+capmanagers.go; staging/src/k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def capped(managers: Managers) -> Managers:
 def with_unchanged_times(old: Document, new: Document) -> Document:
     """Return the new object with the times of the old one if nothing but these differs.
 
-    Upstream: k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager/equality.go
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager/equality.go
     """
     before = (old.get("metadata") or {}).get("managedFields") or []
     after = (new.get("metadata") or {}).get("managedFields") or []

@@ -24,7 +24,7 @@ def merge_patched(document: Document, patch: Any) -> Document:
 
     Notes
     -----
-    Upstream: the patch type `application/merge-patch+json`.
+    The patch type is `application/merge-patch+json`.
     """
     if patch is None:
         raise PatchError("Invalid JSON Patch")
@@ -61,7 +61,7 @@ def _merged(document: Document, patch: Document) -> Document:
 def _without_nulls(values: list[Any]) -> list[Any]:
     """Return a list without the nulls in its objects; the list itself keeps them.
 
-    Upstream: gopkg.in/evanphx/json-patch.v4, merge.go, pruneAryNils
+    Upstream: gopkg.in/evanphx/json-patch.v4 merge.go, pruneAryNils
     """
     made = [
         _merged({}, each)

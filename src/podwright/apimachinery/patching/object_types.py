@@ -32,7 +32,8 @@ _UNOWNED_METADATA: Final = frozenset(
     {"name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
      "managedFields", "resourceVersion"}
 )  # fmt: skip
-"""The fields of the metadata without managers. Upstream: managedfields/internal/stripmeta.go"""
+"""The fields of the metadata without managers. Upstream:
+staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/stripmeta.go"""
 
 _STATUS_RESETS: Final[Mapping[tuple[str, str], FieldSet]] = {
     ("", "Pod"): {"f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF}},
@@ -41,7 +42,8 @@ _STATUS_RESETS: Final[Mapping[tuple[str, str], FieldSet]] = {
     ("storage.k8s.io", "VolumeAttachment"): {"f:metadata": LEAF},
     ("storagemigration.k8s.io", "StorageVersionMigration"): {"f:metadata": LEAF},
 }
-"""What writes to `status` reset besides the spec. Upstream: GetResetFields of the strategies"""
+"""What writes to `status` reset besides the spec. Upstream: pkg/registry/*/*/strategy.go,
+GetResetFields"""
 
 _RESETS_NOTHING: Final = frozenset(
     {("Pod", "ephemeralcontainers"), ("Pod", "resize"), ("PodCertificateRequest", "")}
@@ -126,7 +128,7 @@ class ObjectType:
         if subresource != "status":
             return {"f:status": LEAF} if self.has_status else LEAF
         if self.is_custom:
-            # Upstream: apiextensions-apiserver pkg/registry/customresource/status_strategy.go
+            # Upstream: apiextensions-apiserver, status_strategy.go
             return {"f:metadata": LEAF, "f:spec": LEAF}
         extra = _STATUS_RESETS.get((api_group(self.api_version), self.kind), LEAF)
         return {"f:spec": LEAF, **extra}

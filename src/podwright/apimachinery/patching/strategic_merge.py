@@ -7,9 +7,9 @@ A merged list has the items of the patch in the order of `$setElementOrder` or o
 items keep their order, and stand before those items of the patch that they preceded in the stored
 list. New items stand first.
 
-Upstream: k8s.io/apimachinery/pkg/util/strategicpatch/patch.go;
-k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, CreateTwoWayMergePatch. Here the patch sets no
-order of lists, so that a person can read it.
+Upstream: staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go;
+staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, CreateTwoWayMergePatch. Here the
+patch sets no order of lists, so that a person can read it.
 """
 
 from __future__ import annotations

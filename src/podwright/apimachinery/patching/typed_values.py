@@ -3,7 +3,7 @@
 An absent value is `ABSENT`; None is a null that is present. Results share what did not change
 with the arguments, and are the argument itself if nothing did.
 
-Upstream: sigs.k8s.io/structured-merge-diff/typed: validate.go, tofieldset.go, merge.go,
+Upstream: sigs.k8s.io/structured-merge-diff/typed/validate.go, tofieldset.go, merge.go,
 compare.go, remove.go
 """
 

@@ -119,7 +119,7 @@ _UNTYPED: Final = ValueType("deduced", is_atomic=True)
 _RAW: Final = frozenset({("apps.v1.ControllerRevision", "data")})
 """Fields with one owner on which OpenAPI is silent.
 
-Upstream: client-go applyconfigurations/internal/internal.go, `__untyped_atomic_`
+Upstream: staging/src/k8s.io/client-go/applyconfigurations/internal/internal.go, `__untyped_atomic_`
 """
 
 

@@ -1,6 +1,6 @@
 """Strict decoding, field by field: every unknown field and every wrong type, with its path.
 
-Upstream: `fieldValidation=Strict`, staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json
+Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Signatures are not verified.
 
-Upstream: Go's crypto/x509 and encoding/pem
+Upstream: Go crypto/x509 and encoding/pem
 """
 
 from __future__ import annotations

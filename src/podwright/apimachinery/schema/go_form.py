@@ -7,8 +7,9 @@ base64 get their canonical form. `go_form` has the same effect on a document who
 Each struct is compiled once: its fields in the order of upstream's structs, each with a
 conversion and the rule for an empty value.
 
-Upstream: encoding/json, `omitempty`; staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/time.go;
-pkg/api/resource/quantity.go
+Upstream: Go encoding/json/encode.go (`omitempty`);
+staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/time.go;
+staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go
 """
 
 from __future__ import annotations

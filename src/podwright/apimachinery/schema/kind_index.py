@@ -165,7 +165,7 @@ class Schema:
     def no_match(self, api_version: str, kind: str) -> str:
         """Return kubectl's error for a kind that a built-in group does not serve; else "".
 
-        Upstream: k8s.io/apimachinery/pkg/api/meta/errors.go, `NoKindMatchError`
+        Upstream: staging/src/k8s.io/apimachinery/pkg/api/meta/errors.go, `NoKindMatchError`
         """
         group = api_group(api_version)
         known = self._groups.get(group)
@@ -183,7 +183,7 @@ class Schema:
 def _priority(version: str) -> tuple[int, int, int]:
     """Return the order of versions: v1 before v1beta2 before v1beta1 before v1alpha1.
 
-    Upstream: k8s.io/apimachinery/pkg/version/helpers.go, CompareKubeAwareVersionStrings
+    Upstream: staging/src/k8s.io/apimachinery/pkg/version/helpers.go, CompareKubeAwareVersionStrings
     """
     match = _VERSION.fullmatch(version)
     assert match, version

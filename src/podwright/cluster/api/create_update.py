@@ -10,7 +10,7 @@ store. The rules:
   status keeps everything but status and metadata.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, BeforeCreate; update.go,
-BeforeUpdate; pkg/registry/generic/registry/store.go, Update
+BeforeUpdate; staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ mark is a change of its own. Any other object is removed at once. A pod is marke
 that watchers observe it as terminating.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go, BeforeDelete;
-pkg/registry/generic/registry/store.go, Delete; pkg/registry/core/pod/strategy.go,
-CheckGracefulDelete; pkg/registry/core/namespace/storage/storage.go
+staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Delete;
+pkg/registry/core/pod/strategy.go, CheckGracefulDelete;
+pkg/registry/core/namespace/storage/storage.go
 """
 
 from __future__ import annotations
@@ -91,8 +92,9 @@ def deletion(
     metadata = current.metadata
     if kind == NAMESPACE and metadata.deletion_timestamp and _namespace_finalizers(current):
         return Deletion()
-    # Upstream: pkg/registry/generic/registry/store.go, markAsDeleting: the first mark increments
-    # the generation, because controllers treat the object differently from then on.
+    # Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, markAsDeleting:
+    # the first mark increments the generation, because controllers treat the object differently
+    # from then on.
     is_first = metadata.deletion_grace_period_seconds is None and metadata.generation > 0
     marked = with_metadata(
         current,

@@ -1,6 +1,6 @@
 """The strategy of each kind: whether it has a status, a generation, a grace period.
 
-Upstream: pkg/registry/*/strategy.go of each kind
+Upstream: pkg/registry/*/*/strategy.go
 """
 
 from __future__ import annotations

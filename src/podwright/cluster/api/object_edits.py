@@ -84,7 +84,7 @@ def merge_patched(obj: T, patch: Document) -> T:
 
     Notes
     -----
-    Upstream: the patch type `application/merge-patch+json`.
+    The patch type is `application/merge-patch+json`.
     """
     merged = patching.merge_patched(encode(obj), patch)
     return cast(T, decode(merged, source=f"{obj.kind} {obj.key}"))

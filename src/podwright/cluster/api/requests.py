@@ -3,8 +3,8 @@
 Controllers, stages, the scheduler and users make these requests, and `Api.handle` executes them.
 Each request names its user.
 
-Upstream: the verbs of staging/src/k8s.io/apiserver/pkg/endpoints/handlers, and the subresources
-status, binding, eviction and scale.
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers (the verbs, and the subresources
+status, binding, eviction and scale).
 """
 
 from __future__ import annotations

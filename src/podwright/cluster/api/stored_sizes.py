@@ -4,7 +4,7 @@ etcd limits the size of a request, and kube-apiserver stores custom resources as
 objects as protobuf. Its size is computed from the document, without the numbers of the fields: one
 byte for the number, one to three for the length of what follows, and no names but those of maps.
 
-Upstream: etcd server/embed/config.go, DefaultMaxRequestBytes; server/etcdserver/v3_server.go,
+Upstream: etcd server/embed/config.go, DefaultMaxRequestBytes; etcd server/etcdserver/v3_server.go,
 processInternalRaftRequestOnce
 """
 

@@ -76,7 +76,7 @@ def applied_request(
 
     Notes
     -----
-    Upstream: KWOK's pkg/utils/lifecycle/apply.go
+    Upstream: KWOK pkg/utils/lifecycle/apply.go
     """
     rendered: Any = step.render(document, context)
     metadata = rendered.get("metadata") if isinstance(rendered, dict) else None

@@ -28,7 +28,7 @@ Work that is the same for many objects is done once: which stages apply to a cla
 (`stage_matching`), the schedule that follows (`stage_schedule`), and the shared parts of their
 statuses (`pod_fast_path`). For all other objects it is done each time; tests compare the two.
 
-Upstream: KWOK's pkg/kwok/controllers/stage_controller.go and pod_controller.go
+Upstream: KWOK pkg/kwok/controllers/stage_controller.go and pod_controller.go
 """
 
 from __future__ import annotations

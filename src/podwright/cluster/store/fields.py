@@ -1,7 +1,7 @@
 """The fields that field selectors support, per kind, and which of them are indexed.
 
-Upstream: GetAttrs and ToSelectableFields of each kind, pkg/registry/core/pod/strategy.go
-first; the conversions of field labels in pkg/apis/*/v1/conversion.go
+Upstream: pkg/registry/core/pod/strategy.go and pkg/registry/*/*/strategy.go, GetAttrs,
+ToSelectableFields; pkg/apis/*/v1/conversion.go (the conversions of field labels)
 """
 
 from __future__ import annotations

@@ -235,7 +235,10 @@ def _texts(description: str) -> Document:
 
 
 def _attributes(description: str) -> Document:
-    """Return the schema of attributes. Upstream: k8s.io/api/resource/v1, `DeviceAttribute`."""
+    """Return the schema of attributes.
+
+    Upstream: staging/src/k8s.io/api/resource/v1/types.go, `DeviceAttribute`
+    """
     values: dict[str, Document] = {
         "bool": {"type": "boolean", "description": "A value that is true or false."},
         "int": {"type": "integer", "format": "int64", "description": "A number."},
@@ -255,7 +258,10 @@ def _attributes(description: str) -> Document:
 
 
 def _capacity(description: str) -> Document:
-    """Return the schema of capacities. Upstream: k8s.io/api/resource/v1, `DeviceCapacity`."""
+    """Return the schema of capacities.
+
+    Upstream: staging/src/k8s.io/api/resource/v1/types.go, `DeviceCapacity`
+    """
     valid_range = _object(
         "A range of amounts.",
         {

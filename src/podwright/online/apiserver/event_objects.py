@@ -5,7 +5,7 @@ client-go. Events of the scheduler are written as events.k8s.io/v1, others as v1
 limited (`event_correlation`); the API server stores one kind.
 
 Upstream: staging/src/k8s.io/client-go/tools/events/event_broadcaster.go;
-tools/record/events_cache.go
+staging/src/k8s.io/client-go/tools/record/events_cache.go
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads the objects of a cluster once.
 
-Upstream: simulator/oneshotimporter/importer.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/oneshotimporter/importer.go
 """
 
 from __future__ import annotations

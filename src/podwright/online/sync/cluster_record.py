@@ -3,7 +3,7 @@
 A line is `{"time": RFC 3339, "event": "Add" | "Update" | "Delete", "resource": object}`; a Delete
 has the name only. A file that is complete by itself begins with an Add of each object.
 
-Upstream: simulator/recorder/recorder.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/recorder/recorder.go
 """
 
 from __future__ import annotations

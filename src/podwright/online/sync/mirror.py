@@ -21,7 +21,7 @@ happened before. What stays different has a rule, most with a switch in `SyncPol
 - Owners and service accounts are left out (`object_copy`); the uid of the source is in an
   annotation, so another object of the same name is replaced.
 
-Upstream: simulator/syncer/syncer.go, simulator/resourceapplier (kube-scheduler-simulator);
+Upstream: kube-scheduler-simulator simulator/syncer/syncer.go, simulator/resourceapplier;
 pkg/scheduler/framework/plugins/helper/spread.go.
 """
 

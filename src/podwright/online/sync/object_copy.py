@@ -1,6 +1,6 @@
 """What is copied of an object of the source.
 
-Upstream: simulator/resourceapplier/resourceapplier.go (kube-scheduler-simulator);
+Upstream: kube-scheduler-simulator simulator/resourceapplier/resourceapplier.go;
 pkg/controller/resourceclaim/controller.go,
 pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go.
 """

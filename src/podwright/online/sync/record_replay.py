@@ -1,6 +1,6 @@
 """Applies a record of changes to a destination, at its own pace or as fast as possible.
 
-Upstream: simulator/replayer/replayer.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/replayer/replayer.go
 """
 
 from __future__ import annotations

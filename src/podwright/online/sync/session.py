@@ -1,6 +1,6 @@
 """A source and the destinations that follow it, with what they report.
 
-Upstream: simulator/syncer/syncer.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/syncer/syncer.go
 """
 
 from __future__ import annotations

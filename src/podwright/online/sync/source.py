@@ -3,7 +3,7 @@
 The kinds are listed one after the other, so that an object follows what it refers to; pods with a
 node precede others. Each kind is watched from then on.
 
-Upstream: simulator/syncer/syncer.go, simulator/recorder/recorder.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/syncer/syncer.go, simulator/recorder/recorder.go
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The kinds that are read of a source, and their order.
 
-Upstream: simulator/oneshotimporter/importer.go, `DefaultGVRs` (kube-scheduler-simulator);
+Upstream: kube-scheduler-simulator simulator/oneshotimporter/importer.go, `DefaultGVRs`;
 staging/src/k8s.io/client-go/discovery/discovery_client.go, `ServerPreferredResources`.
 """
 

@@ -1,6 +1,6 @@
 """Executes the operations of a mirror on a destination, which is an API server.
 
-Upstream: simulator/resourceapplier/resourceapplier.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/resourceapplier/resourceapplier.go
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Preemption that a pod's own affinity stops: the pods that it requires are those it would evict.
 
 Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go,
-SelectVictimsOnNode removes all pods of lower priority before it runs the filters.
+SelectVictimsOnNode, which removes all pods of lower priority before it runs the filters.
 """
 
 from __future__ import annotations

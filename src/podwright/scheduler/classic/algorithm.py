@@ -4,7 +4,7 @@ They come from an algorithm provider, which is a name for a fixed set, or from a
 providers differ in one priority: `DefaultProvider` spreads load (least requested), and the provider
 for cluster autoscaling packs it (most requested).
 
-Upstream: pkg/scheduler/algorithmprovider/defaults/defaults.go, factory/factory.go;
+Upstream: pkg/scheduler/algorithmprovider/defaults/defaults.go, pkg/scheduler/factory/factory.go;
 pkg/scheduler/core/generic_scheduler.go, podFitsOnNode and addNominatedPods.
 """
 

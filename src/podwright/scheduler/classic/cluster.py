@@ -1,6 +1,6 @@
 """The cluster state of the v1.16 scheduler, as plain objects.
 
-Upstream: pkg/scheduler/internal/cache/cache.go and the listers beside it
+Upstream: pkg/scheduler/internal/cache/cache.go (and the listers beside it)
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class ClassicCluster:
         Notes
         -----
         A service without a selector selects no pod; one with an empty selector selects all pods.
-        Upstream: client-go listers/core/v1/service_expansion.go, GetPodServices
+        Upstream: staging/src/k8s.io/client-go/listers/core/v1/service_expansion.go, GetPodServices
         """
         for service in self.services.values():
             if service.namespace == pod.namespace and _has_selector(service):

@@ -4,7 +4,7 @@ The v1.16 scheduler evaluates and scores nodes on 16 goroutines. Here the loop i
 `in_order` executes the pieces one after the other, and a thread pool executes them on threads. The
 results are the same, because no two pieces write the same cells.
 
-Upstream: k8s.io/client-go/util/workqueue/parallelizer.go
+Upstream: staging/src/k8s.io/client-go/util/workqueue/parallelizer.go
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ A policy is read completely, and all errors are collected with their paths. `Pol
 is the message of kube-scheduler, which stops at the first stage that fails (values, then names and
 arguments, then the affinity weight, then sums).
 
-Upstream: pkg/scheduler/api/types.go, api/validation/validation.go, factory/plugins.go,
-factory/factory.go (CreateFromConfig, CreateFromKeys)
+Upstream: pkg/scheduler/api/types.go, pkg/scheduler/api/validation/validation.go,
+pkg/scheduler/factory/plugins.go, pkg/scheduler/factory/factory.go (CreateFromConfig,
+CreateFromKeys)
 """
 
 from __future__ import annotations
@@ -341,7 +342,7 @@ def _resource_name_errors(resource: ManagedResource) -> list[str]:
 
 
 def _name_problems(policy: Policy) -> Iterator[_Problem]:
-    """Upstream: RegisterCustomFitPredicate, RegisterCustomPriorityFunction; fatal there."""
+    """Upstream: RegisterCustomFitPredicate, RegisterCustomPriorityFunction (fatal there)."""
     for index, predicate in enumerate(policy.predicates or ()):
         yield from _named(
             f"predicates[{index}]", "Predicate", predicate, tuple(REGISTERED_PREDICATES)

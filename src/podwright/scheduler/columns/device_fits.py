@@ -292,7 +292,8 @@ class DeviceClassIndex:
 
     Notes
     -----
-    Upstream: pkg/scheduler/framework/plugins/dynamicresources/extended/extendedresourcecache.go
+    Upstream: staging/src/k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache/
+    extendedresourcecache.go
     """
 
     def __init__(self) -> None:

@@ -3,8 +3,8 @@
 Nodes are kept in one list per zone (region and zone label together). The order takes the first
 node of each zone, then the second of each, and so on; zones are in the order in which their
 first node was added. A node whose zone changes goes to the end of its new zone. Upstream:
-pkg/scheduler/backend/cache/node_tree.go, `nodeTree.list`; the zone key is
-component-helpers/node/topology/helpers.go, `GetZoneKey`.
+pkg/scheduler/backend/cache/node_tree.go, `nodeTree.list`;
+staging/src/k8s.io/component-helpers/node/topology/helpers.go, `GetZoneKey`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Host ports in use, per slot.
 
-Upstream: pkg/scheduler/framework/types.go, `HostPortInfo`; which containers count is
-pkg/scheduler/util/utils.go, `GetHostPorts`.
+Upstream: pkg/scheduler/framework/types.go, `HostPortInfo`; pkg/scheduler/util/utils.go,
+`GetHostPorts`.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class PortUse:
 
         Notes
         -----
-        Upstream: staging/src/k8s.io/kube-scheduler/framework/types.go, `HostPortInfo`;
-        golden case preemption-t-0107.
+        Upstream: staging/src/k8s.io/kube-scheduler/framework/types.go, `HostPortInfo`. The golden
+        case is preemption-t-0107.
         """
         self._before_dry_run = (slot, dict(self._taken.get(slot, {})))
 

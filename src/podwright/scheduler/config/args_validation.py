@@ -49,7 +49,7 @@ def validate_coscheduling_args(
 ) -> Iterator[FieldError]:
     """Validate CoschedulingArgs.
 
-    Upstream: scheduler-plugins, pkg/coscheduling/coscheduling.go, `New`
+    Upstream: scheduler-plugins pkg/coscheduling/coscheduling.go, `New`
     """
     for name, seconds in (
         ("permitWaitingTimeSeconds", args.permit_waiting_time_seconds),

@@ -3,7 +3,7 @@
 A gate has a stage, a default and possibly a lock. `parse_gates` reads what
 `--feature-gates` takes; `Gates` answers `"Name" in gates`.
 
-Upstream: pkg/features/kube_features.go, k8s.io/component-base/featuregate
+Upstream: pkg/features/kube_features.go, staging/src/k8s.io/component-base/featuregate
 """
 
 from collections.abc import Iterator, Mapping

@@ -173,7 +173,7 @@ def _with_args(entry: PluginConfig, path: str, errors: list[FieldError]) -> Plug
 def _is_malformed(api_version: object) -> bool:
     """Whether an apiVersion is not that of a group and a version.
 
-    Upstream: apimachinery pkg/runtime/schema/group_version.go, ParseGroupVersion
+    Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/schema/group_version.go, ParseGroupVersion
     """
     return isinstance(api_version, str) and api_version.count("/") > 1
 

@@ -2,8 +2,8 @@
 
 Notes
 -----
-Upstream: simulator/scheduler/plugin/wrappedplugin.go, `SimulatorHandle.AddCustomResult`
-(kube-scheduler-simulator).
+Upstream: kube-scheduler-simulator simulator/scheduler/plugin/wrappedplugin.go,
+`SimulatorHandle.AddCustomResult`.
 """
 
 from __future__ import annotations

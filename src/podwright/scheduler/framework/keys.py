@@ -3,7 +3,7 @@
 Notes
 -----
 Upstream: pkg/scheduler/framework/runtime/framework.go, `SignPod`;
-k8s.io/kube-scheduler/framework/signers.go.
+staging/src/k8s.io/kube-scheduler/framework/signers.go.
 """
 
 from __future__ import annotations

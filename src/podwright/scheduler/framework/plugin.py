@@ -5,8 +5,8 @@ and score have two forms: per node (`filter`, `score`: simple) or on columns (`f
 `score_columns`: all slots in one call). For a plugin that has only the per-node form, an
 adapter fills the same columns. In-tree plugins use only this interface.
 
-Upstream: k8s.io/kube-scheduler/framework/interface.go;
-k8s.io/kube-scheduler/framework/interface.go, `Handle`, `PodGroupManager`.
+Upstream: staging/src/k8s.io/kube-scheduler/framework/interface.go;
+staging/src/k8s.io/kube-scheduler/framework/interface.go, `Handle`, `PodGroupManager`.
 """
 
 from __future__ import annotations

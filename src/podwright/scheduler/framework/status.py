@@ -1,6 +1,6 @@
 """The result of an extension point: a code, reasons, and the plugin.
 
-Upstream: k8s.io/kube-scheduler/framework/interface.go, `Code` and `Status`.
+Upstream: staging/src/k8s.io/kube-scheduler/framework/interface.go, `Code` and `Status`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ exceed the free resources is podwright's own, a rejected group is also tried aga
 free room or a node is added, and the controller that keeps the status of
 PodGroups is not part of the scheduler.
 
-Upstream: pkg/coscheduling/coscheduling.go, pkg/coscheduling/core/core.go
+Upstream: scheduler-plugins pkg/coscheduling/coscheduling.go, pkg/coscheduling/core/core.go
 """
 
 from __future__ import annotations

@@ -356,7 +356,8 @@ class VolumeBinding(Plugin):
 def bind_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
     """Return a volume bound to a claim; the volume itself if it needs no change.
 
-    Upstream: component-helpers/storage/volume/pv_helpers.go, `GetBindVolumeToClaim`
+    Upstream: staging/src/k8s.io/component-helpers/storage/volume/pv_helpers.go,
+    `GetBindVolumeToClaim`
     """
     bound = volume
     meta, reference = claim.metadata, volume.spec.claim_ref

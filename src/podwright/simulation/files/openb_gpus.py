@@ -18,8 +18,8 @@ counts it.
 The models that a pod accepts become a required node affinity. The other one of the two resources is
 removed from the nodes: it would seem to be free.
 
-Upstream: pkg/type/open-gpu-share/utils/pod.go and pkg/simulator/plugin/open-gpu-share.go of
-hkust-adsl/kubernetes-scheduler-simulator
+Upstream: hkust-adsl/kubernetes-scheduler-simulator pkg/type/open-gpu-share/utils/pod.go,
+pkg/simulator/plugin/open-gpu-share.go
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ skipped, whether complete or not, as upstream's replayer does, and `Record` repo
 
 Records are read completely or not at all: all errors are collected and raised together.
 
-Upstream: simulator/recorder/recorder.go, simulator/replayer/replayer.go (kube-scheduler-simulator);
-simulator/recorder/recorder.go (kube-scheduler-simulator).
+Upstream: kube-scheduler-simulator simulator/recorder/recorder.go, simulator/replayer/replayer.go;
+kube-scheduler-simulator simulator/recorder/recorder.go.
 """
 
 from __future__ import annotations

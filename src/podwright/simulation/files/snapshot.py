@@ -5,7 +5,7 @@ apiVersion as in lists of the API, and the scheduler's configuration. Objects th
 cluster are excluded: priority classes that begin with `system-`, the namespace `default`, and
 namespaces that begin with `kube-`. `read_manifest` reads snapshots.
 
-Upstream: simulator/snapshot/snapshot.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/snapshot/snapshot.go
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ records results only when the pod is updated.
 
 Notes
 -----
-Upstream: simulator/scheduler/storereflector/storereflector.go, `updateResultHistory`
-(kube-scheduler-simulator).
+Upstream: kube-scheduler-simulator simulator/scheduler/storereflector/storereflector.go,
+`updateResultHistory`.
 """
 
 from __future__ import annotations
@@ -156,8 +156,7 @@ def first_profile_weights(setup: Setup, *, plugins: Iterable[type[Plugin]] = ())
     -----
     The original uses the weights of the first profile only, and multiPoint overrides score. In
     the scheduler, score overrides multiPoint.
-    Upstream: simulator/scheduler/plugin/plugins.go, `getScorePluginWeight`
-    (kube-scheduler-simulator)
+    Upstream: kube-scheduler-simulator simulator/scheduler/plugin/plugins.go, `getScorePluginWeight`
     """
     written = KubeSchedulerConfiguration()
     if setup.configuration:

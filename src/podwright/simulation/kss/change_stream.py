@@ -1,7 +1,7 @@
 """The stream `listwatchresources`: the objects of seven kinds, and their changes, as JSON lines.
 
-Upstream: simulator/resourcewatcher/resourcewatcher.go, simulator/resourcewatcher/streamwriter
-(kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/resourcewatcher/resourcewatcher.go,
+simulator/resourcewatcher/streamwriter
 """
 
 from __future__ import annotations

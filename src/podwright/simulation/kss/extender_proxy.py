@@ -3,8 +3,8 @@
 The configuration of that scheduler names the proxy in place of each extender. The proxy forwards
 each call to the extender, records the answer, and returns it.
 
-Upstream: simulator/scheduler/extender/{service,extender}.go,
-simulator/scheduler/simulator_config.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/scheduler/extender/{service,extender}.go,
+simulator/scheduler/simulator_config.go
 """
 
 from __future__ import annotations

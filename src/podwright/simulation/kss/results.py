@@ -13,8 +13,9 @@ Intended differences from the original:
   pod has the result `success`, as if it had been called.
 - Nodes in an extender's answer are written as the extender sent them.
 
-Upstream: simulator/scheduler/plugin/wrappedplugin.go, simulator/scheduler/plugin/resultstore/
-store.go, simulator/scheduler/extender/resultstore/resultstore.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/scheduler/plugin/wrappedplugin.go,
+simulator/scheduler/plugin/resultstore/ store.go,
+simulator/scheduler/extender/resultstore/resultstore.go
 """
 
 from __future__ import annotations

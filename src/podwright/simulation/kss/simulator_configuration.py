@@ -3,7 +3,7 @@
 What podwright does not need is named, so that it is not silently ignored: podwright runs no etcd,
 and serves the API itself.
 
-Upstream: simulator/config/config.go, simulator/config/v1alpha1/types.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/config/config.go, simulator/config/v1alpha1/types.go
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ drops the status of a pod, and no kubelet writes one there.)
 Objects of a wave may be created in any order: namespaces first, then classes, without which a pod
 or a claim is refused; volumes last, because a bound volume refers to the uid of its claim.
 
-Upstream: simulator/snapshot/snapshot.go, `Load` (kube-scheduler-simulator);
-simulator/snapshot/snapshot.go, simulator/resourcewatcher/resourcewatcher.go
-(kube-scheduler-simulator).
+Upstream: kube-scheduler-simulator simulator/snapshot/snapshot.go, `Load`; kube-scheduler-simulator
+simulator/snapshot/snapshot.go, simulator/resourcewatcher/resourcewatcher.go.
 """
 
 from __future__ import annotations

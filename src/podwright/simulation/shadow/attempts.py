@@ -387,8 +387,8 @@ class LoggedAttempts:
 
         Notes
         -----
-        Upstream: pkg/scheduler/schedule_one.go: `scheduleOnePod` writes the first line of an
-        attempt, then `schedulingCycle` copies the cache.
+        Upstream: pkg/scheduler/schedule_one.go, `scheduleOnePod` (writes the first line of an
+        attempt), `schedulingCycle` (copies the cache).
         """
         arrived = self._arrivals.count_before(attempt.index)
         if not self._arrivals.is_complete:

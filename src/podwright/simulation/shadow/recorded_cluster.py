@@ -326,7 +326,7 @@ def waits_to_be_bound(pod: Pod) -> bool:
 
     Notes
     -----
-    Upstream: pkg/scheduler/schedule_one.go, `bindingCycle`; a nomination by preemption is written
+    Upstream: pkg/scheduler/schedule_one.go, `bindingCycle`. A nomination by preemption is written
     together with the condition of the failed attempt.
     """
     if pod.spec.node_name or not pod.status.nominated_node_name:

@@ -1,7 +1,7 @@
 """IP addresses, networks and URLs as values.
 
-Upstream: k8s.io/apiserver/pkg/cel/library/ip.go, cidr.go, urls.go; Go net/netip, net/url (texts);
-Go net/netip/netip.go, `ParseAddr`.
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/library/ip.go, cidr.go, urls.go; Go net/netip,
+net/url (texts); Go net/netip/netip.go, `ParseAddr`.
 """
 
 from __future__ import annotations

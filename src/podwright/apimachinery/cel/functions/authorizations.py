@@ -2,7 +2,7 @@
 
 The answers come from a function that the caller passes in.
 
-Upstream: k8s.io/apiserver/pkg/cel/library/authz.go
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/library/authz.go
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Named formats: `format.dns1123Label().validate(text)`.
 
-Upstream: k8s.io/apiserver/pkg/cel/library/format.go; apimachinery pkg/util/validation (texts)
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/library/format.go;
+staging/src/k8s.io/apimachinery/pkg/util/validation (texts)
 """
 
 from __future__ import annotations

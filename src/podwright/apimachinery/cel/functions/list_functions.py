@@ -1,7 +1,7 @@
 """Functions on lists, maps, sets and optional values.
 
-Upstream: k8s.io/apiserver/pkg/cel/library/lists.go; cel-go ext/lists.go (version 3), ext/sets.go,
-ext/comprehensions.go, cel/library.go (optional types)
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/library/lists.go; cel-go ext/lists.go (version 3),
+ext/sets.go, ext/comprehensions.go, cel/library.go (optional types)
 """
 
 from __future__ import annotations

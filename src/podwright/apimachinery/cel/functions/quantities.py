@@ -1,6 +1,7 @@
 """Kubernetes' quantities and semantic versions as values.
 
-Upstream: k8s.io/apiserver/pkg/cel/library/quantity.go, semverlib.go; github.com/blang/semver
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/library/quantity.go, semverlib.go;
+github.com/blang/semver
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _integer_of(value: QuantityValue) -> int | None:
 
     Notes
     -----
-    Upstream: quantity.go, Quantity.AsInt64: a decimal never is, nor a number with a negative
+    Upstream: quantity.go, Quantity.AsInt64. A decimal never is, nor a number with a negative
     exponent, whatever their values.
     """
     quantity = value.quantity
@@ -83,7 +84,7 @@ def _sum(value: Value, other: Value, sign: int) -> Value:
 
     Notes
     -----
-    Upstream: apimachinery pkg/api/resource/quantity.go, Quantity.Add; amount.go
+    Upstream: staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go, Quantity.Add; amount.go
     """
     left: Quantity = value.quantity
     right = other.quantity if isinstance(other, QuantityValue) else Quantity(int(other), 0)

@@ -1,6 +1,6 @@
 """Regular expressions in Go's syntax, matched in linear time by RE2.
 
-Upstream: Go regexp, whose syntax is that of RE2; regexp/syntax, ErrorCode (texts)
+Upstream: Go regexp/syntax/parse.go, ErrorCode, whose syntax is that of RE2
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ def format_double(value: float) -> str:
 
     Notes
     -----
-    Upstream: Go strconv.FormatFloat(f, 'g', -1, 64)
+    Upstream: Go strconv/ftoa.go, FormatFloat (f, 'g', -1, 64)
     """
     if math.isnan(value):
         return "NaN"

@@ -1,6 +1,6 @@
 """Functions on strings: those of the language's extension, and searches by regular expressions.
 
-Upstream: cel-go ext/strings.go (version 2); k8s.io/apiserver/pkg/cel/library/regex.go
+Upstream: cel-go ext/strings.go (version 2); staging/src/k8s.io/apiserver/pkg/cel/library/regex.go
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Durations and timestamps as text.
 
-Upstream: Go time.ParseDuration, time.Parse(RFC3339); cel-go common/types/duration.go, timestamp.go
+Upstream: Go time/format.go, ParseDuration, Parse; cel-go common/types/duration.go, timestamp.go
 """
 
 from __future__ import annotations

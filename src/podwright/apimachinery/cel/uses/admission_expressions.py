@@ -1,7 +1,8 @@
 """Expressions of admission: of policies, and of the conditions of webhooks.
 
-Upstream: k8s.io/apiserver/pkg/admission/plugin/cel/compile.go, composition.go, activation.go;
-pkg/cel/mutation; pkg/cel/library/jsonpatch.go
+Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/compile.go, composition.go,
+activation.go; staging/src/k8s.io/apiserver/pkg/cel/mutation;
+staging/src/k8s.io/apiserver/pkg/cel/library/jsonpatch.go
 """
 
 from __future__ import annotations

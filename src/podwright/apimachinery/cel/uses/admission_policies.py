@@ -2,8 +2,9 @@
 
 Which policies and bindings match a request, and what follows from a decision, is decided in `api`.
 
-Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating/plugin.go, validator.go;
-policy/mutating/compilation.go, patch; plugin/webhook/matchconditions/matcher.go;
+Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/plugin.go,
+validator.go; staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/compilation.go,
+patch; staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/matcher.go;
 pkg/apis/admissionregistration/validation/validation.go
 """
 

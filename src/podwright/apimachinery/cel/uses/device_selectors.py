@@ -1,6 +1,6 @@
 """Selectors of devices: expressions over `device`, as in claims and device classes.
 
-Upstream: k8s.io/dynamic-resource-allocation/cel/compile.go
+Upstream: staging/src/k8s.io/dynamic-resource-allocation/cel/compile.go
 """
 
 from __future__ import annotations

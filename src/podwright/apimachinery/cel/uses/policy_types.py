@@ -4,7 +4,7 @@ The expressions of a policy are compiled when it is written with objects of unkn
 are compiled once more for each kind that the policy matches, with the fields of its schema. What is
 wrong then is a warning in the status of the policy: it does not change what the policy does.
 
-Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go
+Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go
 """
 
 from __future__ import annotations

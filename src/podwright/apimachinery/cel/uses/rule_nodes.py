@@ -1,6 +1,6 @@
 """The rules of a structural schema, compiled with the schemas that they belong to.
 
-Upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go
 """
 
 from __future__ import annotations

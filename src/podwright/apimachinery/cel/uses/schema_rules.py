@@ -4,9 +4,10 @@
 refuses when a definition is written, with the estimates of cost; `validate` evaluates the rules for
 an object with the limits of cost.
 
-Upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go, validation.go;
-pkg/apis/apiextensions/validation/validation.go;
-k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go,
+validation.go;
+staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go;
+staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Types and values of expressions from a structural schema, as CRDs have it.
 
-Upstream: k8s.io/apiserver/pkg/cel/common/schemas.go, values.go, maplist.go; pkg/cel/types.go,
-escaping.go, limits.go
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/common/schemas.go, valuesunstructured.go, maplist.go;
+staging/src/k8s.io/apiserver/pkg/cel/types.go, escaping.go, limits.go
 """
 
 from __future__ import annotations

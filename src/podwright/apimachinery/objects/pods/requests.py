@@ -445,7 +445,7 @@ def _compared(amount: _Amount, other: _Amount) -> _Amount:
     Notes
     -----
     A comparison with a decimal makes a decimal of a 64-bit mantissa.
-    Upstream: quantity.go, Quantity.Cmp
+    Upstream: staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go, Quantity.Cmp
     """
     match amount, other:
         case Quantity(), Quantity(is_decimal=True):

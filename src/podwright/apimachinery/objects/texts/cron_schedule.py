@@ -10,7 +10,7 @@ is skipped at the start of daylight saving time never matches, and one that is r
 matches twice. Time zones come from the tz database of the machine (`zoneinfo`); two machines with
 the same release of it agree, and UTC, the default, needs none.
 
-Upstream: github.com/robfig/cron/v3, parser.go and spec.go
+Upstream: github.com/robfig/cron/v3 parser.go and spec.go
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def parse_duration(text: str) -> int:
     Notes
     -----
     Each part is truncated to whole nanoseconds.
-    Upstream: Go's src/time/format.go, ParseDuration
+    Upstream: Go src/time/format.go, ParseDuration
     """
     sign = -1 if text.startswith("-") else 1
     position = 1 if text.startswith(("+", "-")) else 0

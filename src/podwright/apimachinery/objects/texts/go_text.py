@@ -1,7 +1,7 @@
 """Values as Go's standard library writes them: JSON for browsers, and quoted strings.
 
-Upstream: Go's src/encoding/json/encode.go, `appendString` with escapeHTML; src/strconv/quote.go;
-encoding/json, scanner.go.
+Upstream: Go src/encoding/json/encode.go, `appendString` (with escapeHTML); Go
+src/strconv/quote.go; Go src/encoding/json/scanner.go.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Texts in UTF-8, and in UTF-16 with a byte order mark, as the redirection of PowerShell 5 writes.
 
-Upstream: go.yaml.in/yaml/v2, readerc.go, yaml_parser_determine_encoding
+Upstream: go.yaml.in/yaml/v2 readerc.go, yaml_parser_determine_encoding
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _FEW_ALIASED, _FEW_DECODED = 100, 1_000
 _LOW, _HIGH = 400_000, 4_000_000
 _LOW_SHARE, _SHARE_RANGE = 0.99, 0.89
 """Up to the first number of nodes all but a hundredth may come from aliases, from the second on a
-tenth. Upstream: go.yaml.in/yaml/v2, decode.go, allowedAliasRatio"""
+tenth. Upstream: go.yaml.in/yaml/v2 decode.go, allowedAliasRatio"""
 _ALIASED_TEXT_MAX = 16 * 1024 * 1024
 """The most characters that the aliases of one document may stand for.
 
@@ -157,7 +157,7 @@ def _check_duplicates(document: YamlDocument) -> None:
 def _syntax_error(error: yaml.MarkedYAMLError) -> YamlError:
     """Return the error of a parser, with the line that upstream's names: none for the first one.
 
-    Upstream: go.yaml.in/yaml/v2, decode.go, fail
+    Upstream: go.yaml.in/yaml/v2 decode.go, fail
     """
     mark = error.problem_mark or error.context_mark
     problem = ", ".join(part for part in (error.context, error.problem) if part)

@@ -30,7 +30,7 @@ def set_node_defaults(node: Document) -> Document:
 
 
 def _node_spec(spec: Document) -> Document:
-    """Return a spec with its network in both fields. Upstream: conversion.go."""
+    """Return a spec with its network in both fields. Upstream: pkg/apis/core/v1/conversion.go."""
     if spec.get("podCIDRs") and spec.get("podCIDR", spec["podCIDRs"][0]) != spec["podCIDRs"][0]:
         return spec | {"podCIDRs": [spec["podCIDR"]]} if spec["podCIDR"] else spec
     if spec.get("podCIDRs"):

@@ -230,7 +230,7 @@ _IMAGE: Final = re.compile(
     r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
     re.ASCII,
 )
-"""The name of an image. Upstream: github.com/distribution/reference, regexp.go"""
+"""The name of an image. Upstream: github.com/distribution/reference regexp.go"""
 
 
 @lru_cache(maxsize=4096)

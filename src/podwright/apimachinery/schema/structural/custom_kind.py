@@ -1,7 +1,7 @@
 """One version of a custom resource: what an API server does with its objects.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go;
-pkg/registry/customresource/{strategy,status_strategy,validator}.go;
+staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/{strategy,status_strategy,validator}.go;
 staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go.
 """
 

@@ -2,7 +2,7 @@
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{validation,convert}.go;
 staging/src/k8s.io/apiextensions-apiserver/pkg/apihelpers/helpers.go;
-pkg/controller/apiapproval/apiapproval_controller.go.
+staging/src/k8s.io/apiextensions-apiserver/pkg/controller/apiapproval/apiapproval_controller.go.
 """
 
 from __future__ import annotations

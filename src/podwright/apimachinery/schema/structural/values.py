@@ -3,7 +3,8 @@
 The order of the errors, their texts, and which of several alternatives is reported are upstream's.
 An error of a part that an update does not change is left out (`correlation`).
 
-Upstream: k8s.io/kube-openapi/pkg/validation/validate, pkg/validation/errors/schema.go;
+Upstream: k8s.io/kube-openapi/pkg/validation/validate,
+k8s.io/kube-openapi/pkg/validation/errors/schema.go;
 staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/validation/{validation,ratcheting}.go;
 staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
 """

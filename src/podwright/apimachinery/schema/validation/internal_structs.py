@@ -6,7 +6,7 @@ in Go and the order of the struct, and those that are not set have their zero va
 `NAME TYPE NAME-IN-JSON`; `~` marks those that are left out if they are empty.
 `tests/real_parts/internal_types` made it.
 
-Upstream: pkg/apis/*/types.go; apimachinery pkg/util/diff/diff.go.
+Upstream: pkg/apis/*/types.go; staging/src/k8s.io/apimachinery/pkg/util/diff/diff.go.
 """
 
 from __future__ import annotations

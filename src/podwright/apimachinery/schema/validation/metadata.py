@@ -152,7 +152,7 @@ def changed_metadata_problems(
 
     The rules of a kind report most of it once more.
 
-    Upstream: apiserver pkg/registry/rest/update.go, validateCommonFields
+    Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/update.go, validateCommonFields
     """
     errors = FieldErrors()
     metadata, stored = new.get("metadata") or {}, old.get("metadata") or {}
@@ -177,7 +177,7 @@ def validate_metadata_update(
 ) -> None:
     """Check the metadata of a changed object.
 
-    Upstream: ValidateObjectMetaUpdate; the registry has checked the resourceVersion.
+    Upstream: ValidateObjectMetaUpdate. The registry has checked the resourceVersion.
     """
     _validate_change(errors, new, old)
     if qualifies_finalizers:
@@ -362,7 +362,7 @@ def selector_matches(selector: Document | None, labels: Mapping[str, str]) -> bo
     Notes
     -----
     No selector matches nothing, and an empty one everything.
-    Upstream: apimachinery pkg/apis/meta/v1/helpers.go, LabelSelectorAsSelector
+    Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go, LabelSelectorAsSelector
     """
     if selector is None:
         return False

@@ -254,7 +254,7 @@ def ip_address(text: str) -> Details:
 def canonical_ip(text: str) -> Details:
     """Return the errors of an IP address in canonical form.
 
-    Upstream: apimachinery pkg/util/validation/ip.go, IsValidIP
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go, IsValidIP
     """
     if errors := ip_address(text):
         return errors
@@ -306,7 +306,7 @@ def strict_cidr(text: str) -> Details:
 def canonical_cidr(text: str) -> Details:
     """Return the errors of an IP network in canonical form.
 
-    Upstream: apimachinery pkg/util/validation/ip.go, IsValidCIDR
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go, IsValidCIDR
     """
     if errors := strict_cidr(text):
         return errors

@@ -142,7 +142,8 @@ _MESSAGE_MAX_BYTES: Final = 32 * 1024
 def validate_conditions(errors: FieldErrors, path: str, conditions: Iterable[Document]) -> None:
     """Check conditions of the form metav1.Condition.
 
-    Upstream: apimachinery pkg/apis/meta/v1/validation/validation.go, ValidateConditions
+    Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go,
+    ValidateConditions
     """
     seen: set[str] = set()
     for index, condition in enumerate(conditions):

@@ -3,7 +3,7 @@
 The table of kinds names the functions (`module:function`), as those of validation. Each takes the
 object with its defaults and the stored object, or None for a new one, and returns texts.
 
-Upstream: WarningsOnCreate and WarningsOnUpdate of the strategies in pkg/registry;
+Upstream: pkg/registry/*/*/strategy.go, WarningsOnCreate, WarningsOnUpdate;
 pkg/api/*/warnings.go; staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go
 """
 

@@ -40,7 +40,7 @@ def secret_warnings(secret: Document, old: Document | None) -> list[str]:
     Notes
     -----
     Upstream also parses both, and warns if they do not belong together.
-    Upstream: crypto/tls/tls.go, X509KeyPair
+    Upstream: Go crypto/tls/tls.go, X509KeyPair
     """
     del old
     if secret.get("type") != "kubernetes.io/tls":

@@ -1,7 +1,8 @@
 """Authorizers that need no objects, and the order in which a server consults its authorizers.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/authorization/authorizerfactory/builtin.go;
-pkg/authorization/union/union.go; pkg/authorization/path/path.go
+staging/src/k8s.io/apiserver/pkg/authorization/union/union.go;
+staging/src/k8s.io/apiserver/pkg/authorization/path/path.go
 """
 
 from __future__ import annotations

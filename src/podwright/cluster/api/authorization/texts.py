@@ -1,6 +1,6 @@
 """Values in messages, as Go prints them.
 
-Upstream: apimachinery pkg/util/errors/errors.go, aggregate.Error
+Upstream: staging/src/k8s.io/apimachinery/pkg/util/errors/errors.go, aggregate.Error
 """
 
 from __future__ import annotations

@@ -165,7 +165,8 @@ def find(backend: Backend, call: Call) -> KubernetesObject:
 def check_path_segment(name: str) -> None:
     """Reject a name that no object can have, since its key would be another path.
 
-    Upstream: apimachinery pkg/api/validation/path/name.go, IsValidPathSegmentName
+    Upstream: staging/src/k8s.io/apimachinery/pkg/api/validation/path/name.go,
+    IsValidPathSegmentName
 
     Raises
     ------

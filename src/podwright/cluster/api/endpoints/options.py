@@ -1,7 +1,8 @@
 """The options of requests: ListOptions, CreateOptions and so on, from the query.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/internalversion/validation/validation.go;
-pkg/apis/meta/v1/validation/validation.go; pkg/runtime/converter.go
+staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go;
+staging/src/k8s.io/apimachinery/pkg/runtime/converter.go
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def is_true(values: list[str] | None) -> bool:
 
     Notes
     -----
-    Upstream: apimachinery pkg/runtime/converter.go, Convert_Slice_string_To_bool
+    Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/converter.go, Convert_Slice_string_To_bool
     """
     if not values:
         return False

@@ -1,7 +1,8 @@
 """Get and list.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/get.go;
-pkg/registry/generic/registry/store.go, ListPredicate; pkg/storage/cacher/cacher.go
+staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, ListPredicate;
+staging/src/k8s.io/apiserver/pkg/storage/cacher/cacher.go
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
 def _is_of_one_object(call: Call, fields: FieldSelector) -> bool:
     """Whether a list is that of one key, which upstream reads without pages.
 
-    Upstream: pkg/registry/generic/registry/store.go, ListPredicate
+    Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, ListPredicate
     """
     if call.resource.namespaced and not call.info.namespace:
         return False

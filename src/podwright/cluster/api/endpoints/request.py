@@ -93,7 +93,7 @@ def manager_of(request: HttpRequest, field_manager: str) -> str:
 
     Notes
     -----
-    Upstream: endpoints/handlers/create.go, managerOrUserAgent
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go, managerOrUserAgent
     """
     if field_manager:
         return field_manager

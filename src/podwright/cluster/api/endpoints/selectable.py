@@ -1,6 +1,6 @@
 """Field selectors in the version of a request: which fields, and what they are in the store.
 
-Upstream: the conversions of field labels in pkg/apis/*/v1/conversion.go
+Upstream: pkg/apis/*/v1/conversion.go (the conversions of field labels)
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ representation, and calls the handler of the verb. Errors are replies. Nothing h
 opens a socket or waits: a watch is an object that the driver polls.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/server/config.go, DefaultBuildHandlerChain;
-pkg/endpoints/installer.go
+staging/src/k8s.io/apiserver/pkg/endpoints/installer.go
 """
 
 from __future__ import annotations

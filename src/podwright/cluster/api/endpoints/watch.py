@@ -3,7 +3,7 @@
 A `Watch` is polled; it reads no clock and has no thread.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/watch.go;
-pkg/storage/cacher/{cacher,cache_watcher}.go
+staging/src/k8s.io/apiserver/pkg/storage/cacher/{cacher,cache_watcher}.go
 """
 
 from __future__ import annotations

@@ -308,7 +308,8 @@ class _Sync:
     def _rollout(self) -> Rollout:
         """Return the current replica sets; the one with the deployment's template is the new one.
 
-        Upstream: deployment_util.go, FindNewReplicaSet; the oldest match wins.
+        Upstream: pkg/controller/deployment/util/deployment_util.go, FindNewReplicaSet. The oldest
+        match wins.
         """
         new: RolloutSet | None = None
         old = []
@@ -390,7 +391,7 @@ class _Sync:
     def _set_annotations(self, new: RolloutSet, revision: int, *, exists: bool) -> None:
         """Copy the deployment's annotations, and raise the revision of a set that is not newest.
 
-        Upstream: deployment_util.go, SetNewReplicaSetAnnotations
+        Upstream: pkg/controller/deployment/util/deployment_util.go, SetNewReplicaSetAnnotations
         """
         annotations = new.annotations | {
             name: text for name, text in self._annotations.items() if name not in _NOT_COPIED
@@ -462,7 +463,7 @@ def same_template(one: Document, other: Document) -> bool:
     Notes
     -----
     A deployment of a recording can be without defaults, which its new replica sets get.
-    Upstream: deployment_util.go, EqualIgnoreHash
+    Upstream: pkg/controller/deployment/util/deployment_util.go, EqualIgnoreHash
     """
     if _metadata_without_hash(one) != _metadata_without_hash(other):
         return False

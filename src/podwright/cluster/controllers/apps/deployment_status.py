@@ -230,7 +230,7 @@ def is_complete(rollout: Rollout, counts: Document) -> bool:
 
     Notes
     -----
-    Upstream: deployment_util.go, DeploymentComplete, which also compares the generations; each
+    Upstream: deployment_util.go, DeploymentComplete, which also compares the generations. Each
     status that is written here has the current one.
     """
     replicas = rollout.spec.replicas

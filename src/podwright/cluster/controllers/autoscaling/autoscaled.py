@@ -1,6 +1,6 @@
 """The replicas of workloads that a HorizontalPodAutoscaler scales, without load.
 
-Upstream: pkg/controller/podautoscaler/horizontal.go, `reconcileAutoscaler`: a workload with 0
+Upstream: pkg/controller/podautoscaler/horizontal.go, `reconcileAutoscaler`. A workload with 0
 replicas is not scaled; one with fewer than `minReplicas` or more than `maxReplicas` gets these
 numbers, whatever its metrics are.
 """

@@ -1,7 +1,7 @@
 """The status of ValidatingAdmissionPolicies: warnings about the types in their expressions.
 
 Upstream: pkg/controller/validatingadmissionpolicystatus/controller.go;
-k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go
+staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go
 """
 
 from __future__ import annotations

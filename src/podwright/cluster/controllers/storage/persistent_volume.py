@@ -197,7 +197,7 @@ class PersistentVolumeController(StatelessController):
         This replaces the external resizer and the kubelet in one step; the change of the volume
         requeues the claim, whose status then gets the new capacity.
 
-        Upstream: github.com/kubernetes-csi/external-resizer, pkg/controller/controller.go
+        Upstream: github.com/kubernetes-csi/external-resizer pkg/controller/controller.go
         """
         requested = claim.spec.resources.requests.get("storage", 0)
         if quantity_value(requested) <= _capacity(volume):
@@ -375,7 +375,7 @@ class PersistentVolumeController(StatelessController):
     def report_rejected(self, obj: KubernetesObject, message: str) -> list[ControllerAction]:
         """Return the Event about a provisioned volume that the API server rejected.
 
-        Upstream: sigs.k8s.io/sig-storage-lib-external-provisioner, controller/volume_store.go,
+        Upstream: sigs.k8s.io/sig-storage-lib-external-provisioner controller/volume_store.go,
         doSaveVolume
         """
         provisioner = obj.metadata.annotations.get(PROVISIONED_BY)

@@ -4,7 +4,7 @@ The volume is named after the uid of the claim and has its storage class. Its no
 from the node that the scheduler selected; without one, from the class's allowed topologies or
 from a zone of the cluster, chosen by a hash of the claim's uid.
 
-Upstream: github.com/kubernetes-csi/external-provisioner, pkg/controller/controller.go and
+Upstream: github.com/kubernetes-csi/external-provisioner pkg/controller/controller.go and
 topology.go
 """
 

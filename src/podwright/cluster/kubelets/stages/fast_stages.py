@@ -5,7 +5,7 @@ soon as it runs, and a deleted pod is removed immediately. The stages exist twic
 documents (`FAST_STAGES`), and as functions that produce the same patches without templates,
 because rendering templates would take half of a simulation's time. A test compares the two.
 
-Upstream: KWOK's kustomize/stage/node/fast and kustomize/stage/pod/fast
+Upstream: KWOK kustomize/stage/node/fast and kustomize/stage/pod/fast
 """
 
 from __future__ import annotations

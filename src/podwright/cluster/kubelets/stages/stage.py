@@ -7,7 +7,7 @@ state.
 `stage_reader` reads Stage documents, `fast_stages` and `annotation_stages` define the built-in
 stages, and `lifecycle` plays them.
 
-Upstream: KWOK's pkg/utils/lifecycle/lifecycle.go, next.go and value_*_from.go
+Upstream: KWOK pkg/utils/lifecycle/lifecycle.go, next.go and value_*_from.go
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Requirement(msgspec.Struct, frozen=True):
         Notes
         -----
         Numbers are compared as text; in KWOK a number never matches a value.
-        Upstream: KWOK's pkg/utils/expression/selector.go
+        Upstream: KWOK pkg/utils/expression/selector.go
         """
         return self.is_met_by(self.query.values(document, now_ns))
 

@@ -1,6 +1,6 @@
 """Playing a stage: its steps on an object, and the writes and Events that follow.
 
-Upstream: KWOK's pkg/kwok/controllers/stage_controller.go, playStage
+Upstream: KWOK pkg/kwok/controllers/stage_controller.go, playStage
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `stage_documents` has the structs of both forms of a document. Unknown fields are rejected.
 
-Upstream: KWOK's pkg/apis/v1alpha1/stage_types.go.
+Upstream: KWOK pkg/apis/v1alpha1/stage_types.go.
 """
 
 from __future__ import annotations

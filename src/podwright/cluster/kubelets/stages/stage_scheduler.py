@@ -4,7 +4,7 @@ A change of an object reschedules its stage only if it changes the basis: the st
 their weights, and the values that define delays (`basis_of`). Draws depend on the seed, the object
 (kind, name, uid) and its schedule count, not on other objects.
 
-Upstream: KWOK's pkg/kwok/controllers/stage_controller.go, preprocess
+Upstream: KWOK pkg/kwok/controllers/stage_controller.go, preprocess
 """
 
 from __future__ import annotations

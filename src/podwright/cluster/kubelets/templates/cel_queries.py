@@ -1,6 +1,6 @@
 """Queries of stages that are written in CEL, beside those in jq.
 
-Upstream: KWOK's pkg/utils/lifecycle/lifecycle.go, value_int_from.go and value_duration_from.go
+Upstream: KWOK pkg/utils/lifecycle/lifecycle.go, value_int_from.go and value_duration_from.go
 """
 
 from __future__ import annotations

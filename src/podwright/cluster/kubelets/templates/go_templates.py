@@ -9,7 +9,7 @@ The functions are Go's, Sprig's that depend on their arguments only (`FUNCTIONS`
 the caller: KWOK's
 `Now`, `NodeIP` and so on, in `stage`.
 
-Upstream: Go's src/text/template/exec.go and funcs.go; KWOK's pkg/utils/gotpl/renderer.go
+Upstream: Go src/text/template/exec.go and funcs.go; KWOK pkg/utils/gotpl/renderer.go
 """
 
 from __future__ import annotations

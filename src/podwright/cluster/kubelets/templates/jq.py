@@ -15,7 +15,7 @@ r"""The part of jq that Stage documents use to select values.
 stages. Any other jq raises a `QueryError` when the document is read. An error that jq reports at
 run time, such as `.[]` of null, yields no value here, as in KWOK.
 
-Upstream: KWOK's pkg/utils/expression/query.go
+Upstream: KWOK pkg/utils/expression/query.go
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ KWOK offers all text functions of Sprig. Here are those that depend on their arg
 functions of the clock, the environment, the network, and random or cryptographic keys are not
 offered, because a simulation must be repeatable.
 
-Upstream: github.com/Masterminds/sprig/v3, functions.go
+Upstream: github.com/Masterminds/sprig/v3 functions.go
 """
 
 from __future__ import annotations

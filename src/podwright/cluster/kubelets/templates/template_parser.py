@@ -6,7 +6,7 @@ comments, and `{{-` / `-}}`. In pipelines: `.`, `.a.b`, `$`, `$x.a`, `( pipeline
 numbers, `true`, `false`, `nil`, and functions, which must be known when the text is parsed.
 `templates` executes the tree.
 
-Upstream: Go's src/text/template/parse/lex.go and parse.go
+Upstream: Go src/text/template/parse/lex.go and parse.go
 """
 
 from __future__ import annotations

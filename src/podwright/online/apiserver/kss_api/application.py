@@ -3,7 +3,7 @@
 Replies have the status codes and bodies of the original: an error is `{"message": ...}` with the
 words of the status code. The reason is a line of the log.
 
-Upstream: simulator/server/server.go, simulator/server/handler (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/server/server.go, simulator/server/handler
 """
 
 from __future__ import annotations

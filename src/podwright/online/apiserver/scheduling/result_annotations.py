@@ -3,7 +3,7 @@
 After a pod is bound or an attempt for it fails, the results of the attempt and of all before are
 merged into its annotations, through the API and after the turn (`followed_results`).
 
-Upstream: simulator/scheduler/storereflector/storereflector.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/scheduler/storereflector/storereflector.go
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ by its node affinity. A claim that waits for its first consumer needs an availab
 a class that can provision one there. An immediate claim that is not yet bound ends the cycle with
 an error.
 
-Upstream: pkg/scheduler/algorithm/predicates/predicates.go (VolumeZoneChecker,
-
-VolumeBindingChecker), pkg/controller/volume/scheduling/scheduler_binder.go
+Upstream: pkg/scheduler/algorithm/predicates/predicates.go , VolumeZoneChecker,
+VolumeBindingChecker; pkg/controller/volume/scheduling/scheduler_binder.go
 """
 
 from __future__ import annotations

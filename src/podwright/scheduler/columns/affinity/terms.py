@@ -72,9 +72,10 @@ class AffinityTerm(msgspec.Struct, frozen=True):
         """Return the pods that the term matches, with the namespaces that exist now.
 
         This is how an incoming pod's own terms are matched with placed pods. Upstream adds the
-        existing namespaces that match to the named ones, and then still compares with the
-        selector, as if every namespace had no labels: a selector that matches no labels (`{}`,
-        `DoesNotExist`, `NotIn`) matches all namespaces. Upstream: interpodaffinity/plugin.go,
+        existing namespaces that match to the named ones, and then still compares with the selector,
+        as if every namespace had no labels: a selector that matches no labels (`{}`,
+        `DoesNotExist`, `NotIn`) matches all namespaces. Upstream:
+        pkg/scheduler/framework/plugins/pkg/scheduler/framework/plugins/interpodaffinity/plugin.go,
         `mergeAffinityTermNamespacesIfNotEmpty`, which gets a copy of the term.
         """
         if self.namespace_selector.matches({}):

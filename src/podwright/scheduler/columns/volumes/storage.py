@@ -5,7 +5,7 @@ volumes of a pod before the API server stores the choice. Such changed objects a
 `claim` and `volume` return them until the API server sends a newer version or the reservation
 is reverted.
 
-Upstream: pkg/scheduler/util/assumecache/assume_cache.go, the listers of the volume plugins;
+Upstream: pkg/scheduler/util/assumecache/assume_cache.go (and the listers of the volume plugins);
 pkg/scheduler/framework/plugins/nodevolumelimits/csi.go, `getVolumeLimits`;
 pkg/scheduler/framework/plugins/volumebinding/binder.go, `isPluginMigratedToCSIOnNode`.
 """

@@ -84,7 +84,7 @@ def pod_argument(pod: Pod) -> Document:
 
     Notes
     -----
-    Upstream: pkg/scheduler/scheduler.go, `newPodInformer`, which trims them; nodes keep theirs.
+    Upstream: pkg/scheduler/scheduler.go, `newPodInformer`, which trims them. Nodes keep theirs.
     """
     document = encode(pod)
     metadata = document.get("metadata")

@@ -10,7 +10,7 @@ import numpy as np
 from podwright._arrays import I32Array, I64Array, Mask
 
 MAX_NODE_SCORE = 100
-"""Upstream: framework.MaxNodeScore."""
+"""Upstream: staging/src/k8s.io/kube-scheduler/framework/interface.go, MaxNodeScore."""
 
 
 class Normalization(Enum):

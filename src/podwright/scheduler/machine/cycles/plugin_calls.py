@@ -1,7 +1,7 @@
 """Calls of plugins from Reserve on; every error of a plugin becomes a status.
 
-Upstream: pkg/scheduler/framework/runtime/framework.go, `RunReservePluginsReserve` and the
-other runners.
+Upstream: pkg/scheduler/framework/runtime/framework.go, `RunReservePluginsReserve` (and the other
+runners).
 """
 
 from __future__ import annotations

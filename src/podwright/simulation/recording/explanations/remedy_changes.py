@@ -164,7 +164,7 @@ def _effect_of_template(owner: KubernetesObject) -> str:
 def _keeps_pod(owner: KubernetesObject) -> bool:
     """Return whether the controller of a changed owner does not replace a Pending pod by itself.
 
-    Upstream: pkg/controller/statefulset/stateful_set_control.go, updateStatefulSet: with ordered
+    Upstream: pkg/controller/statefulset/stateful_set_control.go, updateStatefulSet. With ordered
     pods, it waits until each is ready before it replaces one.
     """
     if owner.kind == "StatefulSet":

@@ -7,7 +7,7 @@ outside of namespaces. Times are in UTC, with nine digits after the second.
 Objects that are there at the beginning are written as Adds in the order in which upstream's
 recorder begins to watch kinds, so that what others need is there before them.
 
-Upstream: simulator/recorder/recorder.go (kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/recorder/recorder.go
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ is one amount for each node, or, where its nodes publish devices that allocation
 `device_shares`), one amount for each device: a pod has room only if enough devices have its share,
 and then the devices with less are unusable.
 
-Upstream: pkg/utils/frag.go of hkust-adsl/kubernetes-scheduler-simulator (NodeGpuShareFragAmount,
-GetTypicalPods); "Beware of Fragmentation", USENIX ATC 2023, section 4.2
+Upstream: hkust-adsl/kubernetes-scheduler-simulator pkg/utils/frag.go, NodeGpuShareFragAmount,
+GetTypicalPods. See "Beware of Fragmentation", USENIX ATC 2023, section 4.2
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ copies no decisions:
 - A pod that ended in the record ends after the same run time.
 - Deletions apply immediately, without a grace period.
 
-Upstream: simulator/resourceapplier/resourceapplier.go, simulator/recorder/recorder.go
-(kube-scheduler-simulator)
+Upstream: kube-scheduler-simulator simulator/resourceapplier/resourceapplier.go,
+simulator/recorder/recorder.go
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 All times move by the same duration, so ages and deadlines stay as recorded.
 
-Upstream: pkg/kwokctl/recording (KWOK), which writes times relative to the recording's beginning
+Upstream: KWOK pkg/kwokctl/recording, which writes times relative to the recording's beginning
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Upstream validates its internal form, in which what all versions have in common 
 spec: errors of a definition whose versions have equal schemas are at `spec.validation`.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go;
-pkg/apis/apiextensions/validation/validation.go
+staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go
 """
 
 from __future__ import annotations

@@ -341,7 +341,7 @@ def _validate_pod_resources(
 def _format_of_total(spec: Document, kind: str, name: str) -> QuantityFormat:
     """Return the kind of suffix of a sum, which is that of the first amount in it.
 
-    Upstream: apimachinery pkg/api/resource/quantity.go, Add
+    Upstream: staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go, Add
     """
     for field in ("containers", "initContainers"):
         for container in spec.get(field) or ():

@@ -1,7 +1,7 @@
 """Who approves and signs certificate requests, and which groups a request may name.
 
 Upstream: plugin/pkg/admission/certificates/{approval,ctbattest,signing,subjectrestriction};
-pkg/certificates/authorization/authorization.go
+pkg/certauthorization/certauthorization.go
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which requests a policy or a binding matches.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/matching/matching.go;
-plugin/webhook/predicates/{rules,namespace,object}
+staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/{rules,namespace,object}
 """
 
 from __future__ import annotations

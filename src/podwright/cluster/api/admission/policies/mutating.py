@@ -4,7 +4,8 @@ Policies run once, after the other mutating plugins of their order. If one of th
 object, all mutating plugins run again, and then those policies that ask for it.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/dispatcher.go,
-patch/{json_patch,smd}.go, reinvocationcontext.go
+staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch/{json_patch,smd}.go,
+staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/reinvocationcontext.go
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Authentication: from the headers of a request to its user.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/authentication/token/tokenfile/tokenfile.go;
-request/bearertoken/bearertoken.go, request/anonymous/anonymous.go
+staging/src/k8s.io/apiserver/pkg/authentication/request/bearertoken/bearertoken.go,
+staging/src/k8s.io/apiserver/pkg/authentication/request/anonymous/anonymous.go
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Authorization of requests: what a request accesses, and the errors of what is not allowed.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go;
-pkg/endpoints/handlers/responsewriters/errors.go; pkg/endpoints/request/requestinfo.go
+staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go;
+staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _SYSTEM_METADATA: Final = frozenset(
 )
 """What a client cannot set.
 
-Upstream: pkg/registry/rest/meta.go, WipeObjectMetaSystemFields
+Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/meta.go, WipeObjectMetaSystemFields
 """
 
 

@@ -1,7 +1,7 @@
 """The kind in the body of a custom resource: any is decoded, and another one is not valid.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go,
-ValidateTypeMeta; pkg/crdserverscheme/unstructured.go
+ValidateTypeMeta; staging/src/k8s.io/apiextensions-apiserver/pkg/crdserverscheme/unstructured.go
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A deletion marks the definition and adds a finalizer. Its objects are deleted, a
 is gone, the finalizer is removed.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/etcd.go;
-pkg/controller/finalizer/crd_finalizer.go
+staging/src/k8s.io/apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which names of a definition are accepted: those that no other one of its group uses.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller.go;
-pkg/controller/establish/establishing_controller.go;
-pkg/controller/apiapproval/apiapproval_controller.go
+staging/src/k8s.io/apiextensions-apiserver/pkg/controller/establish/establishing_controller.go;
+staging/src/k8s.io/apiextensions-apiserver/pkg/controller/apiapproval/apiapproval_controller.go
 """
 
 from __future__ import annotations

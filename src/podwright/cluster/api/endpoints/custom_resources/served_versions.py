@@ -4,7 +4,7 @@ All versions are stored in one of them. The objects of another version differ in
 or have to be converted by a webhook, which fails (`webhook_conversion`).
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go;
-pkg/apiserver/conversion/nop_converter.go
+staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/nop_converter.go
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Warnings about writes of custom resources and of their definitions.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go;
-pkg/registry/customresourcedefinition/strategy.go
+staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go
 """
 
 from __future__ import annotations

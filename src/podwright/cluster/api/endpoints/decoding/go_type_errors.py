@@ -73,7 +73,7 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
 def conversion_error(kind: ObjectKind, problem: Problem) -> str:
     """Return the message of upstream's converter for a value of a wrong type.
 
-    Upstream: apimachinery pkg/runtime/converter.go, fromUnstructured
+    Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/converter.go, fromUnstructured
     """
     path, _, value = problem
     field = _field_at(kind, path)
@@ -116,7 +116,7 @@ _ZONE: Final = (("Z07:00", "Z|[+-][0-9]{2}:[0-9]{2}", ""),)
 def _time_error(text: str, *, is_micro: bool) -> str:
     """Return the error of Go for a text that is not a time.
 
-    Upstream: Go's src/time/format.go, parse
+    Upstream: Go src/time/format.go, parse
     """
     elements = (*_TIME, *(_MICRO if is_micro else _SECOND), *_ZONE)
     layout = "".join(element for element, _, _ in elements)
@@ -138,7 +138,7 @@ def _time_error(text: str, *, is_micro: bool) -> str:
 def _base64_error(text: str) -> int:
     """Return the place of the error in a text that is not base64.
 
-    Upstream: Go's src/encoding/base64/base64.go, decodeQuantum
+    Upstream: Go src/encoding/base64/base64.go, decodeQuantum
     """
     found = re.match(r"[A-Za-z0-9+/]*", text)
     end = len(found[0]) if found else 0

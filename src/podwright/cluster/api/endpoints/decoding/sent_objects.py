@@ -152,7 +152,8 @@ def name_of(document: Document) -> str:
 def with_distinct_owners(call: Call, document: Document) -> Document:
     """Return an object whose owner references are distinct, with a warning if they were not.
 
-    Upstream: endpoints/handlers/create.go, dedupOwnerReferencesAndAddWarning
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go,
+    dedupOwnerReferencesAndAddWarning
     """
     owners = (document.get("metadata") or {}).get("ownerReferences") or ()
     if len(owners) < 2:

@@ -47,7 +47,8 @@ def read_yaml_value(body: bytes, kind: str, *, is_applied: bool = False) -> Deco
     except (YamlError, RecursionError) as error:
         text = error.go_message if isinstance(error, YamlError) else str(error)
         if is_applied:
-            # Upstream: endpoints/handlers/patch.go, applyPatcher.createNewObject
+            # Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go,
+            # applyPatcher.createNewObject
             message = f"error decoding YAML: error converting YAML to JSON: yaml: {text}"
             raise bad_request(message) from None
         raise unrecognized(kind, f"yaml: {text}", body) from None
@@ -60,7 +61,7 @@ def read_yaml_value(body: bytes, kind: str, *, is_applied: bool = False) -> Deco
 def yaml_errors(duplicates: Sequence[tuple[int, str]]) -> list[str]:
     """Return the error about the duplicate keys of a YAML text, given their lines; none without.
 
-    Upstream: go.yaml.in/yaml/v2, decode.go, setMapIndex
+    Upstream: go.yaml.in/yaml/v2 decode.go, setMapIndex
     """
     lines = [f"  line {line}: key {json.dumps(key)} already set in map" for line, key in duplicates]
     return [_YAML_ERRORS + "\n".join(lines)] if lines else []

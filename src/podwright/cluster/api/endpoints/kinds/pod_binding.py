@@ -86,8 +86,8 @@ def _bind(
 def _check(binding: Document) -> None:
     """Reject a binding to something that is not a node.
 
-    Upstream: pkg/apis/core/validation/validation.go, ValidatePodBinding; its errors are passed on
-    without a reason by pkg/registry/core/pod/storage/storage.go, Create
+    Upstream: pkg/apis/core/validation/validation.go, ValidatePodBinding;
+    pkg/registry/core/pod/storage/storage.go, Create
     """
     target = binding.get("target") or {}
     problems = []

@@ -258,7 +258,8 @@ def _with_scale(
     metadata = dict(document["metadata"])
     sent: Document = scale.get("metadata") or {}
     version = sent.get("resourceVersion", "")
-    # Upstream: apiextensions-apiserver pkg/registry/customresource/etcd.go, UpdatedObject
+    # Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go,
+    # UpdatedObject
     if version or not resource.is_custom:
         metadata["resourceVersion"] = version
     if is_tracked:

@@ -1,7 +1,8 @@
 """Documents of custom resources: their paths, and their schemas in both versions.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/builder.go;
-pkg/controller/openapi/v2/conversion.go; pkg/apiserver/schema/unfold.go
+staging/src/k8s.io/apiextensions-apiserver/pkg/controller/openapi/v2/conversion.go;
+staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/unfold.go
 """
 
 from __future__ import annotations

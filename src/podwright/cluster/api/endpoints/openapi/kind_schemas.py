@@ -1,6 +1,7 @@
 """The schemas of served kinds without references, for the types of expressions.
 
-Upstream: k8s.io/apiserver/pkg/cel/openapi/resolver/refs.go; k8s.io/apimachinery/pkg/api/meta
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/openapi/resolver/refs.go;
+staging/src/k8s.io/apimachinery/pkg/api/meta
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The envelope of objects in protobuf: a prefix, the kind of the object, and its bytes.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go, Decode;
-pkg/runtime/types.proto, Unknown
+staging/src/k8s.io/apimachinery/pkg/runtime/generated.proto, Unknown
 """
 
 from __future__ import annotations

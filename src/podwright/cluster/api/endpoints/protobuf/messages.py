@@ -5,9 +5,10 @@ skipped, as upstream does, also by a strict request. A message that occurs twice
 last scalar applies. Values are as in JSON: base64 for bytes, RFC 3339 for times. Empty values stay:
 the Go form of the document, which every body gets later, omits those that are not pointers.
 
-Upstream: staging/src/k8s.io/api/*/v1/generated.pb.go; the scalars with custom code are in
-apimachinery pkg/api/resource/quantity_proto.go, pkg/apis/meta/v1/{time,micro_time}_proto.go,
-pkg/util/intstr/generated.pb.go
+Upstream: staging/src/k8s.io/api/*/v1/generated.pb.go;
+staging/src/k8s.io/apimachinery/pkg/api/resource/quantity_proto.go,
+staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/{time,micro_time}_proto.go,
+staging/src/k8s.io/apimachinery/pkg/util/intstr/generated.pb.go
 """
 
 from __future__ import annotations

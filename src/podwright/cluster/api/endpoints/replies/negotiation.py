@@ -5,7 +5,7 @@ in bodies. Of replies, only lists of metadata are protobuf: every client that pr
 JSON too, and elsewhere takes both for the same.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go;
-github.com/emicklei/go-restful, route.go
+github.com/emicklei/go-restful route.go
 """
 
 from __future__ import annotations

@@ -100,7 +100,8 @@ def unclassified_error(message: str) -> ApiError:
 def unrecognized(kind: str, message: str, body: bytes) -> ApiError:
     """Return the error of a body that is not recognized as an object."""
     if kind == "DeleteOptions":
-        # Upstream: endpoints/handlers/delete.go, which does not transform the error.
+        # Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/delete.go, which does not
+        # transform the error.
         return bad_request(message)
     return bad_request(
         f"the object provided is unrecognized (must be of type {kind}): {message}"

@@ -1,6 +1,6 @@
 """What the server itself writes while it handles the requests of others.
 
-Upstream: the loopback client of kube-apiserver, whose field manager is its own name
+As with the loopback client of kube-apiserver, the field manager is the server's name
 """
 
 from __future__ import annotations

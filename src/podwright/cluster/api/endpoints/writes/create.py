@@ -4,7 +4,8 @@ A creation runs through these steps: decode, complete (metadata, `managedFields`
 prepare by the strategy of the kind, validate, admission again, store. A dry run omits the last one.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go;
-pkg/registry/rest/create.go; pkg/registry/generic/registry/store.go
+staging/src/k8s.io/apiserver/pkg/registry/rest/create.go;
+staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go
 """
 
 from __future__ import annotations

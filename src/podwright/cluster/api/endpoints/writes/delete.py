@@ -1,7 +1,8 @@
 """Deletion of objects and of collections, with preconditions.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/delete.go;
-pkg/registry/rest/delete.go; pkg/registry/generic/registry/store.go, Delete
+staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go;
+staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Delete
 """
 
 from __future__ import annotations
@@ -147,7 +148,8 @@ def propagation_of(
 ) -> Propagation | None:
     """Return what happens to the dependents of a deleted object; None for what its kind says.
 
-    Upstream: pkg/registry/generic/registry/store.go, shouldOrphanDependents
+    Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go,
+    shouldOrphanDependents
     """
     if strategies.key_of(call.resource) in _WITHOUT_DEPENDENTS:
         return None
@@ -166,7 +168,7 @@ def check_preconditions(
 ) -> None:
     """Check the uid and the version of an object to delete.
 
-    Upstream: pkg/registry/rest/delete.go, BeforeDelete;
+    Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go, BeforeDelete;
     pkg/registry/core/namespace/storage/storage.go, Delete
     """
     if resource.storage == ("", "Namespace"):

@@ -269,7 +269,8 @@ def _place(call: Call, configuration: Document) -> str:
 def _not_converted(resource: Resource, place: str, error: TypeMismatchError) -> str:
     """Return the message of a configuration with a value that Go's struct cannot have.
 
-    Upstream: apimachinery pkg/util/managedfields/internal/structuredmerge.go, Apply
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go,
+    Apply
     """
     kind = gvk_text(resource.kind.api_version, resource.name)
     return (

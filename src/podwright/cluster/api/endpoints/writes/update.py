@@ -3,7 +3,8 @@
 An update runs through the steps of a creation, by the rules for changes of a stored object.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/update.go;
-pkg/registry/rest/update.go; pkg/registry/generic/registry/store.go
+staging/src/k8s.io/apiserver/pkg/registry/rest/update.go;
+staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
         return new
     name = current.name
     if sent and not sent.isdecimal():
-        # Upstream: pkg/registry/generic/registry/store.go, Update
+        # Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
         raise unclassified_error(f"strconv.ParseUint: parsing {go_quoted(sent)}: invalid syntax")
     if sent and sent != "0":
         raise conflict(resource.group, resource.plural, name, _MODIFIED)
