@@ -6,20 +6,22 @@ their additions, and records the Events with their names at its next sync.
 
 from __future__ import annotations
 
-from typing import Any
-
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Pod
 from podwright.cluster.api import RecordEvent
 from podwright.cluster.controllers.interface import ControllerAction
 from podwright.cluster.store import kind_of
 
 
-class CreationEvents:
+class CreationEvents(Checkpointed):
     """The number of pods that each owner expects, and the pods created so far."""
 
+    _expected: Saved[dict[NamespacedName, int]]
+    _created: Saved[dict[NamespacedName, list[str]]]
+
     def __init__(self) -> None:
-        self._expected: dict[NamespacedName, int] = {}
-        self._created: dict[NamespacedName, list[str]] = {}
+        self._expected = {}
+        self._created = {}
 
     def expect(self, owner: NamespacedName, count: int) -> None:
         """Expect a number of new pods."""
@@ -55,15 +57,3 @@ class CreationEvents:
         """Forget an owner that was removed."""
         self._expected.pop(owner, None)
         self._created.pop(owner, None)
-
-    def state(self) -> dict[str, Any]:
-        """Return the state for a checkpoint."""
-        return {
-            "awaited": dict(self._expected),
-            "came": {key: list(names) for key, names in self._created.items()},
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._expected = dict(state["awaited"])
-        self._created = {key: list(names) for key, names in state["came"].items()}

@@ -21,6 +21,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
+from podwright._checkpointed import Checkpointed
 from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
@@ -337,12 +338,5 @@ class RejectionReporter(Protocol):
 # What controllers have in common whose whole state the objects show.
 
 
-class StatelessController:
+class StatelessController(Checkpointed):
     """A controller of which checkpoints save nothing: it observes all objects again."""
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""

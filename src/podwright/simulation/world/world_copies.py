@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from itertools import chain, tee
+from typing import Any
 
 import msgspec
 
@@ -17,7 +18,6 @@ from podwright.simulation.recording import DecisionLog, resume_log
 from podwright.simulation.world.clock import Due
 from podwright.simulation.world.inputs.operations import InputOperation, Operation
 from podwright.simulation.world.observers import Observer, checked_observers
-from podwright.simulation.world.runs.report import ReportState
 from podwright.simulation.world.world import World
 from podwright.simulation.world.world_components import DueEvent, WorldOptions
 from podwright.simulation.world.world_review import WorldReview
@@ -35,7 +35,7 @@ class CannotCopy(PodwrightError):  # noqa: N818 - named for what it is
 
 class _Saved(msgspec.Struct, frozen=True):
     world: WorldState
-    report: ReportState
+    report: dict[str, Any]
 
 
 class WorldCopy:

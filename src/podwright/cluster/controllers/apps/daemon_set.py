@@ -10,10 +10,11 @@ Upstream: pkg/controller/daemon/daemon_controller.go, update.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     NOTHING,
     SECOND_NS,
@@ -96,7 +97,7 @@ class _Daemon:
         self.number = 0
 
 
-class DaemonSetController:
+class DaemonSetController(Checkpointed):
     """Maintains one pod of each daemon set on each eligible node.
 
     Parameters
@@ -108,6 +109,8 @@ class DaemonSetController:
     name = "daemonset-controller"
     kinds: Sequence[GroupKind] = (DAEMON_SET, POD, NODE, PRIORITY_CLASS)
     owner_kind = DAEMON_SET[1]
+    _creation_events: Saved[CreationEvents]
+    _backoff: Saved[dict[str, tuple[int, int]]]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
@@ -115,7 +118,7 @@ class DaemonSetController:
         self._orphans = Orphans(lister, POD)
         self._creation_events = CreationEvents()
         # The delay before a failed pod is replaced, and its start, by daemon set and node.
-        self._backoff: dict[str, tuple[int, int]] = {}
+        self._backoff = {}
 
     # ----------------------------------------------------------------------------- changes
 
@@ -285,20 +288,6 @@ class DaemonSetController:
         current = [each for each in labels if each.get(GENERATION_LABEL) == generation]
         hashes = [each[REVISION_LABEL] for each in current if each.get(REVISION_LABEL)]
         return (min(hashes), int(generation)) if hashes else None
-
-    # ------------------------------------------------------------------------ checkpoints
-
-    def state(self) -> dict[str, Any]:
-        """Return the Events that are still to be recorded, and the delays of failed pods."""
-        return {
-            "creations": self._creation_events.state(),
-            "backoff": {place: list(each) for place, each in self._backoff.items()},
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._creation_events.restore(state["creations"])
-        self._backoff = {place: (each[0], each[1]) for place, each in state["backoff"].items()}
 
 
 class _Sync:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -57,7 +58,7 @@ BURST: Final = 500
 REPLICA_FAILURE: Final = "ReplicaFailure"
 
 
-class ReplicasController(ABC):
+class ReplicasController(Checkpointed, ABC):
     """Maintains the number of pods of each owner of one kind.
 
     Parameters
@@ -82,6 +83,8 @@ class ReplicasController(ABC):
         | PodChange.ADDED
         | PodChange.DELETED
     )
+    _creation_events: Saved[CreationEvents]
+    _rejections: Saved[dict[NamespacedName, str]]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
@@ -90,7 +93,7 @@ class ReplicasController(ABC):
         self._templates = PodTemplates()
         self._creation_events = CreationEvents()
         # Why the API server rejected a pod since the last sync, by the key of the owner.
-        self._rejections: dict[NamespacedName, str] = {}
+        self._rejections = {}
 
     @property
     def adopters(self) -> Sized:
@@ -296,17 +299,6 @@ class ReplicasController(ABC):
             "observedGeneration": owner.metadata.generation,
         }
         return without_zeros(numbers, ("replicas", "terminatingReplicas"))
-
-    # ------------------------------------------------------------------------ checkpoints
-
-    def state(self) -> dict[str, Any]:
-        """Return the Events that are still to be recorded, and the rejections."""
-        return {"creations": self._creation_events.state(), "refusals": dict(self._rejections)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._creation_events.restore(state["creations"])
-        self._rejections = dict(state["refusals"])
 
 
 def _conditions(

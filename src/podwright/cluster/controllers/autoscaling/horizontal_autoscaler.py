@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -68,16 +69,17 @@ class MissingMetric(NamedTuple):
     message: str
 
 
-class HorizontalAutoscalerController:
+class HorizontalAutoscalerController(Checkpointed):
     """Keeps the bounds of autoscalers, and reports the missing metrics."""
 
     name = "horizontal-pod-autoscaler"
     kinds: Sequence[GroupKind] = (HPA,)
+    _due_ns: Saved[dict[NamespacedName, int]]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         # When each autoscaler is next reconciled.
-        self._due_ns: dict[NamespacedName, int] = {}
+        self._due_ns = {}
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -194,14 +196,6 @@ class HorizontalAutoscalerController:
             found.setdefault("currentReplicas", 0)
         new = decode(document | {"status": found})
         return [] if new == autoscaler else [UpdateObject(new, "status", self.name)]
-
-    def state(self) -> dict[str, Any]:
-        """Return when each autoscaler is due."""
-        return dict(self._due_ns)
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._due_ns = dict(state)
 
 
 def _bound(spec: Document, current: int) -> tuple[int, str] | None:

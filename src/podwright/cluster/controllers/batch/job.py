@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import msgspec
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     SECOND_NS,
     Document,
@@ -115,12 +116,14 @@ class _Memory(msgspec.Struct):
     rejected: dict[str, bool] = msgspec.field(default_factory=dict, name="refused")
 
 
-class JobController:
+class JobController(Checkpointed):
     """Creates the pods of jobs, and counts them."""
 
     name = "job-controller"
     kinds: Sequence[GroupKind] = (JOB, POD, PRIORITY_CLASS)
     owner_kind = JOB[1]
+    _memory: Saved[_Memory]
+    _creation_events: Saved[CreationEvents]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
@@ -601,18 +604,6 @@ class JobController:
         if due_ns is None:
             return []
         return [SyncAt(max(due_ns, now_ns), SyncDue(self.name, key))]
-
-    # ---------------------------------------------------------------------- checkpoints
-
-    def state(self) -> dict[str, Any]:
-        """Return the state between syncs."""
-        memory = cast(dict[str, Any], msgspec.to_builtins(self._memory))
-        return {"memory": memory, "creations": self._creation_events.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._memory = msgspec.convert(state["memory"], _Memory)
-        self._creation_events.restore(state["creations"])
 
 
 def _with_status(job: KubernetesObject, status: Document) -> KubernetesObject:

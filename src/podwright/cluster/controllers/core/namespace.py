@@ -10,8 +10,9 @@ status_condition_utils.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any, Final
+from typing import Final
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -59,19 +60,20 @@ _FAILURES: Final = (
 )
 
 
-class NamespaceController:
+class NamespaceController(Checkpointed):
     """Deletes the content of terminating namespaces."""
 
     name = "namespace-controller"
     kinds: Sequence[GroupKind] = (ALL_KINDS,)
     pod_changes = PodChange.METADATA | PodChange.ADDED | PodChange.DELETED
+    _last_pass_ns: Saved[dict[str, int]]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._terminating: dict[str, None] = {}
         # The content that the present pass has not visited, last one first, by namespace.
         self._unvisited: dict[str, list[tuple[GroupKind, NamespacedName]]] = {}
-        self._last_pass_ns: dict[str, int] = {}
+        self._last_pass_ns = {}
 
     @property
     def pending_work(self) -> Sized:
@@ -173,14 +175,6 @@ class NamespaceController:
             if obj is not None and obj.metadata.deletion_timestamp is None:
                 actions.append(deletion_by(self.name, obj, propagation="Background"))
         return actions
-
-    def state(self) -> dict[str, Any]:
-        """Return when the content of large namespaces was visited; the objects show the rest."""
-        return {"passes": dict(self._last_pass_ns)} if self._last_pass_ns else {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._last_pass_ns = dict(state.get("passes", ()))
 
 
 def with_namespace_defaults(namespace: KubernetesObject) -> KubernetesObject:

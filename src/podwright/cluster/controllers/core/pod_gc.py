@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Any, Final, cast
+from typing import Final, cast
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Node, Pod, timestamp_ns
 from podwright.cluster.api import patched, with_disruption_target
 from podwright.cluster.controllers.actions import deletion_by
@@ -44,7 +45,7 @@ _TERMINATED: Final = "*"
 """The key of terminated pods in the workqueue; it is not a valid node name."""
 
 
-class PodGarbageCollector:
+class PodGarbageCollector(Checkpointed):
     """Deletes pods that would otherwise never be removed."""
 
     name = "pod-garbage-collector-controller"
@@ -56,14 +57,17 @@ class PodGarbageCollector:
         | PodChange.ADDED
         | PodChange.DELETED
     )
+    _gone_since_ns: Saved[dict[str, int]]
+    _terminated: Saved[dict[NamespacedName, int]]
+    _terminated_due_ns: Saved[int]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         # The creation times of terminated pods, and a heap of the same, oldest first. Stale
         # entries stay in the heap until they are popped or it is rebuilt.
-        self._terminated: dict[NamespacedName, int] = {}
+        self._terminated = {}
         self._oldest: list[tuple[int, NamespacedName]] = []
-        self._gone_since_ns: dict[str, int] = {}
+        self._gone_since_ns = {}
         self._terminated_due_ns = 0
 
     def observe(
@@ -202,21 +206,8 @@ class PodGarbageCollector:
             actions.append(UpdateObject(failed, "status", self.name))
         return [*actions, deletion_by(self.name, pod, grace_seconds=0)]
 
-    def state(self) -> dict[str, Any]:
-        """Return the removal times of nodes, the terminated pods, and when they are due."""
-        return {
-            "gone_since_ns": dict(self._gone_since_ns),
-            "ended": list(self._terminated),
-            "ended_due_ns": self._terminated_due_ns,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._gone_since_ns = dict(state["gone_since_ns"])
-        pods = [cast(Pod, self._lister.get(POD, key)) for key in state["ended"]]
-        self._terminated = {pod.key: _created_ns(pod) for pod in pods}
+    def _derive(self) -> None:
         self._rebuild_heap()
-        self._terminated_due_ns = int(state["ended_due_ns"])
 
 
 def _created_ns(pod: Pod) -> int:

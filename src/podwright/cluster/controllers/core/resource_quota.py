@@ -9,8 +9,9 @@ Upstream: pkg/controller/resourcequota/{resource_quota_controller,resource_quota
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any, Final
+from typing import Final
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -42,7 +43,7 @@ _CHANGING: Final = frozenset({"Service", "PersistentVolumeClaim", "ResourceClaim
 """The kinds besides pods whose objects can change what they use."""
 
 
-class ResourceQuotaController:
+class ResourceQuotaController(Checkpointed):
     """Writes the status of quotas.
 
     Parameters
@@ -55,12 +56,13 @@ class ResourceQuotaController:
     name = "resourcequota-controller"
     kinds: Sequence[GroupKind] = (ALL_KINDS,)
     pod_changes = PodChange.TERMINAL | PodChange.SPEC | PodChange.DELETED
+    _computed: Saved[dict[NamespacedName, tuple[int, int]]]
 
     def __init__(self, lister: Lister, evaluators: QuotaEvaluators) -> None:
         self._lister = lister
         self._evaluators = evaluators
         self._quotas: dict[str, dict[NamespacedName, None]] = {}
-        self._computed: dict[NamespacedName, tuple[int, int]] = {}
+        self._computed = {}
 
     @property
     def pending_work(self) -> Sized:
@@ -151,16 +153,6 @@ class ResourceQuotaController:
 
     def _kinds(self, group: str, plural: str) -> list[GroupKind]:
         return [each for each in self._lister.kinds() if _resource(each) == (group, plural)]
-
-    def state(self) -> dict[str, Any]:
-        """Return when quotas were computed, and how many objects they counted."""
-        return {"computed": {key: list(each) for key, each in self._computed.items()}}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._computed = {
-            key: (first, second) for key, (first, second) in state["computed"].items()
-        }
 
 
 def _resource(kind: GroupKind) -> tuple[str, str]:

@@ -13,8 +13,9 @@ Upstream: pkg/controller/resourceclaim/controller.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.devices import generated_claims, is_reserved_for
 from podwright.apimachinery.objects import (
     Document,
@@ -50,20 +51,22 @@ _RESERVED_FOR_MAX: Final = 256
 `ResourceClaimReservedForMaxSize`."""
 
 
-class ResourceClaimController:
+class ResourceClaimController(Checkpointed):
     """Creates claims from templates, and frees the claims of pods that are done."""
 
     name = "resource-claim-controller"
     kinds: Sequence[GroupKind] = (POD, RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE)
     pod_changes = PodChange.ADDED | PodChange.TERMINAL | PodChange.DELETED | PodChange.SPEC
     only_with_devices: Literal[True] = True
+    _waiting: Saved[dict[NamespacedName, dict[NamespacedName, None]]]
+    _unreserved: Saved[dict[NamespacedName, dict[NamespacedName, None]]]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         # By the key of a template that does not exist: the pods that wait for it.
-        self._waiting: dict[NamespacedName, dict[NamespacedName, None]] = {}
+        self._waiting = {}
         # By the key of a claim that cannot be reserved yet: the pods on nodes that wait for it.
-        self._unreserved: dict[NamespacedName, dict[NamespacedName, None]] = {}
+        self._unreserved = {}
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -234,20 +237,6 @@ class ResourceClaimController:
             return False
         pod = self._lister.get(POD, f"{claim.namespace}/{owner.name}")
         return isinstance(pod, Pod) and (pod.uid != owner.uid or _is_done(pod))
-
-    def state(self) -> dict[str, Any]:
-        """Return the pods that wait for templates and for claims."""
-        return {
-            "waiting": {key: list(pods) for key, pods in self._waiting.items()},
-            "unreserved": {key: list(pods) for key, pods in self._unreserved.items()},
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        waiting = state.get("waiting", {})
-        self._waiting = {key: dict.fromkeys(pods) for key, pods in waiting.items()}
-        unreserved = state.get("unreserved", {})
-        self._unreserved = {key: dict.fromkeys(pods) for key, pods in unreserved.items()}
 
 
 def _users_lost(

@@ -13,11 +13,12 @@ pkg/controller/devicetainteviction/device_taint_eviction.go, maybeUpdateRuleStat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.devices import (
     DeviceId,
     PoolId,
@@ -73,7 +74,7 @@ class _Eviction(NamedTuple):
     rules: tuple[str, ...]
 
 
-class DeviceTaintEvictionController:
+class DeviceTaintEvictionController(Checkpointed):
     """Deletes pods that use tainted devices.
 
     Parameters
@@ -86,19 +87,21 @@ class DeviceTaintEvictionController:
     kinds: Sequence[GroupKind] = (POD, RESOURCE_CLAIM, RESOURCE_SLICE, DEVICE_TAINT_RULE)
     pod_changes = PodChange.ADDED | PodChange.SPEC | PodChange.DELETED
     only_with_devices: Literal[True] = True
+    _scheduled: Saved[dict[NamespacedName, tuple[str, int]]]
+    _evicted: Saved[dict[str, int]]
 
     def __init__(self, lister: Lister, *, reads_rules: bool = False) -> None:
         self._lister = lister
         self._reads_rules = reads_rules
         self._rules: dict[str, DeviceTaintRule] = {}
         # By the uid of a rule: how many pods were deleted for it.
-        self._evicted: dict[str, int] = {}
+        self._evicted = {}
         # By pool: its slices by name.
         self._slices: dict[PoolId, dict[str, ResourceSlice]] = {}
         # Of the newest generation of each pool; most clusters have none.
         self._tainted: dict[DeviceId, tuple[DeviceTaint, ...]] = {}
         # By the key of a pod: its uid, and the time of the deletion.
-        self._scheduled: dict[NamespacedName, tuple[str, int]] = {}
+        self._scheduled = {}
 
     # ------------------------------------------------------------ changes
 
@@ -345,16 +348,6 @@ class DeviceTaintEvictionController:
                 for result in _results_of(claim)
             ),
         )
-
-    def state(self) -> dict[str, Any]:
-        """Return the scheduled deletions and the counts; the objects show the taints."""
-        leaving = {key: list(entry) for key, entry in self._scheduled.items()}
-        return {"leaving": leaving, "evicted": dict(self._evicted)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._evicted = dict(state["evicted"])
-        self._scheduled = {key: (uid, due_ns) for key, (uid, due_ns) in state["leaving"].items()}
 
 
 def _newest(slices: dict[str, ResourceSlice]) -> list[ResourceSlice]:

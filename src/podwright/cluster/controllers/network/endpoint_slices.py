@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence, Sized
 from ipaddress import ip_address
 from typing import Any, Final
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -61,18 +62,20 @@ _CLOSE: Final = frozenset({"PreferClose", "PreferSameZone", "PreferSameNode"})
 _VERSIONS: Final = {"IPv4": 4, "IPv6": 6}
 
 
-class EndpointSliceController:
+class EndpointSliceController(Checkpointed):
     """Writes the endpoint slices of services."""
 
     name = "endpoint-slice-controller"
     kinds: Sequence[GroupKind] = (SERVICE, ENDPOINT_SLICE, POD, NODE)
     pod_changes = POD_CHANGES
+    _pods: Saved[ServicePods]
+    _incomplete: Saved[dict[NamespacedName, None]]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._pods = ServicePods(lister)
         # Services with pods on nodes that do not exist.
-        self._incomplete: dict[NamespacedName, None] = {}
+        self._incomplete = {}
 
     @property
     def pending_work(self) -> Sized:
@@ -198,15 +201,6 @@ class EndpointSliceController:
                 _add_hints(endpoint, distribution)
                 endpoints[endpoint_key(endpoint)] = endpoint
         return found
-
-    def state(self) -> dict[str, Any]:
-        """Return the times of the last syncs, and the services that wait for nodes."""
-        return {"pods": self._pods.state(), "incomplete": list(self._incomplete)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._pods.restore(state["pods"])
-        self._incomplete = dict.fromkeys(state["incomplete"])
 
 
 class _Filled:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Final
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -45,12 +46,13 @@ _OVER_CAPACITY: Final = "endpoints.kubernetes.io/over-capacity"
 _LEADER: Final = "control-plane.alpha.kubernetes.io/leader"
 
 
-class EndpointsController:
+class EndpointsController(Checkpointed):
     """Writes the endpoints of services."""
 
     name = "endpoint-controller"
     kinds: Sequence[GroupKind] = (SERVICE, ENDPOINTS, POD)
     pod_changes = POD_CHANGES
+    _pods: Saved[ServicePods]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
@@ -119,14 +121,6 @@ class EndpointsController:
         if present is None:
             return [CreateObject(new, self.name)]
         return [UpdateObject(new, "main", self.name)]
-
-    def state(self) -> dict[str, Any]:
-        """Return the times of the last syncs."""
-        return self._pods.state()
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._pods.restore(state)
 
 
 def _subsets(service: KubernetesObject, pods: Iterable[Pod]) -> Iterable[Document]:

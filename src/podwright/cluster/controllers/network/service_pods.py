@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sized
 from typing import Any, Final
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -37,7 +38,7 @@ _LARGE: Final = 100
 _PERIOD_NS: Final = 1_000_000_000
 
 
-class ServicePods:
+class ServicePods(Checkpointed):
     """The pods of all services with a selector.
 
     Parameters
@@ -45,13 +46,16 @@ class ServicePods:
     lister : Lister
     """
 
+    _synced_ns: Saved[dict[NamespacedName, int]]
+    _triggers_ns: Saved[dict[NamespacedName, dict[str, int]]]
+
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._selectors: dict[str, dict[NamespacedName, Document]] = {}
         self._pods: dict[NamespacedName, dict[NamespacedName, None]] = {}
         # The times of the last sync and of the changes that it knew, by service.
-        self._synced_ns: dict[NamespacedName, int] = {}
-        self._triggers_ns: dict[NamespacedName, dict[str, int]] = {}
+        self._synced_ns = {}
+        self._triggers_ns = {}
 
     @property
     def pending_work(self) -> Sized:
@@ -139,17 +143,7 @@ class ServicePods:
             default=None,
         )
 
-    def state(self) -> dict[str, Any]:
-        """Return the times; the objects show the pods."""
-        return {
-            "synced_ns": dict(self._synced_ns),
-            "triggers_ns": {key: dict(times) for key, times in self._triggers_ns.items()},
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._synced_ns = dict(state["synced_ns"])
-        self._triggers_ns = {key: dict(times) for key, times in state["triggers_ns"].items()}
+    def _derive(self) -> None:
         for key in self._lister.all(SERVICE):
             self.observe_service(self._lister.get(SERVICE, key), key)
 

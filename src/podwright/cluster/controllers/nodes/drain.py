@@ -12,8 +12,9 @@ Upstream: staging/src/k8s.io/kubectl/pkg/drain/drain.go, filters.go
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Sized
-from typing import Any, Final
+from typing import Final
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Node, Pod
 from podwright.cluster.api import patched
 from podwright.cluster.controllers.interface import (
@@ -33,17 +34,19 @@ MIRROR: Final = "kubernetes.io/config.mirror"
 _RETRY_NS: Final = 5_000_000_000
 
 
-class DrainController:
+class DrainController(Checkpointed):
     """Drains nodes."""
 
     name = "drain"
     kinds: Sequence[GroupKind] = (POD, PDB)
+    _draining: Saved[dict[str, dict[NamespacedName, str] | None]]
+    _tried_ns: Saved[dict[str, int]]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         # The uids of the pods to evict, by node and pod key; None before the first sync.
-        self._draining: dict[str, dict[NamespacedName, str] | None] = {}
-        self._tried_ns: dict[str, int] = {}
+        self._draining = {}
+        self._tried_ns = {}
 
     def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
         """Start to drain a node, or start again."""
@@ -127,16 +130,3 @@ class DrainController:
             elif not pod.is_terminating:
                 actions.append(EvictPod(key, uid, self.name))
         return actions
-
-    def state(self) -> dict[str, Any]:
-        """Return the pods still to evict, and the time of the last attempt."""
-        remaining = {
-            node: None if pods is None else dict(pods) for node, pods in self._draining.items()
-        }
-        return {"leaving": remaining, "tried_ns": dict(self._tried_ns)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        for node, pods in state["leaving"].items():
-            self._draining[node] = None if pods is None else dict(pods)
-        self._tried_ns = dict(state["tried_ns"])

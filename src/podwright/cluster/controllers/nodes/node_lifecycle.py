@@ -12,10 +12,11 @@ pkg/controller/nodelifecycle/scheduler/rate_limited_queue.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     SOURCE_UID,
     Document,
@@ -64,21 +65,25 @@ _ZONES: Final = "*"
 _REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
 
-class NodeLifecycleController:
+class NodeLifecycleController(Checkpointed):
     """Sets the conditions of unresponsive nodes, and the taints of node conditions."""
 
     name = "node-lifecycle-controller"
     kinds: Sequence[GroupKind] = (NODE,)
 
     _SOURCE: Final = "node-controller"
+    _unresponsive_since_ns: Saved[dict[str, int]]
+    _marked: Saved[dict[str, None]]
+    _zones: Saved[Zones]
+    _monitor_ns: Saved[int | None]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-        self._unresponsive_since_ns: dict[str, int] = {}
+        self._unresponsive_since_ns = {}
         # Nodes whose pods this controller marked as not ready.
-        self._marked: dict[str, None] = {}
+        self._marked = {}
         self._zones = Zones()
-        self._monitor_ns: int | None = None
+        self._monitor_ns = None
 
     def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
         """Record that a kubelet stopped or resumed posting its status."""
@@ -224,22 +229,6 @@ class NodeLifecycleController:
             if ready is not None and ready.status != "True" and _runs_ready(pod):
                 new = patched(pod, status={"conditions": _ready(pod, now_ns)})
                 yield UpdateObject(new, "status", self.name)
-
-    def state(self) -> dict[str, Any]:
-        """Return the unresponsive nodes, the marked ones, and the state of the zones."""
-        return {
-            "silent_since_ns": dict(self._unresponsive_since_ns),
-            "marked": list(self._marked),
-            "zones": self._zones.state(),
-            "look_ns": self._monitor_ns,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._unresponsive_since_ns = dict(state["silent_since_ns"])
-        self._marked = dict.fromkeys(state["marked"])
-        self._zones.restore(state["zones"])
-        self._monitor_ns = state["look_ns"]
 
 
 def _statuses(node: Node) -> list[tuple[str, str]]:
@@ -432,11 +421,13 @@ class _NodeHealth(msgspec.Struct, frozen=True):
     is_counted: bool
 
 
-class Zones:
+class Zones(Checkpointed):
     """All zones of a cluster, and their unready nodes."""
 
+    _zones: Saved[dict[str, Zone]]
+
     def __init__(self) -> None:
-        self._zones: dict[str, Zone] = {}
+        self._zones = {}
         self._nodes: dict[str, _NodeHealth] = {}
         # The number of nodes that count, and of the ready ones among them, by zone.
         self._counts: dict[str, tuple[int, int]] = {}
@@ -577,17 +568,6 @@ class Zones:
             ),
             default=None,
         )
-
-    # ------------------------------------------------------------------------ checkpoints
-
-    def state(self) -> dict[str, Any]:
-        """Return the zones; the objects show the state of their nodes."""
-        zones: dict[str, Any] = msgspec.to_builtins(self._zones)
-        return zones
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._zones = msgspec.convert(state, dict[str, Zone])
 
 
 def zone_key(labels: dict[str, str]) -> str:

@@ -7,8 +7,9 @@ reconcileNodeLabels
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName
 from podwright.cluster.api import RecordEvent, patched
 from podwright.cluster.controllers.actions import event_by
@@ -22,17 +23,18 @@ _OLD_NAMES: Final = {
 }
 
 
-class NodeRegistrationController:
+class NodeRegistrationController(Checkpointed):
     """Records RegisteredNode and RemovingNode, and keeps the beta labels of nodes."""
 
     name = "node-registration-controller"
     kinds: Sequence[GroupKind] = (NODE,)
 
     _SOURCE: Final = "node-controller"
+    _known_uids: Saved[dict[str, str]]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-        self._known_uids: dict[str, str] = {}
+        self._known_uids = {}
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -72,11 +74,3 @@ class NodeRegistrationController:
             complete = patched(node, metadata={"labels": {**labels, **old_names}})
             actions.append(UpdateObject(complete, "main", self.name))
         return actions
-
-    def state(self) -> dict[str, Any]:
-        """Return the registered nodes."""
-        return {"known_uids": dict(self._known_uids)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._known_uids = dict(state["known_uids"])

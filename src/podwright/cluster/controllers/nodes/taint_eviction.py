@@ -12,8 +12,9 @@ Upstream: pkg/controller/tainteviction/taint_eviction.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any, Final
+from typing import Final
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     SECOND_NS,
     KubernetesObject,
@@ -39,18 +40,19 @@ from podwright.cluster.controllers.lister import Lister
 _NOT_TOLERATED: Final = -1
 
 
-class TaintEvictionController:
+class TaintEvictionController(Checkpointed):
     """Deletes pods from tainted nodes."""
 
     name = "taint-eviction-controller"
     kinds: Sequence[GroupKind] = (NODE, POD)
     pod_changes = PodChange.SPEC | PodChange.ADDED | PodChange.DELETED
+    _scheduled: Saved[dict[NamespacedName, tuple[str, int, int]]]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._taints: dict[str, tuple[Taint, ...]] = {}
         # By the key of a pod: its uid, the time of the decision, and the time of the eviction.
-        self._scheduled: dict[NamespacedName, tuple[str, int, int]] = {}
+        self._scheduled = {}
 
     @property
     def pending_work(self) -> Sized:
@@ -157,17 +159,6 @@ class TaintEvictionController:
             )
             actions.append(UpdateObject(target, "status", self.name))
         return [*actions, deletion_by(self.name, pod)]
-
-    def state(self) -> dict[str, Any]:
-        """Return the scheduled deletions: uid, time of the decision, time of the deletion."""
-        return {"leaving": {key: list(entry) for key, entry in self._scheduled.items()}}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._scheduled = {
-            key: (uid, since_ns, due_ns)
-            for key, (uid, since_ns, due_ns) in state["leaving"].items()
-        }
 
 
 def _cancel_event(source: str, key: NamespacedName) -> ControllerAction:

@@ -9,8 +9,9 @@ Upstream: pkg/controller/ttl/ttl_controller.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName
 from podwright.cluster.api import patched
 from podwright.cluster.controllers.interface import ControllerAction, UpdateObject
@@ -29,11 +30,12 @@ _STEPS: Final = (
 """The fewest and the most nodes of each step, and the seconds."""
 
 
-class NodeTTLController:
+class NodeTTLController(Checkpointed):
     """Writes the annotation of nodes."""
 
     name = "ttl-controller"
     kinds: Sequence[GroupKind] = (NODE,)
+    _step: Saved[int]
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
@@ -65,11 +67,3 @@ class NodeTTLController:
         return [
             UpdateObject(patched(node, metadata={"annotations": annotations}), "main", self.name)
         ]
-
-    def state(self) -> dict[str, Any]:
-        """Return the step; the objects show the number of nodes."""
-        return {"step": self._step}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self._step = int(state["step"])

@@ -159,12 +159,12 @@ def test_a_toleration_for_a_time_delays_the_deletion() -> None:
     restored = DeviceTaintEvictionController(driver.lister)
     restored.restore(driver.controller.state())
     assert restored.state() == {
-        "leaving": {"default/pod": ["pod", wait.due_ns]},
+        "scheduled": {"default/pod": ("pod", wait.due_ns)},
         "evicted": {},
     }
     driver.now_ns = wait.due_ns
     assert _deleted(driver.controller.sync("default/pod", driver.now_ns)) == ["default/pod"]
-    assert driver.controller.state() == {"leaving": {}, "evicted": {}}
+    assert driver.controller.state() == {"scheduled": {}, "evicted": {}}
 
 
 def test_the_deletion_is_canceled_with_the_taint() -> None:

@@ -47,7 +47,10 @@ def test_a_drain_cordons_the_node_and_evicts_its_pods():
     )
     cluster.run(21)
     assert on_node(cluster) == []
-    assert cluster.controllers.state().controller_states["drain"] == {"leaving": {}, "tried_ns": {}}
+    assert cluster.controllers.state().controller_states["drain"] == {
+        "draining": {},
+        "tried_ns": {},
+    }
 
 
 def test_daemon_and_mirror_pods_are_skipped():
@@ -102,7 +105,10 @@ def test_pods_added_during_a_drain_are_not_evicted():
 def test_a_drain_of_a_missing_node_ends_at_once():
     cluster = cluster_with(a_pod("a"))
     cluster.send(DrainNode("n2"))
-    assert cluster.controllers.state().controller_states["drain"] == {"leaving": {}, "tried_ns": {}}
+    assert cluster.controllers.state().controller_states["drain"] == {
+        "draining": {},
+        "tried_ns": {},
+    }
     assert on_node(cluster) == ["a"]
 
 

@@ -263,7 +263,7 @@ def test_a_pod_that_is_removed_before_its_scheduled_deletion():
     cluster.delete(POD, "default/a", grace_seconds=0)
     assert cluster.event_notes("TaintManagerEviction") == [CANCELLED]
     states = cluster.controllers.state().controller_states
-    assert states["taint-eviction-controller"] == {"leaving": {}}
+    assert states["taint-eviction-controller"] == {"scheduled": {}}
 
 
 def test_a_pod_bound_to_a_tainted_node_is_deleted_too():
@@ -570,11 +570,11 @@ def test_nodes_recover_completely_from_faults(data):
         assert ready(cluster, NODE, node)["status"] == "True"
     assert not [pod.name for pod in cluster.pods() if pod.is_terminating]
     states = cluster.controllers.state().controller_states
-    assert states["node-lifecycle-controller"]["silent_since_ns"] == {}
-    assert states["node-lifecycle-controller"]["look_ns"] is None
-    for zone in states["node-lifecycle-controller"]["zones"].values():
+    assert states["node-lifecycle-controller"]["unresponsive_since_ns"] == {}
+    assert states["node-lifecycle-controller"]["monitor_ns"] is None
+    for zone in states["node-lifecycle-controller"]["zones"]["zones"].values():
         assert (zone["disruption"], zone["waiting"]) == ("Normal", {})
-    assert states["taint-eviction-controller"] == {"leaving": {}}
+    assert states["taint-eviction-controller"] == {"scheduled": {}}
 
 
 @pytest.mark.parametrize("annotations", [{}, {SOURCE_UID: "u"}])

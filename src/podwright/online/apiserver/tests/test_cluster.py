@@ -191,4 +191,4 @@ def test_nothing_is_kept_of_objects_that_were_deleted():
         assert reply.status < 300
     while not cluster.catch_up(START_NS, lambda: False):
         pass
-    assert not cluster.world.report_observers.state().disruptions.deleted_uids
+    assert not cluster.world.report_observers.state()["disruptions"]["deleted_uids"]

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import msgspec
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
@@ -146,15 +147,6 @@ class LostPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     time: str
 
 
-class DisruptionsState(msgspec.Struct, frozen=True, kw_only=True):
-    """`Disruptions` as plain values."""
-
-    drains: tuple[DrainRecord, ...]
-    evictions: Evictions
-    lost: dict[str, LostPod]
-    deleted_uids: tuple[str, ...]
-
-
 class ObservedWorld(Protocol):
     """What the observer reads of a world."""
 
@@ -166,7 +158,7 @@ class ObservedWorld(Protocol):
         ...
 
 
-class Disruptions:
+class Disruptions(Checkpointed):
     """Observes a world and collects its disruptions.
 
     Parameters
@@ -179,15 +171,20 @@ class Disruptions:
     evictions : Evictions
     """
 
+    _drains: Saved[list[DrainRecord]]
+    evictions: Saved[Evictions]
+    _lost: Saved[dict[str, LostPod]]
+    _deleted_uids: Saved[dict[str, None]]
+
     def __init__(self, missing_owners: Mapping[NamespacedName, str]) -> None:
         self._missing_owners = missing_owners
         self._world: ObservedWorld | None = None
-        self._drains: list[DrainRecord] = []
+        self._drains = []
         self._open: dict[str, DrainRecord] = {}
         self.evictions = Evictions()
-        self._lost: dict[str, LostPod] = {}
+        self._lost = {}
         # Dependents of these objects are deleted on purpose.
-        self._deleted_uids: dict[str, None] = {}
+        self._deleted_uids = {}
 
     def attach(self, world: ObservedWorld) -> None:
         """Set the world that is observed."""
@@ -314,22 +311,8 @@ class Disruptions:
         """The lost pods in the order in which they were removed."""
         return tuple(self._lost.values())
 
-    def state(self) -> DisruptionsState:
-        """Return what is needed to continue."""
-        return DisruptionsState(
-            drains=tuple(self._drains),
-            evictions=self.evictions,
-            lost=self._lost,
-            deleted_uids=tuple(self._deleted_uids),
-        )
-
-    def restore(self, state: DisruptionsState) -> None:
-        """Continue from a state."""
-        self._drains = list(state.drains)
+    def _derive(self) -> None:
         self._open = {drain.node: drain for drain in self._drains if drain.ended_ns is None}
-        self.evictions = state.evictions
-        self._lost = dict(state.lost)
-        self._deleted_uids = dict.fromkeys(state.deleted_uids)
 
 
 def _is_failed_by_pod_gc(pod: Pod) -> bool:

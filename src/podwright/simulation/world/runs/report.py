@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright._html import facts, paragraphs, section, table
 from podwright.apimachinery.objects import NamespacedName
 from podwright.simulation.world.inputs.input_review import IgnoredKind, InputReview, LoadEstimate
 from podwright.simulation.world.runs.disruptions import (
     Disruptions,
-    DisruptionsState,
     Evictions,
     LostPod,
     NodeDrain,
@@ -22,7 +22,6 @@ from podwright.simulation.world.runs.workload_health import (
     Availability,
     Rollout,
     WorkloadHealth,
-    WorkloadHealthState,
 )
 
 STARTS_AT_ONCE: Final = (
@@ -99,14 +98,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         }
 
 
-class ReportState(msgspec.Struct, frozen=True, kw_only=True):
-    """`ReportObservers` as plain values."""
-
-    disruptions: DisruptionsState
-    health: WorkloadHealthState
-
-
-class ReportObservers:
+class ReportObservers(Checkpointed):
     """The observers of a world that the report needs.
 
     Parameters
@@ -114,6 +106,9 @@ class ReportObservers:
     missing_owners : mapping of str to str
         The owner of each pod whose owner is not among the inputs.
     """
+
+    _disruptions: Saved[Disruptions]
+    _health: Saved[WorkloadHealth]
 
     def __init__(self, missing_owners: Mapping[NamespacedName, str]) -> None:
         self._disruptions = Disruptions(missing_owners)
@@ -148,15 +143,6 @@ class ReportObservers:
             estimate=review.estimate,
             notes=_notes(review, has_workloads=bool(availability)),
         )
-
-    def state(self) -> ReportState:
-        """Return what is needed to continue."""
-        return ReportState(disruptions=self._disruptions.state(), health=self._health.state())
-
-    def restore(self, state: ReportState) -> None:
-        """Continue from a state."""
-        self._disruptions.restore(state.disruptions)
-        self._health.restore(state.health)
 
 
 def _notes(review: InputReview, *, has_workloads: bool) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -48,7 +48,7 @@ from podwright.simulation.recording import (
 )
 from podwright.simulation.world.inputs.operations import Operation
 from podwright.simulation.world.inputs.run_inputs import Inputs
-from podwright.simulation.world.runs.report import Report, ReportState
+from podwright.simulation.world.runs.report import Report
 from podwright.simulation.world.runs.run import Run, warnings_of
 from podwright.simulation.world.runs.run_options import RunOptions
 from podwright.simulation.world.runs.summary import Summary, summary_of
@@ -82,7 +82,7 @@ class SimulationState(msgspec.Struct, frozen=True):
 
     world: WorldState
     tables: RunTablesState
-    report: ReportState
+    report: dict[str, Any]
 
 
 class Simulation:

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -112,19 +113,15 @@ class WorkloadRecord(msgspec.Struct, kw_only=True):
         return f"{self.kind.lower()}/{self.key}"
 
 
-class WorkloadHealthState(msgspec.Struct, frozen=True, kw_only=True):
-    """`WorkloadHealth` as plain values."""
-
-    workloads: dict[str, WorkloadRecord]
-    rollouts: tuple[Rollout, ...]
-
-
-class WorkloadHealth:
+class WorkloadHealth(Checkpointed):
     """Observes the workloads of a world."""
 
+    _workloads: Saved[dict[str, WorkloadRecord]]
+    _rollouts: Saved[list[Rollout]]
+
     def __init__(self) -> None:
-        self._workloads: dict[str, WorkloadRecord] = {}
-        self._rollouts: list[Rollout] = []
+        self._workloads = {}
+        self._rollouts = []
 
     def changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
@@ -182,15 +179,6 @@ class WorkloadHealth:
             if record.rollout_ns is not None
         )
         return (*self._rollouts, *open_rollouts)
-
-    def state(self) -> WorkloadHealthState:
-        """Return what is needed to continue."""
-        return WorkloadHealthState(workloads=self._workloads, rollouts=tuple(self._rollouts))
-
-    def restore(self, state: WorkloadHealthState) -> None:
-        """Continue from a state."""
-        self._workloads = dict(state.workloads)
-        self._rollouts = list(state.rollouts)
 
 
 def _runs_continuously(obj: KubernetesObject) -> bool:
