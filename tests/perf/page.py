@@ -61,7 +61,7 @@ CanvasRenderingContext2D.prototype.fillRect = function (...area) {
 """
 PROBE = """
 async (node) => {
-  const { model } = await import("/pictures/model.js");
+  const { model } = await import("/pictures/data/model.js");
   const data = model();
   const slot = data.live.names.indexOf(node);
   globalThis.probed = [];
@@ -81,7 +81,7 @@ UPDATE_PARTS = ("until the reply", "then until the page has it", "then until the
 
 LABELS = """
 async (count) => {
-  const { model } = await import("/pictures/model.js");
+  const { model } = await import("/pictures/data/model.js");
   while (model().labels.size < count) await new Promise((resolve) => setTimeout(resolve, 200));
 }
 """

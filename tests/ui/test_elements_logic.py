@@ -43,7 +43,7 @@ def modules(page, demo):
 )
 def test_a_label_expression_selects_as_kubectl_does(modules, expression, is_match):
     found = modules(
-        ["selector"],
+        ["data/selector"],
         "(text, labels) => m.matches(m.parseSelector(text), labels)",
         expression,
         LABELS,
@@ -62,7 +62,7 @@ def test_a_label_expression_selects_as_kubectl_does(modules, expression, is_matc
 )
 def test_a_wrong_label_expression_says_what_is_expected(modules, expression, part):
     message = modules(
-        ["selector"],
+        ["data/selector"],
         "(text) => { try { m.parseSelector(text); return ''; } catch (e) { return e.message; } }",
         expression,
     )
@@ -72,7 +72,7 @@ def test_a_wrong_label_expression_says_what_is_expected(modules, expression, par
 @pytest.mark.parametrize("count", [1, 61, 5_000])
 def test_each_cell_of_a_heat_map_is_found_where_it_is_drawn(modules, count):
     missed, width = modules(
-        ["heat_layout"],
+        ["parts/heat_layout"],
         """(count) => {
           const all = Array.from({ length: count }, (_, slot) => slot);
           const groups = [
@@ -97,7 +97,7 @@ def test_each_cell_of_a_heat_map_is_found_where_it_is_drawn(modules, count):
 
 def test_arrow_keys_reach_each_cell_of_a_heat_map_and_stay_inside(modules):
     visited = modules(
-        ["heat_layout"],
+        ["parts/heat_layout"],
         """() => {
           const groups = [
             { title: "a", slots: [0, 1, 2, 3, 4] },
@@ -156,7 +156,7 @@ MATRIX = {
 
 
 def test_the_rows_of_a_matrix_are_in_order_of_their_results(modules):
-    assert modules(["matrix_rows"], "(matrix) => m.rowOrder(matrix)", MATRIX) == [1, 0, 2, 3]
+    assert modules(["parts/matrix_rows"], "(matrix) => m.rowOrder(matrix)", MATRIX) == [1, 0, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -169,12 +169,12 @@ def test_the_rows_of_a_matrix_are_in_order_of_their_results(modules):
     ],
 )
 def test_a_matrix_says_why_a_node_was_not_chosen(modules, node, sentence):
-    assert modules(["matrix_rows"], "(...a) => m.whyNot(...a)", MATRIX, node) == sentence
+    assert modules(["parts/matrix_rows"], "(...a) => m.whyNot(...a)", MATRIX, node) == sentence
 
 
 def test_a_matrix_names_the_nominated_node_as_the_reason(modules):
     matrix = MATRIX | {"notExaminedReason": "nominatedNodeFits"}
-    assert modules(["matrix_rows"], "(...a) => m.whyNot(...a)", matrix, 3) == (
+    assert modules(["parts/matrix_rows"], "(...a) => m.whyNot(...a)", matrix, 3) == (
         "n4 was not evaluated: the nominated node, which is evaluated first, passes every filter."
     )
 
@@ -191,14 +191,14 @@ def test_a_matrix_names_the_nominated_node_as_the_reason(modules):
     ],
 )
 def test_amounts_are_written_as_quantities(modules, resource, value, text):
-    assert modules(["format"], "(...a) => m.amountText(...a)", resource, value) == text
+    assert modules(["parts/format"], "(...a) => m.amountText(...a)", resource, value) == text
 
 
 @pytest.mark.parametrize(
     "time", ["2026-11-21T19:38:52.535454058Z", "1969-12-31T23:59:59.5Z", "2026-11-21T19:38:52Z"]
 )
 def test_times_keep_their_nanoseconds(modules, time):
-    assert modules(["format"], "(text) => m.timeText(m.timeNs(text))", time) == time
+    assert modules(["parts/format"], "(text) => m.timeText(m.timeNs(text))", time) == time
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_times_keep_their_nanoseconds(modules, time):
     [(119_000, "119s"), (200_000, "3m20s"), (3_600_000, "60m"), (4 * 3_600_000, "4h")],
 )
 def test_durations_are_written_as_kubectl_does(modules, milliseconds, text):
-    assert modules(["format"], "(ms) => m.durationText(ms)", milliseconds) == text
+    assert modules(["parts/format"], "(ms) => m.durationText(ms)", milliseconds) == text
 
 
 @pytest.mark.parametrize(
@@ -218,14 +218,14 @@ def test_durations_are_written_as_kubectl_does(modules, milliseconds, text):
     ],
 )
 def test_tolerations_are_read_as_kubectl_writes_taints(modules, text, toleration):
-    assert modules(["what_if"], "(text) => m.parseToleration(text)", text) == toleration
+    assert modules(["parts/what_if"], "(text) => m.parseToleration(text)", text) == toleration
 
 
 def test_the_address_keeps_what_it_was_given(modules):
     state = {"pod": "default/web-1", "filter": "zone in (a,b),!spot", "at": "2026-01-01T00:00:00Z"}
-    query = modules(["address"], "(state) => m.format(state)", state)
+    query = modules(["data/address"], "(state) => m.format(state)", state)
     assert query.startswith("pod=default/web-1&")
-    assert modules(["address"], "(query) => m.parse(query)", query) == state
+    assert modules(["data/address"], "(query) => m.parse(query)", query) == state
 
 
 # What the color-blind see: matrices for linear RGB, severity 1, of Machado, Oliveira and Fernandes
@@ -268,7 +268,7 @@ def lab(color, vision):
 
 @pytest.mark.parametrize("vision", VISION)
 def test_the_color_blind_tell_the_steps_of_the_heat_map_apart(modules, vision):
-    steps = [lab(color, vision) for color in modules(["palette"], "() => m.STEPS")]
+    steps = [lab(color, vision) for color in modules(["parts/palette"], "() => m.STEPS")]
     for (_, one), (_, other) in itertools.combinations(enumerate(steps), 2):
         assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 7
     lightness = [step[0] for step in steps]
@@ -286,7 +286,7 @@ DIFFERENCES = """
 
 def test_places_are_compared_by_pod(modules):
     found = modules(
-        ["comparison"],
+        ["parts/comparison"],
         DIFFERENCES,
         [["d/a", "n1"], ["d/b", "n1"], ["d/c", ""], ["d/here", "n1"]],
         [["d/c", "n2"], ["d/b", "n1"], ["d/a", "n2"], ["d/there", ""]],
@@ -306,7 +306,7 @@ def test_places_are_compared_by_pod(modules):
 def test_pods_of_a_workload_are_paired_in_order_of_creation(modules):
     web, job = "Deployment d/web", "Job d/job"
     found = modules(
-        ["comparison"],
+        ["parts/comparison"],
         DIFFERENCES,
         [["d/web-z", "n1", web], ["d/web-both", "n1", web], ["d/web-a", "n2", web], ["d/x", "n1"]],
         [
@@ -355,7 +355,7 @@ def test_a_curve_has_the_share_of_all_nodes_before_and_after_each_change(modules
         [101, "requested/cpu", 1000],
         [103, "requested/cpu", 1000],
     ]
-    [[resource, points]] = modules(["comparison"], CURVES, rows, 100, 106)
+    [[resource, points]] = modules(["parts/comparison"], CURVES, rows, 100, 106)
     assert resource == "cpu", "nothing of the memory is requested"
     assert points[-1] == [6, 0.5]
     assert points == sorted(points)
@@ -373,7 +373,7 @@ def test_a_curve_has_the_share_of_all_nodes_before_and_after_each_change(modules
 )
 def test_times_of_two_clusters_are_aligned(modules, other, is_clock, ranges):
     found = modules(
-        ["comparison"],
+        ["parts/comparison"],
         """(one, other) => {
           const range = ([begin, end]) => ({ beginNs: BigInt(begin), endNs: BigInt(end) });
           const { isClock, ranges } = m.alignedRanges(range(one), range(other));
@@ -387,7 +387,7 @@ def test_times_of_two_clusters_are_aligned(modules, other, is_clock, ranges):
 
 @pytest.mark.parametrize(("took", "pause"), [(5, 500), (249, 500), (3000, 6000)])
 def test_slow_replies_are_requested_less_often(modules, took, pause):
-    assert modules(["model"], "(took) => m.pauseAfter(took, 500)", took) == pause
+    assert modules(["data/model"], "(took) => m.pauseAfter(took, 500)", took) == pause
 
 
 @pytest.mark.parametrize(
@@ -395,7 +395,7 @@ def test_slow_replies_are_requested_less_often(modules, took, pause):
     [("4", 4), ("1.5Ki", 1536), ("500m", 0.5), ("2k", 2000), ("1E", 1e18), ("12e3", 12000)],
 )
 def test_the_value_of_a_quantity(modules, text, value):
-    assert modules(["format"], "(text) => m.quantityValue(text)", text) == value
+    assert modules(["parts/format"], "(text) => m.quantityValue(text)", text) == value
 
 
 def _partitioned_card():
@@ -440,7 +440,7 @@ def test_a_device_is_free_only_if_its_counters_suffice(modules, allocated, more,
         "status": {"allocation": {"devices": {"results": results}}},
     }
     found = modules(
-        ["node_devices"],
+        ["parts/node_devices"],
         "(slices, claims) => m.deviceRows(slices, claims)"
         ".filter(({ isFree }) => isFree).map(({ name }) => name)",
         _partitioned_card(),
@@ -459,7 +459,7 @@ def test_the_last_line_of_a_reply_is_its_result(modules, page):
         const last = await new m.HttpSource("", "").lines("/lines", {}, take, signal);
         return [found, last];
     }"""
-    assert modules(["http_source"], send) == [[1, 2], {"summary": {}}]
+    assert modules(["data/http_source"], send) == [[1, 2], {"summary": {}}]
 
 
 def test_the_detail_of_the_last_line_is_the_error(modules, page):
@@ -467,4 +467,4 @@ def test_the_detail_of_the_last_line_is_the_error(modules, page):
     send = """() => new m.HttpSource("", "")
         .lines("/lines", {}, () => {}, new AbortController().signal)
         .catch((error) => error.message)"""
-    assert modules(["http_source"], send) == "it broke"
+    assert modules(["data/http_source"], send) == "it broke"

@@ -57,7 +57,12 @@ def wait_until_closed(address):
 def test_the_page_reaches_the_server_without_showing_the_token(demo):
     headers, content = demo.get("/server/api/v1/nodes")
     assert json.loads(content)["kind"] == "NodeList"
-    for path in ("/", "/server/version", "/pictures/pw-bar.js", "/server/podwright/v1/queue"):
+    for path in (
+        "/",
+        "/server/version",
+        "/pictures/elements/pw-bar.js",
+        "/server/podwright/v1/queue",
+    ):
         headers, content = demo.get(path)
         assert demo.token.encode() not in content
         assert demo.token not in str(headers)

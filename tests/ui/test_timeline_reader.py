@@ -12,7 +12,7 @@ pytestmark = pytest.mark.ui
 
 STATES = """
 async ({ content, times }) => {
-  const { readTimeline, Player } = await import("/pictures/timeline_reader.js");
+  const { readTimeline, Player } = await import("/pictures/data/timeline_reader.js");
   const bytes = Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
   const timeline = readTimeline(bytes.buffer);
   const player = new Player(timeline);

@@ -19,5 +19,6 @@ def test_the_page_is_that_of_the_wheel(demo):
     )
     assert found.stdout.startswith(str(python.parents[1]))
     pictures = ROOT / "src" / "podwright" / "online" / "ui" / "pictures"
-    for file in pictures.iterdir():
-        assert demo.get(f"/pictures/{file.name}")[1] == file.read_bytes(), file.name
+    for file in (each for each in pictures.rglob("*") if each.is_file()):
+        path = file.relative_to(pictures).as_posix()
+        assert demo.get(f"/pictures/{path}")[1] == file.read_bytes(), path

@@ -108,7 +108,7 @@ editor.scrollDOM.scrollTop = 0;
 editor.contentDOM.setAttribute("aria-label", "YAML");
 editor.focus();
 const [modules, {{ addCompletion }}] = await Promise.all([
-  import("nicegui-codemirror"), import("/pictures/yaml_completion.js"),
+  import("nicegui-codemirror"), import("/pictures/parts/yaml_completion.js"),
 ]);
 if ({completes}) addCompletion(editor, modules);
 return document.body.classList.contains("body--dark");

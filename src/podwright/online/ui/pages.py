@@ -29,33 +29,35 @@ def add_pages(upstream: Upstream, compared: Upstream | None = None) -> None:
     """
 
     def cluster() -> None:
-        add_frame(upstream.server, "Cluster", elements=("pw-screen",), starts=("early_state",))
+        add_frame(upstream.server, "Cluster", elements=("pw-screen",), starts=("data/early_state",))
         if compared is not None:
             address = escape(compared.server)
             ui.add_head_html(f'<meta name="pw-compared" content="{address}">')
 
     def queue() -> None:
-        add_frame(upstream.server, "Queue", elements=("pw-queue",), starts=("early_state",))
+        add_frame(upstream.server, "Queue", elements=("pw-queue",), starts=("data/early_state",))
 
     requests = ServerRequests(upstream)
 
     def resources() -> None:
-        add_frame(upstream.server, "Resources", elements=("pw-resources",), starts=("pw-time",))
+        add_frame(
+            upstream.server, "Resources", elements=("pw-resources",), starts=("elements/pw-time",)
+        )
         add_resources(requests)
 
     async def configuration(schedulerName: str = "") -> None:  # noqa: N803 - of the address
-        add_frame(upstream.server, "Configuration", starts=("pw-time",))
+        add_frame(upstream.server, "Configuration", starts=("elements/pw-time",))
         await add_configuration(requests, schedulerName)
 
     async def runs() -> None:
-        add_frame(upstream.server, "Runs", starts=("pw-time",))
+        add_frame(upstream.server, "Runs", starts=("elements/pw-time",))
         await add_runs(requests)
 
     def run() -> None:
         add_frame(upstream.server, "Runs", elements=("pw-run",))
 
     async def sync() -> None:
-        add_frame(upstream.server, "Sync", starts=("pw-sync", "pw-time"))
+        add_frame(upstream.server, "Sync", starts=("elements/pw-sync", "elements/pw-time"))
         await add_sync(requests)
 
     ui.page("/")(cluster)
@@ -84,10 +86,10 @@ def add_frame(
     elements : sequence of str
         The names of custom elements, each in a module of its name.
     starts : sequence of str
-        The names of modules that run before there are elements.
+        The paths below `pictures` of modules that run before there are elements.
     """
     ui.page_title(f"{title} · podwright")
-    entries = (*starts, "pw-bar", *elements)
+    entries = (*starts, *(f"elements/{name}" for name in ("pw-bar", *elements)))
     modules = _preloads(entries) + "".join(
         f'<script type="module" src="/pictures/{name}.js"></script>' for name in entries
     )

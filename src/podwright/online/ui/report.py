@@ -71,7 +71,7 @@ def report_html(data: ReportData) -> bytes:
         [
             "</script>",
             "<pw-report></pw-report>",
-            f'<script type="module">\n{bundled("pw-report")}\n</script>',
+            f'<script type="module">\n{bundled("elements/pw-report")}\n</script>',
             "</html>",
         ]
     )

@@ -7,10 +7,12 @@ import pytest
 from podwright.online.ui.bundle import PICTURES, bundled, imported
 from podwright.online.ui.report import ReportData, report_html
 
-MODULES = sorted(file.stem for file in PICTURES.glob("*.js"))
+MODULES = sorted(
+    file.relative_to(PICTURES).with_suffix("").as_posix() for file in PICTURES.glob("*/*.js")
+)
 STATEMENT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 KNOWN = re.compile(
-    r'import (?:\{[^}]*\} from )?"\./[\w-]+\.js";|import \{$|'
+    r'import (?:\{[^}]*\} from )?"\.{1,2}/[\w/-]+\.js";|import \{$|'
     r"export (?:(?:async )?function|class|const|let) \w+.*"
 )
 
@@ -23,7 +25,7 @@ def test_imports_and_exports_have_the_forms_that_are_bundled(name):
 
 
 def test_a_bundle_has_each_module_once_and_after_its_imports():
-    script = bundled("pw-report")
+    script = bundled("elements/pw-report")
     assert not STATEMENT.search(script)
     defined = re.findall(r"^const (module_\w+) = \(\(\) =>", script, re.MULTILINE)
     assert len(defined) == len(set(defined))
@@ -34,9 +36,9 @@ def test_a_bundle_has_each_module_once_and_after_its_imports():
 
 
 def test_imported_modules_are_those_of_modules_too():
-    found = imported("early_state")
-    assert found[-2:] == ["model", "early_state"]
-    assert {"address", "timeline_reader"} < set(found)
+    found = imported("data/early_state")
+    assert found[-2:] == ["data/model", "data/early_state"]
+    assert {"data/address", "data/timeline_reader"} < set(found)
 
 
 def test_data_cannot_end_the_element_that_has_it():

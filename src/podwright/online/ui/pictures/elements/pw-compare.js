@@ -1,0 +1,317 @@
+// Compares where pods are placed now and with another configuration, over the same cluster.
+
+import { address } from "../data/address.js";
+import { PwElement, define, h, humps, render, setText } from "../parts/dom.js";
+import { nodeLink, podLink } from "../parts/explanation.js";
+import { amountText, countText, durationText, percentText } from "../parts/format.js";
+import { HttpSource } from "../data/http_source.js";
+import { model } from "../data/model.js";
+import { options } from "./pw-nodes.js";
+import { comparedServer } from "./pw-servers.js";
+import { RunSource } from "../data/run_source.js";
+import { sheets } from "../parts/styles.js";
+import { NO_SCHEDULER } from "../data/waiting.js";
+import { becauseText, parseWeights, placeText, weightsOf, weightsText } from "../parts/what_if.js";
+
+const STYLE = `
+:host { overflow: auto; min-height: 0; padding: calc(2 * var(--pw-space)); }
+.choice { margin-bottom: calc(2 * var(--pw-space)); white-space: nowrap; }
+.choice select { min-width: 150px; }
+form { display: grid; gap: calc(1.5 * var(--pw-space)); max-width: 900px; }
+.weights { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 4px calc(2 * var(--pw-space)); }
+.weights label { display: flex; gap: var(--pw-space); align-items: center; }
+.weights span { flex: 1; min-width: 0; }
+.weights input { width: 72px; }
+.weights .changed { font-weight: 600; }
+textarea { width: 100%; min-height: 90px; font-family: var(--pw-mono); font-size: 12px; color: inherit; background: var(--pw-field); border: 1px solid var(--pw-line-strong); border-radius: 4px; padding: 6px; resize: vertical; }
+.results { margin-top: calc(3 * var(--pw-space)); display: grid; gap: calc(2 * var(--pw-space)); }
+.uses { display: grid; grid-template-columns: max-content minmax(120px, 1fr) max-content; gap: 4px calc(1.5 * var(--pw-space)); align-items: center; max-width: 760px; }
+.uses .pair { display: grid; gap: 2px; }
+.uses .track { height: 7px; border-radius: 2px; background: var(--pw-hover); overflow: hidden; }
+.uses .track::after { content: ""; display: block; height: 100%; width: calc(100% * min(1, var(--share))); background: var(--pw-muted); }
+.uses .track.after::after { background: var(--pw-accent); }
+.key i { display: inline-block; width: 12px; height: 7px; border-radius: 2px; background: var(--pw-muted); margin-right: 4px; } .key i.after { background: var(--pw-accent); }
+summary { cursor: pointer; color: var(--pw-muted); }
+th.pod { width: 27%; } th.place { width: 13%; }
+`;
+const CHANGES = {
+  moved: "moved",
+  newlyPending: "newly pending",
+  noLongerPending: "no longer pending",
+  nominatedElsewhere: "nominated elsewhere",
+  added: "added",
+  removed: "removed",
+};
+const ROWS_SHOWN = 500;
+const RUN = "run:"; // before the name of a run, in the address
+const CLUSTER = "cluster";
+
+class Compare extends PwElement {
+  constructor() {
+    super();
+    this.root.adoptedStyleSheets = sheets(STYLE);
+    this.weights = h("div", { class: "weights" });
+    this.configuration = h("textarea", { "aria-label": "Configuration, as YAML or JSON", placeholder: "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n…", spellcheck: "false" });
+    this.details = h("details", {}, h("summary", {}, "Another configuration"), this.configuration);
+    this.all = h("input", { type: "checkbox" });
+    this.button = h("button", { class: "primary" }, "Compare");
+    this.cancel = h("button", { type: "button", hidden: true, on: { click: () => this.running?.abort() } }, "Cancel");
+    this.bar = h("progress", { "aria-label": "Pods scheduled", hidden: true });
+    this.left = h("span", { class: "muted", role: "status" });
+    this.running = null;
+    this.problem = h("div", { class: "error", role: "alert", hidden: true });
+    this.results = h("div", { class: "results", "aria-live": "polite" });
+    this.form = h(
+      "form",
+      {},
+      h("div", {}, h("h2", {}, "Compare"), h("p", { class: "muted" }, "The pods are scheduled in a copy of the cluster, as now and with other weights or another configuration. Nothing of the cluster changes.")),
+      h("div", { class: "stack" }, h("h3", {}, "Weights"), this.weights),
+      this.details,
+      h("label", { class: "row" }, this.all, "Schedule all pods again, also those that have a node"),
+      h("div", { class: "row wrap" }, this.button, this.cancel, this.bar, this.left),
+      this.problem,
+    );
+    this.empty = h("div", { class: "empty", hidden: true }, NO_SCHEDULER);
+    this.choice = h("nav", { class: "row wrap choice", "aria-label": "Compare with", hidden: true });
+    this.other = null;
+    this.select = h("select", { "aria-label": "Compare with the run", "data-focus": "run" });
+    this.select.addEventListener("change", () => address.set({ with: this.select.value || (address.get().run ? null : RUN) }));
+    this.hint = h("p", { class: "muted", hidden: true });
+    this.root.append(this.choice, this.hint, this.form, this.empty, this.results);
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#submit();
+    });
+    this.present = null;
+    this.isWithoutScheduler = false;
+  }
+
+  start() {
+    this.undo.push(model().use(), () => this.running?.abort());
+    this.listen(address, "change", (event) => event.detail.some((key) => ["change", "configuration", "with"].includes(key)) && this.#follow());
+    this.listen(address, "change", () => this.invalidate());
+    this.#load();
+  }
+
+  update() {
+    const { with: how = "", view, run } = address.get();
+    const chosen = view === "compare" ? this.#chosen(how, run) : null;
+    this.#showChoice(how, run);
+    if (this.chosen !== chosen?.key) {
+      this.chosen = chosen?.key;
+      this.other?.remove();
+      this.other = chosen && h("pw-servers");
+      if (chosen) {
+        this.other.other = { name: chosen.name, here: chosen.here, source: chosen.source() };
+        this.root.append(this.other);
+      }
+    }
+    const isOther = Boolean(run || chosen || how.startsWith(RUN));
+    this.form.hidden = isOther || this.isWithoutScheduler;
+    this.empty.hidden = isOther || !this.isWithoutScheduler;
+    this.results.hidden = isOther;
+    this.hint.hidden = !isOther || Boolean(chosen);
+    setText(this.hint, this.runsError || "Choose what to compare with: pods in different places are listed with the plugin that made each difference, and the use of the resources is drawn over time.");
+  }
+
+  /** Returns the cluster or the run to compare with; null to compare with a change of the scheduler. */
+  #chosen(how, run) {
+    const here = run || "this cluster";
+    const server = comparedServer();
+    const name = how.startsWith(RUN) ? how.slice(RUN.length) : "";
+    if (name) return { key: how, name, here, source: () => new RunSource(name) };
+    if (run && how === CLUSTER) return { key: how, name: "the cluster", here, source: () => new HttpSource() };
+    if (!run && server !== null && how === "server") return { key: how, name: server.replace(/^https?:\/\//, ""), here, source: () => new HttpSource("/compared", "") };
+    return null;
+  }
+
+  /** Lets a user choose what to compare with. */
+  #showChoice(how, run) {
+    const server = comparedServer();
+    const isRun = how.startsWith(RUN);
+    const needsRuns = Boolean(run) || isRun;
+    if (needsRuns && !this.runs) {
+      this.runs = [];
+      this.#loadRuns();
+    }
+    const choices = [
+      [null, "Weights or a configuration"],
+      ...(server === null ? [] : [["server", server]]),
+      ...(this.isWithoutScheduler ? [] : [[RUN, "A recorded run"]]),
+    ];
+    const isPressed = (key) => (key === RUN ? isRun : key ? how === key : !isRun && how !== "server");
+    this.choice.hidden = !run && choices.length < 2;
+    render(
+      this.choice,
+      h("span", { class: "muted" }, "Compare with"),
+      run ? null : choices.map(([key, text]) => h("button", { "data-focus": text, "aria-pressed": String(isPressed(key)), on: { click: () => address.set({ with: key }) } }, text)),
+      needsRuns ? this.select : null,
+    );
+    if (!needsRuns) return;
+    const others = this.runs.filter((name) => name !== run);
+    const named = isRun ? how.slice(RUN.length) : "";
+    if (named && !others.includes(named)) others.unshift(named);
+    const first = run || others.length ? "none chosen" : "the folder has no run";
+    options(this.select, [["", first], ...(run ? [[CLUSTER, "the cluster"]] : []), ...others.map((name) => [`${RUN}${name}`, name])], named || run ? how : "");
+  }
+
+  async #loadRuns() {
+    try {
+      const { runs } = await new HttpSource().get("/podwright/v1/runs");
+      this.runs = runs.filter(({ problem }) => !problem).map(({ id }) => id);
+    } catch (error) {
+      this.runsError = error.message;
+    }
+    this.invalidate();
+  }
+
+  async #load() {
+    if (!model().source.isLive) return;
+    const names = await model().schedulers();
+    this.isWithoutScheduler = names?.length === 0;
+    this.invalidate();
+    if (this.isWithoutScheduler) return;
+    try {
+      this.present = weightsOf(await model().source.get("/podwright/v1/plugins"));
+    } catch (error) {
+      this.#fail(error.message);
+      return;
+    }
+    render(
+      this.weights,
+      Object.entries(this.present).map(([plugin, weight]) => {
+        const input = h("input", { type: "number", min: "1", max: "1000000", value: weight, "data-plugin": plugin });
+        const label = h("label", {}, h("span", {}, humps(plugin)), input);
+        input.addEventListener("input", () => label.classList.toggle("changed", Number(input.value) !== weight));
+        return label;
+      }),
+    );
+    this.#follow();
+  }
+
+  /** Shows the comparison of the address. */
+  #follow() {
+    const { change = "", configuration = "", with: how = "" } = address.get();
+    if (!this.present || (how && how !== "pending") || `${change} ${how} ${configuration}` === this.shown) return;
+    this.all.checked = how !== "pending";
+    try {
+      const weights = parseWeights(change);
+      for (const input of this.weights.querySelectorAll("input")) {
+        const { plugin } = input.dataset;
+        input.value = weights[plugin] ?? this.present[plugin];
+        input.parentElement.classList.toggle("changed", plugin in weights);
+      }
+      this.configuration.value = configuration;
+      if (configuration) this.details.open = true;
+      if (change || configuration) this.#compare(weights);
+    } catch (error) {
+      this.#fail(error.message);
+    }
+  }
+
+  #submit() {
+    const weights = {};
+    for (const input of this.weights.querySelectorAll("input")) {
+      const { plugin } = input.dataset;
+      if (input.value && Number(input.value) !== this.present[plugin]) weights[plugin] = Number(input.value);
+    }
+    const how = this.all.checked ? null : "pending";
+    const configuration = this.configuration.value.trim();
+    this.shown = `${weightsText(weights)} ${how ?? ""} ${configuration}`;
+    address.set({ change: weightsText(weights), configuration, with: how });
+    this.#compare(weights);
+  }
+
+  #fail(message) {
+    this.problem.hidden = !message;
+    setText(this.problem, message);
+  }
+
+  async #compare(weights) {
+    this.#fail("");
+    const body = { weights, reschedule: this.all.checked };
+    const text = this.configuration.value.trim();
+    if (text) {
+      try {
+        body.configuration = await model().source.read(text);
+      } catch (error) {
+        this.#fail(error.message);
+        return;
+      }
+    }
+    if (!text && !Object.keys(weights).length) {
+      this.#fail("Change a weight, or enter another configuration.");
+      return;
+    }
+    this.running?.abort();
+    const running = new AbortController();
+    this.running = running;
+    this.#showRunning(true);
+    const begunMs = performance.now();
+    const show = ({ done, total }) => this.#showProgress(done, total, performance.now() - begunMs);
+    try {
+      this.#show(await model().source.lines("/podwright/v1/what-if", { ...body, progress: true }, show, running.signal));
+    } catch (error) {
+      if (!running.signal.aborted) this.#fail(error.message);
+    }
+    if (this.running === running) this.#showRunning(false);
+  }
+
+  #showRunning(isRunning) {
+    this.button.disabled = isRunning;
+    setText(this.button, isRunning ? "Comparing…" : "Compare");
+    this.cancel.hidden = !isRunning;
+    this.bar.hidden = !isRunning;
+    this.bar.removeAttribute("value");
+    setText(this.left, "");
+  }
+
+  #showProgress(done, total, elapsedMs) {
+    this.bar.max = total;
+    this.bar.value = done;
+    const count = (number) => number.toLocaleString("en-US");
+    setText(this.left, `${count(done)} of ${count(total)} decisions, about ${durationText((elapsedMs / done) * (total - done))} left`);
+  }
+
+  #show({ pods, nodes, resources, zones, summary }) {
+    const rows = pods.slice(0, ROWS_SHOWN).map((each) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, podLink(each.pod)),
+        h("td", {}, CHANGES[each.change] ?? each.change),
+        h("td", {}, place(each.before)),
+        h("td", {}, place(each.after)),
+        h("td", {}, humps(becauseText(each.reasons.after ?? each.reasons.before)), each.followsOther ? h("span", { class: "muted" }, " (follows other pods)") : null),
+      ),
+    );
+    const heads = [["Pod", "pod"], ["Change", "place"], ["Before", "place"], ["After", "place"], ["Because", ""]];
+    render(
+      this.results,
+      h("h2", {}, summary.same ? `All ${countText(summary.pods, "pod")} have the same place.` : `${countText(summary.different, "pod")} of ${summary.pods.toLocaleString("en-US")} ${summary.different === 1 ? "has" : "have"} another place.`),
+      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), h("tbody", {}, rows)) : null,
+      pods.length > ROWS_SHOWN ? h("p", { class: "muted" }, `and ${countText(pods.length - ROWS_SHOWN, "pod")} more`) : null,
+      h(
+        "section",
+        { class: "stack" },
+        h("h3", {}, "Requested share"),
+        h("p", { class: "small muted key" }, h("i"), "before ", h("i", { class: "after" }), "after"),
+        h("div", { class: "uses" }, resources.map(use)),
+        h("p", {}, `Nodes in use: ${nodes.used.before} before, ${nodes.used.after} after.`),
+        zones.length > 1 ? h("p", {}, `Pods by zone: ${zones.map(({ zone, pods: counts }) => `${zone ?? "none"} ${counts.before} → ${counts.after}`).join(", ")}.`) : null,
+      ),
+    );
+  }
+}
+
+function place(placement) {
+  return placement?.node ? nodeLink(placement.node) : h("span", { class: "muted" }, placeText(placement));
+}
+
+function use({ resource, before, after }) {
+  const track = (side, kind) => h("div", { class: `track ${kind}`, style: { "--share": String(side.share ?? 0) } });
+  const text = `${percentText(before.share ?? 0)} → ${percentText(after.share ?? 0)} (${amountText(resource, before.requested)} → ${amountText(resource, after.requested)} of ${amountText(resource, after.allocatable)})`;
+  return [h("span", { class: "mono" }, resource), h("div", { class: "pair" }, track(before, "before"), track(after, "after")), h("span", { class: "small" }, text)];
+}
+
+define("pw-compare", Compare);

@@ -1,0 +1,267 @@
+// The nodes: cards while they are few, else a heat map; filtered, grouped, selected.
+
+import { isAllowed } from "../data/access.js";
+import { cordon, deleteNode, drain, failNode, silentNodes } from "../parts/actions.js";
+import { address } from "../data/address.js";
+import { PwElement, define, h, render, setText } from "../parts/dom.js";
+import { amountText, countText, percentText } from "../parts/format.js";
+import { resourcesOf, shareOf } from "../data/live_state.js";
+import { CARDS_MAX, model } from "../data/model.js";
+import { CARDS_STYLE, drawCards, flagsOf } from "../parts/node_cards.js";
+import { coloring, colorings } from "../parts/node_colors.js";
+import { ZONE, groupingKeys, shownNodes } from "../parts/node_filter.js";
+import { listPods } from "../data/pods.js";
+import { matrixOf, totalsOf } from "../parts/scores.js";
+import { sheets } from "../parts/styles.js";
+import { isDark, onTheme } from "../parts/theme.js";
+import "./pw-heat-map.js";
+
+const STYLE = `
+:host { display: flex; flex-direction: column; min-height: 0; min-width: 0; overflow: hidden; }
+.tools { display: flex; flex-wrap: wrap; gap: var(--pw-space); align-items: center; padding: 7px calc(2 * var(--pw-space)); min-height: 40px; }
+.tools label { display: flex; gap: 6px; align-items: center; color: var(--pw-muted); }
+.tools h2 { margin-right: 2px; }
+.tools .count { min-width: 92px; }
+.search { width: 140px; } .filter { width: 190px; } select { max-width: 170px; }
+.legend { display: flex; flex-wrap: wrap; gap: 2px 10px; align-items: center; padding: 0 calc(2 * var(--pw-space)) 7px; font-size: var(--pw-type-small); color: var(--pw-muted); min-height: 24px; }
+.legend .key { display: inline-flex; gap: 4px; align-items: center; }
+.legend .scale { gap: 0; } .legend .scale i { border-width: 1px 0; border-radius: 0; width: 16px; } .legend .scale span { margin: 0 6px; }
+.legend i { width: 12px; height: 12px; border-radius: 2px; background: var(--color); border: 1px solid var(--pw-line); }
+.many { display: flex; flex-wrap: wrap; gap: var(--pw-space); align-items: center; padding: 6px calc(2 * var(--pw-space)); background: var(--pw-selected); }
+.body { flex: 1; min-height: 0; min-width: 0; padding: 0 calc(2 * var(--pw-space)) 0; display: flex; flex-direction: column; }
+pw-heat-map, .cards { flex: 1; }
+.error { margin: 0 calc(2 * var(--pw-space)) 7px; }
+${CARDS_STYLE}`;
+
+class Nodes extends PwElement {
+  constructor() {
+    super();
+    this.root.adoptedStyleSheets = sheets(STYLE);
+    this.marked = new Set();
+    this.allowed = {};
+    this.actionError = "";
+    this.scores = null;
+    this.count = h("span", { class: "muted count" });
+    this.search = h("input", { type: "search", class: "search", placeholder: "Search nodes", "aria-label": "Search nodes by name" });
+    this.filter = h("input", { type: "search", class: "filter", placeholder: "Labels: zone=a,!spot", "aria-label": "Filter by label expression", spellcheck: "false" });
+    this.group = h("select", { "aria-label": "Group by label" });
+    this.color = h("select", { "aria-label": "Color by" });
+    this.problem = h("div", { class: "error", role: "alert", hidden: true });
+    this.many = h("div", { class: "many", hidden: true });
+    this.legend = h("div", { class: "legend" });
+    this.map = h("pw-heat-map", { hidden: true });
+    this.cards = h("div", { class: "cards" });
+    this.empty = h("div", { class: "empty", hidden: true });
+    this.root.append(
+      h("div", { class: "tools" }, h("h2", {}, "Nodes"), this.count, this.search, this.filter, h("label", {}, "Group", this.group), h("label", {}, "Color", this.color)),
+      this.problem,
+      this.many,
+      this.legend,
+      h("div", { class: "body" }, this.empty, this.map, this.cards),
+    );
+    this.search.addEventListener("input", () => address.set({ search: this.search.value }, { replace: true }));
+    this.filter.addEventListener("input", () => address.set({ filter: this.filter.value }, { replace: true }));
+    this.group.addEventListener("change", () => address.set({ group: this.group.value }));
+    this.color.addEventListener("change", () => address.set({ color: this.color.value }));
+    this.map.addEventListener("pw-choose", (event) => address.set({ node: model().state.names[event.detail.slot], pod: null }));
+    this.map.addEventListener("pw-mark", (event) => this.#mark(event.detail));
+  }
+
+  start() {
+    const data = model();
+    this.undo.push(data.use(), onTheme(() => this.invalidate()));
+    for (const type of ["state", "mode", "labels", "pods", "connection"]) this.listen(data, type, () => this.invalidate());
+    this.listen(address, "change", () => this.#selected());
+    this.listen(data, "explained", () => this.#selected());
+    this.#selected();
+    this.#access();
+  }
+
+  async #access() {
+    const { source } = model();
+    const [patch, remove, evict, fail, silent] = await Promise.all([
+      isAllowed(source, { verb: "patch", resource: "nodes" }),
+      isAllowed(source, { verb: "delete", resource: "nodes" }),
+      isAllowed(source, { verb: "create", resource: "pods", subresource: "eviction" }),
+      isAllowed(source, { verb: "post", path: "/podwright/v1/nodes/any/fail" }),
+      source.isLive ? silentNodes(source) : null,
+    ]);
+    this.allowed = { cordon: patch, drain: patch && evict, remove, fail: fail && silent !== null };
+    this.invalidate();
+  }
+
+  #selected() {
+    this.#loadScores();
+    this.invalidate();
+  }
+
+  async #loadScores() {
+    const { pod, color } = address.get();
+    const { explained, source } = model();
+    if (color !== "score" || !pod || explained?.pod !== pod) {
+      this.scores = null;
+      return;
+    }
+    try {
+      this.scores = { totals: totalsOf(await matrixOf(source, pod, explained.query, explained.matrixVersion)) };
+      this.scoresError = "";
+    } catch (error) {
+      this.scores = null;
+      this.scoresError = error.message;
+    }
+    this.invalidate();
+  }
+
+  #mark({ slots, isAdded }) {
+    for (const slot of slots) {
+      const name = model().state.names[slot];
+      if (isAdded) this.marked.add(name);
+      else this.marked.delete(name);
+    }
+    this.invalidate();
+  }
+
+  update() {
+    const data = model();
+    const { state } = data;
+    const address_ = address.get();
+    this.#tools(state, address_);
+    if (!state.isKnown) {
+      this.empty.hidden = false;
+      setText(this.empty, data.connection.isConnected ? "Loading…" : data.connection.reason);
+      return;
+    }
+    const shown = this.#shown(data, address_);
+    const total = state.slots().length;
+    setText(this.count, shown.count === total ? countText(total, "node") : `${shown.count.toLocaleString("en-US")} of ${countText(total, "node")}`);
+    const problem = shown.error || this.scoresError || "";
+    this.problem.hidden = !problem;
+    setText(this.problem, problem);
+    this.filter.setAttribute("aria-invalid", String(Boolean(shown.error)));
+    const colors = coloring(this.color.value || "cpu", state, data.labels, this.scores, isDark());
+    const isMap = shown.count > CARDS_MAX || !data.hasCards;
+    this.#legend(colors.legend, isMap);
+    this.#many(data);
+    this.map.hidden = !isMap || !shown.count;
+    this.cards.hidden = isMap || !shown.count;
+    this.empty.hidden = shown.count > 0;
+    if (!shown.count) setText(this.empty, total ? "No node matches. Change the search or the label expression." : "There are no nodes. Create one on the page Resources, or start the server with --nodes.");
+    const drawn = { groups: shown.groups, state, coloring: colors, selected: this.marked, current: address_.node ?? "" };
+    if (isMap) this.map.data = { ...drawn, describe: (slot) => this.#describe(slot) };
+    else drawCards(this.cards, { ...drawn, podsOf: (slot) => data.podsOf(slot), pod: address_.pod ?? "", mark: (slot) => this.#mark({ slots: [slot], isAdded: !this.marked.has(state.names[slot]) }) });
+  }
+
+  /** Returns the groups; the same object while nothing of them has changed. */
+  #shown(data, { search = "", filter = "", group = "" }) {
+    const { state, labels } = data;
+    const made = [state, state.nodesVersion, labels, search, filter, group];
+    if (!this.made || made.some((part, index) => part !== this.made[index])) {
+      this.made = made;
+      this.groups = shownNodes(state, labels, { search, filter, group });
+    }
+    return this.groups;
+  }
+
+  #tools(state, { search = "", filter = "", group = "", color = "cpu", pod = "" }) {
+    const { activeElement } = this.root;
+    if (activeElement !== this.search) this.search.value = search;
+    if (activeElement !== this.filter) this.filter.value = filter;
+    const keys = groupingKeys(model().labels);
+    options(this.group, [["", "none"], ...(group && !keys.includes(group) ? [[group, group]] : []), ...keys.map((key) => [key, key === ZONE ? "zone" : key])], group);
+    options(this.color, colorings(state, Boolean(pod)).map(({ key, title }) => [key, title]), color);
+  }
+
+  #legend(legend, isMap) {
+    const key = JSON.stringify([legend, isMap]);
+    if (key === this.legendKey) return;
+    this.legendKey = key;
+    const swatch = (color, text) => h("i", { style: { "--color": color }, title: text });
+    const isScale = legend.length === 10;
+    render(
+      this.legend,
+      isScale
+        ? h("span", { class: "key scale" }, h("span", {}, "0%"), legend.map(({ color, text }) => swatch(color, text)), h("span", {}, "100%"))
+        : legend.map(({ color, text }) => h("span", { class: "key" }, swatch(color, text), text)),
+      isMap ? [h("span", { class: "key" }, "╳ not ready"), h("span", { class: "key" }, "╱ cordoned")] : null,
+    );
+  }
+
+  #many(data) {
+    const names = [...this.marked].filter((name) => data.state.names.includes(name));
+    this.many.hidden = names.length === 0;
+    if (this.many.hidden) return;
+    const editable = data.isEditable;
+    const { copied } = data.nodeLabels;
+    const canFail = this.allowed.fail && !names.some((name) => copied.has(name));
+    const button = (title, action) => h("button", { "data-focus": title, disabled: this.isActing, on: { click: () => this.#act(names, action) } }, title);
+    render(
+      this.many,
+      h("strong", {}, `${countText(names.length, "node")} selected`),
+      editable && this.allowed.cordon ? [button("Cordon", (name) => cordon(data.source, name, true)), button("Uncordon", (name) => cordon(data.source, name, false))] : null,
+      editable && this.allowed.drain ? button("Drain", (name) => drainNode(data.source, name)) : null,
+      editable && canFail ? [button("Fail", (name) => failNode(data.source, name, true)), button("Restore", (name) => failNode(data.source, name, false))] : null,
+      editable && this.allowed.remove ? button("Delete", (name) => deleteNode(data.source, name)) : null,
+      h("button", { class: "plain", "data-focus": "none", on: { click: () => (this.marked.clear(), (this.actionError = ""), this.invalidate()) } }, "Select none"),
+      this.actionError ? h("div", { class: "error", role: "alert" }, this.actionError) : null,
+    );
+  }
+
+  async #act(names, action) {
+    this.isActing = true;
+    this.actionError = "";
+    this.invalidate();
+    const errors = [];
+    for (const name of names) {
+      try {
+        const refused = await action(name);
+        if (Array.isArray(refused)) errors.push(...refused);
+      } catch (error) {
+        errors.push(`${name}: ${error.message}`);
+      }
+    }
+    this.isActing = false;
+    this.actionError = errors.join("\n");
+    model().refresh();
+    this.invalidate();
+  }
+
+  #describe(slot) {
+    const { state, labels } = model();
+    const name = state.names[slot];
+    const lines = resourcesOf(state).map((resource) => {
+      const [requested, allocatable] = ["requested", "allocatable"].map((kind) => amountText(resource, state.column(`${kind}/${resource}`)[slot] ?? 0));
+      return `${resource}: ${requested} of ${allocatable} requested (${percentText(shareOf(state, resource, slot))})`;
+    });
+    const zone = labels.get(name)?.[ZONE];
+    const score = this.scores?.totals.get(name);
+    const flags = flagsOf(state, slot).map(({ text }) => text).join(", ");
+    return [name, `${flags}${zone ? ` · ${zone}` : ""}`, ...lines, ...(this.scores ? [score === null || score === undefined ? "rejected for the pod" : `score for the pod: ${score}`] : [])].join("\n");
+  }
+
+  focus() {
+    if (this.map.hidden) (this.cards.querySelector("[data-current] a") ?? this.cards.querySelector("a"))?.focus();
+    else this.map.focus();
+  }
+
+  focusSearch() {
+    this.search.focus();
+  }
+}
+
+/** Cordons a node and evicts the pods that it has now. */
+export async function drainNode(source, name) {
+  const pods = await listPods(source, `/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${name}`)}`);
+  return drain(source, name, pods);
+}
+
+/** Sets the options of a select, if they are others. */
+export function options(select, choices, value) {
+  const key = JSON.stringify(choices);
+  if (select.pwOptions !== key) {
+    select.pwOptions = key;
+    select.replaceChildren(...choices.map(([name, title]) => h("option", { value: name }, title)));
+  }
+  if (select.value !== value) select.value = value;
+}
+
+define("pw-nodes", Nodes);

@@ -1,0 +1,374 @@
+// All kinds of the server and the Tables of their objects, with what can be done to them.
+//
+// What opens the editor is an event of NiceGUI: `pw-edit`, `pw-create` or `pw-delete`, with the path.
+
+import { isAllowed } from "../data/access.js";
+import { PwElement, define, h, keyed, render, setText } from "../parts/dom.js";
+import { HttpSource } from "../data/http_source.js";
+import { apiVersionOf, collectionPath, listKinds, listTable, nameOf, objectPath, widthsOf } from "../data/resources.js";
+import { sheets } from "../parts/styles.js";
+
+const ROW_PIXELS = 27;
+const EXTRA_ROWS = 10;
+const REFRESH_MS = 2000;
+/** How much of the time may be spent on refreshing. */
+const REFRESH_SHARE = 20;
+
+const SNAPSHOT = "/podwright/v1/snapshot";
+const RESET = "/podwright/v1/reset";
+
+const STYLE = `
+:host { height: calc(100vh - var(--pw-bar-height)); width: 100%; background: var(--pw-background); }
+.frame { display: grid; grid-template: minmax(0, 1fr) / 256px minmax(0, 1fr); height: 100%; }
+.kinds { display: flex; flex-direction: column; min-height: 0; border-right: 1px solid var(--pw-line); background: var(--pw-surface); }
+.kinds input { margin: var(--pw-space); }
+.kinds ul { overflow: auto; flex: 1; padding-bottom: var(--pw-space); }
+.group { padding: 10px 12px 2px; font-size: var(--pw-type-small); color: var(--pw-muted); overflow-wrap: anywhere; }
+.kinds a { display: block; overflow: hidden; text-overflow: ellipsis; padding: 3px 12px; color: var(--pw-text); border-left: 2px solid transparent; }
+.kinds a:hover { background: var(--pw-hover); text-decoration: none; }
+.kinds a[aria-current] { background: var(--pw-selected); border-left-color: var(--pw-accent); }
+.kinds .cluster { padding: var(--pw-space) 12px; border-top: 1px solid var(--pw-line); justify-content: space-between; }
+.kinds .cluster a { display: inline; padding: 0; border: 0; color: var(--pw-accent); }
+.objects { display: flex; flex-direction: column; min-width: 0; min-height: 0; }
+.tools { padding: var(--pw-space) calc(2 * var(--pw-space)); gap: var(--pw-space); min-height: 43px; }
+.tools input { width: 180px; }
+.head, .line { display: grid; align-items: center; font: 12px/1.4 var(--pw-mono); }
+.head { border-bottom: 1px solid var(--pw-line-strong); padding: 5px 0; color: var(--pw-muted); position: sticky; top: 0; background: var(--pw-background); z-index: 1; }
+.table { flex: 1; overflow: auto; position: relative; border-top: 1px solid var(--pw-line); }
+.lines { position: relative; }
+.line { position: absolute; left: 0; right: 0; height: ${ROW_PIXELS}px; border-bottom: 1px solid var(--pw-line); cursor: default; }
+.line:hover { background: var(--pw-hover); }
+.line[aria-selected="true"] { background: var(--pw-selected); }
+.line.active { box-shadow: inset 2px 0 0 var(--pw-accent); }
+.head > span, .line > span { padding: 0 var(--pw-space); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; unicode-bidi: isolate; }
+.head > span:first-child, .line > span:first-child { padding-left: calc(2 * var(--pw-space)); }
+.head > span { font: 600 var(--pw-type-small)/1.4 var(--pw-font); text-transform: uppercase; letter-spacing: 0.03em; }
+.table:focus-visible { outline-offset: -2px; }
+`;
+
+class Resources extends PwElement {
+  constructor() {
+    super();
+    this.root.adoptedStyleSheets = sheets(STYLE);
+    this.source = new HttpSource();
+    this.kinds = [];
+    this.kind = null;
+    this.table = { columns: [], rows: [] };
+    this.rows = [];
+    this.selected = new Set();
+    this.active = "";
+    this.can = {};
+    this.load = 0;
+    this.#build();
+  }
+
+  #build() {
+    this.kindSearch = h("input", { type: "search", placeholder: "Kind", "aria-label": "Search kinds", on: { input: () => this.#drawKinds() } });
+    this.kindList = h("ul", {});
+    this.heading = h("h2", {});
+    this.version = h("span", { class: "muted small" });
+    this.namespace = h("select", { "aria-label": "Namespace", on: { change: () => this.#go({ namespace: this.namespace.value }) } });
+    this.search = h("input", { type: "search", placeholder: "Filter rows", "aria-label": "Filter rows", on: { input: () => this.#filter() } });
+    this.count = h("span", { class: "muted small num" });
+    const button = (text, title, click) => h("button", { type: "button", title, hidden: true, on: { click } }, text);
+    this.create = button("Create…", "Create objects of this kind (n)", () => this.#create());
+    this.edit = button("Edit…", "Edit the object as YAML (Enter)", () => this.#edit());
+    this.remove = button("Delete…", "Delete what is selected (Delete)", () => this.#delete());
+    this.import = button("Import…", "Apply the objects of a snapshot", () => globalThis.emitEvent("pw-import"));
+    this.reset = button("Reset…", "Restore the start of the server", () => globalThis.emitEvent("pw-reset"));
+    const exported = h("a", { href: `/server${SNAPSHOT}`, download: "snapshot.json", title: "All objects and the configuration, for kube-scheduler-simulator too" }, "Export");
+    this.cluster = h("div", { class: "row cluster" }, exported, this.import, this.reset);
+    this.problem = h("div", { class: "error", role: "alert", hidden: true });
+    this.empty = h("p", { class: "empty", hidden: true });
+    this.head = h("div", { class: "head", role: "row" });
+    this.lines = h("div", { class: "lines", role: "rowgroup" });
+    this.scroll = h(
+      "div",
+      { class: "table", role: "grid", tabindex: 0, "aria-label": "Objects", "aria-multiselectable": "true", on: { scroll: () => this.#drawLines(), keydown: (event) => this.#key(event) } },
+      this.head,
+      this.lines,
+    );
+    this.root.append(
+      h(
+        "div",
+        { class: "frame" },
+        h("nav", { class: "kinds", "aria-label": "Kinds" }, this.kindSearch, this.kindList, this.cluster),
+        h(
+          "section",
+          { class: "objects", "aria-label": "Objects" },
+          h("div", { class: "row tools" }, this.heading, this.version, h("span", { class: "grow" }), this.count, this.namespace, this.search, this.edit, this.remove, this.create),
+          this.problem,
+          this.empty,
+          this.scroll,
+        ),
+      ),
+    );
+  }
+
+  async start() {
+    this.listen(globalThis, "popstate", () => this.#follow());
+    this.listen(document, "pw-changed", () => this.#refresh());
+    const observer = new ResizeObserver(() => this.#drawLines());
+    observer.observe(this.scroll);
+    this.undo.push(() => observer.disconnect(), () => clearTimeout(this.timer));
+    for (const [button, path] of [[this.import, SNAPSHOT], [this.reset, RESET]]) {
+      isAllowed(this.source, { verb: "post", path }).then((allowed) => (button.hidden = !allowed));
+    }
+    await this.#loadKinds();
+  }
+
+  async #loadKinds() {
+    try {
+      const [kinds, namespaces] = await Promise.all([listKinds(this.source), this.source.get("/api/v1/namespaces")]);
+      this.kinds = kinds;
+      this.namespaces = namespaces.items.map(({ metadata }) => metadata.name);
+      this.#show("");
+      this.#follow();
+    } catch (error) {
+      this.#show(error.message);
+      this.timer = setTimeout(() => this.isConnected && this.#loadKinds(), REFRESH_MS);
+    }
+  }
+
+  /** Shows what the address says. */
+  #follow() {
+    const query = new URLSearchParams(location.search);
+    const name = query.get("kind") ?? "pods";
+    const kind = this.kinds.find((each) => nameOf(each) === name);
+    if (!kind) {
+      this.#show(`The server has no kind "${name}".`);
+      return;
+    }
+    const namespace = query.get("namespace") ?? "";
+    if (kind !== this.kind || namespace !== this.place) {
+      this.selected.clear();
+      this.active = "";
+      this.table = { columns: [], rows: [] };
+      this.scroll.scrollTop = 0;
+    }
+    this.kind = kind;
+    this.place = namespace;
+    this.search.value = query.get("filter") ?? "";
+    this.#drawKinds();
+    setText(this.heading, kind.kind);
+    setText(this.version, apiVersionOf(kind));
+    this.namespace.hidden = !kind.isNamespaced;
+    render(this.namespace, h("option", { value: "" }, "All namespaces"), this.namespaces.map((name) => h("option", { value: name, selected: name === namespace }, name)));
+    this.#askWhatIsAllowed();
+    this.#refresh();
+  }
+
+  #go(changes) {
+    const query = new URLSearchParams(location.search);
+    for (const [key, value] of Object.entries(changes)) {
+      if (value) query.set(key, value);
+      else query.delete(key);
+    }
+    history.pushState(null, "", `?${query}`);
+    this.#follow();
+  }
+
+  async #askWhatIsAllowed() {
+    const { kind, place } = this;
+    const verbs = ["create", "update", "delete"];
+    const answers = await Promise.all(
+      verbs.map((verb) => kind.verbs.includes(verb) && isAllowed(this.source, { verb, group: kind.group, resource: kind.resource, namespace: place || undefined })),
+    );
+    if (kind !== this.kind || place !== this.place) return;
+    this.can = Object.fromEntries(verbs.map((verb, at) => [verb, answers[at]]));
+    this.#drawTools();
+  }
+
+  async #refresh() {
+    clearTimeout(this.timer);
+    const load = ++this.load;
+    const begin = performance.now();
+    if (!document.hidden && this.kind) {
+      try {
+        const table = await listTable(this.source, this.kind, this.place);
+        if (load !== this.load) return;
+        this.table = table;
+        this.#show("");
+        this.#filter({ keepsAddress: true });
+      } catch (error) {
+        if (load !== this.load) return;
+        this.#show(error.message);
+      }
+    }
+    const took = performance.now() - begin;
+    this.timer = setTimeout(() => this.isConnected && this.#refresh(), Math.max(REFRESH_MS, REFRESH_SHARE * took));
+  }
+
+  #show(problem) {
+    this.problem.hidden = !problem;
+    setText(this.problem, problem);
+  }
+
+  #filter({ keepsAddress = false } = {}) {
+    const text = this.search.value.trim().toLowerCase();
+    if (!keepsAddress) {
+      const query = new URLSearchParams(location.search);
+      if (text) query.set("filter", text);
+      else query.delete("filter");
+      history.replaceState(null, "", `?${query}`);
+    }
+    const { rows, columns } = this.table;
+    this.rows = text ? rows.filter(({ cells }) => cells.some((cell) => cell.toLowerCase().includes(text))) : rows;
+    const keys = new Set(rows.map(({ key }) => key));
+    for (const key of this.selected) if (!keys.has(key)) this.selected.delete(key);
+    if (!keys.has(this.active)) this.active = "";
+    const widths = widthsOf(columns, this.rows);
+    this.columns = widths.map((width, at) => (at === widths.length - 1 ? `minmax(${width + 2}ch, 1fr)` : `${width + 2}ch`)).join(" ");
+    this.head.style.gridTemplateColumns = this.columns;
+    const heads = columns.join("\n");
+    if (heads !== this.heads) {
+      this.heads = heads;
+      render(this.head, columns.map((title) => h("span", { role: "columnheader" }, title)));
+    }
+    const least = widths.reduce((sum, width) => sum + width + 2, 0);
+    this.lines.style.minWidth = this.head.style.minWidth = `${least}ch`;
+    this.lines.style.height = `${this.rows.length * ROW_PIXELS}px`;
+    this.head.hidden = !this.rows.length;
+    this.empty.hidden = this.rows.length > 0;
+    setText(this.empty, rows.length ? "No row has this text." : this.#emptyText());
+    const all = rows.length.toLocaleString("en-US");
+    setText(this.count, this.rows.length === rows.length ? all : `${this.rows.length.toLocaleString("en-US")} of ${all}`);
+    this.#drawLines();
+    this.#drawTools();
+  }
+
+  #emptyText() {
+    const where = this.place ? ` in the namespace ${this.place}` : "";
+    return `There are no objects of kind ${this.kind.kind}${where}.${this.can.create ? " “Create…” makes one." : ""}`;
+  }
+
+  #drawKinds() {
+    const text = this.kindSearch.value.trim().toLowerCase();
+    const items = [];
+    let group = null;
+    for (const kind of this.kinds) {
+      if (text && !kind.kind.toLowerCase().includes(text) && !nameOf(kind).includes(text)) continue;
+      if (kind.group !== group) {
+        group = kind.group;
+        items.push({ key: `group ${group}`, group: group || "core" });
+      }
+      items.push({ key: nameOf(kind), kind });
+    }
+    const create = ({ group, kind, key }) =>
+      kind
+        ? h("li", {}, h("a", { href: `?kind=${key}`, on: { click: (event) => this.#choose(event, key) } }, kind.kind))
+        : h("li", { class: "group" }, group);
+    keyed(this.kindList, items, ({ key }) => key, create, (node, { kind }) => {
+      if (!kind) return;
+      if (kind === this.kind) node.firstChild.setAttribute("aria-current", "page");
+      else node.firstChild.removeAttribute("aria-current");
+    });
+    this.kindList.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }
+
+  #choose(event, key) {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.#go({ kind: key, filter: "" });
+  }
+
+  #drawTools() {
+    const chosen = this.#chosen();
+    this.create.hidden = !this.can.create;
+    this.edit.hidden = !this.can.update;
+    this.remove.hidden = !this.can.delete;
+    this.edit.disabled = chosen.length !== 1;
+    this.remove.disabled = !chosen.length;
+  }
+
+  #drawLines() {
+    const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW_PIXELS) - EXTRA_ROWS);
+    const last = Math.min(this.rows.length, first + Math.ceil(this.scroll.clientHeight / ROW_PIXELS) + 2 * EXTRA_ROWS);
+    const shown = this.rows.slice(first, last).map((row, at) => ({ row, index: first + at }));
+    this.scroll.setAttribute("aria-rowcount", String(this.rows.length));
+    keyed(this.lines, shown, ({ row }) => row.key, () => this.#newLine(), (line, { row, index }) => {
+      line.row = row;
+      line.style.top = `${index * ROW_PIXELS}px`;
+      line.style.gridTemplateColumns = this.columns;
+      line.setAttribute("aria-rowindex", String(index + 1));
+      line.setAttribute("aria-selected", String(this.selected.has(row.key)));
+      line.classList.toggle("active", row.key === this.active);
+      while (line.children.length > row.cells.length) line.lastChild.remove();
+      while (line.children.length < row.cells.length) line.append(h("span", { role: "gridcell" }));
+      row.cells.forEach((cell, at) => {
+        setText(line.children[at], cell);
+        line.children[at].title = cell.length > 40 ? cell : "";
+      });
+    });
+  }
+
+  #newLine() {
+    const line = h("div", { class: "line", role: "row" });
+    line.addEventListener("click", (event) => this.#select(line.row.key, event.ctrlKey || event.metaKey));
+    line.addEventListener("dblclick", () => this.#edit());
+    return line;
+  }
+
+  #select(key, adds) {
+    if (!adds) this.selected.clear();
+    if (adds && this.selected.has(key)) this.selected.delete(key);
+    else this.selected.add(key);
+    this.active = key;
+    this.#drawLines();
+    this.#drawTools();
+  }
+
+  #key(event) {
+    const at = this.rows.findIndex(({ key }) => key === this.active);
+    const page = Math.max(1, Math.floor(this.scroll.clientHeight / ROW_PIXELS) - 2);
+    const moves = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: this.rows.length - 1 };
+    if (event.key in moves && this.rows.length) {
+      const to = Math.min(this.rows.length - 1, Math.max(0, moves[event.key]));
+      this.#select(this.rows[to].key, event.shiftKey);
+      const top = to * ROW_PIXELS;
+      const { scrollTop, clientHeight } = this.scroll;
+      if (top < scrollTop) this.scroll.scrollTop = top;
+      else if (top + 3 * ROW_PIXELS > scrollTop + clientHeight) this.scroll.scrollTop = top + 3 * ROW_PIXELS - clientHeight;
+    } else if (event.key === " " && this.active) {
+      this.#select(this.active, true);
+    } else if (event.key === "Enter") {
+      this.#edit();
+    } else if (event.key === "Delete") {
+      this.#delete();
+    } else if (event.key === "n") {
+      this.#create();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  #chosen() {
+    return this.table.rows.filter(({ key }) => this.selected.has(key));
+  }
+
+  #describe() {
+    const { kind } = this;
+    return { kind: kind.kind, apiVersion: apiVersionOf(kind), isNamespaced: kind.isNamespaced, namespace: this.place };
+  }
+
+  #create() {
+    if (!this.can.create) return;
+    globalThis.emitEvent("pw-create", { ...this.#describe(), collection: collectionPath(this.kind, "") });
+  }
+
+  #edit() {
+    const [row, ...others] = this.#chosen();
+    if (!this.can.update || !row || others.length) return;
+    globalThis.emitEvent("pw-edit", { ...this.#describe(), name: row.name, path: objectPath(this.kind, row.namespace, row.name) });
+  }
+
+  #delete() {
+    const chosen = this.#chosen();
+    if (!this.can.delete || !chosen.length) return;
+    const objects = chosen.map(({ namespace, name, key }) => ({ key: this.kind.isNamespaced ? key : name, path: objectPath(this.kind, namespace, name) }));
+    globalThis.emitEvent("pw-delete", { ...this.#describe(), objects });
+  }
+}
+
+define("pw-resources", Resources);

@@ -1,0 +1,165 @@
+// The one screen: pending pods on the left, nodes in the center, what is selected on the right.
+
+import { address } from "../data/address.js";
+import { PwElement, define, h, render, setText } from "../parts/dom.js";
+import { model } from "../data/model.js";
+import { sheets } from "../parts/styles.js";
+import "./pw-compare.js";
+import "./pw-help.js";
+import "./pw-node.js";
+import "./pw-nodes.js";
+import "./pw-pending.js";
+import "./pw-pod.js";
+import "./pw-time.js";
+
+const STYLE = `
+:host { display: block; height: calc(100vh - var(--pw-bar-height)); width: 100%; overflow: hidden; background: var(--pw-background); }
+.frame { display: flex; flex-direction: column; height: 100%; }
+.notice { padding: 7px calc(2 * var(--pw-space)); background: var(--pw-warning-surface); color: var(--pw-text); border-bottom: 1px solid var(--pw-line); }
+.notice.past { background: var(--pw-warning-surface); }
+.columns { flex: 1; min-height: 0; display: grid; grid-template: minmax(0, 1fr) / var(--left, 290px) 1px minmax(200px, 1fr) 1px var(--right, 440px); }
+.columns.past { box-shadow: inset 0 0 0 2px var(--pw-past); padding: 2px; }
+.columns > * { min-height: 0; min-width: 0; }
+.center { display: flex; flex-direction: column; overflow: hidden; }
+.center > pw-nodes, .center > pw-compare { flex: 1; }
+.tabs { display: flex; gap: 2px; padding: 0 var(--pw-space); border-bottom: 1px solid var(--pw-line); }
+.tabs a { padding: 7px 10px 5px; color: var(--pw-muted); border-bottom: 2px solid transparent; }
+.tabs a:hover { color: var(--pw-text); text-decoration: none; }
+.tabs a[aria-current] { color: var(--pw-text); border-bottom-color: var(--pw-accent); }
+.split { position: relative; background: var(--pw-line); cursor: col-resize; }
+.split::after { content: ""; position: absolute; inset: 0 -4px; }
+.split:focus-visible { outline: 2px solid var(--pw-accent); outline-offset: 1px; }
+.right { overflow-y: auto; overflow-x: hidden; scrollbar-gutter: stable; }
+pw-pending, .right { background: var(--pw-raised); }
+@media (max-width: 900px) {
+  :host { height: auto; overflow: visible; }
+  .columns { display: block; }
+  .split { display: none; }
+  pw-pending { height: 230px; }
+  pw-nodes { height: 60vh; border-block: 1px solid var(--pw-line); }
+}
+`;
+
+const VIEWS = [
+  ["", "Nodes"],
+  ["compare", "Compare"],
+];
+
+class Screen extends PwElement {
+  constructor() {
+    super();
+    this.root.adoptedStyleSheets = sheets(STYLE);
+    this.notice = h("div", { class: "notice", role: "status", hidden: true });
+    this.pending = h("pw-pending");
+    this.nodes = h("pw-nodes");
+    this.pod = h("pw-pod");
+    this.node = h("pw-node", { hidden: true });
+    this.right = h("aside", { class: "right", "aria-label": "Inspector" }, this.pod, this.node);
+    this.compare = h("pw-compare", { hidden: true });
+    this.tabs = h("nav", { class: "tabs", "aria-label": "Views" });
+    const center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare);
+    this.main = h("div", { class: "columns" }, this.pending, this.#split("--left", 1, 180, 480, 290), center, this.#split("--right", -1, 300, 1100, Math.max(440, Math.min(680, Math.round(innerWidth * 0.34)))), this.right);
+    this.help = h("pw-help");
+    this.root.append(h("div", { class: "frame" }, h("h1", { class: "hidden-text" }, "Cluster"), this.notice, this.main), this.help);
+  }
+
+  start() {
+    const data = model();
+    this.undo.push(data.use());
+    this.listen(address, "change", () => this.invalidate());
+    for (const type of ["mode", "connection"]) this.listen(data, type, () => this.invalidate());
+    this.listen(document, "keydown", (event) => this.#key(event));
+  }
+
+  update() {
+    const data = model();
+    const { node, view = "" } = address.get();
+    this.nodes.hidden = view === "compare";
+    this.compare.hidden = view !== "compare";
+    this.tabs.hidden = !data.source.isLive && !address.get().run; // a file has nothing to compare with
+    render(this.tabs, VIEWS.map(([key, title]) => tab(key, title, view)));
+    this.pod.hidden = Boolean(node);
+    this.node.hidden = !node;
+    const { isConnected, reason } = data.connection;
+    let text = "";
+    if (!isConnected) text = `Not connected: ${reason} The page goes on by itself when the server is back.`;
+    else if (data.pastError) text = `The past cannot be shown: ${data.pastError}`;
+    this.main.classList.toggle("past", data.isPast);
+    this.notice.hidden = !text;
+    setText(this.notice, text);
+  }
+
+  #split(property, sign, least, most, initial) {
+    const split = h("div", { class: "split", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": property === "--left" ? "Width of the pending pods" : "Width of the inspector", "aria-valuemin": least, "aria-valuemax": most, "aria-valuenow": initial });
+    let width = Number(stored(property)) || initial;
+    const set = (next) => {
+      width = Math.max(least, Math.min(most, next));
+      this.main?.style.setProperty(property, `${width}px`);
+      split.setAttribute("aria-valuenow", String(Math.round(width)));
+      store(property, String(Math.round(width)));
+    };
+    queueMicrotask(() => set(width));
+    split.addEventListener("pointerdown", (event) => {
+      split.setPointerCapture(event.pointerId);
+      const [from, before] = [event.clientX, width];
+      const move = (moved) => set(before + sign * (moved.clientX - from));
+      split.addEventListener("pointermove", move);
+      split.addEventListener("pointerup", () => split.removeEventListener("pointermove", move), { once: true });
+    });
+    split.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 20, ArrowLeft: -20 }[event.key];
+      if (step) set(width + sign * step);
+    });
+    return split;
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const [target] = event.composedPath();
+    const isTyping = target instanceof HTMLElement && target.matches("input:not([type=checkbox]), select, textarea, [contenteditable]");
+    if (event.key === "Escape" && !this.help.open) {
+      if (isTyping) target.blur();
+      else address.set({ pod: null, node: null });
+      return;
+    }
+    if (isTyping) return;
+    const actions = {
+      1: () => this.pending.focus(),
+      2: () => this.nodes.focus(),
+      3: () => (this.node.hidden ? this.pod : this.node).focus(),
+      "/": () => this.nodes.focusSearch(),
+      c: () => address.set({ view: address.get().view === "compare" ? null : "compare" }),
+    };
+    if (!actions[event.key]) return;
+    event.preventDefault();
+    actions[event.key]();
+  }
+}
+
+function tab(key, title, current) {
+  const link = h("a", { href: address.link({ view: key }), "aria-current": key === current ? "page" : null, "data-focus": `view-${key}` }, title);
+  link.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    address.set({ view: key });
+  });
+  return link;
+}
+
+function stored(key) {
+  try {
+    return localStorage.getItem(`podwright${key}`);
+  } catch {
+    return null; // storage is not allowed for files
+  }
+}
+
+function store(key, value) {
+  try {
+    localStorage.setItem(`podwright${key}`, value);
+  } catch {
+    // The width is that of this page only.
+  }
+}
+
+define("pw-screen", Screen);

@@ -1,0 +1,165 @@
+// The sync that fills this cluster: its source, how far behind it is, and where the clusters differ.
+
+import { PwElement, define, h, render } from "../parts/dom.js";
+import { clockText, countText, durationText } from "../parts/format.js";
+import { model, throttled } from "../data/model.js";
+import { sheets } from "../parts/styles.js";
+import { amountsText, filteredDifferences, isOverdue, policyTexts, scopeText, secondsText } from "../parts/sync_text.js";
+
+const LOOK_MS = 2_000;
+const STYLE = `
+:host { height: calc(100vh - var(--pw-bar-height)); width: 100%; overflow: auto; padding: calc(2 * var(--pw-space)); background: var(--pw-background); }
+.content { display: grid; gap: calc(2 * var(--pw-space)); max-width: 1500px; }
+.head { display: flex; flex-wrap: wrap; align-items: baseline; gap: var(--pw-space) calc(2 * var(--pw-space)); }
+.head h2 { font-size: var(--pw-type-title); }
+.figures { display: flex; flex-wrap: wrap; gap: var(--pw-space); }
+.figures > li { flex: 1; min-width: 150px; padding: 10px 14px; border: 1px solid var(--pw-line); border-radius: 5px; background: var(--pw-raised); }
+.figures strong { display: block; font-size: var(--pw-type-title); font-variant-numeric: tabular-nums; line-height: 1.2; }
+.halves { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)); gap: calc(2 * var(--pw-space)); align-items: start; }
+.card { border: 1px solid var(--pw-line); border-radius: 5px; background: var(--pw-raised); padding: 10px 14px; overflow: auto; }
+.card h3 { margin-bottom: 6px; }
+.card li + li { margin-top: 4px; }
+.card table { margin-top: var(--pw-space); }
+.other { font-weight: 600; }
+.warning { padding: var(--pw-space) calc(1.5 * var(--pw-space)); border-left: 3px solid var(--pw-warning); background: var(--pw-warning-surface); }
+`;
+
+class Sync extends PwElement {
+  constructor() {
+    super();
+    this.root.adoptedStyleSheets = sheets(STYLE);
+    this.search = h("input", { type: "search", placeholder: "Search pods and nodes", "aria-label": "Search pods and nodes" });
+    this.search.addEventListener("input", () => this.invalidate());
+    this.notices = h("div", { class: "stack" });
+    this.facts = h("div", { class: "content" });
+    this.count = h("span", { class: "muted" });
+    this.table = h("div");
+    const differences = h("section", { class: "card" }, h("div", { class: "row wrap" }, h("h3", {}, "Pods on different nodes"), this.count, this.search), this.table);
+    this.content = h("div", { class: "content", hidden: true }, this.notices, this.facts, differences);
+    this.message = h("div", { class: "empty" }, "Loading…");
+    this.root.append(h("h1", { class: "hidden-text" }, "Sync"), this.message, this.content);
+    this.status = null;
+    this.error = "";
+    this.look = throttled(500, () => this.#look());
+  }
+
+  start() {
+    this.every(LOOK_MS, this.look);
+    this.look();
+  }
+
+  async #look() {
+    try {
+      this.status = await model().source.get("/podwright/v1/sync");
+      this.error = "";
+    } catch (error) {
+      this.error = error.message;
+    }
+    this.invalidate();
+  }
+
+  update() {
+    const { status } = this;
+    this.content.hidden = !status;
+    this.message.hidden = Boolean(status);
+    if (!status) {
+      this.message.textContent = this.error || "Loading…";
+      return;
+    }
+    this.#notices(status);
+    render(this.facts, this.#head(status), this.#figures(status), this.#rules(status));
+    this.#differences(status);
+  }
+
+  #notices({ phase, reportedAt, unfreed, lastError, warnings }) {
+    const overdue = phase !== "stopped" && isOverdue(reportedAt, Date.now());
+    render(
+      this.notices,
+      this.error ? h("div", { class: "error", role: "alert" }, `The last report is shown: ${this.error}`) : null,
+      overdue ? h("div", { class: "error", role: "alert" }, `The sync has not reported since ${clockText(reportedAt)}. Start podwright sync again; it continues with what is here.`) : null,
+      lastError ? h("div", { class: "error", role: "alert" }, lastError) : null,
+      unfreed.pods ? h("div", { class: "warning", role: "status" }, `${countText(unfreed.pods, "pod")} finished at the source and still ${unfreed.pods === 1 ? "occupies" : "occupy"} ${amountsText(unfreed)} here; ${unfreed.option} frees them.`) : null,
+      warnings.map((text) => h("div", { class: "warning", role: "status" }, text)),
+    );
+  }
+
+  #head({ source, phase, startedAt, reportedAt }) {
+    const now = Date.now();
+    const kinds = { following: "good", listing: "warn", stopped: "bad" };
+    return h(
+      "div",
+      { class: "head" },
+      h("h2", {}, source.name || source.server),
+      h("span", { class: `tag ${kinds[phase]}` }, phase),
+      h("span", { class: "name muted" }, source.server),
+      h("span", { class: "muted" }, `for ${durationText(now - Date.parse(startedAt))}, last report ${durationText(now - Date.parse(reportedAt))} ago`),
+    );
+  }
+
+  #figures({ lag, drift, counts, errors, sourceFailures }) {
+    const rejected = errors.reduce((sum, { count }) => sum + count, 0);
+    const figures = [
+      [secondsText(lag.lastSeconds), "lag of the last change", `${secondsText(lag.meanSeconds)} mean, ${secondsText(lag.longestSeconds)} longest`],
+      [lag.waiting.toLocaleString("en-US"), "groups of changes wait", `${countText(lag.changes, "change")} written`],
+      [drift.pods.toLocaleString("en-US"), "pods on another node", `${countText(drift.claims, "binding")} of claims not taken over`],
+      [(counts.created + counts.updated + counts.deleted).toLocaleString("en-US"), "writes", `${counts.created} created, ${counts.updated} updated, ${counts.deleted} deleted`],
+      [rejected.toLocaleString("en-US"), "rejected requests", `${countText(sourceFailures, "failure")} of the source`],
+    ];
+    return h("ul", { class: "figures" }, figures.map(([value, title, more]) => h("li", {}, h("strong", {}, value), title, h("div", { class: "small muted" }, more))));
+  }
+
+  #rules({ policies, scope, counts, errors }) {
+    const list = (items) => h("ul", {}, items.map((text) => h("li", {}, text)));
+    const done = [
+      `${countText(counts.rescheduled, "pod")} with a node at the source ${counts.rescheduled === 1 ? "is" : "are"} scheduled here`,
+      `${countText(counts.ignored, "change")} of pods with a node not mirrored`,
+      `${countText(counts.keptDeleted, "change")} of objects that were deleted here and stay deleted`,
+    ];
+    const heads = ["Kind", "Reason", "Count"].map((text) => h("th", { scope: "col" }, text));
+    return h(
+      "div",
+      { class: "halves" },
+      h("section", { class: "card" }, h("h3", {}, "Policies"), list([...policyTexts(policies), scopeText(scope)])),
+      h(
+        "section",
+        { class: "card" },
+        h("h3", {}, "Effects"),
+        list(done),
+        errors.length
+          ? h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, errors.map(({ kind, reason, count }) => h("tr", {}, h("td", {}, kind), h("td", {}, reason), h("td", {}, String(count))))))
+          : null,
+      ),
+    );
+  }
+
+  #differences({ sides, here, differences, differencesLeftOut }) {
+    const shown = filteredDifferences(differences, this.search.value);
+    this.count.textContent = countText(differences.length + differencesLeftOut, "pod");
+    this.search.hidden = !differences.length;
+    if (!shown.length) {
+      render(this.table, h("p", { class: "muted" }, differences.length ? "No pod matches. Change the search." : "Every pod that has a node on all sides has the same one."));
+      return;
+    }
+    const heads = ["Pod", ...sides.map((side, index) => (index === here ? `${side} (this cluster)` : side))];
+    const rows = shown.map(({ pod, nodes }) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, link("pod", pod)),
+        nodes.map((node, index) => h("td", { class: node === nodes[0] ? null : "other" }, node ? (index === here ? link("node", node) : h("span", { class: "name" }, node)) : h("span", { class: "muted" }, "not placed"))),
+      ),
+    );
+    render(
+      this.table,
+      h("table", {}, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows)),
+      differencesLeftOut ? h("p", { class: "muted" }, `and ${countText(differencesLeftOut, "pod")} more`) : null,
+    );
+  }
+}
+
+/** Returns a link to a pod or a node on the screen of the cluster. */
+function link(key, name) {
+  return h("a", { class: "name", href: `/?${key}=${encodeURIComponent(name).replaceAll("%2F", "/")}` }, name);
+}
+
+define("pw-sync", Sync);

@@ -1,0 +1,111 @@
+// What the color of a node means: a share, the score for a pod, a category.
+
+import { amountText, percentText } from "./format.js";
+import { resourcesOf, shareOf } from "../data/live_state.js";
+import { ZONE } from "./node_filter.js";
+import { CATEGORIES, stepOf, steps } from "./palette.js";
+
+/** @typedef {{color: string | null, text: string, step: number}} NodeColor null: nothing to color */
+
+/** Returns the choices of what to color by. */
+export function colorings(state, hasPod) {
+  return [
+    ...resourcesOf(state).map((resource) => ({ key: resource, title: resource === "pods" ? "pod count" : `${resource} requested` })),
+    ...(hasPod ? [{ key: "score", title: "score for the pod" }] : []),
+    { key: "zone", title: "zone" },
+    { key: "taints", title: "taints" },
+  ];
+}
+
+/**
+ * Returns the function that colors a slot, and the legend.
+ *
+ * @param {string} key one of `colorings`
+ * @param {import("../data/live_state.js").ClusterState} state
+ * @param {Map<string, Object<string, string>>} labels
+ * @param {{totals: Map<string, number | null>} | null} scores those for the selected pod
+ * @param {boolean} isDark
+ * @returns {{of: (slot: number) => NodeColor, legend: {color: string, text: string}[]}}
+ */
+export function coloring(key, state, labels, scores, isDark) {
+  if (key === "zone") return byCategory((slot) => labels.get(state.names[slot])?.[ZONE] ?? "", state, "no zone");
+  if (key === "taints") return byTaints(state, isDark);
+  if (key === "score") return byScore(state, scores, isDark);
+  return byShare(key, state, isDark);
+}
+
+function byShare(resource, state, isDark) {
+  const colors = steps(isDark);
+  const legend = colors.map((color, index) => ({ color, text: index === 9 ? "90%+" : `${index * 10}%` }));
+  const allocatable = state.column(`allocatable/${resource}`);
+  const requested = state.column(`requested/${resource}`);
+  return {
+    legend,
+    of(slot) {
+      if (!allocatable[slot] && !requested[slot]) return { color: null, text: "–", step: -1 };
+      const share = shareOf(state, resource, slot);
+      const step = stepOf(share);
+      return { color: colors[step], text: percentText(share), step };
+    },
+    detail: (slot) => `${amountText(resource, requested[slot] ?? 0)} of ${amountText(resource, allocatable[slot] ?? 0)}`,
+  };
+}
+
+function byTaints(state, isDark) {
+  const all = steps(isDark);
+  const colors = [0, 4, 7, 9].map((step) => all[step]);
+  const taints = state.column("taints");
+  return {
+    legend: colors.map((color, index) => ({ color, text: index === 3 ? "3+" : String(index) })),
+    of(slot) {
+      const count = taints[slot] ?? 0;
+      const step = Math.min(3, count);
+      return { color: colors[step], text: String(count), step };
+    },
+  };
+}
+
+function byScore(state, scores, isDark) {
+  const colors = steps(isDark);
+  const known = [...(scores?.totals.values() ?? [])].filter((total) => total !== null && total !== undefined);
+  const low = Math.min(...minMax(known));
+  const high = Math.max(...minMax(known));
+  const legend = known.length
+    ? [
+        { color: colors[0], text: `lowest ${low}` },
+        { color: colors[9], text: `highest ${high}` },
+      ]
+    : [];
+  return {
+    legend,
+    of(slot) {
+      const total = scores?.totals.get(state.names[slot]);
+      if (total === null || total === undefined) return { color: null, text: scores ? "rejected" : "–", step: -1 };
+      const step = high === low ? 9 : stepOf((total - low) / (high - low));
+      return { color: colors[step], text: String(total), step };
+    },
+  };
+}
+
+/** Returns the least and the greatest; the arguments of Math.min are limited in number. */
+function minMax(values) {
+  let [low, high] = [values[0] ?? 0, values[0] ?? 0];
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low, high];
+}
+
+function byCategory(valueOf, state, absent) {
+  const values = [...new Set(state.slots().map(valueOf))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  const index = new Map(values.map((value, at) => [value, at]));
+  const colorOf = (value) => CATEGORIES[index.get(value) % CATEGORIES.length];
+  return {
+    legend: values.slice(0, 12).map((value) => ({ color: colorOf(value), text: value || absent })),
+    of(slot) {
+      const value = valueOf(slot);
+      return { color: colorOf(value), text: value || absent, step: index.get(value) };
+    },
+  };
+}
