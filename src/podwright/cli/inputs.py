@@ -17,7 +17,7 @@ from podwright.cli.console import print_message, print_warnings
 from podwright.cli.file_reading import document_cache, reading_files
 from podwright.cli.input_errors import ErrorCollector, read_text
 from podwright.cli.installed_plugins import with_installed
-from podwright.cli.options import OffsetName, Setup, ValidationName
+from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
 from podwright.cluster.store import GroupKind, kind_of
 from podwright.scheduler.assembly import Registry, Scheduler, UnknownPod, idle_choices, plugins_from
@@ -138,7 +138,7 @@ def read_inputs(
                         has_workloads=not is_served,
                         imported=imported,
                     ),
-                    validate=setup.validate.value,
+                    validate=setup.validate,
                     watch=watch,
                     cache=document_cache(),
                 )
@@ -150,14 +150,14 @@ def read_inputs(
                 raise
         if is_complete:
             missing = tuple(missing_classes(loaded.sourced))
-        if setup.validate is ValidationName.strict:
+        if setup.validate == "strict":
             collected.errors += missing
         inputs = inputs_of(loaded, setup, collected)
         collected.raise_all()
         concerned: tuple[Effect, ...] = EFFECTS if is_served else ("configuration", "decisions")
         warn_of_idle(without_classic_rules(inputs) if has_both else inputs, *concerned)
     print_warnings(loaded.warnings)
-    if setup.validate is ValidationName.warn:
+    if setup.validate == "warn":
         print_warnings(map(str, missing))
     print_warnings(disabled_fields(loaded.sourced, inputs.gates))
     if not is_served:
@@ -174,8 +174,7 @@ def with_counted_gpus(loaded: LoadedObjects, setup: Setup) -> LoadedObjects:
         If there are no pods that it applies to.
     """
     option = FieldError(source="options", path="--openb-gpus", message="")
-    gpus = setup.openb_gpus
-    return count_openb_gpus(loaded, None if gpus is None else gpus.value, option)
+    return count_openb_gpus(loaded, setup.openb_gpus, option)
 
 
 def without_classic_rules(inputs: Inputs) -> Inputs:
@@ -315,8 +314,8 @@ def scheduler_options(inputs: Inputs, setup: Setup) -> SchedulerOptions:
         plugins=tuple(inputs.plugins),
         gates=inputs.gates,
         seed=setup.seed,
-        tie_rule=TieRule(setup.tie_rule.value),
-        draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
+        tie_rule=TieRule(setup.tie_rule),
+        draws_preemption_offset=setup.preemption_offset == "drawn",
         source=inputs.source,
     )
 

@@ -9,7 +9,7 @@ import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.input_errors import read_text
-from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName
+from podwright.cli.options import Setup
 from podwright.scheduler.config import KubeSchedulerConfiguration, Rules, parse_document
 
 
@@ -29,8 +29,8 @@ def with_rules(
     if written is not None and written.name != "classic":
         written = None
     selects_classic = bool(setup.algorithm_provider) or setup.policy is not None
-    chosen = RuleName.classic if setup.rules is None and selects_classic else setup.rules
-    is_classic = chosen is RuleName.classic or (chosen is None and written is not None)
+    chosen = "classic" if setup.rules is None and selects_classic else setup.rules
+    is_classic = chosen == "classic" or (chosen is None and written is not None)
     _check(setup, is_classic=is_classic)
     if chosen is None:
         return configuration
@@ -68,15 +68,15 @@ def _draws_nothing(setup: Setup) -> bool:
     """Return whether a seed is given that no draw uses."""
     return (
         "seed" in setup.given
-        and setup.tie_rule is TieRuleName.first
-        and setup.preemption_offset is OffsetName.zero
+        and setup.tie_rule == "first"
+        and setup.preemption_offset == "zero"
         and not setup.seeds_names
     )
 
 
 def _chosen_by(setup: Setup) -> str:
     """Return the option that selects the classic (v1.16) rules."""
-    if setup.rules is RuleName.classic:
+    if setup.rules == "classic":
         return "--rules classic"
     if setup.policy is not None:
         return "--policy (v1.16 rules)"
@@ -106,9 +106,9 @@ def _check(setup: Setup, *, is_classic: bool) -> None:
             problems.append(("--seed", f"has no effect with {without}: nothing is drawn"))
     else:
         chosen_by = _chosen_by(setup)
-        if setup.tie_rule is not TieRuleName.drawn:
+        if setup.tie_rule != "drawn":
             problems.append(("--tie-rule", f"has no effect with {chosen_by}: nodes are drawn"))
-        if "preemption_offset" in setup.given or setup.preemption_offset is not OffsetName.drawn:
+        if "preemption_offset" in setup.given or setup.preemption_offset != "drawn":
             why = f"has no effect with {chosen_by}: every node is tried"
             problems.append(("--preemption-offset", why))
         if "timings" in setup.given:

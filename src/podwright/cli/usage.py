@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import re
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, get_args
 
 import typer
 from typer.core import TyperCommand
-
-from podwright.cli.option_groups import with_group_options
 
 _AS_CHECKED = (
     (re.compile(r"^Value error, "), ""),
@@ -156,10 +154,8 @@ class PlainCommand(TyperCommand):
     @property
     def _output_formats(self) -> frozenset[str]:
         """The values of `--output`."""
-        for param in self.params:
-            if param.name == "output":
-                return frozenset(getattr(type(param.default), "__members__", ()))
-        return frozenset()
+        declared = getattr(self.callback, "__annotations__", {}).get("output")
+        return frozenset(get_args(get_args(declared)[0]) if declared else ())
 
 
 def _suggestion(message: str) -> str:
@@ -210,15 +206,6 @@ def _without_filenames(args: list[str]) -> list[str]:
             raise typer.BadParameter("requires a file.", param_hint=f"'{arg}'")
         files.append(file)
     return [*kept, *files]
-
-
-class CommandApp(typer.Typer):
-    """A Typer app whose commands are `PlainCommand`s and accept groups of options."""
-
-    def command(self, name: str | None = None, **settings: Any) -> Any:
-        """Add a command, as `typer.Typer.command` does."""
-        add = super().command(name, **{"cls": PlainCommand} | settings)
-        return lambda function: add(with_group_options(function))
 
 
 def _shown(param: Any) -> str:

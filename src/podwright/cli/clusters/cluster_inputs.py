@@ -9,7 +9,6 @@ from podwright.cli.clusters.cluster_options import (
     CLUSTER_PREFIX,
     SelectionOptions,
     address_of_source,
-    names_in,
 )
 from podwright.simulation.files import read_paths
 
@@ -74,8 +73,8 @@ def _read_cluster(source: ImportedSource, has_workloads: bool) -> bytes:
     from podwright.online.sync import ImportOptions
 
     options = ImportOptions(
-        kinds=names_in(source.selection.kinds),
-        namespaces=tuple(source.selection.namespaces or ()),
+        kinds=source.selection.kind_names(),
+        namespaces=source.selection.namespaces,
         selector=source.selection.selector,
         has_workloads=has_workloads,
     )

@@ -6,16 +6,14 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import typer
-
-from podwright.cli.option_groups import OptionGroup
+from podwright.cli.options import Options, option
 
 if TYPE_CHECKING:
+    from podwright.online.client import ClusterAccess
     from podwright.online.client.cluster import ClusterAddress, ReadConnection
 
 T = TypeVar("T")
@@ -23,76 +21,27 @@ T = TypeVar("T")
 CLUSTER_PREFIX = "cluster:"
 """Begins the name of a cluster among files."""
 
-Kubeconfig = Annotated[
-    Path | None,
-    typer.Option(
-        "--kubeconfig",
-        metavar="FILE",
-        help="The kubeconfig of the cluster. Defaults to $KUBECONFIG, then to ~/.kube/config, then "
-        "to the service account of the pod.",
-        show_default=False,
-    ),
-]
-Context = Annotated[
-    str,
-    typer.Option(
-        "--context",
-        metavar="NAME",
-        help="The context in the kubeconfig. Defaults to its current context.",
-        show_default=False,
-    ),
-]
-Server = Annotated[
-    str,
-    typer.Option(
-        "--server",
-        metavar="URL",
-        help="The address of the cluster instead of that in the kubeconfig; alone, without "
-        "credentials, such as that of kubectl proxy.",
-        show_default=False,
-    ),
-]
 
-Namespaces = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--namespace",
-        "-n",
-        metavar="NAMESPACE",
-        help="Read only objects in this namespace, and those outside namespaces. Repeatable.",
-        show_default=False,
-    ),
-]
-LabelSelector = Annotated[
-    str,
-    typer.Option(
-        "--selector",
-        "-l",
-        metavar="SELECTOR",
-        help="Read only objects with these labels, of every kind, such as app=web.",
-        show_default=False,
-    ),
-]
-Kinds = Annotated[
-    str,
-    typer.Option(
-        "--kinds",
-        metavar="LIST",
-        help="Read only these kinds, such as nodes,pods. Defaults to all that decisions depend on.",
-        show_default=False,
-    ),
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConnectionOptions(OptionGroup):
+class ConnectionOptions(Options):
     """How a cluster is reached."""
 
-    heading: ClassVar[str] = "Connection"
+    heading = "Connection"
 
-    kubeconfig: Kubeconfig = None
-    context: Context = ""
-    server: Server = ""
+    kubeconfig: Path | None = option(
+        "The kubeconfig of the cluster. Defaults to $KUBECONFIG, then to ~/.kube/config, then to "
+        "the service account of the pod.",
+        "FILE",
+        default=None,
+    )
+    context: str = option(
+        "The context in the kubeconfig. Defaults to its current context.", "NAME", default=""
+    )
+    server: str = option(
+        "The address of the cluster instead of that in the kubeconfig; alone, without "
+        "credentials, such as that of kubectl proxy.",
+        "URL",
+        default="",
+    )
 
     def address(self) -> ClusterAddress:
         """Return the cluster that the options name.
@@ -104,25 +53,101 @@ class ConnectionOptions(OptionGroup):
         return address_of(self.kubeconfig, self.context, self.server)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SelectionOptions(OptionGroup):
+class ServedOptions(Options):
+    """How a cluster of `podwright up` is reached."""
+
+    kubeconfig: Path | None = option(
+        "The kubeconfig of the cluster. Defaults to $KUBECONFIG, then to podwright.kubeconfig in "
+        "the current folder.",
+        "FILE",
+        default=None,
+    )
+    context: str = option(
+        "The context in the kubeconfig. Defaults to its current context.", "NAME", default=""
+    )
+    server: str = option(
+        "The address of the cluster, such as http://127.0.0.1:8180, without a kubeconfig.",
+        "URL",
+        default="",
+    )
+
+    def access(self) -> ClusterAccess:
+        """Return how the cluster is reached.
+
+        Raises
+        ------
+        ClusterError
+            The kubeconfig cannot be read.
+        """
+        from msgspec.structs import replace
+
+        from podwright.online.client import ClusterAccess, read_access
+
+        server, kubeconfig = self.server, self.kubeconfig
+        if server and kubeconfig is None and not self.context:
+            return ClusterAccess(server=server)
+        if kubeconfig is None:
+            named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
+            kubeconfig = Path(named or "podwright.kubeconfig")
+        access = read_access(kubeconfig, self.context)
+        return replace(access, server=server) if server else access
+
+
+class SelectionOptions(Options):
     """Which objects of a cluster are read."""
 
-    heading: ClassVar[str] = "Selection"
+    heading = "Selection"
 
-    namespaces: Namespaces = None
-    selector: LabelSelector = ""
-    kinds: Kinds = ""
+    namespaces: tuple[str, ...] = option(
+        "Read only objects in this namespace, and those outside namespaces. Repeatable.",
+        "NAMESPACE",
+        "--namespace",
+        "-n",
+        default=(),
+    )
+    selector: str = option(
+        "Read only objects with these labels, of every kind, such as app=web.",
+        "SELECTOR",
+        "-l",
+        default="",
+    )
+    kinds: str = option(
+        "Read only these kinds, such as nodes,pods. Defaults to all that decisions depend on.",
+        "LIST",
+        default="",
+    )
 
-    def given(self) -> str:
+    def kind_names(self) -> tuple[str, ...]:
+        """Return the names of the kinds."""
+        return tuple(filter(None, self.kinds.split(",")))
+
+    def first_given(self) -> str:
         """Return the first of the options that was given; "" for none."""
         values = {"--namespace": self.namespaces, "--selector": self.selector}
         return next((name for name, v in (*values.items(), ("--kinds", self.kinds)) if v), "")
 
 
-def names_in(text: str) -> tuple[str, ...]:
-    """Return the names of a list that is separated by commas."""
-    return tuple(filter(None, text.split(",")))
+class FollowOptions(Options):
+    """How long a cluster is followed, and which objects of it."""
+
+    connection: ConnectionOptions = ConnectionOptions.group()
+    selection: SelectionOptions = SelectionOptions.group()
+    duration: str = option(
+        "How long to follow, such as 10m. Until the process is interrupted without it.",
+        "DURATION",
+        default="",
+    )
+
+    def seconds(self) -> float | None:
+        """Return the duration; None if it has no end.
+
+        Raises
+        ------
+        InputError
+        """
+        from podwright.apimachinery.objects import read_duration
+
+        return read_duration(self.duration, "--duration") / 1e9 if self.duration else None
 
 
 def address_of(kubeconfig: Path | None, context: str, server: str) -> ClusterAddress:

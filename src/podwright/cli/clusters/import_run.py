@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from time import monotonic
 
 import msgspec
@@ -13,6 +12,7 @@ from podwright._private_files import exposures, write_private
 from podwright.apimachinery.objects import Document, FieldError, InputError
 from podwright.apimachinery.schema import built_in
 from podwright.cli.clusters.cluster_options import run_remote, warn_of_version
+from podwright.cli.commands.import_cluster import ImportClusterOptions
 from podwright.cli.console import print_document, print_message, print_warnings, stderr, write
 from podwright.online.client.cluster import ClusterAddress, ReadConnection
 from podwright.online.sync import ImportedCluster, ImportOptions, read_cluster
@@ -58,9 +58,7 @@ def list_of(found: ImportedCluster) -> bytes:
     return msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": items}) + b"\n"
 
 
-def run_import(
-    address: ClusterAddress, options: ImportOptions, *, out: Path | None, output: str
-) -> None:
+def run_import(options: ImportClusterOptions) -> None:
     """Read a cluster, and write its objects in one format.
 
     Raises
@@ -68,7 +66,16 @@ def run_import(
     InputError
         An unknown kind, or the file cannot be written.
     """
-    found = imported_cluster(address, options)
+    out, output, selection = options.out, options.output, options.selection
+    found = imported_cluster(
+        options.connection.address(),
+        ImportOptions(
+            kinds=selection.kind_names(),
+            namespaces=selection.namespaces,
+            selector=selection.selector,
+            excludes_running=options.exclude_running,
+        ),
+    )
     if out is None:
         _write(found, output)
         return

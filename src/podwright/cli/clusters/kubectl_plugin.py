@@ -10,28 +10,34 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 
-from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX, Context, Kubeconfig
-from podwright.cli.options import command_app, examples
+from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX, ConnectionOptions
+from podwright.cli.options import Options, argument, command_app, option
 from podwright.cli.reporting_group import ReportingGroup
 
 app = command_app()
 
 _PASSED_ON: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-Namespace = Annotated[
-    str,
-    typer.Option(
-        "--namespace",
-        "-n",
-        metavar="NAME",
-        help="The namespace of POD. Defaults to that of the context.",
-        show_default=False,
-    ),
-]
+
+class DiffOptions(Options):
+    """The options of `kubectl podwright diff`."""
+
+    config: Path = option("A KubeSchedulerConfiguration.", "FILE", "-c")
+    cluster: ConnectionOptions = ConnectionOptions.group("kubeconfig", "context")
+
+
+class ExplainOptions(Options):
+    """The options of `kubectl podwright explain`."""
+
+    pod: str = argument("As for podwright explain.", "POD")
+    namespace: str = option(
+        "The namespace of POD. Defaults to that of the context.", "NAME", "-n", default=""
+    )
+    cluster: ConnectionOptions = ConnectionOptions.group("kubeconfig", "context")
 
 
 @app.callback(cls=ReportingGroup)
@@ -41,51 +47,36 @@ def _plugin() -> None:
 
 @app.command(
     context_settings=_PASSED_ON,
-    epilog=examples(
+    examples=[
         "kubectl podwright explain web-0",
         "kubectl podwright explain deployment/web",
         "kubectl podwright explain web-0 -o wide",
-    ),
+    ],
 )
-def explain(
-    ctx: typer.Context,
-    pod: Annotated[str, typer.Argument(metavar="POD", help="As for podwright explain.")],
-    kubeconfig: Kubeconfig = None,
-    context: Context = "",
-    namespace: Namespace = "",
-) -> None:
+def explain(options: ExplainOptions) -> None:
     """Explain why a pod is on its node, or why it is pending.
 
     The cluster is read, and the scheduling cycle of the pod is run on its objects. Other options
     are those of podwright explain, such as -o wide and --config.
     """
-    _use(kubeconfig)
+    _use(options.cluster.kubeconfig)
     from podwright.cli.workloads import namespace_in
 
-    cluster = f"{CLUSTER_PREFIX}{context}"
-    namespace = namespace or namespace_in(pod, cluster)
+    cluster = f"{CLUSTER_PREFIX}{options.cluster.context}"
+    namespace = options.namespace or namespace_in(options.pod, cluster)
     chosen = ["--namespace", namespace] if namespace else []
-    _run(["explain", pod, cluster, *chosen, *ctx.args])
+    _run(["explain", options.pod, cluster, *chosen, *options.others])
 
 
-@app.command(
-    context_settings=_PASSED_ON, epilog=examples("kubectl podwright diff -c scheduler.yaml")
-)
-def diff(
-    ctx: typer.Context,
-    config: Annotated[
-        Path,
-        typer.Option("--config", "-c", metavar="FILE", help="A KubeSchedulerConfiguration."),
-    ],
-    kubeconfig: Kubeconfig = None,
-    context: Context = "",
-) -> None:
+@app.command(context_settings=_PASSED_ON, examples=["kubectl podwright diff -c scheduler.yaml"])
+def diff(options: DiffOptions) -> None:
     """Compare where pods are placed by default and with another configuration.
 
     Other options are those of podwright diff, such as --reschedule.
     """
-    _use(kubeconfig)
-    _run(["diff", f"{CLUSTER_PREFIX}{context}", "--to-config", str(config), *ctx.args])
+    _use(options.cluster.kubeconfig)
+    cluster = f"{CLUSTER_PREFIX}{options.cluster.context}"
+    _run(["diff", cluster, "--to-config", str(options.config), *options.others])
 
 
 def _use(kubeconfig: Path | None) -> None:

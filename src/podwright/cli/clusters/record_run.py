@@ -5,32 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from podwright._private_files import exposures
 from podwright.cli.clusters.cluster_options import run_remote, until_interrupted, warn_of_version
+from podwright.cli.commands.record import RecordOptions
 from podwright.cli.console import print_message, print_warnings
-from podwright.online.client.cluster import ClusterAddress, ReadConnection
+from podwright.online.client.cluster import ReadConnection
 from podwright.online.sync import ClusterRecord, Scope, Source, source_kinds
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordOptions:
-    """The options of the command."""
-
-    path: Path
-    duration_seconds: float | None
-    namespaces: tuple[str, ...]
-    selector: str
-    kinds: tuple[str, ...]
-    resumes: bool
-    is_redacted: bool
-    largest_bytes: int
-    kept_files: int
-
-
-def run_record(address: ClusterAddress, options: RecordOptions) -> None:
+def run_record(options: RecordOptions) -> None:
     """Record until the duration is over, or the process is interrupted.
 
     The duration begins when the record has all objects: until then it is no record of the cluster.
@@ -43,22 +28,23 @@ def run_record(address: ClusterAddress, options: RecordOptions) -> None:
     UnwritableClusterRecord
     ConnectionSettingsError, UnreachableCluster, RejectedRequest
     """
+    selection, seconds, address = options.selection, options.seconds(), options.connection.address()
     scope = Scope(
-        kinds=source_kinds(options.kinds, has_workloads=True),
-        namespaces=options.namespaces,
-        selector=options.selector,
+        kinds=source_kinds(selection.kind_names(), has_workloads=True),
+        namespaces=selection.namespaces,
+        selector=selection.selector,
     )
 
     async def run() -> ClusterRecord:
         async with ReadConnection(address) as connection:
             await warn_of_version(connection)
-            print_warnings(exposures(options.path))
+            print_warnings(exposures(options.out))
             record = ClusterRecord(
-                options.path,
-                resumes=options.resumes,
-                is_redacted=options.is_redacted,
-                largest_bytes=options.largest_bytes,
-                kept_files=options.kept_files,
+                options.out,
+                resumes=options.resume,
+                is_redacted=options.redact,
+                largest_bytes=options.rotate or 0,
+                kept_files=options.keep or 0,
             )
             with closing(record):
                 begun = asyncio.Event()
@@ -68,11 +54,11 @@ def run_record(address: ClusterAddress, options: RecordOptions) -> None:
                     print_message(f"{resource}: {error}; the next attempt follows")
 
                 source = Source(connection, scope, on_failure=failed)
-                work = _record(source, record, options.path, begun)
-                await until_interrupted(work, options.duration_seconds, since=begun)
+                work = _record(source, record, options.out, begun)
+                await until_interrupted(work, seconds, since=begun)
                 record.append(source.rest(), time.time_ns())
             if not source.is_synced:
-                text = f"{options.path} is incomplete: it ended before all objects were listed"
+                text = f"{options.out} is incomplete: it ended before all objects were listed"
                 print_warnings([text])
             return record
 

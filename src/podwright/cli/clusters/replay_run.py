@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
 from podwright.cli.clusters.cluster_options import run_remote, until_interrupted
+from podwright.cli.commands.replay import ReplayOptions
 from podwright.cli.console import print_message, write_at_once
 from podwright.cli.serving.entered_lines import EnteredLines
 from podwright.online.client.cluster import ClusterAddress
@@ -24,16 +24,7 @@ from podwright.online.sync import (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReplayOptions:
-    """The options of the command; `speed` is None without waits."""
-
-    speed: float | None
-    steps: bool
-    is_strict: bool
-
-
-def run_replay(path: Path, name: str, address: ClusterAddress, options: ReplayOptions) -> None:
+def run_replay(options: ReplayOptions, address: ClusterAddress) -> None:
     """Apply all changes, or stop at the first failure with --strict.
 
     Raises
@@ -44,12 +35,13 @@ def run_replay(path: Path, name: str, address: ClusterAddress, options: ReplayOp
         With status 1 if --strict stops.
     ConnectionSettingsError, UnreachableCluster, RejectedRequest
     """
-    replay = Replay(options)
+    speed = None if options.immediate or options.step else options.speed
+    replay = Replay(speed, steps=options.step, is_strict=options.strict)
 
     async def run() -> None:
-        async with Target(address, name) as target:
+        async with Target(address, options.to) as target:
             await target.check()  # says what is wrong with the address
-            await until_interrupted(replay.run(path, target))
+            await until_interrupted(replay.run(options.file, target))
             replay.summarize(target)
 
     run_remote(run)
@@ -58,11 +50,21 @@ def run_replay(path: Path, name: str, address: ClusterAddress, options: ReplayOp
 
 
 class Replay:
-    """The changes that were applied."""
+    """The changes that were applied.
 
-    def __init__(self, options: ReplayOptions) -> None:
+    Parameters
+    ----------
+    speed : float, optional
+        How many seconds of the record a second is; None without waits.
+    steps : bool
+        Whether each change waits for a line on stdin.
+    is_strict : bool
+        Whether a failure stops it.
+    """
+
+    def __init__(self, speed: float | None, *, steps: bool, is_strict: bool = False) -> None:
         self.has_stopped = False
-        self._options = options
+        self._speed, self._steps, self._is_strict = speed, steps, is_strict
         self._unknown = 0
         self._left_out: Counter[str] = Counter()
         self._applied = 0
@@ -109,16 +111,15 @@ class Replay:
             print_message(f"changes of other kinds are not applied: {kinds}")
 
     def _stops(self) -> bool:
-        self.has_stopped = self._options.is_strict
+        self.has_stopped = self._is_strict
         return self.has_stopped
 
     async def _is_due(self, recorded: RecordedChange, begun: float, first_ns: int) -> bool:
         """Wait for the time of a change, or for a line; return False if there is none."""
-        options = self._options
-        if options.steps:
+        if self._steps:
             write_at_once(recorded.text)
             return await self._entered.next()
-        if options.speed is not None:
-            due = begun + (recorded.time_ns - first_ns) / 1e9 / options.speed
+        if self._speed is not None:
+            due = begun + (recorded.time_ns - first_ns) / 1e9 / self._speed
             await asyncio.sleep(max(0.0, due - time.monotonic()))
         return True

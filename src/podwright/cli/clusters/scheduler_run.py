@@ -6,19 +6,19 @@ import asyncio
 import secrets
 import socket
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME
 from podwright.cli.clusters.cluster_options import run_remote, until_interrupted, warn_of_version
 from podwright.cli.clusters.live_scheduler import LiveScheduler
+from podwright.cli.commands.scheduler import SchedulerCommandOptions
 from podwright.cli.console import print_message, write_at_once
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import extender_caller, inputs_of, scheduler_options
 from podwright.cli.kernel_loading import load_kernels
-from podwright.cli.options import Setup
-from podwright.online.client.cluster import ClusterAddress, ReadConnection
+from podwright.online.client.cluster import ReadConnection
 from podwright.online.client.cluster.write_connection import WriteConnection
 from podwright.online.live import (
     DryRun,
@@ -46,20 +46,7 @@ _UPSTREAM_LEASE: Final = "kube-scheduler"
 _OWN_LEASE: Final = "podwright-scheduler"
 
 
-@dataclass(frozen=True, kw_only=True)
-class LiveOptions:
-    """The options of the command, besides those of the scheduler."""
-
-    is_dry_run: bool
-    run: Path | None
-    largest_bytes: int
-    kept_runs: int
-    elects_leader: bool | None
-    metrics_address: str
-    metrics_port: int | None
-
-
-def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -> None:
+def run_scheduler(options: SchedulerCommandOptions) -> None:
     """Schedule until the process is interrupted.
 
     Raises
@@ -70,12 +57,14 @@ def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -
         Another replica may schedule now.
     ConnectionSettingsError, UnreachableCluster, RejectedRequest
     """
+    address = options.connection.address()
+    setup = replace(options.setup, config=options.config)
     collected = ErrorCollector()
     inputs = inputs_of(LoadedObjects(), setup, collected)
     collected.raise_all()
     scheduler = scheduler_options(inputs, setup)
     load_kernels()
-    recorder = None if options.run is None else _recorder(scheduler, options.run, options)
+    recorder = None if options.out is None else _recorder(scheduler, options.out, options)
     machine = machine_of(scheduler) if recorder is None else recorder.machine
     handle = machine.handle if recorder is None else recorder.handle
     configuration = inputs.configuration or KubeSchedulerConfiguration()
@@ -84,12 +73,12 @@ def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -
     async def run() -> None:
         async with AsyncExitStack() as stack:
             limits = configuration.client_connection
-            lease = "" if options.is_dry_run else _lease(configuration, options)
+            lease = "" if options.dry_run else _lease(configuration, options)
             counts = ProcessMetrics(lease)
             connection: ReadConnection | WriteConnection
             executor: Executor
             election = None
-            if options.is_dry_run:
+            if options.dry_run:
                 connection = await stack.enter_async_context(
                     ReadConnection(address, on_reply=counts.replied)
                 )
@@ -167,7 +156,7 @@ async def _schedule(
 
 
 def _recorder(
-    scheduler: SchedulerOptions, folder: Path, options: LiveOptions
+    scheduler: SchedulerOptions, folder: Path, options: SchedulerCommandOptions
 ) -> Recorder | RotatingRecorder:
     def begin(path: str) -> Recorder:
         return record(
@@ -180,10 +169,10 @@ def _recorder(
             draws_preemption_offset=scheduler.draws_preemption_offset,
         )
 
-    if not options.largest_bytes:
+    if not options.rotate:
         return begin(str(folder / "log"))
     return RotatingRecorder(
-        folder, begin, largest_bytes=options.largest_bytes, kept_count=options.kept_runs
+        folder, begin, largest_bytes=options.rotate, kept_count=options.keep or 0
     )
 
 
@@ -214,10 +203,10 @@ async def _flush_regularly(recorder: Recorder | RotatingRecorder) -> None:
             has_failed = False
 
 
-def _lease(configuration: KubeSchedulerConfiguration, options: LiveOptions) -> str:
+def _lease(configuration: KubeSchedulerConfiguration, options: SchedulerCommandOptions) -> str:
     """Return the name of the Lease; "" if every replica schedules."""
     settings = configuration.leader_election
-    is_elected = settings.leader_elect if options.elects_leader is None else options.elects_leader
+    is_elected = settings.leader_elect if options.leader_elect is None else options.leader_elect
     if not is_elected:
         return ""
     names = {each.scheduler_name or DEFAULT_SCHEDULER_NAME for each in configuration.profiles}

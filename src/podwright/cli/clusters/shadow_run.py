@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError
+from podwright.cli.commands.shadow import ShadowOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -21,7 +22,6 @@ from podwright.cli.console import (
 from podwright.cli.file_reading import reading_files
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import inputs_of, warn_of_idle
-from podwright.cli.options import Setup
 from podwright.simulation.files import (
     LoadedObjects,
     Record,
@@ -35,18 +35,9 @@ RECORD = "record.jsonl"
 _LOG = "scheduler.jsonl"
 
 
-def run_shadow(
-    path: Path,
-    log_path: Path | None,
-    *,
-    uses_log: bool,
-    setup: Setup,
-    delay_seconds: float,
-    has_delay: bool,
-    allowed_percent: float,
-    output: str,
-) -> bool:
+def run_shadow(options: ShadowOptions) -> bool:
     """Compare and print; return whether at most the allowed share is unexplained."""
+    path, output = options.record, options.output
     collected = ErrorCollector()
     record, log = Record(source=""), None
     with reading_files() as watch:
@@ -55,20 +46,20 @@ def run_shadow(
             record = load_record(file, watch=watch)
         with collected:
             near_ns = record.lines[0].seen_ns if record.lines else 0
-            log = _log_of(path, log_path, near_ns, uses_log=uses_log)
-            if has_delay and log is not None:
+            log = _log_of(options, near_ns)
+            if "delay" in options.given and log is not None:
                 message = (
                     f"has no effect with {log.source}, which has the times; add --no-scheduler-log"
                 )
                 raise InputError([FieldError(source="options", path="--delay", message=message)])
-        inputs = inputs_of(LoadedObjects(), setup, collected)
+        inputs = inputs_of(LoadedObjects(), options.setup, collected)
         collected.raise_all()
         print_warnings(record.warnings)
         warn_of_idle(inputs, "configuration", "decisions")
         shadow = Shadow(
             record,
             log,
-            delay_ns=round(delay_seconds * 1e9),
+            delay_ns=round(options.delay * 1e9),
             configuration=inputs.configuration,
             gates=inputs.gates,
             plugins=inputs.plugins,
@@ -94,7 +85,7 @@ def run_shadow(
     else:
         _print(report, record, log, findings, shows_all=output == "wide")
     counted = (report.bindings, report.preemptions)
-    return all(100 * one.unexplained <= allowed_percent * one.total for one in counted)
+    return all(100 * one.unexplained <= options.allow * one.total for one in counted)
 
 
 # ---------------------------------------------------------------- finding the files
@@ -104,16 +95,15 @@ def _record_in(path: Path) -> Path:
     return _packed_or_not(path / RECORD) if path.is_dir() else path
 
 
-def _log_of(
-    path: Path, log_path: Path | None, near_ns: int, *, uses_log: bool
-) -> SchedulerLog | None:
+def _log_of(options: ShadowOptions, near_ns: int) -> SchedulerLog | None:
     """Read the given scheduler log, or the one next to the record."""
-    if log_path is not None and not uses_log:
+    path, log_path = options.record, options.scheduler_log
+    if log_path is not None and options.no_scheduler_log:
         message = "--scheduler-log cannot be combined with --no-scheduler-log"
         raise InputError([FieldError(source=str(log_path), path="", message=message)])
     if log_path is None:
         log_path = _packed_or_not((path if path.is_dir() else path.parent) / _LOG)
-        if not uses_log or not log_path.exists():
+        if options.no_scheduler_log or not log_path.exists():
             return None
     return load_scheduler_log(log_path, near_ns=near_ns)
 

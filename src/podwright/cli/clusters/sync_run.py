@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import Final
 
 import typer
 
 from podwright.cli.clusters.cluster_options import (
     SelectionOptions,
-    names_in,
     run_remote,
     until_interrupted,
     warn_of_version,
@@ -35,52 +33,30 @@ from podwright.online.sync import (
 _REPORT_SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class SyncOptions:
-    """The options of the command."""
+async def scope_of(connection: ReadConnection, selection: SelectionOptions) -> Scope:
+    """Return which objects of a source are followed.
 
-    policies: SyncPolicies
-    namespaces: tuple[str, ...] = ()
-    selector: str = ""
-    kinds: tuple[str, ...] = ()
-    duration_seconds: float | None = None
-
-    @classmethod
-    def of(
-        cls,
-        selection: SelectionOptions,
-        policies: SyncPolicies,
-        duration_seconds: float | None = None,
-    ) -> SyncOptions:
-        """Return the options for the objects of a selection."""
-        return cls(
-            policies=policies,
-            namespaces=tuple(selection.namespaces or ()),
-            selector=selection.selector,
-            kinds=names_in(selection.kinds),
-            duration_seconds=duration_seconds,
-        )
-
-    async def scope(self, connection: ReadConnection) -> Scope:
-        """Return which objects of a source are followed.
-
-        Raises
-        ------
-        InputError
-            An unknown kind.
-        RejectedRequest, UnreachableCluster
-        """
-        served = await served_kinds(connection)
-        return Scope(
-            kinds=mirrored_kinds(self.kinds, served),
-            namespaces=self.namespaces,
-            selector=self.selector,
-            later=later_kinds(self.kinds, served),
-        )
+    Raises
+    ------
+    InputError
+        An unknown kind.
+    RejectedRequest, UnreachableCluster
+    """
+    served = await served_kinds(connection)
+    return Scope(
+        kinds=mirrored_kinds(selection.kind_names(), served),
+        namespaces=selection.namespaces,
+        selector=selection.selector,
+        later=later_kinds(selection.kind_names(), served),
+    )
 
 
 def run_sync(
-    source: ClusterAddress, targets: Sequence[tuple[str, ClusterAddress]], options: SyncOptions
+    source: ClusterAddress,
+    targets: Sequence[tuple[str, ClusterAddress]],
+    policies: SyncPolicies,
+    selection: SelectionOptions,
+    seconds: float | None,
 ) -> None:
     """Sync until the duration is over, or the process is interrupted.
 
@@ -94,16 +70,16 @@ def run_sync(
     async def run() -> None:
         async with ReadConnection(source) as connection:
             await warn_of_version(connection)
-            scope = await options.scope(connection)
+            scope = await scope_of(connection, selection)
 
             async def follow() -> None:
                 while True:
                     try:
-                        await _follow(new_sync(connection, scope, options.policies), targets)
+                        await _follow(new_sync(connection, scope, policies), targets)
                     except ReplacedTarget as error:
                         print_message(f"{error}; it is brought to the state of the source again")
 
-            await until_interrupted(follow(), options.duration_seconds)
+            await until_interrupted(follow(), seconds)
 
     run_remote(run)
 
@@ -126,7 +102,10 @@ async def _follow(sync: Sync, targets: Sequence[tuple[str, ClusterAddress]]) -> 
 
 
 def run_check(
-    source: ClusterAddress, targets: Sequence[tuple[str, ClusterAddress]], options: SyncOptions
+    source: ClusterAddress,
+    targets: Sequence[tuple[str, ClusterAddress]],
+    policies: SyncPolicies,
+    selection: SelectionOptions,
 ) -> None:
     """Print how the destinations differ from the source.
 
@@ -142,11 +121,11 @@ def run_check(
     async def run() -> int:
         unexplained = 0
         async with ReadConnection(source) as connection:
-            scope = await options.scope(connection)
+            scope = await scope_of(connection, selection)
             for name, address in targets:
                 async with Target(address, name) as target:
                     await target.check()
-                    checked = await check_target(connection, target, scope, options.policies)
+                    checked = await check_target(connection, target, scope, policies)
                 print_warnings(checked.warnings)
                 for each in checked.found:
                     write_at_once(check_line(name, each))

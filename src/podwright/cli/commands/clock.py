@@ -1,48 +1,44 @@
-"""`podwright clock`: the options."""
+"""`podwright clock`: requests to the clock of a running cluster."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated
+from typing import Any, Final
 
 import typer
 
-from podwright.cli.options import command_app, examples
+from podwright.cli.clusters.cluster_options import ServedOptions
+from podwright.cli.options import Format, Options, argument, command_app, option
 
 app = command_app()
 
-
-class ClockFormat(StrEnum):
-    """The output formats of the clock."""
-
-    table = "table"
-    wide = "wide"
-    json = "json"
-    yaml = "yaml"
-    name = "name"
+_PATH: Final = "/podwright/v1/clock"
+_LONG_SECONDS: Final = 3_600.0
+"""How long a step may take: as long as what is due in it."""
 
 
-Kubeconfig = Annotated[
-    Path | None,
-    typer.Option(
-        "--kubeconfig",
-        metavar="FILE",
-        help="The kubeconfig of the cluster. Defaults to $KUBECONFIG, then to podwright.kubeconfig "
-        "in the current folder.",
-        show_default=False,
-    ),
-]
-Server = Annotated[
-    str,
-    typer.Option(
-        "--server",
-        metavar="URL",
-        help="The address of the cluster, such as http://127.0.0.1:8180, without a kubeconfig.",
-        show_default=False,
-    ),
-]
-Output = Annotated[ClockFormat, typer.Option("--output", "-o", help="Output format.")]
+class ClockOptions(Options):
+    """The options of `podwright clock show`, and of what asks a running cluster."""
+
+    cluster: ServedOptions = ServedOptions.group("kubeconfig", "server")
+    output: Format = option("Output format.", None, "-o", default="table")
+
+
+class StepOptions(ClockOptions):
+    """The options of `podwright clock step`."""
+
+    duration: str = argument("Such as 30s or 1h30m.", "DURATION")
+
+
+class SpeedOptions(ClockOptions):
+    """The options of `podwright clock speed`."""
+
+    factor: float = argument("How many seconds of the cluster a real second is.", "FACTOR")
+
+
+class RunToOptions(ClockOptions):
+    """The options of `podwright clock run-to`."""
+
+    time: str = argument("Such as 2030-01-01T00:00:00Z; not in the past.", "TIME")
 
 
 @app.callback()
@@ -50,87 +46,79 @@ def _clock() -> None:
     """Show, pause, step or speed up the clock of a running cluster."""
 
 
-def _run(
-    kubeconfig: Path | None,
-    server: str,
-    output: ClockFormat,
-    action: str = "",
-    body: dict[str, object] | None = None,
-) -> None:
-    from podwright.cli.serving.clock_run import run_clock
-
-    run_clock(kubeconfig, server, action=action, body=body, output=output.value)
-
-
-@app.command(epilog=examples("podwright clock show"))
-def show(
-    kubeconfig: Kubeconfig = None, server: Server = "", output: Output = ClockFormat.table
-) -> None:
+@app.command(examples=["podwright clock show"])
+def show(options: ClockOptions) -> None:
     """Show the time of the cluster, its speed, and whether it is paused."""
-    _run(kubeconfig, server, output)
+    _run(options)
 
 
-@app.command(epilog=examples("podwright clock pause"))
-def pause(
-    kubeconfig: Kubeconfig = None, server: Server = "", output: Output = ClockFormat.table
-) -> None:
+@app.command(examples=["podwright clock pause"])
+def pause(options: ClockOptions) -> None:
     """Stop the time of the cluster.
 
     Requests are still answered, and what is due now is done: new pods are scheduled, but do not
     start.
     """
-    _run(kubeconfig, server, output, "pause")
+    _run(options, "pause")
 
 
-@app.command(epilog=examples("podwright clock resume"))
-def resume(
-    kubeconfig: Kubeconfig = None, server: Server = "", output: Output = ClockFormat.table
-) -> None:
+@app.command(examples=["podwright clock resume"])
+def resume(options: ClockOptions) -> None:
     """Let the time pass again."""
-    _run(kubeconfig, server, output, "resume")
+    _run(options, "resume")
 
 
-@app.command(epilog=examples("podwright clock step 30s"))
-def step(
-    duration: Annotated[str, typer.Argument(metavar="DURATION", help="Such as 30s or 1h30m.")],
-    kubeconfig: Kubeconfig = None,
-    server: Server = "",
-    output: Output = ClockFormat.table,
-) -> None:
+@app.command(examples=["podwright clock step 30s"])
+def step(options: StepOptions) -> None:
     """Advance the time at once, and wait until everything that is due by then has been done."""
-    _run(kubeconfig, server, output, "step", {"duration": duration})
+    _run(options, "step", {"duration": options.duration})
 
 
-@app.command(epilog=examples("podwright clock speed 10"))
-def speed(
-    factor: Annotated[
-        float,
-        typer.Argument(metavar="FACTOR", help="How many seconds of the cluster a real second is."),
-    ],
-    kubeconfig: Kubeconfig = None,
-    server: Server = "",
-    output: Output = ClockFormat.table,
-) -> None:
+@app.command(examples=["podwright clock speed 10"])
+def speed(options: SpeedOptions) -> None:
     """Let the time pass at another speed."""
     from podwright.online.apiserver import SPEED_MAX, SPEED_MIN
 
-    if not SPEED_MIN <= factor <= SPEED_MAX:
+    if not SPEED_MIN <= options.factor <= SPEED_MAX:
         message = f"must be a number from {SPEED_MIN:g} to {SPEED_MAX:g}."
         raise typer.BadParameter(message, param_hint="'FACTOR'")
-    _run(kubeconfig, server, output, "speed", {"speed": factor})
+    _run(options, "speed", {"speed": options.factor})
 
 
-@app.command(
-    "run-to",
-    epilog=examples("podwright clock run-to 2030-01-01T00:00:00Z"),
-)
-def run_to(
-    time: Annotated[
-        str, typer.Argument(metavar="TIME", help="Such as 2030-01-01T00:00:00Z; not in the past.")
-    ],
-    kubeconfig: Kubeconfig = None,
-    server: Server = "",
-    output: Output = ClockFormat.table,
-) -> None:
+@app.command("run-to", examples=["podwright clock run-to 2030-01-01T00:00:00Z"])
+def run_to(options: RunToOptions) -> None:
     """Advance the time at once to a later time, and wait as `step` does."""
-    _run(kubeconfig, server, output, "run-to", {"time": time})
+    _run(options, "run-to", {"time": options.time})
+
+
+def _run(options: ClockOptions, action: str = "", body: dict[str, object] | None = None) -> None:
+    """Send one request to the clock, and print its state.
+
+    Raises
+    ------
+    ClusterError
+        The cluster cannot be reached, or rejected the request.
+    """
+    from podwright.cli.console import print_document, print_table, write
+    from podwright.online.client import send
+
+    access = options.cluster.access()
+    if action:
+        path = f"{_PATH}/{action}"
+        state: Any = send(access, "POST", path, body, timeout_seconds=_LONG_SECONDS)
+    else:
+        state = send(access, "GET", _PATH)
+    if options.output == "name":
+        write(state["time"])
+    elif options.output in {"json", "yaml"}:
+        print_document(state, options.output)
+    else:
+        is_due = "nothing" if state["isCaughtUp"] else "being processed"
+        row = (state["time"], f"{state['speed']:g}", _state_text(state), is_due)
+        print_table(("TIME", "SPEED", "STATE", "DUE"), [row])
+
+
+def _state_text(state: Any) -> str:
+    if state["stoppedAt"] is not None:
+        return f"at breakpoint {state['stoppedAt']}"
+    return "paused" if state["isPaused"] else "running"

@@ -2,66 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from podwright.cli.options import (
-    Config,
-    ExitZero,
-    Files,
     Format,
-    Gates,
-    Hpa,
-    HpaReplicas,
-    OpenbGpus,
-    Plugins,
-    PolicyFile,
-    Provider,
-    Seed,
+    Judged,
     Setup,
-    Validate,
-    ValidationName,
-    Workers,
     command_app,
-    examples,
+    files_argument,
+    option,
     output_option,
 )
 
 app = command_app()
 
 
+class CompareRulesOptions(Judged):
+    """The options of `podwright compare-rules`."""
+
+    files: tuple[str, ...] = files_argument()
+    setup: Setup = Setup.group(
+        "config", "plugins", "algorithm_provider", "policy", "workers", "seed", "feature_gates",
+        "validate", "openb_gpus", "hpa",
+    )  # fmt: skip
+    same_cluster: bool = option(
+        "Place every pod on the node that the v1.36 rules choose, on both sides, so that both "
+        "rule sets evaluate each pod against the same cluster.",
+        default=False,
+    )
+    output: Format = output_option("the keys of pods that differ")
+
+
 @app.command(
-    epilog=examples(
+    examples=[
         "podwright compare-rules examples/quickstart --exit-zero",
         "podwright compare-rules examples/quickstart --same-cluster -o wide --exit-zero",
         "podwright compare-rules examples/quickstart "
         "--algorithm-provider ClusterAutoscalerProvider -o json --exit-zero",
-    )
+    ]
 )
-def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
-    files: Files,
-    config: Config = None,
-    plugin: Plugins = None,
-    algorithm_provider: Provider = "",
-    policy: PolicyFile = None,
-    workers: Workers = 1,
-    seed: Seed = 0,
-    feature_gates: Gates = "",
-    validate: Validate = ValidationName.strict,
-    openb_gpus: OpenbGpus = None,
-    hpa: Hpa = HpaReplicas.min,
-    same_cluster: Annotated[
-        bool,
-        typer.Option(
-            "--same-cluster",
-            help="Place every pod on the node that the v1.36 rules choose, on both sides, so that "
-            "both rule sets evaluate each pod against the same cluster.",
-        ),
-    ] = False,
-    output: Annotated[Format, output_option("the keys of pods that differ")] = Format.table,
-    exit_zero: ExitZero = False,
-) -> None:
+def compare_rules(options: CompareRulesOptions) -> bool:
     """Schedule the same pods by the rules of Kubernetes v1.36 and v1.16.
 
     Each rule set schedules the pending pods of its own copy of the cluster in queue order. For
@@ -74,18 +52,4 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
     """
     from podwright.cli.decisions.compare_rules_run import run_compare_rules
 
-    setup = Setup(
-        config=config,
-        plugins=tuple(plugin or ()),
-        seed=seed,
-        feature_gates=feature_gates,
-        validate=validate,
-        openb_gpus=openb_gpus,
-        algorithm_provider=algorithm_provider,
-        policy=policy,
-        workers=workers,
-        hpa=hpa,
-    )
-    is_same = run_compare_rules(files, setup, is_together=same_cluster, output=output.value)
-    if not is_same and not exit_zero:
-        raise typer.Exit(1)
+    return run_compare_rules(options)

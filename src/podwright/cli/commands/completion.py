@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Literal
 
-import typer
-
-from podwright.cli.options import command_app, examples
+from podwright.cli.options import Options, argument, command_app
 
 COMPLETION_VARIABLE = "_PODWRIGHT_COMPLETE"
 """Set by the completion script when it calls podwright for suggestions."""
@@ -15,18 +12,14 @@ COMPLETION_VARIABLE = "_PODWRIGHT_COMPLETE"
 app = command_app()
 
 
-class Shell(StrEnum):
-    """The shells with completion."""
+class CompletionOptions(Options):
+    """The options of `podwright completion`."""
 
-    bash = "bash"
-    zsh = "zsh"
-    fish = "fish"
+    shell: Literal["bash", "zsh", "fish"] = argument("bash, zsh or fish.", "SHELL")
 
 
-@app.command(epilog=examples("podwright completion bash"))
-def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
-) -> None:
+@app.command(examples=["podwright completion bash"])
+def completion(options: CompletionOptions) -> None:
     """Print the completion script of a shell.
 
     Load it in the current shell:
@@ -44,6 +37,6 @@ def completion(
     from podwright.cli.console import write
 
     script = get_completion_script(
-        prog_name="podwright", complete_var=COMPLETION_VARIABLE, shell=shell.value
+        prog_name="podwright", complete_var=COMPLETION_VARIABLE, shell=options.shell
     )
     write(script)

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Literal
 
 from podwright.cli.options import (
-    Gates,
-    Plugins,
-    RuleOptions,
+    RULES,
+    Options,
     Setup,
+    argument,
     command_app,
-    examples,
-    given_on,
+    option,
     reject_idle,
 )
 
 app = command_app()
 
 
-class ConfigFormat(StrEnum):
-    """The output formats of a configuration."""
+class ShowOptions(Options):
+    """The options of `podwright config show`."""
 
-    yaml = "yaml"
-    json = "json"
-    table = "table"
-    wide = "wide"
-    name = "name"
+    file: Path | None = argument(
+        "A KubeSchedulerConfiguration. Defaults to the default configuration.", "FILE", default=None
+    )
+    config: Path | None = option("The same as the argument.", "FILE", "-c", default=None)
+    setup: Setup = Setup.group("plugins", *RULES, "feature_gates")
+    output: Literal["yaml", "json", "table", "wide", "name"] = option(
+        "Output format. table: the plugins of each extension point, or predicates and priorities; "
+        "wide: with arguments; name: their names.",
+        None,
+        "-o",
+        default="yaml",
+    )
+
+
+class CheckOptions(Options):
+    """The options of `podwright config check`."""
+
+    file: tuple[Path, ...] = argument("Configuration files; - for stdin.", "FILE")
+    setup: Setup = Setup.group("plugins", *RULES, "feature_gates")
 
 
 @app.callback()
@@ -38,69 +49,29 @@ def _config() -> None:
 
 
 @app.command(
-    epilog=examples(
+    examples=[
         "podwright config show",
         "podwright config show examples/plugins/keep_zone.yaml "
         "--plugin examples/plugins/keep_zone.py -o table",
-    )
+    ]
 )
-def show(
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE",
-            help="A KubeSchedulerConfiguration. Defaults to the default configuration.",
-            show_default=False,
-        ),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", "-c", metavar="FILE", help="The same as the argument."),
-    ] = None,
-    *,
-    plugin: Plugins = None,
-    rules: RuleOptions,
-    feature_gates: Gates = "",
-    output: Annotated[
-        ConfigFormat,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Output format. table: the plugins of each extension point, or predicates and "
-            "priorities; wide: with arguments; name: their names.",
-        ),
-    ] = ConfigFormat.yaml,
-) -> None:
+def show(options: ShowOptions) -> None:
     """Print the effective configuration, with every default filled in."""
     from podwright.cli.decisions.config_run import show_configuration
 
-    if file is not None and config is not None:
-        reject_idle("--config", f"with FILE {file}", "the two are the same")
-    setup = Setup(
-        config=file or config,
-        plugins=tuple(plugin or ()),
-        feature_gates=feature_gates,
-        **rules.values(),
-    )
-    show_configuration(setup, output=output.value)
+    if options.file is not None and options.config is not None:
+        reject_idle("--config", f"with FILE {options.file}", "the two are the same")
+    setup = replace(options.setup, config=options.file or options.config, given=frozenset())
+    show_configuration(setup, output=options.output)
 
 
 @app.command(
-    epilog=examples(
+    examples=[
         "podwright config check examples/plugins/keep_zone.yaml "
         "--plugin examples/plugins/keep_zone.py"
-    )
+    ]
 )
-def check(
-    ctx: typer.Context,
-    file: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Configuration files; - for stdin.")
-    ],
-    *,
-    plugin: Plugins = None,
-    rules: RuleOptions,
-    feature_gates: Gates = "",
-) -> None:
+def check(options: CheckOptions) -> bool:
     """Validate configurations as kube-scheduler does, and print all errors.
 
     The command also validates Policy files of the v1.16 rules.
@@ -110,11 +81,4 @@ def check(
     """
     from podwright.cli.decisions.config_run import check_configurations
 
-    setup = Setup(
-        plugins=tuple(plugin or ()),
-        feature_gates=feature_gates,
-        **rules.values(),
-        given=given_on(ctx),
-    )
-    if not check_configurations(file, setup):
-        raise typer.Exit(1)
+    return check_configurations(options.file, options.setup)

@@ -2,65 +2,36 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Literal
 
-import typer
-
-from podwright.cli.clusters.cluster_options import (
-    ConnectionOptions,
-    SelectionOptions,
-    names_in,
-)
-from podwright.cli.options import command_app, examples
+from podwright.cli.clusters.cluster_options import ConnectionOptions, SelectionOptions
+from podwright.cli.options import Options, command_app, option
 
 app = command_app()
 
 
-class ImportedFormat(StrEnum):
-    """The output formats."""
+class ImportClusterOptions(Options):
+    """The options of `podwright import`."""
 
-    json = "json"
-    yaml = "yaml"
-    name = "name"
-    kss = "kss"
+    connection: ConnectionOptions = ConnectionOptions.group()
+    selection: SelectionOptions = SelectionOptions.group()
+    exclude_running: bool = option("Leave out pods that have a node.", default=False)
+    out: Path | None = option("Write to this file instead of stdout.", "FILE", default=None)
+    output: Literal["json", "yaml", "name", "kss"] = option(
+        "Output format. json, yaml: a List that other commands read; name: the objects, such as "
+        "pod/default/web; kss: a snapshot that kube-scheduler-simulator imports.",
+        None,
+        "-o",
+        default="json",
+    )
 
 
 @app.command(
     "import",
-    epilog=examples(
-        "podwright import --out cluster.json",
-        "podwright import --kinds nodes,pods -o name",
-    ),
+    examples=["podwright import --out cluster.json", "podwright import --kinds nodes,pods -o name"],
 )
-def import_cluster(
-    *,
-    connection: ConnectionOptions,
-    selection: SelectionOptions,
-    exclude_running: Annotated[
-        bool,
-        typer.Option("--exclude-running", help="Leave out pods that have a node."),
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Write to this file instead of stdout.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        ImportedFormat,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Output format. json, yaml: a List that other commands read; name: the objects, "
-            "such as pod/default/web; kss: a snapshot that kube-scheduler-simulator imports.",
-        ),
-    ] = ImportedFormat.json,
-) -> None:
+def import_cluster(options: ImportClusterOptions) -> None:
     """Read the objects of a real cluster, as input of other commands.
 
     The command only sends requests that read; the rights get, list and watch are enough. It writes
@@ -69,13 +40,7 @@ def import_cluster(
 
     Other commands read the result: podwright import | podwright schedule -
     """
+    options.connection.address()  # before the imports, which need the extra `live`
     from podwright.cli.clusters.import_run import run_import
-    from podwright.online.sync import ImportOptions
 
-    options = ImportOptions(
-        kinds=names_in(selection.kinds),
-        namespaces=tuple(selection.namespaces or ()),
-        selector=selection.selector,
-        excludes_running=exclude_running,
-    )
-    run_import(connection.address(), options, out=out, output=output.value)
+    run_import(options)

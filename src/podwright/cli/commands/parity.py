@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from podwright.cli.options import (
-    ExitZero,
     Format,
+    Judged,
+    argument,
     command_app,
-    examples,
+    option,
     output_option,
 )
 
 app = command_app()
 
 
+class ParityOptions(Judged):
+    """The options of `podwright parity`."""
+
+    files: tuple[str, ...] = argument(
+        "Golden vectors: JSON lines, optionally gzipped; folders of them; - for stdin.", "FILE"
+    )
+    differences: int = option("Number of differences to print.", "NUMBER", default=10, min=0)
+    output: Format = output_option("the ids of cases that differ")
+
+
 @app.command(
-    epilog=examples(
+    examples=[
         "podwright parity tests/golden/vectors/taints.jsonl.gz",
         "podwright parity tests/golden/vectors/quantities.jsonl.gz -o wide",
-    )
+    ]
 )
-def parity(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE",
-            help="Golden vectors: JSON lines, optionally gzipped; folders of them; - for stdin.",
-        ),
-    ],
-    differences: Annotated[
-        int,
-        typer.Option(
-            "--differences", metavar="NUMBER", min=0, help="Number of differences to print."
-        ),
-    ] = 10,
-    output: Annotated[Format, output_option("the ids of cases that differ")] = Format.table,
-    exit_zero: ExitZero = False,
-) -> None:
+def parity(options: ParityOptions) -> bool:
     """Compare podwright with golden decisions of kube-scheduler.
 
     Prints the number of cases and of agreements per family and per field, the first
@@ -48,6 +39,4 @@ def parity(
     """
     from podwright.cli.decisions.parity_run import run_parity
 
-    is_equal = run_parity(files, differences=differences, output=output.value)
-    if not is_equal and not exit_zero:
-        raise typer.Exit(1)
+    return run_parity(options)

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from podwright.cli.options import Plugins, command_app, examples
+from podwright.cli.options import RecordedOptions, command_app, option
 
 app = command_app()
 
-PODS_EXPLAINED = 50
+
+class ReportOptions(RecordedOptions):
+    """The options of `podwright report`."""
+
+    out: Path = option("The HTML file to write.", "FILE")
+    pods: int = option(
+        "Explain the last attempts of at most this many pods, the pending ones first.",
+        "NUMBER",
+        default=50,
+        min=0,
+    )
 
 
-@app.command(epilog=examples("podwright report RUN --out report.html"))
-def report(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN", help="A folder written by podwright simulate, or a decision log."
-        ),
-    ],
-    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")],
-    pods: Annotated[
-        int,
-        typer.Option(
-            "--pods",
-            metavar="NUMBER",
-            min=0,
-            help="Explain the last attempts of at most this many pods, the pending ones first.",
-        ),
-    ] = PODS_EXPLAINED,
-    plugin: Plugins = None,
-) -> None:
+@app.command(examples=["podwright report RUN --out report.html"])
+def report(options: ReportOptions) -> None:
     """Write a run as one HTML file that shows it in a browser, without a server.
 
     The file has the views of the web page: nodes, pending pods, the time bar, and explanations of
@@ -41,4 +30,4 @@ def report(
     """
     from podwright.cli.recorded.report_run import run_report
 
-    run_report(run, output=file, pod_count=pods, plugins=plugin or [])
+    run_report(options)

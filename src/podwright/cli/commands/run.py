@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from podwright.cli.options import At, Format, Plugins, command_app, examples, output_option
+from podwright.cli.options import Format, RecordedOptions, at_option, command_app, output_option
 
 app = command_app()
 
-Run = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RUN", help="A folder written by podwright simulate, or a decision log."
-    ),
-]
+
+class StepOptions(RecordedOptions):
+    """The options of `podwright run step`."""
+
+    at: str = at_option()
+
+
+class ShowOptions(StepOptions):
+    """The options of `podwright run show`."""
+
+    output: Format = output_option("the nodes and pods, such as node/n1 and pod/default/web")
 
 
 @app.callback()
@@ -25,20 +25,13 @@ def _run() -> None:
 
 
 @app.command(
-    epilog=examples(
+    examples=[
         "podwright run show RUN",
         "podwright run show RUN --at 5m",
         "podwright run show RUN --at 2026-01-01T00:01:00Z -o json",
-    )
+    ]
 )
-def show(
-    run: Run,
-    at: At = "",
-    plugin: Plugins = None,
-    output: Annotated[
-        Format, output_option("the nodes and pods, such as node/n1 and pod/default/web")
-    ] = Format.table,
-) -> None:
+def show(options: ShowOptions) -> None:
     """Show the cluster and the scheduling queue at a time of a run; by default, at its end.
 
     The output has a summary, the most utilized nodes, and the pods of each subqueue in the
@@ -48,11 +41,11 @@ def show(
     """
     from podwright.cli.recorded.run_show import run_show
 
-    run_show(run, at=at, plugins=plugin or [], output=output.value)
+    run_show(options)
 
 
-@app.command(epilog=examples("podwright run step RUN --at 1m < /dev/null"))
-def step(run: Run, at: At = "", plugin: Plugins = None) -> None:
+@app.command(examples=["podwright run step RUN --at 1m < /dev/null"])
+def step(options: StepOptions) -> None:
     """Step through the events of a run, forward and backward.
 
     Reads commands, one per line: n (or an empty line) steps to the next event, b to the
@@ -62,4 +55,4 @@ def step(run: Run, at: At = "", plugin: Plugins = None) -> None:
     """
     from podwright.cli.recorded.run_step import run_step
 
-    run_step(run, at=at, plugins=plugin or [])
+    run_step(options)

@@ -2,44 +2,57 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
-
-import typer
+from typing import Literal
 
 from podwright.cli.options import (
-    Config,
-    ExitZero,
-    FileDecisionOptions,
-    Files,
-    Hpa,
-    HpaReplicas,
-    Plugins,
-    RuleOptions,
+    DECISIONS,
+    RULES,
+    Judged,
     Setup,
-    Workers,
     command_app,
-    examples,
-    given_on,
+    files_argument,
+    namespace_option,
+    option,
     reject_idle,
 )
 
 app = command_app()
 
 
-class ScheduleFormat(StrEnum):
-    """The output formats of decisions."""
+class ScheduleOptions(Judged):
+    """The options of `podwright schedule`."""
 
-    table = "table"
-    wide = "wide"
-    json = "json"
-    yaml = "yaml"
-    name = "name"
-    pods = "pods"
+    files: tuple[str, ...] = files_argument()
+    pods: tuple[str, ...] = option(
+        "Schedule this pod only, or the pods of a workload (kind/name), against the cluster as "
+        "given. Repeatable.",
+        "POD",
+        "--pod",
+        default=(),
+    )
+    namespace: str = namespace_option(
+        "Print the pods of this namespace only. Those of others are scheduled as well: they take "
+        "room."
+    )
+    only_namespace: str = option(
+        "Schedule the pending pods of this namespace as if others had none.",
+        "NAMESPACE",
+        default="",
+    )
+    setup: Setup = Setup.group(
+        "config", "plugins", "hpa", *RULES, "workers", *DECISIONS, "openb_gpus"
+    )
+    output: Literal["table", "wide", "json", "yaml", "name", "pods"] = option(
+        "Output format. name: the keys of scheduled pods; pods: the Pod objects with nodeName set.",
+        None,
+        "-o",
+        default="table",
+    )
+    explain: bool = option("Print why pods do not fit below the table.", default=False)
 
 
 @app.command(
-    epilog=examples(
+    examples=[
         "podwright schedule examples/quickstart --exit-zero",
         "podwright schedule examples/quickstart --pod web-0 -o wide",
         "podwright schedule examples/simulate",
@@ -47,61 +60,9 @@ class ScheduleFormat(StrEnum):
         "podwright schedule examples/quickstart --rules classic --exit-zero",
         "podwright schedule examples/quickstart --exit-zero \\\n"
         "      --config examples/plugins/keep_zone.yaml --plugin examples/plugins/keep_zone.py",
-    )
+    ]
 )
-def schedule(  # noqa: PLR0913 - the options of the command
-    ctx: typer.Context,
-    files: Files,
-    *,
-    config: Config = None,
-    plugin: Plugins = None,
-    pod: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pod",
-            metavar="POD",
-            help="Schedule this pod only, or the pods of a workload (kind/name), against the "
-            "cluster as given. Repeatable.",
-        ),
-    ] = None,
-    namespace: Annotated[
-        str,
-        typer.Option(
-            "--namespace",
-            "-n",
-            metavar="NAMESPACE",
-            help="Print the pods of this namespace only. Those of others are scheduled as well: "
-            "they take room.",
-            show_default=False,
-        ),
-    ] = "",
-    only_namespace: Annotated[
-        str,
-        typer.Option(
-            "--only-namespace",
-            metavar="NAMESPACE",
-            help="Schedule the pending pods of this namespace as if others had none.",
-            show_default=False,
-        ),
-    ] = "",
-    hpa: Hpa = HpaReplicas.min,
-    rules: RuleOptions,
-    workers: Workers = 1,
-    decisions: FileDecisionOptions,
-    output: Annotated[
-        ScheduleFormat,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Output format. name: the keys of scheduled pods; "
-            "pods: the Pod objects with nodeName set.",
-        ),
-    ] = ScheduleFormat.table,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Print why pods do not fit below the table.")
-    ] = False,
-    exit_zero: ExitZero = False,
-) -> None:
+def schedule(options: ScheduleOptions) -> bool:
     """Schedule the pending pods of a cluster read from files.
 
     The command schedules pending pods in queue order (priority, then age) and prints the
@@ -114,29 +75,9 @@ def schedule(  # noqa: PLR0913 - the options of the command
     """
     from podwright.cli.decisions.schedule_run import run_schedule
 
-    if explain and output not in (ScheduleFormat.table, ScheduleFormat.wide):
-        reject_idle(
-            "--explain", f"with --output {output.value}", "reasons are printed below tables only"
-        )
-    if pod and only_namespace:
+    if options.explain and options.output not in ("table", "wide"):
+        where = f"with --output {options.output}"
+        reject_idle("--explain", where, "reasons are printed below tables only")
+    if options.pods and options.only_namespace:
         reject_idle("--only-namespace", "with --pod", "only those pods are scheduled")
-    setup = Setup(
-        config=config,
-        plugins=tuple(plugin or ()),
-        **decisions.values(),
-        **rules.values(),
-        workers=workers,
-        hpa=hpa,
-        given=given_on(ctx),
-    )
-    all_fit = run_schedule(
-        files,
-        setup,
-        requested=pod or [],
-        namespace=namespace or only_namespace,
-        scheduled_namespace=only_namespace,
-        output=output.value,
-        with_reasons=explain,
-    )
-    if not all_fit and not exit_zero:
-        raise typer.Exit(1)
+    return run_schedule(options)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from podwright.cli.options import Format, command_app, examples, output_option
+from podwright.cli.options import Format, Options, command_app, output_option
 
 UPSTREAM = "1.36"
 
 app = command_app()
 
 
-@app.command(epilog=examples("podwright version", "podwright version -o json"))
-def version(
-    output: Annotated[Format, output_option("the components")] = Format.table,
-) -> None:
+class VersionOptions(Options):
+    """The options of `podwright version`."""
+
+    output: Format = output_option("the components")
+
+
+@app.command(examples=["podwright version", "podwright version -o json"])
+def version(options: VersionOptions) -> None:
     """Print the version of podwright and of the Kubernetes release it follows."""
     import platform
     from importlib.metadata import version as version_of
@@ -30,11 +32,11 @@ def version(
         "numpy": version_of("numpy"),
         "msgspec": version_of("msgspec"),
     }
-    if output in (Format.json, Format.yaml):
-        print_document(versions, output.value)
+    if options.output in ("json", "yaml"):
+        print_document(versions, options.output)
         return
-    if output is Format.name:
+    if options.output == "name":
         write("\n".join(versions))
         return
-    shown = versions if output is Format.wide else dict(list(versions.items())[:3])
+    shown = versions if options.output == "wide" else dict(list(versions.items())[:3])
     print_table(("COMPONENT", "VERSION"), list(shown.items()))

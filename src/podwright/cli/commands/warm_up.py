@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from podwright.cli.options import command_app, examples
+from podwright.cli.options import command_app
 
 app = command_app()
 
 
-@app.command(epilog=examples("podwright warm-up"))
+@app.command(examples=["podwright warm-up"])
 def warm_up() -> None:
     """Compile all kernels ahead of time and cache them on disk.
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
+from podwright.cli.commands.compare_rules import CompareRulesOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -29,7 +30,6 @@ from podwright.cli.inputs import (
     scheduler_of,
     without_classic_rules,
 )
-from podwright.cli.options import RuleName, Setup
 from podwright.cli.workloads import expand_workloads
 from podwright.scheduler.assembly import ComparedPod, ComparisonFigures, figures_of, kind_of
 from podwright.scheduler.assembly.compare_rules import compare_rules
@@ -49,9 +49,7 @@ _RELEASES = ("v1.36", "v1.16")
 _RULES_SHOWN = 8
 
 
-def run_compare_rules(
-    files: Sequence[str], setup: Setup, *, is_together: bool, output: str
-) -> bool:
+def run_compare_rules(options: CompareRulesOptions) -> bool:
     """Compare and print; return whether both rule sets give the same result for every pod.
 
     Raises
@@ -59,12 +57,13 @@ def run_compare_rules(
     NothingToSchedule
         If there are no pending pods: a check that checked nothing must not succeed.
     """
-    inputs = read_inputs(files, replace(setup, rules=RuleName.classic), has_both=True)
+    setup, is_together, output = options.setup, options.same_cluster, options.output
+    inputs = read_inputs(options.files, replace(setup, rules="classic"), has_both=True)
     sides = (
         scheduler_of(without_classic_rules(inputs), replace(setup, workers=1)),
         scheduler_of(_classic(inputs), setup),
     )
-    expansion = expand_workloads(inputs.loaded, setup.hpa.value)
+    expansion = expand_workloads(inputs.loaded, setup.hpa)
     for scheduler in sides:
         scheduler.add(*expansion.with_objects(inputs.loaded.objects))
     announce_compilation()

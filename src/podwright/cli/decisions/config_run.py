@@ -110,7 +110,13 @@ def _summary(configuration: EffectiveConfiguration) -> str:
     return f"{rules}{count} profile{'s' * (count != 1)}: {names}"
 
 
-_NOT_FOR_POLICIES = ("plugin", "rules", "algorithm_provider", "policy", "feature_gates")
+_NOT_FOR_POLICIES = {
+    "plugins": "--plugin",
+    "rules": "--rules",
+    "algorithm_provider": "--algorithm-provider",
+    "policy": "--policy",
+    "feature_gates": "--feature-gates",
+}
 
 
 def _is_policy(text: str) -> bool:
@@ -131,8 +137,8 @@ def _reject_options_beside_policies(setup: Setup, files: Sequence[Path]) -> None
     where = ", ".join(map(str, files))
     message = f"has no effect with {where}: a Policy is validated separately"
     errors = [
-        FieldError(source="options", path=f"--{name.replace('_', '-')}", message=message)
-        for name in _NOT_FOR_POLICIES
+        FieldError(source="options", path=written, message=message)
+        for name, written in _NOT_FOR_POLICIES.items()
         if name in setup.given
     ]
     if errors:

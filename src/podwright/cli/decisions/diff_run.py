@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from podwright.apimachinery.objects import Pod
+from podwright.cli.commands.diff import DiffOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -61,28 +62,16 @@ from podwright.simulation.world import RunComparison, compare
 _NAMES_SHOWN = 10
 
 
-def run_diff(
-    files: tuple[Sequence[str], Sequence[str]],
-    before: Setup,
-    afters: Sequence[Setup],
-    *,
-    reschedule: bool,
-    reasons: int,
-    output: str,
-) -> bool:
+def run_diff(files: tuple[Sequence[str], Sequence[str]], options: DiffOptions) -> bool:
     """Compare scenarios and print the differences; return whether there are none.
 
     Parameters
     ----------
     files : tuple of sequence of str
         The files of each side.
-    before : Setup
-        Of the first side.
-    afters : sequence of Setup
-        Of the second side; several differ in their configuration.
-    reasons : int
-        The number of pods that differ whose reasons are found.
     """
+    before, afters = options.setups()
+    reschedule, reasons, output = options.reschedule, options.reasons, options.output
     setups = (before, *afters)
     sides = _inputs(files, setups)
     scenarios = [
@@ -90,7 +79,7 @@ def run_diff(
             inputs.loaded.objects,
             scheduler_options(inputs, setup),
             reschedule=reschedule,
-            hpa=setup.hpa.value,
+            hpa=setup.hpa,
             call_extender=extender_caller(inputs.configuration, inputs.source),
         )
         for inputs, setup in zip(sides, setups, strict=True)
@@ -100,7 +89,7 @@ def run_diff(
     else:
         for side, scenario in zip(SIDES, scenarios, strict=False):
             report_expansion(scenario.expansion, side=side)
-    warn_of_idle_hpa(before.hpa.value, chain(*(inputs.loaded.objects for inputs in sides)))
+    warn_of_idle_hpa(before.hpa, chain(*(inputs.loaded.objects for inputs in sides)))
     announce_compilation()
     shows_reasons = len(afters) == 1 or output in {"json", "yaml"}
     most = reasons if shows_reasons else 0
@@ -171,12 +160,12 @@ def _is_run(path: Path) -> bool:
     )
 
 
-def run_diff_of_runs(before: Path, after: Path, *, plugins: Sequence[Path], output: str) -> bool:
+def run_diff_of_runs(before: Path, after: Path, options: DiffOptions) -> bool:
     """Compare two recorded runs and print the differences; return whether there are none.
 
     The figures of runs are compared too; a log alone has none.
     """
-    own = load_plugins(plugins)
+    own = load_plugins(options.setup.plugins)
     figures: RunComparison | None = None
     runs = RecordedRun(before, own), RecordedRun(after, own)
     with open_for_command(runs[0]), open_for_command(runs[1]), waiting("comparing the runs"):
@@ -184,7 +173,7 @@ def run_diff_of_runs(before: Path, after: Path, *, plugins: Sequence[Path], outp
         found = diff_runs(*sides)
         if all((path / "manifest.json").exists() for path in (before, after)):
             figures = compare(before, after, plugins=own)
-    _print(found, output, figures)
+    _print(found, options.output, figures)
     return found.is_same and (figures is None or figures.is_same)
 
 

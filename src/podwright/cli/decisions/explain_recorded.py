@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 
 from podwright.apimachinery.objects import NamespacedName, Pod
-from podwright.cli.console import announce_compilation
+from podwright.cli.commands.explain import ExplainOptions
+from podwright.cli.console import announce_compilation, print_document, print_message
 from podwright.cli.decisions.explanation_output import print_view
 from podwright.cli.inputs import find_key, find_node, load_plugins
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
@@ -25,43 +26,65 @@ from podwright.simulation.recording import (
 )
 
 
-def run_explain_recorded(  # noqa: PLR0913 - the options of the command
-    text: str,
-    folder: Path,
-    *,
-    attempt: int | None,
-    at: str,
-    namespace: str,
-    plugins: Sequence[Path],
-    nodes: Sequence[str],
-    shown: int | None,
-    output: str,
-    case: Path | None = None,
-) -> bool:
+def run_explain_recorded(options: ExplainOptions, folder: Path) -> bool:
     """Explain one recorded attempt and print it; return whether the pod fit.
 
-    With `case`, the attempt is also written there as a test.
+    With `--save-case`, the attempt is also written as a test.
     """
-    run = RecordedRun(folder, load_plugins(plugins))
-    own = run.plugins
+    run = RecordedRun(folder, load_plugins(options.setup.plugins))
     announce_compilation()
     with open_for_command(run):
         cycles = Cycles(run.log)
-        key = find_recorded_pod(text, run.log, cycles, namespace=namespace, plugins=own)
-        at_ns = run.moment(at) if at else None
-        past = find_cycle(run.log, key, attempt or -1, at_ns=at_ns, plugins=own, cycles=cycles)
-        if case is not None:
+        key, at_ns = _attempt_of(options, run, cycles)
+        past = find_cycle(
+            run.log, key, options.attempt or -1, at_ns=at_ns, plugins=run.plugins, cycles=cycles
+        )
+        if options.save_case is not None:
             from podwright.cli.decisions.save_case import save_case
 
             # First: a view replays the run beyond the cycle.
-            save_case(run, past, case, plugins)
-        requested = [
-            find_node(name, past.machine.cluster.nodes.slot_of, where="in the cluster at that time")
-            for name in nodes
-        ]
+            save_case(run, past, options.save_case, options.setup.plugins)
+        known = past.machine.cluster.nodes.slot_of
+        where = "in the cluster at that time"
+        requested = [find_node(name, known, where=where) for name in options.node]
         view = recorded_view(past, run.log, start_ns=run.start_ns, end_ns=run.end_ns)
         view = msgspec.structs.replace(view, nodes=tuple(requested))
-        return print_view(view, shown=shown, output=output)
+        return print_view(view, shown=options.shown, output=options.output)
+
+
+def run_explain_kss(options: ExplainOptions, folder: Path) -> bool:
+    """Print a Pod with kube-scheduler-simulator's annotations; return whether the pod fit."""
+    from podwright.simulation.kss import annotations_after, kss_history
+
+    run = RecordedRun(folder, load_plugins(options.setup.plugins))
+    announce_compilation()
+    with open_for_command(run):
+        key, at_ns = _attempt_of(options, run, Cycles(run.log))
+        attempts = kss_history(
+            run.log, key, options.attempt or -1, at_ns=at_ns, plugins=run.plugins
+        )
+    annotations = annotations_after(attempts)
+    if not annotations:
+        print_message("No annotations: the cluster had no nodes, so no plugin was called.")
+        return False
+    explanation = attempts[-1].explanation
+    metadata = {
+        "name": explanation.pod.name,
+        "namespace": explanation.pod.namespace,
+        "annotations": annotations,
+    }
+    print_document({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}, "json")
+    return bool(explanation.decision.node)
+
+
+def _attempt_of(
+    options: ExplainOptions, run: RecordedRun, cycles: Cycles
+) -> tuple[str, int | None]:
+    """Return the pod, and the time of its attempt if that was given."""
+    key = find_recorded_pod(
+        options.pod, run.log, cycles, namespace=options.namespace, plugins=run.plugins
+    )
+    return key, run.moment(options.at) if options.at else None
 
 
 def find_recorded_pod(

@@ -9,6 +9,7 @@ import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError, KubernetesObject, Pod
 from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
+from podwright.cli.commands.explain import ExplainOptions
 from podwright.cli.console import (
     announce_compilation,
     print_heading,
@@ -32,27 +33,18 @@ from podwright.scheduler.assembly import Scheduler, UnknownPod
 from podwright.simulation.recording import ExplanationView, WorkloadView, present_view, view_of_pod
 
 
-def run_explain(
-    text: str,
-    files: Sequence[str],
-    setup: Setup,
-    *,
-    namespace: str,
-    is_alone: bool,
-    nodes: Sequence[str],
-    shown: int | None,
-    output: str,
-) -> bool:
+def run_explain(options: ExplainOptions) -> bool:
     """Explain one pod and print the explanation; return whether the pod fits."""
+    text, files, setup, namespace = options.pod, options.files, options.setup, options.namespace
     reject_swapped(text, files)
     if not files:
         print_message("no FILE is given: reading the cluster of the current context")
-        files = [CLUSTER_PREFIX]
+        files = (CLUSTER_PREFIX,)
         namespace = namespace or namespace_in(text, CLUSTER_PREFIX)
     is_cluster = all(name.startswith(CLUSTER_PREFIX) for name in files)
     where = "in the cluster" if is_cluster else "in these files"
     loaded, scheduler = load_all(files, setup)
-    expansion = expand_workloads(loaded, setup.hpa.value)
+    expansion = expand_workloads(loaded, setup.hpa)
     objects = expansion.with_objects(loaded.objects)
     pods = [obj for obj in objects if isinstance(obj, Pod)]
     if not pods and not expansion.workloads:
@@ -61,18 +53,18 @@ def run_explain(
     keys, workload = find_pods(text, pods, expansion.workloads, namespace=namespace, where=where)
     scheduler.add(*objects)
     known = scheduler.cluster.nodes.slot_of
-    requested = [find_node(name, known, where=where) for name in nodes]
+    requested = [find_node(name, known, where=where) for name in options.node]
     announce_compilation()
     key, of = keys[0], None
     if workload is not None:
-        key, of = _pod_of(scheduler, workload, is_alone=is_alone)
+        key, of = _pod_of(scheduler, workload, is_alone=options.alone)
     by_key = {(kind_of(obj), obj.key): obj for obj in objects}
     view = _explain(
-        scheduler, key, setup, is_alone=is_alone, present=lambda *each: by_key.get(each)
+        scheduler, key, setup, is_alone=options.alone, present=lambda *each: by_key.get(each)
     )
     view = msgspec.structs.replace(view, nodes=tuple(requested), workload=of)
-    fits = print_view(view, shown=shown, output=output)
-    if output in ("table", "wide"):
+    fits = print_view(view, shown=options.shown, output=options.output)
+    if options.output in ("table", "wide"):
         _print_other_scheduler(view.explanation.pod, scheduler.scheduler_names)
     return fits
 
@@ -128,7 +120,7 @@ def _explain(
     placed = scheduler.cluster.pods.get(key)
     draw: dict[str, Any] = {
         "seed": setup.seed,
-        "tie_rule": setup.tie_rule.value,
+        "tie_rule": setup.tie_rule,
         "present": present,
     }
     if placed is not None and is_alone:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError
+from podwright.cli.commands.parity import ParityOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -28,9 +29,10 @@ from podwright.testing.parity import Case, FamilyReport, check_cases, problem_of
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson")
 
 
-def run_parity(files: Sequence[str], *, differences: int, output: str) -> bool:
+def run_parity(options: ParityOptions) -> bool:
     """Check all vectors and print the agreement; return whether any were compared and all agree."""
-    cases = list(_read(files))
+    differences, output = options.differences, options.output
+    cases = list(_read(options.files))
     announce_compilation()
     reports: dict[str, FamilyReport] = {}
     for case in progress(cases, "comparing", len(cases)):

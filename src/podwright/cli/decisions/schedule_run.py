@@ -19,6 +19,7 @@ from podwright.apimachinery.objects import (
     with_condition,
     with_node_name,
 )
+from podwright.cli.commands.schedule import ScheduleOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -50,44 +51,25 @@ class NothingToSchedule(PodwrightError):  # noqa: N818 - named for what it is
     """There are no pending pods."""
 
 
-def run_schedule(
-    files: Sequence[str],
-    setup: Setup,
-    *,
-    requested: Sequence[str],
-    namespace: str,
-    scheduled_namespace: str,
-    output: str,
-    with_reasons: bool,
-) -> bool:
+def run_schedule(options: ScheduleOptions) -> bool:
     """Schedule pods and print the decisions; return whether all printed pods fit.
-
-    Parameters
-    ----------
-    files : sequence of str
-    setup : Setup
-    requested : sequence of str
-        The pods to schedule; all pending ones if empty.
-    namespace : str
-        Whose pods are printed; "" for all.
-    scheduled_namespace : str
-        Whose pending pods are scheduled; "" for all.
-    output : str
-    with_reasons : bool
 
     Raises
     ------
     NothingToSchedule
         If there are no pending pods: a check that checked nothing must not succeed.
     """
-    loaded, scheduler = load_all(files, setup)
-    expansion = expand_workloads(loaded, setup.hpa.value)
+    output, only_namespace = options.output, options.only_namespace
+    namespace = options.namespace or only_namespace
+    loaded, scheduler = load_all(options.files, options.setup)
+    expansion = expand_workloads(loaded, options.setup.hpa)
     objects = expansion.with_objects(loaded.objects)
     scheduler.add(*objects)
     pods = [obj for obj in objects if isinstance(obj, Pod)]
-    if requested:
+    if options.pods:
         found = [
-            find_pods(text, pods, expansion.workloads, namespace=namespace)[0] for text in requested
+            find_pods(text, pods, expansion.workloads, namespace=namespace)[0]
+            for text in options.pods
         ]
         keys = dict.fromkeys(key for several in found for key in several)
         queue = [_pending(scheduler, key) for key in keys]
@@ -95,7 +77,7 @@ def run_schedule(
         queue = [
             pod
             for pod in scheduler.in_queue_order()
-            if scheduled_namespace in ("", pod.metadata.namespace)
+            if only_namespace in ("", pod.metadata.namespace)
         ]
     announce_compilation()
     decided = (scheduler.schedule(pod.key) for pod in queue)
@@ -103,9 +85,9 @@ def run_schedule(
     decisions = [d for d in all_decisions if namespace in ("", d.pod.metadata.namespace)]
     if not decisions:
         raise NothingToSchedule(_nothing_to_do(scheduler, len(pods), namespace))
-    _print(decisions, output, with_messages=not with_reasons)
+    _print(decisions, output, with_messages=not options.explain)
     if output in ("table", "wide"):
-        if with_reasons:
+        if options.explain:
             _print_reasons(decisions)
         hidden = len(all_decisions) - len(decisions)
         print_message(summary(decisions, len(scheduler.cluster.live_slots())))
@@ -117,8 +99,8 @@ def run_schedule(
             )
         unfit = [decision.pod for decision in decisions if outcome_of(decision) in _UNFIT]
         warn_of_missing_resources(unfit, loaded.of(Node))
-        if with_reasons:
-            _suggest(decisions, files, setup)
+        if options.explain:
+            _suggest(decisions, options.files, options.setup)
     is_within_quotas = not any(
         namespace in ("", key.partition("/")[0]) for key in expansion.rejected
     )

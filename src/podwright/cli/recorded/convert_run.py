@@ -19,6 +19,7 @@ from podwright.apimachinery.objects import (
     read_time,
 )
 from podwright.cli.clusters.cluster_inputs import read_named
+from podwright.cli.commands.convert import ConvertOptions
 from podwright.cli.console import print_document, print_message, print_warnings, write
 from podwright.cli.file_reading import document_cache, reading_files
 from podwright.cli.input_errors import ErrorCollector
@@ -97,15 +98,7 @@ class _Contents(msgspec.Struct, frozen=True):
         return list(there.values())
 
 
-def run_convert(
-    files: Sequence[str],
-    *,
-    at: str,
-    start: str,
-    has_start: bool,
-    setup: Setup,
-    output: str,
-) -> None:
+def run_convert(options: ConvertOptions) -> None:
     """Read all files, and write the cluster in one format.
 
     Raises
@@ -113,23 +106,24 @@ def run_convert(
     InputError
         With the errors of all files and options.
     """
+    at, output = options.at, options.output
     collected = ErrorCollector()
     contents = _Contents(LoadedObjects(), None)
     at_ns: int | None = None
     start_ns = 0
     with reading_files() as watch:
         with collected:
-            contents = _read(files, setup, watch)
+            contents = _read(options.files, options.setup, watch)
         with collected:
             at_ns = read_time(at, "--at", start_ns=contents.start_ns) if at else None
         with collected:
-            start_ns = read_time(start, "--start", start_ns=None)
+            start_ns = read_time(options.start, "--start", start_ns=None)
         with collected:
             if at and contents.record is None:
                 message = "requires a record of changes or a run"
                 raise InputError([FieldError(source="--at", path="", message=message)])
         with collected:
-            if has_start and contents.record is not None:
+            if "start" in options.given and contents.record is not None:
                 message = f"has no effect with {contents.record.source}, which has its own start"
                 raise InputError([FieldError(source="options", path="--start", message=message)])
         collected.raise_all()
@@ -181,7 +175,7 @@ def _read(files: Sequence[str], setup: Setup, watch: Watch | None) -> _Contents:
     with collected:
         loaded = load_bytes(
             manifests,
-            validate=setup.validate.value,
+            validate=setup.validate,
             has_defaults=False,
             watch=watch,
             cache=document_cache(),

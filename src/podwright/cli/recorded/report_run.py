@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -12,6 +11,7 @@ import msgspec
 import typer
 
 from podwright.apimachinery.objects import NamespacedName, Pod
+from podwright.cli.commands.report import ReportOptions
 from podwright.cli.console import announce_compilation, print_message
 from podwright.cli.inputs import load_plugins
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
@@ -30,9 +30,10 @@ from podwright.simulation.recording import (
 )
 
 
-def run_report(folder: Path, *, output: Path, pod_count: int, plugins: Sequence[Path]) -> None:
+def run_report(options: ReportOptions) -> None:
     """Write the report of a run."""
-    run = RecordedRun(folder, load_plugins(plugins))
+    folder, output = options.run, options.out
+    run = RecordedRun(folder, load_plugins(options.setup.plugins))
     announce_compilation()
     with open_for_command(run):
         machine = replay(run.log, plugins=run.plugins)
@@ -40,7 +41,7 @@ def run_report(folder: Path, *, output: Path, pod_count: int, plugins: Sequence[
             title=folder.resolve().name,
             timeline=timeline_of_run(run.path, run.log, plugins=run.plugins),
             labels=labels_of_nodes(machine),
-            replies=dict(_replies(run, machine, pod_count)),
+            replies=dict(_replies(run, machine, options.pods)),
         )
     content = report_html(data)
     if len(content) > REPORT_MAX_BYTES:

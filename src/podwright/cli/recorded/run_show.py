@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from podwright.apimachinery.objects import NamespacedName, Node, Pod, shortest_time_text
 from podwright.apimachinery.schema import human_duration
+from podwright.cli.commands.run import ShowOptions
 from podwright.cli.console import (
     print_document,
     print_heading,
@@ -47,9 +47,10 @@ _ALWAYS = ("cpu", "memory")
 Slots: TypeAlias = Sequence[int] | NDArray[np.intp]
 
 
-def run_show(folder: Path, *, at: str, plugins: Sequence[Path], output: str) -> None:
+def run_show(options: ShowOptions) -> None:
     """Print the cluster and the queue at a time."""
-    run = RecordedRun(folder, load_plugins(plugins))
+    at, output = options.at, options.output
+    run = RecordedRun(options.run, load_plugins(options.setup.plugins))
     with open_for_command(run):
         now_ns = run.moment(at) if at else run.end_ns
         if now_ns > run.end_ns:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import typer
 
 from podwright.apimachinery.objects import Pod, PodwrightError
+from podwright.cli.commands.run import StepOptions
 from podwright.cli.console import announce_compilation, print_paragraph, print_table, write
 from podwright.cli.decisions.explanation_output import print_view
 from podwright.cli.inputs import find_key, load_plugins
@@ -34,14 +34,14 @@ _HELP = (
 )
 
 
-def run_step(folder: Path, *, at: str, plugins: Sequence[Path]) -> None:
+def run_step(options: StepOptions) -> None:
     """Read and execute commands until the input ends or a command quits."""
-    run = RecordedRun(folder, load_plugins(plugins))
+    run = RecordedRun(options.run, load_plugins(options.setup.plugins))
     announce_compilation()
     with open_for_command(run):
         prompt = Prompt(run)
-        if at:
-            prompt.go(at)
+        if options.at:
+            prompt.go(options.at)
         else:
             prompt.show()
         for line in _lines():

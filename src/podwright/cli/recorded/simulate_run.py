@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import typer
@@ -18,6 +18,7 @@ from podwright._interrupts import PendingSignal, deferred_signals
 from podwright._private_files import exposures
 from podwright.apimachinery.objects import FieldError, InputError, Pod
 from podwright.cli.clusters.cluster_inputs import read_named
+from podwright.cli.commands.simulate import SimulateOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -40,14 +41,6 @@ from podwright.cli.inputs import (
     warn_of_kinds,
     warn_of_missing_resources,
     with_counted_gpus,
-)
-from podwright.cli.options import (
-    OffsetName,
-    OpenbGpusName,
-    RuleName,
-    Setup,
-    TieRuleName,
-    ValidationName,
 )
 from podwright.cli.process_exit import BY_SIGNAL
 from podwright.cli.recorded.plugin_times import times_table
@@ -92,87 +85,19 @@ from podwright.simulation.world import (
     time_ns,
 )
 
-
-@dataclass(frozen=True, kw_only=True)
-class SimulateOptions:
-    """The command line's options of a run; the manifest stores them, for `--resume`."""
-
-    files: tuple[str, ...]
-    events: tuple[str, ...] = ()
-    until: str = ""
-    start: str
-    sample: str
-    ending: str
-    checkpoint_events: int | None
-    with_tables: bool = True
-    with_timeline: bool = False
-    with_timings: bool = False
-    job_duration: str = ""
-    setup: Setup = field(default_factory=Setup)
-
-    @property
-    def given(self) -> frozenset[str]:
-        """The parameters given on the command line."""
-        return self.setup.given
-
-    def document(self) -> dict[str, Any]:
-        """Return the options as plain values, as the manifest stores them."""
-        setup = self.setup
-        stored = _StoredOptions(
-            files=self.files,
-            events=self.events,
-            until=self.until,
-            start=self.start,
-            sample=self.sample,
-            ending=self.ending,
-            checkpoint_events=self.checkpoint_events,
-            with_tables=self.with_tables,
-            with_timeline=self.with_timeline,
-            job_duration=self.job_duration,
-            config=None if setup.config is None else str(setup.config),
-            plugins=tuple(map(str, setup.plugins)),
-            seed=setup.seed,
-            tie_rule=setup.tie_rule.value,
-            preemption_offset=setup.preemption_offset.value,
-            feature_gates=setup.feature_gates,
-            rules=None if setup.rules is None else setup.rules.value,
-            algorithm_provider=setup.algorithm_provider,
-            policy=None if setup.policy is None else str(setup.policy),
-            validate=setup.validate.value,
-            openb_gpus=None if setup.openb_gpus is None else setup.openb_gpus.value,
-        )
-        # As the manifest is read, so that both compare equal when the run is resumed.
-        document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(stored))
-        return document
+_NOT_STORED = {"out", "resume", "output", "timings", "exit_zero", "given", "others"}
+"""What does not belong to a run: it may be resumed with other values."""
 
 
-class _StoredOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The form in which a manifest stores `SimulateOptions.document`.
+def stored_document(options: SimulateOptions) -> dict[str, Any]:
+    """Return the options as plain values, as the manifest stores them."""
+    document = msgspec.to_builtins(options, enc_hook=str)
+    document["setup"] = _without(document["setup"])
+    return _without(document)
 
-    Fields with a default were added later, and runs without them are the same runs.
-    """
 
-    files: tuple[str, ...]
-    events: tuple[str, ...]
-    until: str
-    start: str
-    sample: str
-    ending: str
-    checkpoint_events: int | None
-    with_tables: bool
-    with_timeline: bool = False
-    job_duration: str = ""
-    config: str | None
-    plugins: tuple[str, ...]
-    seed: int
-    tie_rule: str
-    preemption_offset: str
-    feature_gates: str
-    rules: str | None
-    algorithm_provider: str
-    policy: str | None
-    validate: str | None = None
-    openb_gpus: str | None = None
+def _without(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key not in _NOT_STORED}
 
 
 def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
@@ -183,44 +108,22 @@ def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
     RunError
         If the run was not started by the command line.
     """
-    try:
-        written = msgspec.convert(manifest.options, _StoredOptions)
-    except msgspec.ValidationError:
-        raise RunError(
-            f"{folder} was written from Python, not by podwright simulate: resume it with"
-            " pw.simulate(..., output=..., resume=True). The folder was not changed"
-        ) from None
-    return SimulateOptions(
-        files=written.files,
-        events=written.events,
-        until=written.until,
-        start=written.start,
-        sample=written.sample,
-        ending=written.ending,
-        checkpoint_events=written.checkpoint_events,
-        with_tables=written.with_tables,
-        with_timeline=written.with_timeline,
-        job_duration=written.job_duration,
-        setup=Setup(
-            config=None if written.config is None else Path(written.config),
-            plugins=tuple(map(Path, written.plugins)),
-            seed=written.seed,
-            tie_rule=TieRuleName(written.tie_rule),
-            preemption_offset=OffsetName(written.preemption_offset),
-            feature_gates=written.feature_gates,
-            rules=None if written.rules is None else RuleName(written.rules),
-            algorithm_provider=written.algorithm_provider,
-            policy=None if written.policy is None else Path(written.policy),
-            # Runs of versions that did not validate are resumed as they began.
-            validate=ValidationName(written.validate or "ignore"),
-            openb_gpus=None if written.openb_gpus is None else OpenbGpusName(written.openb_gpus),
-        ),
+    with suppress(msgspec.ValidationError):
+        if "files" in manifest.options:
+            return msgspec.convert(manifest.options, SimulateOptions, dec_hook=_path)
+    raise RunError(
+        f"{folder} was written from Python, not by podwright simulate: resume it with"
+        " pw.simulate(..., output=..., resume=True). The folder was not changed"
     )
 
 
-def run_simulate(options: SimulateOptions, folder: Path | None, *, output: str) -> bool:
+def _path(_: type, text: str) -> Path:
+    return Path(text)
+
+
+def run_simulate(options: SimulateOptions, folder: Path | None) -> bool:
     """Run a simulation and print its summary; return whether all pods are scheduled."""
-    return _run(options, folder, is_resumed=False, output=output)
+    return _run(options, folder, is_resumed=False, output=options.output)
 
 
 def resume_simulate(folder: Path, *, output: str) -> bool:
@@ -237,7 +140,7 @@ def resume_simulate(folder: Path, *, output: str) -> bool:
 
 
 def _run(options: SimulateOptions, folder: Path | None, *, is_resumed: bool, output: str) -> bool:
-    with_tables = options.with_tables and folder is not None
+    with_tables = not options.no_tables and folder is not None
     if with_tables:
         require_arrow()
     _warn(exposures(folder))
@@ -255,7 +158,7 @@ def _run(options: SimulateOptions, folder: Path | None, *, is_resumed: bool, out
         summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
         signal_number = pending.take()
     _warn(warning for warning in simulation.warnings if warning not in known)
-    timings = msgspec.to_builtins(simulation.plugin_timings) if options.with_timings else None
+    timings = msgspec.to_builtins(simulation.plugin_timings) if options.timings else None
     _print(summary, simulation.world.pods, output, timings)
     if output in ("table", "wide"):
         world = simulation.world
@@ -292,7 +195,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
             _reject_records(contents)
             try:
                 loaded = load_bytes(
-                    contents, validate=setup.validate.value, watch=watch, cache=document_cache()
+                    contents, validate=setup.validate, watch=watch, cache=document_cache()
                 )
                 is_complete = True
                 loaded = with_counted_gpus(loaded, setup)
@@ -328,9 +231,9 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
                 loaded,
                 events,
                 start_ns=start_ns,
-                ending=_ending(options.ending),
+                ending=_ENDINGS[options.ending],
                 is_endless=until_ns is None,
-                validate=setup.validate.value,
+                validate=setup.validate,
                 job_duration_ns=job_duration_ns,
                 is_complete=is_complete,
             )
@@ -349,10 +252,10 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
         call_extender=extender_caller(configuration, source),
         sample_ns=sample_ns,
         checkpoint_events=options.checkpoint_events,
-        has_timeline=options.with_timeline,
-        read_ns=time.perf_counter_ns if options.with_timings else None,
+        has_timeline=options.timeline,
+        read_ns=time.perf_counter_ns if options.timings else None,
     )
-    document = options.document()
+    document = stored_document(options)
     if read.packages:
         document["packages"] = dict(read.packages)
     return rules, inputs, manifest_of(rules, files, document)
@@ -384,8 +287,10 @@ def _reject_records(contents: Sequence[tuple[str, bytes]]) -> None:
         raise InputError(records)
 
 
-def _ending(name: str) -> Ending:
-    return "after_run_time" if name == "after_run_time" else "at_deletion_time"
+_ENDINGS: Final[dict[str, Ending]] = {
+    "at-deletion-time": "at_deletion_time",
+    "after-run-time": "after_run_time",
+}
 
 
 def _events(paths: Sequence[str], errors: list[FieldError]) -> list[EventFile]:

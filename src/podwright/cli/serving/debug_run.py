@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
+from podwright.cli.commands.clock import ClockOptions
+from podwright.cli.commands.debug import (
+    BreakOptions,
+    FailuresOptions,
+    SaveCaseOptions,
+    UnbreakOptions,
+)
 from podwright.cli.console import print_document, print_message, print_table, write
 from podwright.cli.decisions.save_case import write_case
 from podwright.cli.recorded.plugin_times import times_table
-from podwright.cli.serving.clock_run import cluster_access
 from podwright.online.client import send
 
 _TIMINGS: Final = "/podwright/v1/plugins/timings"
@@ -24,7 +29,7 @@ _NOT_OBSERVED: Final = (
 )
 
 
-def show_timings(kubeconfig: Path | None, server: str, output: str) -> None:
+def show_timings(options: ClockOptions) -> None:
     """Print how long the calls of plugins took.
 
     Raises
@@ -32,47 +37,34 @@ def show_timings(kubeconfig: Path | None, server: str, output: str) -> None:
     ClusterError
         The cluster cannot be reached, or rejected the request.
     """
-    found = send(cluster_access(kubeconfig, server), "GET", _TIMINGS)
+    found = send(options.cluster.access(), "GET", _TIMINGS)
     rows = found["timings"]
-    if _is_printed(found, [f"{row['plugin']}/{row['point']}" for row in rows], output):
+    if _is_printed(found, [f"{row['plugin']}/{row['point']}" for row in rows], options.output):
         return
     _print_rows(
-        *times_table(rows, is_wide=output == "wide"),
+        *times_table(rows, is_wide=options.output == "wide"),
         "no plugin was called" if found["isObserving"] else _NOT_OBSERVED,
     )
 
 
-def show_failures(
-    kubeconfig: Path | None,
-    server: str,
-    output: str,
-    *,
-    query: Mapping[str, str],
-    has_traceback: bool,
-) -> None:
+def show_failures(options: FailuresOptions) -> None:
     """Print the last exceptions and errors of plugins.
-
-    Parameters
-    ----------
-    query : mapping of str to str
-        The parameters of the request; those without a value are left out.
-    has_traceback : bool
-        Whether to print the tracebacks below the table.
 
     Raises
     ------
     ClusterError
         The cluster cannot be reached, or rejected the request.
     """
+    query = {"plugin": options.plugin, "pod": options.pod, "limit": str(options.limit)}
     given = {key: value for key, value in query.items() if value}
     if "/" not in given.get("pod", "/"):
         given["pod"] = f"default/{given['pod']}"
     path = f"{_FAILURES}?{urlencode(given)}"
-    found = send(cluster_access(kubeconfig, server), "GET", path)
+    found = send(options.cluster.access(), "GET", path)
     failures = found["failures"]
-    if _is_printed(found, [each["pod"] for each in failures], output):
+    if _is_printed(found, [each["pod"] for each in failures], options.output):
         return
-    wide = ("NODE",) if output == "wide" else ()
+    wide = ("NODE",) if options.output == "wide" else ()
     _print_rows(
         ("NUMBER", "TIME", "POD", "ATTEMPT", "PLUGIN", "POINT", *wide, "MESSAGE"),
         [
@@ -90,15 +82,13 @@ def show_failures(
         ],
         "no plugin has failed" if found["isObserving"] else _NOT_OBSERVED,
     )
-    if has_traceback:
+    if options.traceback:
         for each in failures:
             text = each["traceback"] or f"{each['message']}\n"
             write(f"\n{each['number']}: pod {each['pod']}, attempt {each['attempt']}\n{text}")
 
 
-def save_attempt(
-    kubeconfig: Path | None, server: str, pod: str, file: Path, *, attempt: int | None
-) -> None:
+def save_attempt(options: SaveCaseOptions) -> None:
     """Write a scheduling attempt of a pod as a test to a new file.
 
     Raises
@@ -108,16 +98,16 @@ def save_attempt(
     InputError
         The file exists, or cannot be written.
     """
-    namespace, _, name = pod.rpartition("/")
+    namespace, _, name = options.pod.rpartition("/")
     path = f"/podwright/v1/pods/{quote(namespace or 'default', '')}/{quote(name, '')}/case"
-    query = "" if attempt is None else f"?attempt={attempt}"
-    access = cluster_access(kubeconfig, server)
+    query = "" if options.attempt is None else f"?attempt={options.attempt}"
+    access = options.cluster.access()
     found = send(access, "GET", path + query, timeout_seconds=_LONG_SECONDS)
-    write_case(file, found["text"])
-    print_message(f"{file} has attempt {found['attempt']} of pod {found['pod']}")
+    write_case(options.file, found["text"])
+    print_message(f"{options.file} has attempt {found['attempt']} of pod {found['pod']}")
 
 
-def show_breakpoints(kubeconfig: Path | None, server: str, output: str) -> None:
+def show_breakpoints(options: ClockOptions) -> None:
     """Print the breakpoints, and where the cluster has stopped.
 
     Raises
@@ -125,10 +115,10 @@ def show_breakpoints(kubeconfig: Path | None, server: str, output: str) -> None:
     ClusterError
         The cluster cannot be reached, or rejected the request.
     """
-    _print_breakpoints(send(cluster_access(kubeconfig, server), "GET", _BREAKPOINTS), output)
+    _print_breakpoints(send(options.cluster.access(), "GET", _BREAKPOINTS), options.output)
 
 
-def add_breakpoint(kubeconfig: Path | None, server: str, output: str, condition: str) -> None:
+def add_breakpoint(options: BreakOptions) -> None:
     """Add a breakpoint, and print it.
 
     Raises
@@ -136,13 +126,13 @@ def add_breakpoint(kubeconfig: Path | None, server: str, output: str, condition:
     ClusterError
         The cluster cannot be reached, or rejected the condition.
     """
-    access = cluster_access(kubeconfig, server)
-    added = send(access, "POST", _BREAKPOINTS, {"condition": condition})
-    if not _is_printed(added, [str(added["number"])], output):
+    access = options.cluster.access()
+    added = send(access, "POST", _BREAKPOINTS, {"condition": options.condition})
+    if not _is_printed(added, [str(added["number"])], options.output):
         print_table(_HEADS, [_breakpoint_row(added)])
 
 
-def remove_breakpoint(kubeconfig: Path | None, server: str, output: str, number: int) -> None:
+def remove_breakpoint(options: UnbreakOptions) -> None:
     """Remove a breakpoint, and print the others.
 
     Raises
@@ -150,8 +140,8 @@ def remove_breakpoint(kubeconfig: Path | None, server: str, output: str, number:
     ClusterError
         The cluster cannot be reached, or there is no such breakpoint.
     """
-    access = cluster_access(kubeconfig, server)
-    _print_breakpoints(send(access, "DELETE", f"{_BREAKPOINTS}/{number}"), output)
+    access = options.cluster.access()
+    _print_breakpoints(send(access, "DELETE", f"{_BREAKPOINTS}/{options.number}"), options.output)
 
 
 _HEADS: Final = ("NUMBER", "CONDITION", "HITS")

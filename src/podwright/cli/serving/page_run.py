@@ -4,41 +4,20 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from podwright.cli.clusters.cluster_options import ServedOptions
+from podwright.cli.commands.page import PageCommandOptions
 from podwright.cli.console import write_at_once
-from podwright.cli.serving.clock_run import cluster_access
 from podwright.cli.serving.up_page import check_extra, open_page, page_address, page_socket
 from podwright.online.client import ClusterAccess, ClusterError
 
 RENEWAL_SECONDS: Final = 1.0
 
 
-def run_page(
-    kubeconfig: Path | None,
-    server: str,
-    *,
-    context: str,
-    compared: Path | None,
-    port: int | None,
-    is_opened: bool,
-) -> None:
+def run_page(options: PageCommandOptions) -> None:
     """Serve the page until the process is interrupted.
-
-    Parameters
-    ----------
-    kubeconfig : Path, optional
-    server : str
-    context : str
-        As for `cluster_access`.
-    compared : Path, optional
-        The kubeconfig of another cluster to compare with.
-    port : int, optional
-        As for `page_socket`.
-    is_opened : bool
-        Whether a browser opens the page.
 
     Raises
     ------
@@ -50,22 +29,23 @@ def run_page(
         The port is in use.
     """
     check_extra()
-    access = cluster_access(kubeconfig, server, context)
+    cluster, compared = options.cluster, ServedOptions(kubeconfig=options.compare)
+    access = cluster.access()
     _check_address(access.server)
-    other = cluster_access(compared, "") if compared is not None else None
+    other = compared.access() if options.compare is not None else None
     if other is not None:
         _check_address(other.server)
-    with page_socket(port) as listening:
+    with page_socket(options.port) as listening:
         address = page_address(listening)
         write_at_once(f"Serving the page of {access.server} at {address}\nCtrl-C stops it.")
-        if is_opened:
+        if options.open:
             open_page(address)
         from podwright.online.ui.process import Upstream, serve_page
 
         serve_page(
-            Upstream(access, RenewedAccess(kubeconfig, server, access, context)),
+            Upstream(access, RenewedAccess(cluster, access)),
             listening,
-            compared=None if other is None else Upstream(other, RenewedAccess(compared, "", other)),
+            compared=None if other is None else Upstream(other, RenewedAccess(compared, other)),
         )
 
 
@@ -87,21 +67,13 @@ class RenewedAccess:
 
     Parameters
     ----------
-    kubeconfig : Path, optional
-    server : str
-        As for `cluster_access`.
+    cluster : ServedOptions
     access : ClusterAccess
         The one that was read first.
-    context : str, optional
-        As for `cluster_access`.
     """
 
-    def __init__(
-        self, kubeconfig: Path | None, server: str, access: ClusterAccess, context: str = ""
-    ) -> None:
-        self._kubeconfig = kubeconfig
-        self._server = server
-        self._context = context
+    def __init__(self, cluster: ServedOptions, access: ClusterAccess) -> None:
+        self._cluster = cluster
         self._access = access
         self._read_at = time.monotonic()
 
@@ -111,5 +83,5 @@ class RenewedAccess:
         if now - self._read_at >= RENEWAL_SECONDS:
             self._read_at = now
             with suppress(ClusterError):
-                self._access = cluster_access(self._kubeconfig, self._server, self._context)
+                self._access = self._cluster.access()
         return self._access

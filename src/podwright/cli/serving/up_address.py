@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podwright.apimachinery.objects import PodwrightError
-from podwright.cli.serving.up_serving_options import ServingOptions
+from podwright.cli.serving.up_options import ServingOptions
 from podwright.cluster.controllers import SignRequest
 from podwright.online.apiserver import LOOPBACK, AllowedHosts, TlsData, server_context
 

@@ -16,7 +16,7 @@ from podwright.apimachinery.objects import FieldError, InputError, PodwrightErro
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.input_errors import read_text
 from podwright.cli.inputs import Inputs as ReadInputs
-from podwright.cli.options import Setup, ValidationName
+from podwright.cli.options import Setup
 from podwright.cli.serving.custom_objects import invalid_custom_objects
 from podwright.cluster.kubelets import API_VERSION, ImageBehavior, Stage, read_image_behaviors
 from podwright.cluster.store import ObjectStore, kind_of
@@ -111,9 +111,9 @@ def inputs_of(
         )
         if is_new or store.get(kind_of(entry.object), entry.object.key) is None
     ]
-    if setup.validate is not ValidationName.ignore:
+    if setup.validate != "ignore":
         found = invalid_custom_objects(sourced, store)
-        if setup.validate is ValidationName.warn:
+        if setup.validate == "warn":
             print_warnings(map(str, found))
         elif found:
             raise InputError(found)
@@ -121,7 +121,7 @@ def inputs_of(
         msgspec.structs.replace(loaded, sourced=tuple(sourced)),
         events,
         start_ns=start_ns,
-        validate=setup.validate.value,
+        validate=setup.validate,
         # Events and pods may refer to objects of the store.
         is_complete=is_new,
     )

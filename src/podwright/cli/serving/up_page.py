@@ -10,7 +10,6 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final
 
@@ -18,6 +17,7 @@ import msgspec
 
 from podwright.apimachinery.objects import PodwrightError
 from podwright.cli.console import print_message
+from podwright.cli.serving.up_options import UiOptions
 from podwright.online.apiserver import ServingError, bound_socket
 from podwright.online.client import ClusterAccess
 
@@ -29,27 +29,6 @@ _END_SECONDS: Final = 5.0
 
 class MissingPageError(PodwrightError):
     """The page is requested, and the extra `ui` is not installed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PageOptions:
-    """The options of the command that concern the page.
-
-    Attributes
-    ----------
-    is_served : bool
-    port : int, optional
-        None for the default one, or any free one if that is in use.
-    is_opened : bool
-        Whether a browser opens the page.
-    is_demanded : bool
-        Whether an option names the page, so that its absence is an error.
-    """
-
-    is_served: bool
-    port: int | None
-    is_opened: bool
-    is_demanded: bool
 
 
 def has_extra() -> bool:
@@ -100,14 +79,14 @@ def page_address(listening: socket.socket) -> str:
 
 
 @contextmanager
-def page_of(options: PageOptions, access: ClusterAccess) -> Iterator[str]:
+def page_of(options: UiOptions, access: ClusterAccess) -> Iterator[str]:
     """Serve the page of a cluster in a process of its own, for the time of a block.
 
     The port is open at once; the first request waits until the process has started.
 
     Parameters
     ----------
-    options : PageOptions
+    options : UiOptions
     access : ClusterAccess
         How the process reaches the server.
 
@@ -123,7 +102,7 @@ def page_of(options: PageOptions, access: ClusterAccess) -> Iterator[str]:
     ServingError
         The port is in use.
     """
-    if not options.is_served:
+    if not options.has_page:
         yield ""
         return
     if options.is_demanded:
@@ -132,7 +111,7 @@ def page_of(options: PageOptions, access: ClusterAccess) -> Iterator[str]:
         print_message(f"The page is not served: install it with {_INSTALL}.")
         yield ""
         return
-    with page_socket(options.port, "--ui-port") as listening:
+    with page_socket(options.ui_port, "--ui-port") as listening:
         address = page_address(listening)
         process = _started(listening, access)
         is_ending = threading.Event()

@@ -6,13 +6,14 @@ import secrets
 import shlex
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from podwright._private_files import exposures
 from podwright.apimachinery.objects import FieldError, InputError
+from podwright.cli.clusters.cluster_inputs import ImportedSource
 from podwright.cli.clusters.more_schedulers import more_schedulers
+from podwright.cli.commands.up import UpOptions
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.kernel_loading import load_kernels
@@ -27,11 +28,11 @@ from podwright.cli.serving.up_inputs import (
     inputs_of,
     stages_of,
 )
-from podwright.cli.serving.up_page import PageOptions, open_page, page_of
-from podwright.cli.serving.up_serving_options import ServingOptions
+from podwright.cli.serving.up_options import FileOptions, InputOptions
+from podwright.cli.serving.up_page import open_page, page_of
 from podwright.cli.serving.up_shadow import record_in, shadow_feed, write_agreement
-from podwright.cli.serving.up_simulator import SimulatorOptions, simulator_sites
-from podwright.cli.serving.up_sync import Filling, background_of
+from podwright.cli.serving.up_simulator import simulator_sites
+from podwright.cli.serving.up_sync import background_of
 from podwright.cluster.api.endpoints import (
     HISTORY,
     ServerOptions,
@@ -50,7 +51,6 @@ from podwright.online.apiserver import (
     ClusterClock,
     ClusterOptions,
     ControlledParts,
-    LatencyRule,
     PluginReload,
     ResultAnnotations,
     RunCollection,
@@ -83,42 +83,7 @@ _DEMO = (
 """What to try in the cluster of `--demo`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class UpOptions:
-    """The options of the command, besides those of the scheduler."""
-
-    files: tuple[str, ...]
-    images: tuple[Path, ...]
-    filling: Filling
-    events: tuple[str, ...]
-    more_configs: tuple[Path, ...]
-    is_demo: bool
-    nodes: int
-    has_storage_class: bool
-    serving: ServingOptions
-    kubeconfig: Path
-    db: Path | None
-    record: Path | None
-    record_bytes: int
-    record_files: int
-    runs: Path | None
-    shadow: Path | None
-    annotates_results: bool
-    speed: float
-    log_events: int | None
-    keeps_timelines: bool
-    has_scheduler: bool
-    has_controllers: bool
-    has_lifecycle: bool
-    is_bare: bool
-    page: PageOptions
-    simulator: SimulatorOptions
-    latency: tuple[LatencyRule, ...]
-    breakpoints: tuple[BreakCondition, ...]
-    has_reload: bool
-
-
-def run_up(options: UpOptions, setup: Setup) -> None:
+def run_up(options: UpOptions) -> None:
     """Run a cluster until the process is interrupted.
 
     Raises
@@ -138,50 +103,47 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     MissingLiveError, ConnectionSettingsError, UnreachableCluster, RejectedRequest
         If the cluster to follow cannot be read.
     """
+    given, files, parts = options.inputs, options.files, options.parts
+    scheduling, setup = options.scheduling, options.scheduling.first_setup()
     # Before the files are read, so that no change is missed.
-    reload = _plugin_reload(setup) if options.has_reload else None
-    check_kubeconfig(options.kubeconfig)
+    reload = _plugin_reload(setup) if scheduling.reload else None
+    check_kubeconfig(files.kubeconfig)
     print_warnings(_exposures(options))
-    inputs = read_inputs(
-        options.files, setup, is_served=True, imported=options.filling.imported_source()
-    )
-    others = more_schedulers(options.more_configs, inputs, setup)
-    events = event_files(options.events)
+    inputs = read_inputs(given.names(), setup, is_served=True, imported=_imported(given))
+    others = more_schedulers(scheduling.configs[1:], inputs, setup)
+    events = event_files(tuple(map(str, given.events)))
     with ExitStack() as stack:
         listening = stack.enter_context(bound_socket(options.serving.address, options.serving.port))
-        endpoint = endpoint_of(options.serving, options.db, options.simulator.origins)
+        endpoint = endpoint_of(options.serving, files.db, options.kss.cors_origin)
         address = endpoint.url(listening.getsockname()[1])
-        token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
-        store = stack.enter_context(closing(_store(options, setup)))
-        shadow = None if options.shadow is None else shadow_feed(inputs)
-        path = options.record if options.shadow is None else record_in(options.shadow)
-        record = None if path is None else stack.enter_context(closing(_record(path, options)))
-        credentials = {"authorization": f"Bearer {token}"}
-        results = ResultAnnotations(credentials) if options.annotates_results else None
+        token = _BARE_TOKEN if parts.bare else secrets.token_urlsafe(24)
+        store = stack.enter_context(closing(_store(files.db, setup)))
+        shadow = None if files.shadow is None else shadow_feed(inputs)
+        path = files.record if files.shadow is None else record_in(files.shadow)
+        record = None if path is None else stack.enter_context(closing(_record(path, files)))
+        results = _annotations(token) if _annotates_results(options) else None
         followers = [one for one in (record, shadow, results) if one is not None]
-        clock = ClusterClock(speed=options.speed)
+        clock = ClusterClock(speed=parts.speed)
         clock.pause()  # until the cluster is served
         start_ns = clock.now_ns()
         timed = inputs_of(
             inputs,
             events,
             setup,
-            nodes=options.nodes,
+            nodes=given.nodes,
             has_storage_class=(
-                options.has_storage_class and options.has_controllers and not options.filling.source
+                given.default_storage_class and parts.has_controllers and not given.sync
             ),
-            has_drivers=options.has_controllers and options.has_lifecycle,
+            has_drivers=parts.has_controllers and parts.has_lifecycle,
             store=store,
             start_ns=start_ns,
         )
-        check_parts(
-            timed, has_controllers=options.has_controllers, has_lifecycle=options.has_lifecycle
-        )
-        if options.is_bare:
+        check_parts(timed, has_controllers=parts.has_controllers, has_lifecycle=parts.has_lifecycle)
+        if parts.bare:
             bare_store(start_ns, store=store)
         scheduler = scheduler_options(inputs, setup)
         sites, simulator = simulator_sites(
-            options.simulator,
+            options.kss,
             stack,
             address=options.serving.address,
             endpoint=endpoint,
@@ -192,42 +154,44 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             *others,
             now_ns=start_ns,
             options=ClusterOptions(
-                has_scheduler=options.has_scheduler,
-                has_controllers=options.has_controllers,
-                has_lifecycle=options.has_lifecycle,
-                images=declared_images(options.images),
+                has_scheduler=parts.has_scheduler,
+                has_controllers=parts.has_controllers,
+                has_lifecycle=parts.has_lifecycle,
+                images=declared_images(given.images),
                 address=options.serving.address,
                 port=listening.getsockname()[1],
                 sign=endpoint.sign,
                 certificates=endpoint.tls.authority.decode() if endpoint.tls else "",
-                is_bare=options.is_bare,
-                log_events=options.log_events,
+                is_bare=parts.bare,
+                log_events=scheduling.log_events,
                 observes_plugins=bool(scheduler.plugins),
-                keeps_timelines=options.keeps_timelines,
-                stages=stages_of(inputs, timed, has_lifecycle=options.has_lifecycle),
+                keeps_timelines=parts.has_scheduler and scheduling.timeline,
+                stages=stages_of(inputs, timed, has_lifecycle=parts.has_lifecycle),
             ),
             server_options=_server_options(options, token),
             call_extender=extender_caller(inputs.configuration, inputs.source),
             store=store,
         )
-        _add_breakpoints(cluster, options.breakpoints)
-        if options.has_scheduler:
+        _add_breakpoints(cluster, scheduling.conditions())
+        if parts.has_scheduler:
             load_kernels()
         add_inputs(cluster, timed, start_ns)
         print_warnings(undefined_kinds(inputs.loaded, store))
-        filling = background_of(options.filling, options.kubeconfig, speed=options.speed)
+        filling = background_of(
+            given, given.policies(is_shadow=shadow is not None), files.kubeconfig, speed=parts.speed
+        )
         # Last, so that a start that fails leaves the kubeconfig of the last cluster as it was.
-        write_kubeconfig(options.kubeconfig, kubeconfig(address, token, endpoint.tls))
-        page = stack.enter_context(page_of(options.page, _access(address, token, endpoint)))
+        write_kubeconfig(files.kubeconfig, kubeconfig(address, token, endpoint.tls))
+        page = stack.enter_context(page_of(options.ui, _access(address, token, endpoint)))
 
         def started() -> None:
             _announce(options, address, simulator, page)
-            if options.page.is_opened:
+            if options.ui.is_opened:
                 open_page(page)
 
         def turns() -> TurnLoop:
             clock.resume()
-            if options.speed == 1.0:
+            if parts.speed == 1.0:
                 # Clients compute ages with their own clocks, and a start can take long.
                 clock.set_to_real_time()
             return TurnLoop(cluster, clock, followers)
@@ -242,12 +206,12 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 scheduler=partial(
                     RunningScheduler,
                     new_caller=extender_caller,
-                    allowed_hosts=options.simulator.allowed_hosts,
+                    allowed_hosts=options.kss.allow_extender,
                 ),
-                latency=ApiLatency(options.latency),
+                latency=ApiLatency(options.serving.latency_rules()),
                 shadow=shadow,
                 reload=reload,
-                runs=None if options.runs is None else RunCollection(options.runs),
+                runs=None if files.runs is None else RunCollection(files.runs),
                 background=[
                     *(one.keep_up for one in (shadow, results) if one is not None),
                     *filling,
@@ -255,14 +219,29 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             ),
             sites=sites,
         )
-    if shadow is not None and options.shadow is not None:
-        write_agreement(options.shadow, shadow)
-    print_message("stopped" if options.db is None else f"stopped; {options.db} has all objects")
+    if shadow is not None and files.shadow is not None:
+        write_agreement(files.shadow, shadow)
+    print_message("stopped" if files.db is None else f"stopped; {files.db} has all objects")
 
 
 def _exposures(options: UpOptions) -> Iterable[str]:
-    certificates = certificate_folder(options.db) if options.serving.has_tls else None
-    return exposures(options.db, options.record, options.runs, options.shadow, certificates)
+    files = options.files
+    certificates = certificate_folder(files.db) if options.serving.has_tls else None
+    return exposures(files.db, files.record, files.runs, files.shadow, certificates)
+
+
+def _annotates_results(options: UpOptions) -> bool:
+    chosen = options.scheduling.annotate_results
+    is_default = options.parts.has_scheduler and options.kss.kss_port is not None
+    return is_default if chosen is None else chosen
+
+
+def _imported(given: InputOptions) -> ImportedSource | None:
+    return ImportedSource(given.imported, given.selection) if given.imported else None
+
+
+def _annotations(token: str) -> ResultAnnotations:
+    return ResultAnnotations({"authorization": f"Bearer {token}"})
 
 
 def _plugin_reload(setup: Setup) -> PluginReload:
@@ -280,19 +259,20 @@ def _add_breakpoints(cluster: Cluster, conditions: Iterable[BreakCondition]) -> 
             ) from error
 
 
-def _record(path: Path, options: UpOptions) -> ChangeRecord:
-    return ChangeRecord(path, largest_bytes=options.record_bytes, kept_files=options.record_files)
+def _record(path: Path, files: FileOptions) -> ChangeRecord:
+    largest, kept = files.record_rotate or 0, files.record_keep or 0
+    return ChangeRecord(path, largest_bytes=largest, kept_files=kept)
 
 
-def _store(options: UpOptions, setup: Setup) -> ObjectStore:
-    if options.db is None:
+def _store(db: Path | None, setup: Setup) -> ObjectStore:
+    if db is None:
         return ObjectStore(seed=setup.seed, **HISTORY)
     seed = setup.seed if "seed" in setup.given else None
-    return open_store(options.db, seed=seed, **HISTORY)
+    return open_store(db, seed=seed, **HISTORY)
 
 
 def _server_options(options: UpOptions, token: str) -> ServerOptions:
-    if options.is_bare:
+    if options.parts.bare:
         return bare_options()
     admin = User("admin", "admin-uid", ("system:masters", "system:authenticated"))
     tokens = (static_tokens({token: admin}),)
@@ -316,8 +296,8 @@ def _access(address: str, token: str, endpoint: Endpoint) -> ClusterAccess:
 def _announce(options: UpOptions, address: str, simulator: str, page: str) -> None:
     beside = f"Serving kube-scheduler-simulator's API at {simulator}\n" if simulator else ""
     beside += f"The web page is at {page}\n" if page else ""
-    path = shlex.quote(str(options.kubeconfig.absolute()))
-    commands = _DEMO if options.is_demo else _COMMANDS
+    path = shlex.quote(str(options.files.kubeconfig.absolute()))
+    commands = _DEMO if options.inputs.demo else _COMMANDS
     lines = "".join(f"  kubectl {command}\n" for command in commands)
     write_at_once(
         f"Serving the Kubernetes API at {address}\n{beside}Ctrl-C stops it.\n\n"

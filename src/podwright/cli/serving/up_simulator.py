@@ -3,67 +3,28 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from podwright.apimachinery.objects import FieldError, InputError
-from podwright.cli.clusters.cluster_options import SelectionOptions
+from podwright.cli.commands.up import UpOptions
 from podwright.cli.console import print_message
 from podwright.cli.serving.up_address import Endpoint
-from podwright.cli.serving.up_input_options import InputOptions
+from podwright.cli.serving.up_options import InputOptions, KssOptions
 from podwright.online.apiserver import ClusterClient, RunningScheduler, Site, bound_socket
 
 if TYPE_CHECKING:
     from podwright.simulation.kss import SimulatorConfiguration
 
 
-@dataclass(frozen=True, kw_only=True)
-class SimulatorOptions:
-    """The options of the command that concern kube-scheduler-simulator.
+def with_simulator_file(options: UpOptions, path: Path) -> UpOptions:
+    """Return the options with those of a SimulatorConfiguration and of the environment.
 
-    Attributes
-    ----------
-    port : int, optional
-        None if its API is not served.
-    origins : tuple of str
-        Origins whose pages may use both APIs.
-    allowed_hosts : tuple of str
-        Hosts of extenders that a configuration over HTTP may name.
-    """
-
-    port: int | None
-    origins: tuple[str, ...]
-    allowed_hosts: tuple[str, ...]
-
-
-def is_origin(text: str) -> bool:
-    """Whether a text is an origin as browsers send it: a scheme and a host, with a port or not."""
-    return (
-        re.fullmatch(r"https?://[a-z0-9.-]+(:[0-9]+)?|https?://\[[0-9a-f:]+\](:[0-9]+)?", text)
-        is not None
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadSimulatorConfiguration:
-    """The options of the command together with those of a SimulatorConfiguration."""
-
-    options: SimulatorOptions
-    inputs: InputOptions
-    selection: SelectionOptions
-    kubernetes_port: int | None
-    scheduler_configuration: Path | None
-
-
-def read_simulator_file(
-    path: Path, options: SimulatorOptions, inputs: InputOptions, selection: SelectionOptions
-) -> ReadSimulatorConfiguration:
-    """Read a SimulatorConfiguration and the environment; options of the command come first.
+    Options of the command line come first.
 
     Raises
     ------
@@ -79,34 +40,33 @@ def read_simulator_file(
         raise InputError([FieldError(source=str(path), path="", message=message)]) from error
     found = read_simulator_configuration(text, os.environ, source=str(path))
     unused = dict(found.without_effect)
-    inputs, selection = _with_source(found, inputs, selection, path, unused)
+    inputs = _with_source(found, options.inputs, path, unused)
     if found.replay_enabled:
-        inputs = replace(inputs, events=[*(inputs.events or ()), Path(found.record_file_path)])
+        inputs = replace(inputs, events=(*inputs.events, Path(found.record_file_path)))
     elif found.record_file_path:
         unused["recordFilePath"] = "replayEnabled is false"
     for key, reason in unused.items():
         print_message(f"warning: {path}: {key} has no effect: {reason}")
-    scheduler = found.kube_scheduler_config_path
-    return ReadSimulatorConfiguration(
-        options=replace(
-            options,
-            port=found.port if options.port is None else options.port,
-            origins=(*options.origins, *found.cors_allowed_origin_list),
-        ),
-        inputs=inputs,
-        selection=selection,
-        kubernetes_port=urlsplit(found.kube_api_server_url).port,
-        scheduler_configuration=Path(scheduler) if scheduler else None,
+    kss, serving, scheduling = options.kss, options.serving, options.scheduling
+    port = urlsplit(found.kube_api_server_url).port
+    if "port" not in options.given and port is not None:
+        serving = replace(serving, port=port)
+    if not scheduling.configs and found.kube_scheduler_config_path:
+        scheduling = replace(scheduling, configs=(Path(found.kube_scheduler_config_path),))
+    kss = replace(
+        kss,
+        kss_port=found.port if kss.kss_port is None else kss.kss_port,
+        cors_origin=(*kss.cors_origin, *found.cors_allowed_origin_list),
     )
+    return replace(options, inputs=inputs, serving=serving, scheduling=scheduling, kss=kss)
 
 
 def _with_source(
     found: SimulatorConfiguration,
     inputs: InputOptions,
-    selection: SelectionOptions,
     path: Path,
     unused: dict[str, str],
-) -> tuple[InputOptions, SelectionOptions]:
+) -> InputOptions:
     """Return the options with the cluster that is imported or followed; adds what is unused."""
     switches = {
         "externalImportEnabled": found.external_import_enabled,
@@ -127,13 +87,13 @@ def _with_source(
         inputs = replace(inputs, imported=found.kube_config)
     else:
         inputs = replace(inputs, sync=found.kube_config)
-    if (switch or given) and not selection.selector:
-        selection = replace(selection, selector=found.selector)
-    return inputs, selection
+    if (switch or given) and not inputs.selection.selector:
+        inputs = replace(inputs, selection=replace(inputs.selection, selector=found.selector))
+    return inputs
 
 
 def simulator_sites(
-    options: SimulatorOptions,
+    options: KssOptions,
     stack: ExitStack,
     *,
     address: str,
@@ -144,7 +104,7 @@ def simulator_sites(
 
     Parameters
     ----------
-    options : SimulatorOptions
+    options : KssOptions
     stack : ExitStack
         Closes the socket.
     address : str
@@ -159,11 +119,11 @@ def simulator_sites(
     ServingError
         The port cannot be served.
     """
-    if options.port is None:
+    if options.kss_port is None:
         return (lambda _: ()), ""
     from podwright.online.apiserver.kss_api import simulator_application
 
-    listening = stack.enter_context(bound_socket(address, options.port, "--kss-port"))
+    listening = stack.enter_context(bound_socket(address, options.kss_port, "--kss-port"))
 
     def sites(running: RunningScheduler) -> Sequence[Site]:
         client = ClusterClient(running.turns, {"authorization": f"Bearer {token}"})

@@ -5,16 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import msgspec
-import typer
-
-from podwright.apimachinery.objects import PodwrightError, nearest
-from podwright.cli.clusters.cluster_inputs import ImportedSource
+from podwright.apimachinery.objects import PodwrightError
 from podwright.cli.clusters.cluster_options import (
     SelectionOptions,
     address_of_source,
@@ -22,7 +17,8 @@ from podwright.cli.clusters.cluster_options import (
     warn_of_version,
 )
 from podwright.cli.console import print_message
-from podwright.online.client import BoundPods, SyncPolicies
+from podwright.cli.serving.up_options import InputOptions
+from podwright.online.client import SyncPolicies
 
 if TYPE_CHECKING:
     from podwright.online.client.cluster import ClusterAddress
@@ -30,83 +26,16 @@ if TYPE_CHECKING:
 Background: TypeAlias = Callable[[Any], Coroutine[Any, Any, None]]
 """What runs beside a turn loop."""
 
-POLICIES: Final[dict[str, dict[str, Any]]] = {
-    "bound=initial": {"bound": BoundPods.initial},
-    "bound=none": {"bound": BoundPods.none},
-    "bound=kss": {"bound": BoundPods.kss},
-    "bound=source": {"bound": BoundPods.source},
-    "reschedule-all": {"bound": BoundPods.none},
-    "exclude-running": {"excludes_running": True},
-    "follow-labels": {"follows_labels": True},
-    "follow-resources": {"follows_resources": True},
-    "pod-status": {"mirrors_pod_status": True},
-    "explicit-spread": {"has_explicit_spread": True},
-    "keep-owners": {"keeps_owners": True},
-    "keep-service-accounts": {"keeps_accounts": True},
-    "ignore-deletions": {"ignores_deletions": True},
-    "restore-deleted": {"restores_deleted": True},
-    "freeze-node-status": {"freezes_node_status": True},
-}
-"""The policies of `--sync-policy`, which are the options of `podwright sync`."""
 
-
-class ReplayPace(Enum):
-    """What the changes of a record wait for: their times, nothing, or lines on stdin."""
-
-    recorded = "recorded"
-    immediate = "immediate"
-    steps = "steps"
-
-
-class Filling(msgspec.Struct, frozen=True, kw_only=True):
-    """What fills a cluster that is served, from other clusters or a record.
-
-    Attributes
-    ----------
-    imported : str
-        The cluster whose objects are read at the start; "" for none.
-    source : str
-        The cluster that is followed, as `address_of_source` reads it; "" for none.
-    selection : SelectionOptions
-        Which objects of these clusters.
-    policies : SyncPolicies
-    replay : Path, optional
-        The record that is applied.
-    pace : ReplayPace
-    """
-
-    imported: str = ""
-    source: str = ""
-    selection: SelectionOptions = SelectionOptions()
-    policies: SyncPolicies = SyncPolicies()
-    replay: Path | None = None
-    pace: ReplayPace = ReplayPace.recorded
-
-    def imported_source(self) -> ImportedSource | None:
-        """Return the cluster whose objects are read at the start."""
-        return ImportedSource(self.imported, self.selection) if self.imported else None
-
-
-def read_policies(texts: Sequence[str]) -> SyncPolicies:
-    """Read the values of `--sync-policy`."""
-    policies = SyncPolicies()
-    for text in texts:
-        if text not in POLICIES:
-            near = nearest(text, POLICIES)
-            hint = f"did you mean {near}?" if near else f"there are {', '.join(POLICIES)}."
-            raise typer.BadParameter(
-                f'"{text}" is not a policy; {hint}', param_hint="'--sync-policy'"
-            )
-        policies = msgspec.structs.replace(policies, **POLICIES[text])
-    return policies
-
-
-def background_of(filling: Filling, kubeconfig: Path, *, speed: float) -> Sequence[Background]:
+def background_of(
+    inputs: InputOptions, policies: SyncPolicies, kubeconfig: Path, *, speed: float
+) -> Sequence[Background]:
     """Return what fills the cluster; checks first that the source can be read.
 
     Parameters
     ----------
-    filling : Filling
+    inputs : InputOptions
+    policies : SyncPolicies
     kubeconfig : Path
         Of the cluster that is served.
     speed : float
@@ -119,7 +48,7 @@ def background_of(filling: Filling, kubeconfig: Path, *, speed: float) -> Sequen
         The record cannot be read.
     ConnectionSettingsError, UnreachableCluster, RejectedRequest
     """
-    if not filling.source and filling.replay is None:
+    if not inputs.sync and inputs.replay is None:
         return ()
     from podwright.cli.clusters.cluster_options import check_installed
 
@@ -127,14 +56,13 @@ def background_of(filling: Filling, kubeconfig: Path, *, speed: float) -> Sequen
     from podwright.online.client.cluster import ClusterAddress
 
     own = ClusterAddress(kubeconfig=str(kubeconfig), environment=dict(os.environ))
-    if filling.replay is not None:
-        at = speed if filling.pace is ReplayPace.recorded else None
-        steps = filling.pace is ReplayPace.steps
-        work = partial(_replay, filling.replay, own, at, steps=steps)
+    if inputs.replay is not None:
+        at = None if inputs.immediate or inputs.step else speed
+        work = partial(_replay, inputs.replay, own, at, steps=inputs.step)
         return (_reported(work, "--replay"),)
-    source = address_of_source(filling.source)
+    source = address_of_source(inputs.sync)
     run_remote(partial(_check, source))
-    return (_reported(partial(_follow, source, own, filling), "--sync"),)
+    return (_reported(partial(_follow, source, own, inputs.selection, policies), "--sync"),)
 
 
 def _reported(work: Callable[[], Coroutine[Any, Any, None]], option: str) -> Background:
@@ -155,25 +83,30 @@ async def _check(source: ClusterAddress) -> None:
         await cluster_identity(connection)
 
 
-async def _follow(source: ClusterAddress, own: ClusterAddress, filling: Filling) -> None:
-    from podwright.cli.clusters.sync_run import SyncOptions, new_sync
+async def _follow(
+    source: ClusterAddress,
+    own: ClusterAddress,
+    selection: SelectionOptions,
+    policies: SyncPolicies,
+) -> None:
+    from podwright.cli.clusters.sync_run import new_sync, scope_of
     from podwright.online.client.cluster import ReadConnection
     from podwright.online.sync import Target
 
     async with AsyncExitStack() as stack:
         connection = await stack.enter_async_context(ReadConnection(source))
         target = await stack.enter_async_context(Target(own, "here"))
-        scope = await SyncOptions.of(filling.selection, filling.policies).scope(connection)
-        sync = new_sync(connection, scope, filling.policies)
+        scope = await scope_of(connection, selection)
+        sync = new_sync(connection, scope, policies)
         await sync.open([target])
         await sync.run()
 
 
 async def _replay(path: Path, own: ClusterAddress, speed: float | None, *, steps: bool) -> None:
-    from podwright.cli.clusters.replay_run import Replay, ReplayOptions
+    from podwright.cli.clusters.replay_run import Replay
     from podwright.online.sync import Target
 
-    replay = Replay(ReplayOptions(speed=speed, steps=steps, is_strict=False))
+    replay = Replay(speed, steps=steps)
     async with Target(own, "here") as target:
         await replay.run(path, target)
         replay.summarize(target)

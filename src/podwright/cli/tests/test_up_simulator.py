@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from podwright.cli.clusters.cluster_options import SelectionOptions
-from podwright.cli.serving.up_input_options import InputOptions
-from podwright.cli.serving.up_simulator import SimulatorOptions, read_simulator_file
+from podwright.cli.commands.up import UpOptions
+from podwright.cli.serving.up_options import InputOptions
+from podwright.cli.serving.up_simulator import with_simulator_file
 
 TEXT = """
 apiVersion: kube-scheduler-simulator-config/v1alpha1
@@ -19,8 +20,7 @@ resourceImportLabelSelector:
   matchLabels: {{team: a}}
   matchExpressions: [{{key: tier, operator: In, values: [web, api]}}]
 """
-NO_INPUTS, ALL = InputOptions(), SelectionOptions()
-NOTHING = SimulatorOptions(port=None, origins=(), allowed_hosts=())
+NO_INPUTS = InputOptions()
 
 
 @pytest.fixture
@@ -31,10 +31,10 @@ def read(tmp_path, monkeypatch):
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.touch()
 
-    def read(more, inputs=NO_INPUTS, selection=ALL):
+    def read(more, inputs=NO_INPUTS):
         file = tmp_path / "config.yaml"
         file.write_text(TEXT.format(kubeconfig=kubeconfig) + more)
-        return read_simulator_file(file, NOTHING, inputs, selection), str(kubeconfig)
+        return with_simulator_file(UpOptions(inputs=inputs), file), str(kubeconfig)
 
     return read
 
@@ -53,22 +53,21 @@ def test_the_switches_are_the_options_import_and_sync_with_the_selector(
     used, unused = options
     assert getattr(found.inputs, used) == kubeconfig
     assert not getattr(found.inputs, unused)
-    assert found.selection.selector == "team=a,tier in (api,web)"
-    assert found.kubernetes_port == 3131
+    assert found.inputs.selection.selector == "team=a,tier in (api,web)"
+    assert found.serving.port == 3131
     assert "kubeConfig" not in capfd.readouterr().err
 
 
 def test_options_of_the_command_line_come_first(read, capfd):
-    given = InputOptions(sync="cluster:prod")
-    found, _ = read("externalImportEnabled: true\n", given, SelectionOptions(selector="app=web"))
+    given = InputOptions(sync="cluster:prod", selection=SelectionOptions(selector="app=web"))
+    found, _ = read("externalImportEnabled: true\n", given)
     assert found.inputs == given
-    assert found.selection.selector == "app=web"
     assert "externalImportEnabled has no effect: --sync is given" in capfd.readouterr().err
 
 
 def test_what_is_not_used_is_named(read, capfd):
     found, _ = read("")
-    assert (found.inputs, found.selection) == (NO_INPUTS, ALL)
+    assert found.inputs == NO_INPUTS
     printed = capfd.readouterr().err
     assert "kubeConfig has no effect: nothing is imported or followed" in printed
     assert "resourceImportLabelSelector has no effect" in printed
