@@ -138,10 +138,8 @@ def commands_with_json() -> set[str]:
         command = typer.main.get_command(module.app)
         several = getattr(command, "commands", {"": command})
         for inner, one in several.items():
-            for param in one.params:
-                formats = {str(value) for value in getattr(type(param.default), "__members__", ())}
-                if param.name == "output" and formats & JSON_FORMATS:
-                    found.add(f"{name} {inner}".strip())
+            if one.output_formats & JSON_FORMATS:
+                found.add(f"{name} {inner}".strip())
     return found
 
 

@@ -21,9 +21,8 @@ def formats_of_commands() -> dict[str, set[str]]:
         command = typer.main.get_command(module.app)
         for inner, one in getattr(command, "commands", {"": command}).items():
             for param in one.params:
-                formats = {str(value) for value in getattr(type(param.default), "__members__", ())}
                 if param.name == "output":
-                    found[f"{name} {inner}".strip()] = formats
+                    found[f"{name} {inner}".strip()] = set(one.output_formats)
     return found
 
 

@@ -94,7 +94,7 @@ class PlainCommand(TyperCommand):
         if self._v116_options and _V116_HELP_OPTION in _before_dashes(args):
             typer.echo(self._v116_page(ctx))
             raise typer.Exit
-        if "json" in self._output_formats:
+        if "json" in self.output_formats:
             args = _without_fields(args)
         if self._reads_files:
             args = _without_filenames(args)
@@ -142,7 +142,7 @@ class PlainCommand(TyperCommand):
 
     def _with_fields(self, param: Any, record: tuple[str, str]) -> tuple[str, str]:
         """Mention `jsonpath=` and `custom-columns=` in the help of `--output`."""
-        if param.name != "output" or "json" not in self._output_formats:
+        if param.name != "output" or "json" not in self.output_formats:
             return record
         text, bracket, default = record[1].rpartition("  [")
         return record[0], f"{text} {_FIELDS_HELP}{bracket}{default}"
@@ -152,7 +152,7 @@ class PlainCommand(TyperCommand):
         return any(param.name == "files" for param in self.params)
 
     @property
-    def _output_formats(self) -> frozenset[str]:
+    def output_formats(self) -> frozenset[str]:
         """The values of `--output`."""
         declared = getattr(self.callback, "__annotations__", {}).get("output")
         return frozenset(get_args(get_args(declared)[0]) if declared else ())

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +43,7 @@ from podwright.cli.inputs import (
     warn_of_missing_resources,
     with_counted_gpus,
 )
+from podwright.cli.options import Setup
 from podwright.cli.process_exit import BY_SIGNAL
 from podwright.cli.recorded.plugin_times import times_table
 from podwright.cli.recorded.simulate_report import print_evictions, print_report, warnings_of_review
@@ -91,13 +93,14 @@ _NOT_STORED = {"out", "resume", "output", "timings", "exit_zero", "given", "othe
 
 def stored_document(options: SimulateOptions) -> dict[str, Any]:
     """Return the options as plain values, as the manifest stores them."""
-    document = msgspec.to_builtins(options, enc_hook=str)
-    document["setup"] = _without(document["setup"])
-    return _without(document)
+    values = msgspec.json.decode(msgspec.json.encode(options, enc_hook=str))
+    values |= values.pop("setup")
+    return {_key(name): value for name, value in values.items() if name not in _NOT_STORED}
 
 
-def _without(document: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in document.items() if key not in _NOT_STORED}
+def _key(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
@@ -108,9 +111,15 @@ def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
     RunError
         If the run was not started by the command line.
     """
+    stored = manifest.options
+    of_run, of_setup = (
+        {each.name: stored[key] for each in fields(cls) if (key := _key(each.name)) in stored}
+        for cls in (SimulateOptions, Setup)
+    )
     with suppress(msgspec.ValidationError):
-        if "files" in manifest.options:
-            return msgspec.convert(manifest.options, SimulateOptions, dec_hook=_path)
+        if "files" in of_run:
+            document = of_run | {"setup": of_setup}
+            return msgspec.convert(document, SimulateOptions, dec_hook=_path)
     raise RunError(
         f"{folder} was written from Python, not by podwright simulate: resume it with"
         " pw.simulate(..., output=..., resume=True). The folder was not changed"
