@@ -6,6 +6,7 @@ In-tree classes are imported when a profile names them.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -27,33 +28,14 @@ from podwright.scheduler.config import (
 )
 from podwright.scheduler.framework import Plugin, described
 
-_MODULES = {
-    "Coscheduling": "coscheduling",
-    "DefaultBinder": "default_binder",
-    "DefaultPreemption": "default_preemption",
-    "DynamicResources": "dynamic_resources",
-    "GangScheduling": "gang_scheduling",
-    "ImageLocality": "image_locality",
-    "InterPodAffinity": "inter_pod_affinity",
-    "NodeAffinity": "node_affinity",
-    "NodeDeclaredFeatures": "node_declared_features",
-    "NodeName": "node_name",
-    "NodePorts": "node_ports",
-    "NodeResourcesBalancedAllocation": "node_resources_balanced_allocation",
-    "NodeResourcesFit": "node_resources_fit",
-    "NodeUnschedulable": "node_unschedulable",
-    "NodeVolumeLimits": "node_volume_limits",
-    "PodTopologySpread": "pod_topology_spread",
-    "PrioritySort": "priority_sort",
-    "SchedulingGates": "scheduling_gates",
-    "TaintToleration": "taint_toleration",
-    "VolumeBinding": "volume_binding",
-    "VolumeRestrictions": "volume_restrictions",
-    "VolumeZone": "volume_zone",
-}
-
-NOT_BUILT: frozenset[str] = frozenset(IN_TREE_POINTS.keys() - _MODULES.keys())
+NOT_BUILT = frozenset({"PodGroupPodsCount", "TopologyPlacementGenerator"})
 """In-tree plugins that a configuration may name and that have no effect."""
+
+
+def module_of(name: str) -> str:
+    """Return the module of an in-tree plugin, whose name is that of its class with underscores."""
+    module = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return f"podwright.scheduler.plugins.{module}"
 
 
 class Registry:
@@ -134,10 +116,9 @@ class Registry:
         own = self._own.get(name)
         if own is not None:
             return own
-        module = _MODULES.get(name)
-        if module is None:
+        if name not in IN_TREE_POINTS or name in NOT_BUILT:
             return None
-        cls: type[Plugin] = getattr(import_module(f"podwright.scheduler.plugins.{module}"), name)
+        cls: type[Plugin] = getattr(import_module(module_of(name)), name)
         return cls
 
     def make(

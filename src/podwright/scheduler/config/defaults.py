@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from podwright.apimachinery.documents import DID_YOU_MEAN, problem, raise_errors
 from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME, SECOND_NS, FieldError
 from podwright.scheduler.config.expand import (
+    IN_TREE,
     Implements,
     expand_plugins,
     in_tree_points,
@@ -46,37 +47,6 @@ from podwright.scheduler.config.validation import (
     validate,
     validate_node_resources_fit_args,
     validate_rules,
-)
-
-_BEFORE_GATES = (
-    Plugin(name="SchedulingGates"),
-    Plugin(name="PrioritySort"),
-    Plugin(name="NodeUnschedulable"),
-    Plugin(name="NodeName"),
-    Plugin(name="TaintToleration", weight=3),
-    Plugin(name="NodeAffinity", weight=2),
-    Plugin(name="NodePorts"),
-    Plugin(name="NodeResourcesFit", weight=1),
-    Plugin(name="VolumeRestrictions"),
-    Plugin(name="NodeVolumeLimits"),
-    Plugin(name="VolumeBinding"),
-    Plugin(name="VolumeZone"),
-    Plugin(name="PodTopologySpread", weight=2),
-    Plugin(name="InterPodAffinity", weight=2),
-    # Before DefaultPreemption: freeing an unused device is preferred to evicting a pod.
-    Plugin(name="DynamicResources", weight=2),
-    Plugin(name="DefaultPreemption"),
-    Plugin(name="NodeResourcesBalancedAllocation", weight=1),
-    Plugin(name="ImageLocality", weight=1),
-    Plugin(name="DefaultBinder"),
-)
-_BY_GATE = (
-    ("NodeDeclaredFeatures", (Plugin(name="NodeDeclaredFeatures"),)),
-    ("GangScheduling", (Plugin(name="GangScheduling"),)),
-    (
-        "TopologyAwareWorkloadScheduling",
-        (Plugin(name="TopologyPlacementGenerator"), Plugin(name="PodGroupPodsCount", weight=1)),
-    ),
 )
 
 _RESOURCES = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
@@ -151,8 +121,11 @@ class EffectiveConfiguration(msgspec.Struct, frozen=True, kw_only=True):
 
 def default_plugins(gates: Gates = DEFAULT_GATES) -> tuple[Plugin, ...]:
     """Return the default multiPoint plugins of a profile."""
-    by_gate = (plugins for gate, plugins in _BY_GATE if gate in gates)
-    return (*_BEFORE_GATES, *(plugin for plugins in by_gate for plugin in plugins))
+    return tuple(
+        Plugin(name=plugin.name, weight=plugin.weight)
+        for plugin in IN_TREE
+        if plugin.is_default and (not plugin.gate or plugin.gate in gates)
+    )
 
 
 def merge_plugin_set(default: tuple[Plugin, ...], custom: PluginSet) -> PluginSet:

@@ -9,7 +9,7 @@ Upstream: pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from podwright.apimachinery.documents import did_you_mean, join, problem
 from podwright.apimachinery.objects import FieldError
@@ -36,53 +36,76 @@ POINT_TYPES: Mapping[str, str] = {
 }
 """Every extension point and its name in upstream's messages, in upstream's order."""
 
-_FIELDS = {
-    "preFilter": "pre_filter",
-    "postFilter": "post_filter",
-    "preScore": "pre_score",
-    "preBind": "pre_bind",
-    "postBind": "post_bind",
-    "preEnqueue": "pre_enqueue",
-    "queueSort": "queue_sort",
-    "placementGenerate": "placement_generate",
-    "placementScore": "placement_score",
-}
 
-_POINTS_OF: Mapping[str, str] = {
-    "Coscheduling": "queueSort preFilter postFilter reserve permit",
-    "DefaultBinder": "bind",
-    "DefaultPreemption": "preEnqueue postFilter",
-    "DynamicResources": "preEnqueue preFilter filter postFilter score reserve preBind",
-    "GangScheduling": "preEnqueue permit",
-    "ImageLocality": "score",
-    "InterPodAffinity": "preFilter filter preScore score",
-    "NodeAffinity": "preFilter filter preScore score",
-    "NodeDeclaredFeatures": "preFilter filter",
-    "NodeName": "filter",
-    "NodePorts": "preFilter filter",
-    "NodeResourcesBalancedAllocation": "preScore score",
-    "NodeResourcesFit": "preFilter filter preScore score placementScore",
-    "NodeUnschedulable": "filter",
-    "NodeVolumeLimits": "preFilter filter",
-    "PodGroupPodsCount": "placementScore",
-    "PodTopologySpread": "preFilter filter preScore score",
-    "PrioritySort": "queueSort",
-    "SchedulingGates": "preEnqueue",
-    "TaintToleration": "filter preScore score",
-    "TopologyPlacementGenerator": "placementGenerate",
-    "VolumeBinding": "preFilter filter preScore score reserve preBind",
-    "VolumeRestrictions": "preFilter filter",
-    "VolumeZone": "preFilter filter",
-}
-IN_TREE_POINTS: Mapping[str, frozenset[str]] = {
-    name: frozenset(points.split()) for name, points in _POINTS_OF.items()
-}
-"""The built-in plugins and the extension points each implements.
+class InTreePlugin(NamedTuple):
+    """A built-in plugin.
 
-All are in-tree in 1.36 except Coscheduling, which belongs to scheduler-plugins and is not in the
-default profile.
+    Attributes
+    ----------
+    points : str
+        The extension points that it implements.
+    weight : int
+        Its weight in the default profile; 0 where it does not score.
+    gate : str
+        The feature gate with which the default profile has it; "" without one.
+    is_default : bool
+        Whether the default profile has it.
+    """
+
+    name: str
+    points: str
+    weight: int = 0
+    gate: str = ""
+    is_default: bool = True
+
+
+IN_TREE = (
+    InTreePlugin("SchedulingGates", "preEnqueue"),
+    InTreePlugin("PrioritySort", "queueSort"),
+    InTreePlugin("NodeUnschedulable", "filter"),
+    InTreePlugin("NodeName", "filter"),
+    InTreePlugin("TaintToleration", "filter preScore score", 3),
+    InTreePlugin("NodeAffinity", "preFilter filter preScore score", 2),
+    InTreePlugin("NodePorts", "preFilter filter"),
+    InTreePlugin("NodeResourcesFit", "preFilter filter preScore score placementScore", 1),
+    InTreePlugin("VolumeRestrictions", "preFilter filter"),
+    InTreePlugin("NodeVolumeLimits", "preFilter filter"),
+    InTreePlugin("VolumeBinding", "preFilter filter preScore score reserve preBind"),
+    InTreePlugin("VolumeZone", "preFilter filter"),
+    InTreePlugin("PodTopologySpread", "preFilter filter preScore score", 2),
+    InTreePlugin("InterPodAffinity", "preFilter filter preScore score", 2),
+    # Before DefaultPreemption: freeing an unused device is preferred to evicting a pod.
+    InTreePlugin(
+        "DynamicResources", "preEnqueue preFilter filter postFilter score reserve preBind", 2
+    ),
+    InTreePlugin("DefaultPreemption", "preEnqueue postFilter"),
+    InTreePlugin("NodeResourcesBalancedAllocation", "preScore score", 1),
+    InTreePlugin("ImageLocality", "score", 1),
+    InTreePlugin("DefaultBinder", "bind"),
+    InTreePlugin("NodeDeclaredFeatures", "preFilter filter", gate="NodeDeclaredFeatures"),
+    InTreePlugin("GangScheduling", "preEnqueue permit", gate="GangScheduling"),
+    InTreePlugin(
+        "TopologyPlacementGenerator", "placementGenerate", gate="TopologyAwareWorkloadScheduling"
+    ),
+    InTreePlugin("PodGroupPodsCount", "placementScore", 1, gate="TopologyAwareWorkloadScheduling"),
+    InTreePlugin("Coscheduling", "queueSort preFilter postFilter reserve permit", is_default=False),
+)
+"""The built-in plugins, in the order of the default profile.
+
+All are in-tree in 1.36 except Coscheduling, which belongs to scheduler-plugins.
+
+Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, getDefaultPlugins
 """
 
+IN_TREE_POINTS: Mapping[str, frozenset[str]] = {
+    plugin.name: frozenset(plugin.points.split()) for plugin in sorted(IN_TREE)
+}
+"""The built-in plugins and the extension points each implements."""
+
+_FIELDS = {
+    point: "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in point)
+    for point in POINT_TYPES
+}
 _WEIGHTED = ("score", "placementScore")
 _MAX_NODE_SCORE = 100
 _MAX_TOTAL_SCORE = 2**63 - 1
@@ -95,7 +118,7 @@ def in_tree_points(plugin: str) -> frozenset[str] | None:
 
 def set_at(plugins: Plugins, point: str) -> PluginSet:
     """Return the plugin set of an extension point."""
-    plugin_set = getattr(plugins, _FIELDS.get(point, point))
+    plugin_set = getattr(plugins, _FIELDS[point])
     assert isinstance(plugin_set, PluginSet), point
     return plugin_set
 
