@@ -67,7 +67,7 @@ def test_every_command_that_takes_plugins_is_here():
         command = group.get_command(None, name)
         for part in getattr(command, "commands", {name: command}).values():
             # `debug failures --plugin NAME` selects failures, and takes no file.
-            if any(param.name == "plugin" and param.multiple for param in part.params):
+            if any("--plugin" in param.opts and param.multiple for param in part.params):
                 taking.add(name if part is command else f"{name} {part.name}")
     here = {" ".join(line.split()[:2]) for line in (*WITH_FILES, *WITH_A_RUN)}
     assert taking == {
