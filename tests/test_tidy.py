@@ -162,7 +162,6 @@ def loaded_lazily() -> set[str]:
     """Return the modules that tables of names load: commands, plugins, kinds, the public face."""
     tables = {
         "cli/__init__.py": "cli.commands",
-        "scheduler/assembly/registry.py": "scheduler.plugins",
         "__init__.py": "",
     }
     found = set()
@@ -171,6 +170,7 @@ def loaded_lazily() -> set[str]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 name = node.value.replace("-", "_")
                 found.add(".".join(part for part in ("podwright", room, name) if part))
+    found.update(map(module_of, IN_TREE_POINTS))
     kinds = json.loads((SOURCE / "apimachinery/schema/table.json").read_text(encoding="utf-8"))[
         "kinds"
     ]

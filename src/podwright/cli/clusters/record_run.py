@@ -9,7 +9,7 @@ from pathlib import Path
 
 from podwright._private_files import exposures
 from podwright.cli.clusters.cluster_options import run_remote, until_interrupted, warn_of_version
-from podwright.cli.commands.record import RecordOptions
+from podwright.cli.clusters.options import RecordOptions
 from podwright.cli.console import print_message, print_warnings
 from podwright.online.client.cluster import ReadConnection
 from podwright.online.sync import ClusterRecord, Scope, Source, source_kinds

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from podwright.cli.clusters.cluster_options import run_remote, until_interrupted
-from podwright.cli.commands.replay import ReplayOptions
+from podwright.cli.clusters.options import ReplayOptions
 from podwright.cli.console import print_message, write_at_once
 from podwright.cli.serving.entered_lines import EnteredLines
 from podwright.online.client.cluster import ClusterAddress

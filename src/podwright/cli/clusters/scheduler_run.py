@@ -13,7 +13,7 @@ from typing import Final
 from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME
 from podwright.cli.clusters.cluster_options import run_remote, until_interrupted, warn_of_version
 from podwright.cli.clusters.live_scheduler import LiveScheduler
-from podwright.cli.commands.scheduler import SchedulerCommandOptions
+from podwright.cli.clusters.options import SchedulerCommandOptions
 from podwright.cli.console import print_message, write_at_once
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import extender_caller, inputs_of, scheduler_options

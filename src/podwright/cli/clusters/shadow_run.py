@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError
-from podwright.cli.commands.shadow import ShadowOptions
+from podwright.cli.clusters.options import ShadowOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,

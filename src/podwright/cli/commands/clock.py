@@ -6,39 +6,19 @@ from typing import Any, Final
 
 import typer
 
-from podwright.cli.clusters.cluster_options import ServedOptions
-from podwright.cli.options import Format, Options, argument, command_app, option
+from podwright.cli.options import command_app
+from podwright.cli.serving.options import (
+    ClockOptions,
+    ClockSpeedOptions,
+    ClockStepOptions,
+    RunToOptions,
+)
 
 app = command_app()
 
 _PATH: Final = "/podwright/v1/clock"
 _LONG_SECONDS: Final = 3_600.0
 """How long a step may take: as long as what is due in it."""
-
-
-class ClockOptions(Options):
-    """The options of `podwright clock show`, and of what asks a running cluster."""
-
-    cluster: ServedOptions = ServedOptions.group("kubeconfig", "server")
-    output: Format = option("Output format.", None, "-o", default="table")
-
-
-class StepOptions(ClockOptions):
-    """The options of `podwright clock step`."""
-
-    duration: str = argument("Such as 30s or 1h30m.", "DURATION")
-
-
-class SpeedOptions(ClockOptions):
-    """The options of `podwright clock speed`."""
-
-    factor: float = argument("How many seconds of the cluster a real second is.", "FACTOR")
-
-
-class RunToOptions(ClockOptions):
-    """The options of `podwright clock run-to`."""
-
-    time: str = argument("Such as 2030-01-01T00:00:00Z; not in the past.", "TIME")
 
 
 @app.callback()
@@ -69,13 +49,13 @@ def resume(options: ClockOptions) -> None:
 
 
 @app.command(examples=["podwright clock step 30s"])
-def step(options: StepOptions) -> None:
+def step(options: ClockStepOptions) -> None:
     """Advance the time at once, and wait until everything that is due by then has been done."""
     _run(options, "step", {"duration": options.duration})
 
 
 @app.command(examples=["podwright clock speed 10"])
-def speed(options: SpeedOptions) -> None:
+def speed(options: ClockSpeedOptions) -> None:
     """Let the time pass at another speed."""
     from podwright.online.apiserver import SPEED_MAX, SPEED_MIN
 

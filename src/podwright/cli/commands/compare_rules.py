@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
+from podwright.cli.decisions.options import CompareRulesOptions
 from podwright.cli.options import (
-    Format,
-    Judged,
-    Setup,
     command_app,
-    files_argument,
-    option,
-    output_option,
 )
 
 app = command_app()
-
-
-class CompareRulesOptions(Judged):
-    """The options of `podwright compare-rules`."""
-
-    files: tuple[str, ...] = files_argument()
-    setup: Setup = Setup.group(
-        "config", "plugins", "algorithm_provider", "policy", "workers", "seed", "feature_gates",
-        "validate", "openb_gpus", "hpa",
-    )  # fmt: skip
-    same_cluster: bool = option(
-        "Place every pod on the node that the v1.36 rules choose, on both sides, so that both "
-        "rule sets evaluate each pod against the same cluster.",
-        default=False,
-    )
-    output: Format = output_option("the keys of pods that differ")
 
 
 @app.command(

@@ -2,41 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from podwright.cli.options import Options, Setup, argument, command_app, option, reject_idle
+from podwright.cli.options import command_app, reject_idle
+from podwright.cli.recorded.options import ConvertOptions
 
 app = command_app()
-
-
-class ConvertOptions(Options):
-    """The options of `podwright convert`."""
-
-    files: tuple[str, ...] = argument(
-        "Manifests, dumps, snapshots, openb tables, one record of changes or a run folder; - for "
-        "stdin.",
-        "FILE",
-    )
-    at: str = option(
-        "Time in a record or run: since its start, such as 1h30m, or absolute, such as "
-        "2026-01-01T01:30:00Z. Defaults to its end.",
-        "TIME",
-        default="",
-    )
-    start: str = option(
-        "With -o record: the time at which objects are added, and second 0 of openb tables.",
-        "TIME",
-        default="1970-01-01T00:00:00Z",
-    )
-    setup: Setup = Setup.group("validate", "openb_gpus")
-    output: Literal["yaml", "json", "name", "kss", "record"] = option(
-        "Output format. yaml, json: a List for kubectl; name: the objects, such as "
-        "pod/default/web; kss: a snapshot that kube-scheduler-simulator imports; record: one line "
-        "per change.",
-        None,
-        "-o",
-        default="yaml",
-    )
 
 
 @app.command(

@@ -2,47 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from podwright.cli.clusters.cluster_options import ServedOptions
-from podwright.cli.commands.clock import ClockOptions
-from podwright.cli.options import Options, argument, command_app, option
+from podwright.cli.options import command_app
+from podwright.cli.serving.options import (
+    BreakOptions,
+    ClockOptions,
+    FailuresOptions,
+    SaveCaseOptions,
+    UnbreakOptions,
+)
 
 app = command_app()
-
-
-class FailuresOptions(ClockOptions):
-    """The options of `podwright debug failures`."""
-
-    plugin: str = option("Only those of this plugin.", "NAME", default="")
-    pod: str = option("Only those for this pod: [NAMESPACE/]NAME.", "POD", default="")
-    limit: int = option("The most to show.", "NUMBER", default=20, min=1, max=1_000)
-    traceback: bool = option("Show the traceback of each.", default=False)
-
-
-class BreakOptions(ClockOptions):
-    """The options of `podwright debug break`."""
-
-    condition: str = argument(
-        "Such as pod=default/web, label=app=web, plugin=NAME, point=Filter, on=reject, on=error or "
-        "score-above=90; several parts with commas between them.",
-        "CONDITION",
-    )
-
-
-class UnbreakOptions(ClockOptions):
-    """The options of `podwright debug unbreak`."""
-
-    number: int = argument("Of the breakpoint.", "NUMBER", min=1)
-
-
-class SaveCaseOptions(Options):
-    """The options of `podwright debug save-case`."""
-
-    pod: str = argument("[NAMESPACE/]NAME.", "POD")
-    file: Path = argument("A new file.", "FILE")
-    attempt: int | None = option("The last one if left out.", "NUMBER", default=None, min=1)
-    cluster: ServedOptions = ServedOptions.group("kubeconfig", "server")
 
 
 @app.callback()

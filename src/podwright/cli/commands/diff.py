@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
 import typer
 
+from podwright.cli.decisions.options import DiffOptions
 from podwright.cli.options import (
-    Format,
-    Judged,
-    Setup,
-    argument,
     command_app,
-    option,
-    output_option,
 )
 
 app = command_app()
@@ -34,65 +26,6 @@ _OF_SCENARIOS = {
     "to_files": "--to",
 }  # fmt: skip
 """The options that have no effect on recorded runs."""
-
-
-class DiffOptions(Judged):
-    """The options of `podwright diff`."""
-
-    files: tuple[str, ...] = argument(
-        "Manifests, dumps or snapshots of both sides; folders of them; - for stdin. Or the "
-        "folders of two runs.",
-        "FILE",
-        default=(),
-    )
-    from_files: tuple[str, ...] = option(
-        "Objects of the first side only. Repeatable.", "FILE", "--from", default=()
-    )
-    to_files: tuple[str, ...] = option(
-        "Objects of the second side only. Repeatable.", "FILE", "--to", default=()
-    )
-    to_config: tuple[Path, ...] = option(
-        "The configuration of the second side. Repeatable: all are compared with the first side, "
-        "in one table.",
-        "FILE",
-        default=(),
-    )
-    to_plugin: tuple[Path, ...] = option(
-        "The plugins of the second side. Repeatable.", "FILE", default=()
-    )
-    to_seed: int | None = option("The seed of the second side.", "NUMBER", default=None)
-    to_feature_gates: str | None = option(
-        "The feature gates of the second side.", "GATES", default=None
-    )
-    setup: Setup = Setup.group(
-        "config", "plugins", "seed", "feature_gates", "tie_rule", "preemption_offset",
-        "openb_gpus", "hpa",
-    )  # fmt: skip
-    reschedule: bool = option(
-        "Schedule the pods on nodes again too, except pods of daemon sets, mirror pods and "
-        "terminating pods.",
-        default=False,
-    )
-    reasons: int = option(
-        "Find the reasons of this many pods that differ, the first ones.",
-        "NUMBER",
-        default=500,
-        min=0,
-    )
-    output: Format = output_option("the keys of pods that differ")
-
-    def setups(self) -> tuple[Setup, list[Setup]]:
-        """Return that of the first side, and those of the second one, one per configuration."""
-        before = self.setup
-        after = replace(
-            before,
-            plugins=self.to_plugin or before.plugins,
-            seed=before.seed if self.to_seed is None else self.to_seed,
-            feature_gates=(
-                before.feature_gates if self.to_feature_gates is None else self.to_feature_gates
-            ),
-        )
-        return before, [replace(after, config=each) for each in self.to_config or (before.config,)]
 
 
 @app.command(

@@ -3,86 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
-from typing import Literal
 
 import typer
 
+from podwright.cli.decisions.options import ExplainOptions
 from podwright.cli.options import (
-    DECISIONS,
-    RULES,
-    Judged,
     Setup,
-    argument,
-    at_option,
     command_app,
-    namespace_option,
-    option,
     reject_idle,
 )
 
 app = command_app()
-
-
-class ExplainOptions(Judged):
-    """The options of `podwright explain`."""
-
-    pod: str = argument(
-        "name, namespace/name or pod/name of a pod; kind/name of a workload, such as "
-        "deployment/web.",
-        "POD",
-    )
-    files: tuple[str, ...] = argument(
-        "Manifests, dumps, snapshots or openb tables; folders of them; - for stdin; cluster: or "
-        "cluster:CONTEXT for a real cluster.  [default: cluster:, that of the current context]",
-        "FILE",
-        default=(),
-    )
-    run: Path | None = option(
-        "Explain a past decision of the recorded run in this folder. Replaces FILE.",
-        "RUN",
-        default=None,
-    )
-    attempt: int | None = option(
-        "With --run: the scheduling attempt to explain; 1 is the first, -1 the last.  "
-        "[default: -1]",
-        "NUMBER",
-        default=None,
-    )
-    at: str = at_option()
-    save_case: Path | None = option(
-        "With --run: also write the attempt to this new file, as a test for pytest that runs it "
-        "again offline and checks its outcome.",
-        "FILE",
-        default=None,
-    )
-    namespace: str = namespace_option()
-    alone: bool = option(
-        "Evaluate a pending pod against the cluster as given, without first scheduling the pods "
-        "ahead of it in the queue.",
-        default=False,
-    )
-    nodes: int = option(
-        "Number of nodes to show side by side; -o wide shows all.", "NUMBER", default=5, min=1
-    )
-    node: tuple[str, ...] = option(
-        "Show this node beside the chosen one. Repeatable.", "NODE", default=()
-    )
-    setup: Setup = Setup.group(
-        "config", "plugins", "hpa", *RULES, "workers", *DECISIONS, "openb_gpus"
-    )
-    output: Literal["table", "wide", "json", "yaml", "name", "kss"] = option(
-        "Output format. name: the node; kss (with --run): the annotations that "
-        "kube-scheduler-simulator writes.",
-        None,
-        "-o",
-        default="table",
-    )
-
-    @property
-    def shown(self) -> int | None:
-        """The number of nodes to show side by side; None for all."""
-        return None if self.output == "wide" else self.nodes
 
 
 @app.command(

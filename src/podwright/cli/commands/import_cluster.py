@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Literal
-
-from podwright.cli.clusters.cluster_options import ConnectionOptions, SelectionOptions
-from podwright.cli.options import Options, command_app, option
+from podwright.cli.clusters.options import ImportClusterOptions
+from podwright.cli.options import command_app
 
 app = command_app()
-
-
-class ImportClusterOptions(Options):
-    """The options of `podwright import`."""
-
-    connection: ConnectionOptions = ConnectionOptions.group()
-    selection: SelectionOptions = SelectionOptions.group()
-    exclude_running: bool = option("Leave out pods that have a node.", default=False)
-    out: Path | None = option("Write to this file instead of stdout.", "FILE", default=None)
-    output: Literal["json", "yaml", "name", "kss"] = option(
-        "Output format. json, yaml: a List that other commands read; name: the objects, such as "
-        "pod/default/web; kss: a snapshot that kube-scheduler-simulator imports.",
-        None,
-        "-o",
-        default="json",
-    )
 
 
 @app.command(

@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from podwright.cli.clusters.cluster_options import ServedOptions
-from podwright.cli.options import Options, command_app, option
+from podwright.cli.options import command_app
+from podwright.cli.serving.options import PageCommandOptions
 
 app = command_app()
-
-
-class PageCommandOptions(Options):
-    """The options of `podwright page`."""
-
-    cluster: ServedOptions = ServedOptions.group()
-    compare: Path | None = option(
-        "The kubeconfig of another cluster, with which the page compares this one. The page only "
-        "reads it.",
-        "FILE",
-        default=None,
-    )
-    port: int | None = option(
-        "The port of the page on 127.0.0.1. Defaults to 8181, or any free one if that is in use. "
-        "0: any free port.",
-        "PORT",
-        default=None,
-        min=0,
-        max=65535,
-    )
-    open: bool = option("Open the page in a browser.", default=False)
 
 
 @app.command(examples=["podwright page --open", "podwright page --server http://127.0.0.1:8180"])

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
+from podwright.cli.decisions.options import ParityOptions
 from podwright.cli.options import (
-    Format,
-    Judged,
-    argument,
     command_app,
-    option,
-    output_option,
 )
 
 app = command_app()
-
-
-class ParityOptions(Judged):
-    """The options of `podwright parity`."""
-
-    files: tuple[str, ...] = argument(
-        "Golden vectors: JSON lines, optionally gzipped; folders of them; - for stdin.", "FILE"
-    )
-    differences: int = option("Number of differences to print.", "NUMBER", default=10, min=0)
-    output: Format = output_option("the ids of cases that differ")
 
 
 @app.command(

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from podwright.cli.options import RecordedOptions, command_app, option
+from podwright.cli.options import command_app
+from podwright.cli.recorded.options import ReportOptions
 
 app = command_app()
-
-
-class ReportOptions(RecordedOptions):
-    """The options of `podwright report`."""
-
-    out: Path = option("The HTML file to write.", "FILE")
-    pods: int = option(
-        "Explain the last attempts of at most this many pods, the pending ones first.",
-        "NUMBER",
-        default=50,
-        min=0,
-    )
 
 
 @app.command(examples=["podwright report RUN --out report.html"])

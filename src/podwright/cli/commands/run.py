@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from podwright.cli.options import Format, RecordedOptions, at_option, command_app, output_option
+from podwright.cli.options import command_app
+from podwright.cli.recorded.options import RunShowOptions, RunStepOptions
 
 app = command_app()
-
-
-class StepOptions(RecordedOptions):
-    """The options of `podwright run step`."""
-
-    at: str = at_option()
-
-
-class ShowOptions(StepOptions):
-    """The options of `podwright run show`."""
-
-    output: Format = output_option("the nodes and pods, such as node/n1 and pod/default/web")
 
 
 @app.callback()
@@ -31,7 +20,7 @@ def _run() -> None:
         "podwright run show RUN --at 2026-01-01T00:01:00Z -o json",
     ]
 )
-def show(options: ShowOptions) -> None:
+def show(options: RunShowOptions) -> None:
     """Show the cluster and the scheduling queue at a time of a run; by default, at its end.
 
     The output has a summary, the most utilized nodes, and the pods of each subqueue in the
@@ -45,7 +34,7 @@ def show(options: ShowOptions) -> None:
 
 
 @app.command(examples=["podwright run step RUN --at 1m < /dev/null"])
-def step(options: StepOptions) -> None:
+def step(options: RunStepOptions) -> None:
     """Step through the events of a run, forward and backward.
 
     Reads commands, one per line: n (or an empty line) steps to the next event, b to the

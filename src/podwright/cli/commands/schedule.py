@@ -2,53 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
+from podwright.cli.decisions.options import ScheduleOptions
 from podwright.cli.options import (
-    DECISIONS,
-    RULES,
-    Judged,
-    Setup,
     command_app,
-    files_argument,
-    namespace_option,
-    option,
     reject_idle,
 )
 
 app = command_app()
-
-
-class ScheduleOptions(Judged):
-    """The options of `podwright schedule`."""
-
-    files: tuple[str, ...] = files_argument()
-    pods: tuple[str, ...] = option(
-        "Schedule this pod only, or the pods of a workload (kind/name), against the cluster as "
-        "given. Repeatable.",
-        "POD",
-        "--pod",
-        default=(),
-    )
-    namespace: str = namespace_option(
-        "Print the pods of this namespace only. Those of others are scheduled as well: they take "
-        "room."
-    )
-    only_namespace: str = option(
-        "Schedule the pending pods of this namespace as if others had none.",
-        "NAMESPACE",
-        default="",
-    )
-    setup: Setup = Setup.group(
-        "config", "plugins", "hpa", *RULES, "workers", *DECISIONS, "openb_gpus"
-    )
-    output: Literal["table", "wide", "json", "yaml", "name", "pods"] = option(
-        "Output format. name: the keys of scheduled pods; pods: the Pod objects with nodeName set.",
-        None,
-        "-o",
-        default="table",
-    )
-    explain: bool = option("Print why pods do not fit below the table.", default=False)
 
 
 @app.command(

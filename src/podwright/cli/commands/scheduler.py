@@ -2,71 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from podwright.cli.clusters.cluster_options import ConnectionOptions
+from podwright.cli.clusters.options import SchedulerCommandOptions
 from podwright.cli.options import (
-    Options,
-    Setup,
     command_app,
-    option,
     reject_idle,
-    size_in_bytes,
 )
 
 app = command_app()
-
-
-class SchedulerCommandOptions(Options):
-    """The options of `podwright scheduler`."""
-
-    connection: ConnectionOptions = ConnectionOptions.group()
-    config: Path | None = option(
-        "A KubeSchedulerConfiguration. Its profiles say which pods are scheduled, by their "
-        "schedulerName.",
-        "FILE",
-        "-c",
-        default=None,
-    )
-    dry_run: bool = option(
-        "Print the decisions, and write nothing: rights to read are enough.", default=False
-    )
-    out: Path | None = option(
-        "Keep the decision log in this new folder: podwright explain --run explains its decisions.",
-        "FOLDER",
-        default=None,
-    )
-    rotate: int | None = option(
-        "With --out: begin another run in the folder, 000001, 000002 and so on, when the log of "
-        "one is as large, such as 100Mi, and at each start.",
-        "SIZE",
-        default=None,
-        parser=size_in_bytes,
-    )
-    keep: int | None = option(
-        "With --rotate: the most runs to keep; the oldest is deleted.",
-        "NUMBER",
-        default=None,
-        min=1,
-    )
-    leader_elect: bool | None = option(
-        "Whether to schedule only while holding a Lease. Defaults to leaderElection in the "
-        "configuration.",
-        None,
-        "--leader-elect/--no-leader-elect",
-        default=None,
-    )
-    metrics_address: str = option(
-        "With --metrics-port: the IP address to serve.", "IP", default="127.0.0.1"
-    )
-    metrics_port: int | None = option(
-        "Serve /metrics, /healthz, /livez and /readyz over HTTP on this port. 0: any free port.",
-        "PORT",
-        default=None,
-        min=0,
-        max=65535,
-    )
-    setup: Setup = Setup.group("plugins", "seed", "tie_rule", "feature_gates")
 
 
 @app.command(

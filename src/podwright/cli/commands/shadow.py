@@ -2,57 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
+from podwright.cli.clusters.options import ShadowOptions
 from podwright.cli.options import (
-    Format,
-    Judged,
-    Setup,
-    argument,
     command_app,
-    option,
-    output_option,
 )
 
 app = command_app()
 
 _MOST_DELAY_SECONDS = 1_000_000_000
 """Limit of ``--delay``: 31 years, well within int64 nanoseconds."""
-
-
-class ShadowOptions(Judged):
-    """The options of `podwright shadow`."""
-
-    record: Path = argument(
-        "A record of the changes of a real cluster, one JSON object per line, optionally gzipped; "
-        "or a folder that contains record.jsonl.",
-        "RECORD",
-    )
-    scheduler_log: Path | None = option(
-        "The log of the real scheduler: one JSON object per line, or the output of kube-scheduler "
-        "-v=3. Defaults to scheduler.jsonl next to the record, if it exists.",
-        "FILE",
-        default=None,
-    )
-    no_scheduler_log: bool = option("Use the record only.", default=False)
-    setup: Setup = Setup.group("config", "plugins", "feature_gates")
-    delay: float = option(
-        "Without a scheduler log: maximum delay between a change and the scheduler's observation "
-        "of it.",
-        "SECONDS",
-        default=0.25,
-        min=0,
-    )
-    allow: float = option(
-        "Maximum share of bindings, and of preemptions, that may be unexplained.",
-        "PERCENT",
-        default=1.0,
-        min=0,
-        max=100,
-    )
-    output: Format = output_option("the keys of pods whose decisions differ")
 
 
 @app.command(

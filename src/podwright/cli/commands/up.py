@@ -6,30 +6,10 @@ from dataclasses import replace
 
 import typer
 
-from podwright.cli.options import Options, command_app, reject_idle
-from podwright.cli.serving.up_options import (
-    FileOptions,
-    InputOptions,
-    KssOptions,
-    PartOptions,
-    SchedulingOptions,
-    ServingOptions,
-    UiOptions,
-)
+from podwright.cli.options import command_app, reject_idle
+from podwright.cli.serving.up_options import UpOptions
 
 app = command_app()
-
-
-class UpOptions(Options):
-    """The options of `podwright up`."""
-
-    inputs: InputOptions = InputOptions.group()
-    serving: ServingOptions = ServingOptions.group()
-    files: FileOptions = FileOptions.group()
-    scheduling: SchedulingOptions = SchedulingOptions.group()
-    parts: PartOptions = PartOptions.group()
-    kss: KssOptions = KssOptions.group()
-    ui: UiOptions = UiOptions.group()
 
 
 @app.command(

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
-from podwright.cli.commands.compare_rules import CompareRulesOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -20,6 +19,7 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.decisions.difference_text import SHOWN_SCORES, reason_text
+from podwright.cli.decisions.options import CompareRulesOptions
 from podwright.cli.decisions.schedule_run import (
     NO_NODE,
     NothingToSchedule,

@@ -10,7 +10,6 @@ import typer
 from rich.text import Text
 
 from podwright.apimachinery.objects import Pod
-from podwright.cli.commands.diff import DiffOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -31,6 +30,7 @@ from podwright.cli.decisions.difference_text import (
     reason_text,
     summary,
 )
+from podwright.cli.decisions.options import DiffOptions
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import (
     Inputs,

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from podwright.apimachinery.objects import NamespacedName, Pod
-from podwright.cli.commands.explain import ExplainOptions
 from podwright.cli.console import announce_compilation, print_document, print_message
 from podwright.cli.decisions.explanation_output import print_view
+from podwright.cli.decisions.options import ExplainOptions
 from podwright.cli.inputs import find_key, find_node, load_plugins
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.cli.workloads import find_workload, owners_of

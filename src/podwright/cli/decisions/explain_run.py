@@ -9,7 +9,6 @@ import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError, KubernetesObject, Pod
 from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
-from podwright.cli.commands.explain import ExplainOptions
 from podwright.cli.console import (
     announce_compilation,
     print_heading,
@@ -19,6 +18,7 @@ from podwright.cli.console import (
     waiting,
 )
 from podwright.cli.decisions.explanation_output import print_view
+from podwright.cli.decisions.options import ExplainOptions
 from podwright.cli.inputs import find_node, load_all
 from podwright.cli.options import Setup
 from podwright.cli.workloads import (

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError
-from podwright.cli.commands.parity import ParityOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -23,6 +22,7 @@ from podwright.cli.console import (
     progress,
     write,
 )
+from podwright.cli.decisions.options import ParityOptions
 from podwright.simulation.files import unpacked
 from podwright.testing.parity import Case, FamilyReport, check_cases, problem_of
 

@@ -19,7 +19,6 @@ from podwright.apimachinery.objects import (
     with_condition,
     with_node_name,
 )
-from podwright.cli.commands.schedule import ScheduleOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -30,6 +29,7 @@ from podwright.cli.console import (
     progress,
     write,
 )
+from podwright.cli.decisions.options import ScheduleOptions
 from podwright.cli.inputs import load_all, warn_of_missing_resources
 from podwright.cli.options import Setup
 from podwright.cli.workloads import expand_workloads, find_pods

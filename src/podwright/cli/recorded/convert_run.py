@@ -19,12 +19,12 @@ from podwright.apimachinery.objects import (
     read_time,
 )
 from podwright.cli.clusters.cluster_inputs import read_named
-from podwright.cli.commands.convert import ConvertOptions
 from podwright.cli.console import print_document, print_message, print_warnings, write
 from podwright.cli.file_reading import document_cache, reading_files
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import with_counted_gpus
 from podwright.cli.options import Setup
+from podwright.cli.recorded.options import ConvertOptions
 from podwright.cluster.store import GroupKind, kind_of
 from podwright.simulation.files import (
     DEFAULT_CONFIGURATION,

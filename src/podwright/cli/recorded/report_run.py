@@ -11,9 +11,9 @@ import msgspec
 import typer
 
 from podwright.apimachinery.objects import NamespacedName, Pod
-from podwright.cli.commands.report import ReportOptions
 from podwright.cli.console import announce_compilation, print_message
 from podwright.cli.inputs import load_plugins
+from podwright.cli.recorded.options import ReportOptions
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.online.ui import REPORT_MAX_BYTES, ReportData, report_html
 from podwright.scheduler.machine import Machine

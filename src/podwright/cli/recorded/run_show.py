@@ -13,7 +13,6 @@ from rich.text import Text
 
 from podwright.apimachinery.objects import NamespacedName, Node, Pod, shortest_time_text
 from podwright.apimachinery.schema import human_duration
-from podwright.cli.commands.run import ShowOptions
 from podwright.cli.console import (
     print_document,
     print_heading,
@@ -24,6 +23,7 @@ from podwright.cli.console import (
 )
 from podwright.cli.duration_text import duration_text
 from podwright.cli.inputs import load_plugins
+from podwright.cli.recorded.options import RunShowOptions
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.scheduler.advice import format_amount
 from podwright.scheduler.columns import PODS, NodeColumns
@@ -47,7 +47,7 @@ _ALWAYS = ("cpu", "memory")
 Slots: TypeAlias = Sequence[int] | NDArray[np.intp]
 
 
-def run_show(options: ShowOptions) -> None:
+def run_show(options: RunShowOptions) -> None:
     """Print the cluster and the queue at a time."""
     at, output = options.at, options.output
     run = RecordedRun(options.run, load_plugins(options.setup.plugins))

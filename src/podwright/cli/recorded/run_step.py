@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 import typer
 
 from podwright.apimachinery.objects import Pod, PodwrightError
-from podwright.cli.commands.run import StepOptions
 from podwright.cli.console import announce_compilation, print_paragraph, print_table, write
 from podwright.cli.decisions.explanation_output import print_view
 from podwright.cli.inputs import find_key, load_plugins
 from podwright.cli.recorded.event_text import describe_action, describe_event
+from podwright.cli.recorded.options import RunStepOptions
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.cli.recorded.run_show import MomentView, queue_sizes_text
 from podwright.scheduler.assembly import UnknownPod
@@ -34,7 +34,7 @@ _HELP = (
 )
 
 
-def run_step(options: StepOptions) -> None:
+def run_step(options: RunStepOptions) -> None:
     """Read and execute commands until the input ends or a command quits."""
     run = RecordedRun(options.run, load_plugins(options.setup.plugins))
     announce_compilation()

@@ -19,7 +19,6 @@ from podwright._interrupts import PendingSignal, deferred_signals
 from podwright._private_files import exposures
 from podwright.apimachinery.objects import FieldError, InputError, Pod
 from podwright.cli.clusters.cluster_inputs import read_named
-from podwright.cli.commands.simulate import SimulateOptions
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -45,6 +44,7 @@ from podwright.cli.inputs import (
 )
 from podwright.cli.options import Setup
 from podwright.cli.process_exit import BY_SIGNAL
+from podwright.cli.recorded.options import SimulateOptions
 from podwright.cli.recorded.plugin_times import times_table
 from podwright.cli.recorded.simulate_report import print_evictions, print_report, warnings_of_review
 from podwright.scheduler.config import (

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from podwright.cli.commands.clock import ClockOptions
-from podwright.cli.commands.debug import (
+from podwright.cli.console import print_document, print_message, print_table, write
+from podwright.cli.decisions.save_case import write_case
+from podwright.cli.recorded.plugin_times import times_table
+from podwright.cli.serving.options import (
     BreakOptions,
+    ClockOptions,
     FailuresOptions,
     SaveCaseOptions,
     UnbreakOptions,
 )
-from podwright.cli.console import print_document, print_message, print_table, write
-from podwright.cli.decisions.save_case import write_case
-from podwright.cli.recorded.plugin_times import times_table
 from podwright.online.client import send
 
 _TIMINGS: Final = "/podwright/v1/plugins/timings"

@@ -8,8 +8,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from podwright.cli.clusters.cluster_options import ServedOptions
-from podwright.cli.commands.page import PageCommandOptions
 from podwright.cli.console import write_at_once
+from podwright.cli.serving.options import PageCommandOptions
 from podwright.cli.serving.up_page import check_extra, open_page, page_address, page_socket
 from podwright.online.client import ClusterAccess, ClusterError
 

@@ -525,3 +525,15 @@ class UiOptions(Options):
 
 
 _OF_THE_PAGE = {"has_page": "--ui", "ui_port": "--ui-port", "is_opened": "--open"}
+
+
+class UpOptions(Options):
+    """The options of `podwright up`."""
+
+    inputs: InputOptions = InputOptions.group()
+    serving: ServingOptions = ServingOptions.group()
+    files: FileOptions = FileOptions.group()
+    scheduling: SchedulingOptions = SchedulingOptions.group()
+    parts: PartOptions = PartOptions.group()
+    kss: KssOptions = KssOptions.group()
+    ui: UiOptions = UiOptions.group()

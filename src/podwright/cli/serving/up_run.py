@@ -13,7 +13,6 @@ from podwright._private_files import exposures
 from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.clusters.cluster_inputs import ImportedSource
 from podwright.cli.clusters.more_schedulers import more_schedulers
-from podwright.cli.commands.up import UpOptions
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.kernel_loading import load_kernels
@@ -28,7 +27,7 @@ from podwright.cli.serving.up_inputs import (
     inputs_of,
     stages_of,
 )
-from podwright.cli.serving.up_options import FileOptions, InputOptions
+from podwright.cli.serving.up_options import FileOptions, InputOptions, UpOptions
 from podwright.cli.serving.up_page import open_page, page_of
 from podwright.cli.serving.up_shadow import record_in, shadow_feed, write_agreement
 from podwright.cli.serving.up_simulator import simulator_sites

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from podwright.apimachinery.objects import FieldError, InputError
-from podwright.cli.commands.up import UpOptions
 from podwright.cli.console import print_message
 from podwright.cli.serving.up_address import Endpoint
-from podwright.cli.serving.up_options import InputOptions, KssOptions
+from podwright.cli.serving.up_options import InputOptions, KssOptions, UpOptions
 from podwright.online.apiserver import ClusterClient, RunningScheduler, Site, bound_socket
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.cli.clusters.cluster_options import SelectionOptions
-from podwright.cli.commands.up import UpOptions
-from podwright.cli.serving.up_options import InputOptions
+from podwright.cli.serving.up_options import InputOptions, UpOptions
 from podwright.cli.serving.up_simulator import with_simulator_file
 
 TEXT = """

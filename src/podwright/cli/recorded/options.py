@@ -1,0 +1,159 @@
+"""The options of commands about runs and files.
+
+Each class has the options of one command; `commands` has the commands.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from podwright.cli.options import (
+    DECISIONS,
+    RULES,
+    Format,
+    Judged,
+    Options,
+    RecordedOptions,
+    Setup,
+    argument,
+    at_option,
+    files_argument,
+    option,
+    output_option,
+)
+
+
+def _folder(text: str) -> Path:
+    """Read a folder name; `Path("")` would be the current folder."""
+    if not text:
+        raise typer.BadParameter("a folder name must not be empty.")
+    return Path(text)
+
+
+class SimulateOptions(Judged):
+    """The options of `podwright simulate`; the manifest stores those of the run, for `--resume`."""
+
+    files: tuple[str, ...] = files_argument(
+        "Manifests, dumps, snapshots, openb tables or KWOK Stages", default=()
+    )
+    events: tuple[str, ...] = option(
+        "Events to apply: a record of changes, or lines such as "
+        '{"at": "10m", "drain": "node-1"}. Repeatable.',
+        "FILE",
+        "-e",
+        default=(),
+    )
+    out: Path | None = option(
+        "Write the run to this folder, which must be new or empty.",
+        "FOLDER",
+        default=None,
+        parser=_folder,
+    )
+    resume: Path | None = option(
+        "Resume the interrupted run in this folder.", "RUN", default=None, parser=_folder
+    )
+    until: str = option(
+        "When to stop, such as 24h or 2026-01-02T00:00:00Z. By default the run ends when only "
+        "retries of unschedulable pods remain.",
+        "TIME",
+        default="",
+    )
+    start: str = option(
+        "Start of the simulated time. Defaults to the start of the record, the creation of the "
+        "youngest object in a dump, or 2026-01-01T00:00:00Z.",
+        "TIME",
+        default="",
+    )
+    setup: Setup = Setup.group(
+        "config", "plugins", *RULES, *DECISIONS, "openb_gpus", seeds_names=True
+    )
+    ending: Literal["at-deletion-time", "after-run-time"] = option(
+        "When pods of the openb trace end: at their deletion time in the trace, or after running "
+        "for as long as in the trace.",
+        default="at-deletion-time",
+    )
+    job_duration: str = option(
+        "How long the pods of Jobs run that have no duration, such as 10m. By default they "
+        "complete as soon as they run.",
+        "DURATION",
+        default="",
+    )
+    sample: str = option(
+        "Minimum time between two samples of the utilization.", "DURATION", default="1m"
+    )
+    checkpoint_events: int | None = option(
+        "Number of scheduler events between checkpoints (resume points). Defaults to 25,000, or "
+        "more in a large cluster.",
+        "NUMBER",
+        default=None,
+        min=1,
+    )
+    no_tables: bool = option("Do not write tables. Removes the need for pyarrow.", default=False)
+    timeline: bool = option(
+        "Write every change of nodes, pods and queue to the run folder, for playback.",
+        default=False,
+    )
+    timings: bool = option("Print how long the calls of each plugin took.", default=False)
+    output: Format = option(
+        "Output format of the summary. name: the keys of pods without a node at the end.",
+        None,
+        "-o",
+        default="table",
+    )
+
+
+class ReportOptions(RecordedOptions):
+    """The options of `podwright report`."""
+
+    out: Path = option("The HTML file to write.", "FILE")
+    pods: int = option(
+        "Explain the last attempts of at most this many pods, the pending ones first.",
+        "NUMBER",
+        default=50,
+        min=0,
+    )
+
+
+class RunStepOptions(RecordedOptions):
+    """The options of `podwright run step`."""
+
+    at: str = at_option()
+
+
+class RunShowOptions(RunStepOptions):
+    """The options of `podwright run show`."""
+
+    output: Format = output_option("the nodes and pods, such as node/n1 and pod/default/web")
+
+
+class ConvertOptions(Options):
+    """The options of `podwright convert`."""
+
+    files: tuple[str, ...] = argument(
+        "Manifests, dumps, snapshots, openb tables, one record of changes or a run folder; - for "
+        "stdin.",
+        "FILE",
+    )
+    at: str = option(
+        "Time in a record or run: since its start, such as 1h30m, or absolute, such as "
+        "2026-01-01T01:30:00Z. Defaults to its end.",
+        "TIME",
+        default="",
+    )
+    start: str = option(
+        "With -o record: the time at which objects are added, and second 0 of openb tables.",
+        "TIME",
+        default="1970-01-01T00:00:00Z",
+    )
+    setup: Setup = Setup.group("validate", "openb_gpus")
+    output: Literal["yaml", "json", "name", "kss", "record"] = option(
+        "Output format. yaml, json: a List for kubectl; name: the objects, such as "
+        "pod/default/web; kss: a snapshot that kube-scheduler-simulator imports; record: one line "
+        "per change.",
+        None,
+        "-o",
+        default="yaml",
+    )
