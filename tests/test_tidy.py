@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from podwright.scheduler.assembly.registry import module_of
+from podwright.scheduler.config import IN_TREE_POINTS
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "podwright"
 MOST_LINES = 800
