@@ -69,10 +69,10 @@ def patched_raw(value: Any, path: Sequence[str], *, keeps_order: bool) -> Any:
         Whether keys keep their order, as in patches of JSON documents.
     """
     if not path:
-        if not isinstance(value, RawObject):
-            return value
-        plain = dict(value)
-        return _raw(plain, msgspec.json.format(value.text, indent=-1)) if keeps_order else plain
+        if not keeps_order or not isinstance(value, RawObject):
+            # Go encodes maps with sorted keys.
+            return msgspec.json.decode(msgspec.json.encode(value, order="sorted"))
+        return _raw(dict(value), msgspec.json.format(value.text, indent=-1))
     name, *rest = path
     if name == "*" and isinstance(value, list):
         return [patched_raw(each, rest, keeps_order=keeps_order) for each in value]

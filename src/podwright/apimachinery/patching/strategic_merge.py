@@ -134,7 +134,7 @@ def _rest_of_map(original: Document, patch: Any, of: TypeRef) -> Any:
 def _rest_of_value(present: Any, value: Any, of: TypeRef, name: str) -> Any:
     if value is None:
         return value
-    if type(present) is not type(value):
+    if not _are_alike(present, value):
         return _without_inner_directives(_without_nulls(value))
     if isinstance(value, dict):
         if _is_replaced(of, name):
@@ -164,7 +164,7 @@ def _with(document: Document, key: str, value: Any) -> Document:
 
 
 def _merged_value(present: Any, value: Any, of: TypeRef, name: str) -> Any:
-    if type(present) is not type(value):
+    if not _are_alike(present, value):
         # The field is not set, or has a value of another form.
         return _plain(_without_nulls(value))
     if isinstance(value, dict):
@@ -175,6 +175,11 @@ def _merged_value(present: Any, value: Any, of: TypeRef, name: str) -> Any:
         field = list_field(of, name)
         return _merged_list(present, value, field) if field.is_merged else value
     return present if present == value else value
+
+
+def _are_alike(present: Any, value: Any) -> bool:
+    # A free part that knows its text is a map as well.
+    return type(present) is type(value) or (isinstance(present, dict) and isinstance(value, dict))
 
 
 def _retained(original: Document, patch: Document) -> Document:
@@ -445,10 +450,12 @@ def _list_of(directive: str, prefix: str, message: str) -> str:
 
 
 def _field(of: TypeRef, name: str) -> Field:
-    struct = _struct(of)
-    found = struct.fields.get(name)
+    if of.name == "object":
+        found, title = None, "RawExtension"
+    else:
+        struct = _struct(of)
+        found, title = struct.fields.get(name), struct.name.rpartition(".")[2]
     if found is None:
-        title = struct.name.rpartition(".")[2]
         raise unclassified(
             f'unable to find api field in struct {title} for the json field "{name}"'
         )
@@ -472,7 +479,7 @@ def field_type(of: TypeRef, name: str) -> TypeRef:
     if of.container == "map":
         assert of.element is not None
         return of.element
-    if not of.is_struct:
+    if not of.is_struct and of.name != "object":
         return of  # an opaque map
     return _field(of, name).type
 

@@ -71,6 +71,7 @@ from podwright.apimachinery.schema.validation.internal_structs import internal_f
 from podwright.apimachinery.schema.validation.metadata import (
     changed_metadata_problems as changed_metadata_problems,
     finalizer_problems as finalizer_problems,
+    qualifies_finalizers as qualifies_finalizers,
     validate_object_meta as validate_object_meta,
 )
 from podwright.apimachinery.schema.validation.names import path_segment as path_segment

@@ -22,6 +22,7 @@ from podwright.apimachinery.schema.types import SCALARS, Field, StructType, Type
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.metadata import (
     is_simple_and_valid,
+    qualifies_finalizers,
     validate_metadata_update,
     validate_object_meta,
     validate_unchanged_metadata,
@@ -207,8 +208,12 @@ class Kind:
         if not self.is_stored:
             return []
         metadata = document.get("metadata") or {}
-        rule, is_namespaced = self.row.name_rule, self.row.namespaced
-        return validate_object_meta(metadata, name_rule=rule, is_namespaced=is_namespaced)
+        return validate_object_meta(
+            metadata,
+            name_rule=self.row.name_rule,
+            is_namespaced=self.row.namespaced,
+            qualifies_finalizers=qualifies_finalizers(self.row.group),
+        )
 
     def validation_problems(self, document: Document) -> list[Problem]:
         """Return what upstream's validation reports for a new object with its defaults.
@@ -314,8 +319,16 @@ class Kind:
     def metadata_update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return the errors of an update that changes nothing but metadata."""
         errors = FieldErrors()
-        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        self._validate_metadata_update(errors, new, old)
         return errors.problems
+
+    def _validate_metadata_update(self, errors: FieldErrors, new: Document, old: Document) -> None:
+        validate_metadata_update(
+            errors,
+            new.get("metadata") or {},
+            old.get("metadata") or {},
+            qualifies_finalizers=qualifies_finalizers(self.row.group),
+        )
 
     def update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what upstream's validation reports for a changed object, metadata included."""
@@ -323,9 +336,14 @@ class Kind:
         metadata = new.get("metadata") or {}
         as_changed, as_new = self.row.metadata_checks
         for _ in range(as_changed):
-            validate_metadata_update(errors, metadata, old.get("metadata") or {})
+            self._validate_metadata_update(errors, new, old)
         for _ in range(as_new):
-            validate_unchanged_metadata(errors, metadata, self.row.name_rule)
+            validate_unchanged_metadata(
+                errors,
+                metadata,
+                self.row.name_rule,
+                qualifies_finalizers=qualifies_finalizers(self.row.group),
+            )
         if self._validate_update is not None:
             self._validate_update(errors, new, old)
         else:
@@ -337,7 +355,7 @@ class Kind:
         """Return what upstream's validation reports for a changed status, metadata included."""
         errors = FieldErrors()
         if self.row.checks_status_metadata:
-            validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+            self._validate_metadata_update(errors, new, old)
         if self._validate_status is not None:
             self._validate_status(errors, new, old)
         return errors.problems

@@ -25,7 +25,6 @@ from podwright.apimachinery.schema import (
     Kind,
     Problem,
     built_in,
-    validate_object_meta,
 )
 from podwright.cluster.api.invalid import Invalid
 from podwright.cluster.api.object_edits import with_defaults, wrong_types
@@ -47,9 +46,7 @@ class ObjectValidation:
             return []
         document = encode(obj)
         metadata = document.get("metadata") or {}
-        found = validate_object_meta(
-            metadata, name_rule=kind.row.name_rule, is_namespaced=kind.row.namespaced
-        )
+        found = kind.metadata_problems(document)
         if type(obj) is Pod and not metadata.get("annotations"):
             return found + self._problems_of_pod(kind, document)
         return found + _problems_of(kind, document)
@@ -173,9 +170,7 @@ def object_problems(obj: KubernetesObject) -> list[Problem]:
     if problems := wrong_types(kind, document):
         return problems
     document = kind.with_defaults(document)
-    metadata, row = document.get("metadata") or {}, kind.row
-    found = validate_object_meta(metadata, name_rule=row.name_rule, is_namespaced=row.namespaced)
-    return found + _problems_of(kind, document)
+    return kind.metadata_problems(document) + _problems_of(kind, document)
 
 
 def _problems_of(kind: Kind, document: Document) -> list[Problem]:

@@ -379,8 +379,8 @@ def policy(**fields: Any) -> Document:
             [f'attributes: Invalid value: "1": {IDENTIFIER}'], id="a wrong name"),
         pytest.param({"attributes": {"a": {}, "b": {"int": 1, "bool": True}}}, [
             'attributes[a]: Invalid value: "": exactly one value must be specified',
-            'attributes[b]: Invalid value: {"BoolValue":true,"IntValue":1,"StringValue":null,'
-            '"VersionValue":null,"BoolValues":null,"IntValues":null,"StringValues":null,'
+            'attributes[b]: Invalid value: {"IntValue":1,"BoolValue":true,"StringValue":null,'
+            '"VersionValue":null,"IntValues":null,"BoolValues":null,"StringValues":null,'
             '"VersionValues":null}: exactly one value must be specified'], id="not one value"),
         pytest.param({"attributes": {"a": {"version": "1.0"}, "b": {"string": "x" * 65},
                                      "c": {"versions": ["1"]}, "d": {"bools": []}}}, [

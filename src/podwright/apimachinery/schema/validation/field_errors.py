@@ -81,6 +81,10 @@ class FieldErrors:
         """Add the error of a value that is valid, but not here."""
         self._add(path, "Forbidden", detail)
 
+    def internal(self, path: str, detail: str) -> None:
+        """Add the error of a check that failed itself."""
+        self._add(path, "Internal error", detail)
+
     def too_long(self, path: str, limit_bytes: int) -> None:
         """Add the error of a value that is too long."""
         unit = "byte" if limit_bytes == 1 else "bytes"
@@ -105,7 +109,7 @@ class FieldErrors:
         go_type : str
             The internal type of a struct, with whose names the error shows it.
         """
-        if not same(new, old):
+        if not same(new, old, go_type):
             shown = internal_form(new, go_type) if go_type else new
             self.invalid(path, shown, "field is immutable")
 
@@ -140,6 +144,15 @@ def repeats(values: Iterable[Any]) -> Iterator[bool]:
         seen.add(key)
 
 
+def _are_equal(new: Any, old: Any) -> bool:
+    """Whether two values in the internal form are equal, where null is an empty list or map."""
+    if new and old and isinstance(new, dict) and isinstance(old, dict):
+        return new.keys() == old.keys() and all(_are_equal(new[key], old[key]) for key in new)
+    if isinstance(new, list) and isinstance(old, list):
+        return len(new) == len(old) and all(map(_are_equal, new, old))
+    return bool(new == old) or all(each in (None, [], {}) for each in (new, old))
+
+
 def equality_key(value: Any) -> bytes:
     """Return bytes that are the same for equal values of JSON only."""
     return msgspec.json.encode(value, order="deterministic")
@@ -160,13 +173,22 @@ def printed(value: Any) -> str:
     return write_go_json(value, sort_keys=False)
 
 
-def same(new: Any, old: Any) -> bool:
+def same(new: Any, old: Any, go_type: str = "") -> bool:
     """Whether two values of a field are equal, where absent, null and empty are the same.
 
     Upstream compares semantically: an absent list equals an empty one.
+
+    Parameters
+    ----------
+    go_type : str
+        The internal type, as in `internal_form`, so that a pointer to an empty struct differs
+        from none; "" if there is no such pointer.
     """
     if new is old:
         return True
+    if go_type:
+        forms = (internal_form(value, go_type) for value in (new, old))
+        return new == old or (same(new, old) and _are_equal(*forms))
     if isinstance(new, RawObject) or isinstance(old, RawObject):
         return raw_text(new) == raw_text(old)
     if isinstance(new, dict) or isinstance(old, dict):
@@ -200,6 +222,7 @@ _REASONS: Final = {
     "Forbidden": "FieldValueForbidden",
     "Too long": "FieldValueTooLong",
     "Too many": "FieldValueTooMany",
+    "Internal error": "InternalError",
 }
 _OF_WRONG_TYPE: Final = re.compile(r"Invalid value: .*: \S* in body must be of type ", re.DOTALL)
 """Errors of values of custom resources, which upstream reports with the same words."""

@@ -36,6 +36,9 @@ NAME_RULES: Final[dict[str, NameRule]] = {
 """The rules of names, by `KindRow.name_rule`."""
 
 _ANNOTATIONS_MAX_BYTES: Final = 256 * 1024
+_GENERIC_GROUPS: Final = frozenset(
+    {"admissionregistration.k8s.io", "coordination.k8s.io", "node.k8s.io"}
+)
 _STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _SIMPLE_FIELDS: Final = frozenset({"name", "namespace", "labels", "creationTimestamp"})
 _REFERENCE_FIELDS: Final = (
@@ -191,12 +194,15 @@ def _validate_prefix(errors: FieldErrors, prefix: str | None, name_rule: NameRul
         errors.each("metadata.generateName", prefix, name_rule(masked))
 
 
-def validate_unchanged_metadata(errors: FieldErrors, metadata: Document, name_rule: str) -> None:
+def validate_unchanged_metadata(
+    errors: FieldErrors, metadata: Document, name_rule: str, *, qualifies_finalizers: bool = True
+) -> None:
     """Check the metadata of a changed object as that of a new one, which has a valid name."""
     _validate_prefix(errors, metadata.get("generateName"), NAME_RULES[name_rule])
     _validate_common(errors, metadata)
     _validate_finalizers(errors, metadata.get("finalizers") or [])
-    _validate_qualified_finalizers(errors, metadata.get("finalizers") or [])
+    if qualifies_finalizers:
+        _validate_qualified_finalizers(errors, metadata.get("finalizers") or [])
 
 
 def _validate_change(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -293,6 +299,14 @@ def _validate_finalizers(errors: FieldErrors, finalizers: list[str]) -> None:
 def _validate_qualified_finalizers(errors: FieldErrors, finalizers: list[str]) -> None:
     for index, finalizer in enumerate(finalizers):
         validate_qualified_finalizer(errors, f"metadata.finalizers[{index}]", finalizer)
+
+
+def qualifies_finalizers(group: str) -> bool:
+    """Whether finalizers of a group's kinds need a domain.
+
+    Upstream: pkg/apis/core/validation, ValidateObjectMeta, which some kinds do not use
+    """
+    return group not in _GENERIC_GROUPS
 
 
 def finalizer_problems(path: str, finalizer: str) -> list[Problem]:

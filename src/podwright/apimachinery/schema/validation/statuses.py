@@ -398,10 +398,10 @@ def validate_pod_status(errors: FieldErrors, new: Document, old: Document) -> No
     for name in ("containerStatuses", "initContainerStatuses"):
         _transitions(errors, f"status.{name}", status.get(name), was.get(name), policy)
     _claim_statuses(errors, new)
-    for name in ("podIPs", "hostIPs"):
-        _addresses(errors, name, status, was)
     if (found := status.get("extendedResourceClaimStatus")) is not None:
         _extended_resources(errors, found, new.get("spec") or {})
+    for name in ("podIPs", "hostIPs"):
+        _addresses(errors, name, status, was)
 
 
 def _extended_resources(errors: FieldErrors, status: Document, spec: Document) -> None:
@@ -501,8 +501,14 @@ def _addresses(errors: FieldErrors, name: str, status: Document, was: Document) 
     for index, address in enumerate(found):
         if address not in known:
             errors.each(f"status.{name}[{index}]", address, ip_address(address))
-    families = [":" in address for address in found]
-    if len(set(families)) < len(families):
+    if len(found) < 2:
+        return
+    wrong = next((index for index, each in enumerate(found) if ip_address(each)), None)
+    if wrong is not None:
+        text = f"failed to check for dual stack with error:invalid IP[{wrong}]: {found[wrong]}"
+        errors.internal(f"status.{name}", text)
+    families = {":" in address for address in found}
+    if wrong is not None or len(families) < len(found):
         text = "may specify no more than one IP for each IP family"
         printed = [{"IP": address} for address in found]
         errors.invalid(f"status.{name}", printed, text)

@@ -58,7 +58,7 @@ def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: D
     csi, old_csi = sources["csi"], old_sources["csi"]
     if csi and old_csi and old_csi.get("controllerExpandSecretRef") is None:
         sources["csi"] = csi | {"controllerExpandSecretRef": None}
-    if not same(sources, old_sources):
+    if not same(sources, old_sources, "PersistentVolumeSource"):
         text = "spec.persistentvolumesource is immutable after creation"
         found = difference(old_sources, sources, "PersistentVolumeSource")
         errors.forbidden("spec.persistentvolumesource", f"{text}\n{found}")
@@ -223,10 +223,13 @@ def validate_claim_update(errors: FieldErrors, new: Document, old: Document) -> 
         before["volumeName"] = spec.get("volumeName")
     _allow_class(errors, new, old, spec, before)
     if is_bound:
-        spec["resources"] = before.get("resources")
+        if requests := (spec.get("resources") or {}).get("requests"):
+            former = (before.get("resources") or {}).get("requests") or {}
+            kept = {"storage": former.get("storage", "0")}
+            spec["resources"] = spec["resources"] | {"requests": requests | kept}
         name = "volumeAttributesClassName"
         spec[name] = before.get(name)
-    if not same(spec, before):
+    if not same(spec, before, "PersistentVolumeClaimSpec"):
         text = (
             "spec is immutable after creation except resources.requests and"
             " volumeAttributesClassName for bound claims"

@@ -258,7 +258,7 @@ def validate_stateful_set_update(errors: FieldErrors, new: Document, old: Docume
         {name: value for name, value in part.items() if name not in _STATEFUL_MUTABLE}
         for part in (spec, before)
     ]
-    if not same(*kept):
+    if not same(kept[0], kept[1]):
         text = (
             "updates to statefulset spec for fields other than 'replicas', 'ordinals',"
             " 'template', 'updateStrategy', 'revisionHistoryLimit',"

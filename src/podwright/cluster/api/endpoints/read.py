@@ -48,7 +48,7 @@ def get(backend: Backend, call: Call) -> HttpReply:
     version = parsed_version(call.request.parameter("resourceVersion"))
     current = backend.store.resource_version
     if version > current:
-        raise version_too_large(version, current)
+        raise version_too_large(version, current, call.resource.name)
     return object_reply(call, served(call, find(backend, call)))
 
 
@@ -98,7 +98,7 @@ def reader_of(backend: Backend, call: Call, options: ListOptions) -> ObjectReade
     store, resource = backend.store, call.resource
     version = _list_version(options.resource_version)
     if version > store.resource_version:
-        raise version_too_large(version, store.resource_version)
+        raise version_too_large(version, store.resource_version, resource.name)
     try:
         return store.reader(
             resource.storage,
@@ -139,7 +139,7 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
     else:
         version = _list_version(options.resource_version)
         if version > store.resource_version:
-            raise version_too_large(version, store.resource_version)
+            raise version_too_large(version, store.resource_version, resource.name)
         if options.resource_version == "0" and options.version_match != "Exact":
             limit = 0
         if _is_of_one_object(call, fields):

@@ -18,6 +18,7 @@ from podwright.apimachinery.schema.validation.dynamic_resources.devices import (
     validate_taint,
 )
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, same
+from podwright.apimachinery.schema.validation.internal_structs import internal_form
 from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain
 from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
 from podwright.apimachinery.schema.validation.pods.volume_sources import validate_driver_name
@@ -220,14 +221,9 @@ def _validate_attribute(errors: FieldErrors, path: str, attribute: Document) -> 
                 _validate_version(errors, at, value)
     present = [name for name in (*_SCALARS, *_LISTS) if attribute.get(name) is not None]
     if len(present) != 1:
-        shown = {_internal_name(n): attribute.get(n) for n in (*_SCALARS, *_LISTS)}
+        shown = internal_form(attribute, "DeviceAttribute")
         text = "exactly one value must be specified"
         errors.invalid(path, shown if present else "", text)
-
-
-def _internal_name(name: str) -> str:
-    plain = name.removesuffix("s") if name in _LISTS else name
-    return f"{plain.capitalize()}Value{'s' if name in _LISTS else ''}"
 
 
 def _validate_length(errors: FieldErrors, path: str, text: str) -> None:

@@ -43,10 +43,10 @@ def validate_pod_update(errors: FieldErrors, new: Document, old: Document) -> No
         return
     _validate_added_tolerations(errors, spec, before)
     _validate_removed_gates(errors, spec, before)
-    if same(spec, before):
+    if spec == before:
         return
     comparable = _comparable(errors, spec, before)
-    if not same(comparable, before):
+    if not same(comparable, before, "PodSpec"):
         text = f"pod updates may not change fields other than {_UPDATABLE}"
         found = difference(before, comparable, "PodSpec")
         errors.forbidden("spec", f"{text}\n{found}")

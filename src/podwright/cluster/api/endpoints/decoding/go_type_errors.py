@@ -27,7 +27,8 @@ _FIELD: Final = re.compile(r"Go struct field \S+(?= of type)")
 _PART: Final = re.compile(r"\.?([^.\[]+)")
 _ELEMENT_OF: Final = re.compile(r"^(?:\[\]|map\[[^\]]*\])\*?")
 _GO_SCALARS: Final = {"double": "float64", "quantity": "resource.Quantity", "any": "interface {}",
-                      "time": "v1.Time", "micro-time": "v1.MicroTime", "bytes": "[]uint8",
+                      # Times decode a string.
+                      "time": "string", "micro-time": "string", "bytes": "[]uint8",
                       # IntOrString decodes what is not a string as an int32.
                       "int-or-string": "int32"}  # fmt: skip
 _NAMES: Final = {dict: "object", list: "array", str: "string", bool: "bool"}

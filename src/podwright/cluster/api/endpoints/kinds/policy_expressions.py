@@ -23,6 +23,8 @@ from podwright.cluster.api.endpoints.kinds.device_expressions import (
 from podwright.cluster.api.versions.resources import Resource
 
 _GROUP = "admissionregistration.k8s.io"
+_AFTER_SELECTORS = ("spec.config", "spec.extendedResourceName")
+"""The fields of a device class that upstream validates after its selectors."""
 
 
 def with_expression_problems(
@@ -39,6 +41,9 @@ def with_expression_problems(
         places = [index for index, (path, _, _) in enumerate(made) if path.startswith(beside)]
         if ".matchConditions[" in beside:
             place = places[0] if places else len(made)
+        elif beside.startswith("spec.selectors["):
+            later = (i for i, (path, _, _) in enumerate(made) if path.startswith(_AFTER_SELECTORS))
+            place = next(later, len(made))
         else:
             # The errors of what is around the fields, such as that it is immutable, are last.
             around = (i for i, (path, _, _) in enumerate(made) if problem[0].startswith(f"{path}."))

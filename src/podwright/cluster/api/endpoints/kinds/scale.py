@@ -30,7 +30,12 @@ from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.negotiation import body_media_type
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.replies.shown_patches import shown_applied
-from podwright.cluster.api.endpoints.replies.status_errors import bad_request, internal, invalid
+from podwright.cluster.api.endpoints.replies.status_errors import (
+    ApiError,
+    bad_request,
+    internal,
+    invalid,
+)
 from podwright.cluster.api.endpoints.request import HttpReply, manager_of
 from podwright.cluster.api.endpoints.writes.patch import (
     APPLY_PATCH,
@@ -46,6 +51,9 @@ MakeScale: TypeAlias = Callable[[Document], Document]
 """Returns the new Scale from the current one."""
 
 _PATH: Final = ("spec", "replicas")
+_UNNAMED: Final = (
+    'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
+)
 _UNSET: Final = -(2**31)
 """The replicas that stand for absent ones, which a request must set."""
 
@@ -154,7 +162,13 @@ def update_scale(backend: Backend, call: Call) -> HttpReply:
     """Replace the Scale of the named object."""
     options = write_options(call.request, "UpdateOptions")
     scale_call = _of_scale(call)
-    sent = in_namespace(call, body_of(backend, scale_call, options.field_validation))
+    try:
+        sent = in_namespace(call, body_of(backend, scale_call, options.field_validation))
+    except ApiError as error:
+        if call.resource.is_custom and "cannot be handled as a Scale" in str(error):
+            # Upstream cannot name the kind in the scheme of custom resources.
+            raise bad_request(_UNNAMED) from None
+        raise
     check_name(call, sent)
     uid = (sent.get("metadata") or {}).get("uid") or ""
     return _write(backend, call, options, lambda _current: sent, uid=uid)

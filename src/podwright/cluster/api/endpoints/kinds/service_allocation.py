@@ -106,7 +106,9 @@ class ServiceAllocations:
         if needs_cluster_ip(spec) and spec.get("clusterIP") != HEADLESS:
             problems += self._allocate_address(spec, key, is_dry_run=is_dry_run)
         if spec.get("type") in ("LoadBalancer", "NodePort"):
-            problems += self._allocate_ports(spec, key, is_dry_run=is_dry_run)
+            problems += self._allocate_ports(
+                spec, key, is_new=before is None, is_dry_run=is_dry_run
+            )
         if problems:
             raise invalid("", "Service", name, problems)
         if spec.get("type") == "ExternalName":
@@ -160,11 +162,19 @@ class ServiceAllocations:
             "", "Service", "", [("spec.clusterIPs", "Internal error: range is full", None)]
         )
 
-    def _allocate_ports(self, spec: Document, key: str, *, is_dry_run: bool) -> list[Problem]:
+    def _allocate_ports(
+        self, spec: Document, key: str, *, is_new: bool, is_dry_run: bool
+    ) -> list[Problem]:
         problems: list[Problem] = []
         taken: set[tuple[int, str]] = set()
         ports: list[Document] = []
         draws = needs_node_ports(spec)
+        # Upstream: registry/core/service/storage/alloc.go, initNodePorts
+        shared: dict[int, int] = {
+            port["port"]: port["nodePort"]
+            for port in reversed(spec.get("ports") or ())
+            if is_new and port.get("nodePort")
+        }
         for index, port in enumerate(spec.get("ports") or ()):
             number, protocol = port.get("nodePort"), port.get("protocol", "TCP")
             if number:
@@ -176,8 +186,10 @@ class ServiceAllocations:
                 ports.append(port)
                 continue
             else:
-                number = self._free_port(_not_in(taken, (protocol,)))
+                number = shared.get(port["port"]) or self._free_port(_not_in(taken, (protocol,)))
             taken.add((number, protocol))
+            if is_new:
+                shared.setdefault(port["port"], number)
             ports.append(port | {"nodePort": number})
         spec["ports"] = ports
         if (

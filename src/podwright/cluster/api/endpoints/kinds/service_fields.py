@@ -53,24 +53,21 @@ def changed_service(new: Document, old: Document, now_ns: int) -> Document:
 
 
 def _with_address_lists(spec: Document, stored: Document) -> Document:
+    """Return a spec with the list of addresses that belongs to its single one.
+
+    Upstream: pkg/registry/core/service/storage/storage.go, normalizeClusterIPs
+    """
     address, addresses = spec.get("clusterIP"), spec.get("clusterIPs") or []
     if not needs_cluster_ip(spec):
         return spec
-    if not stored or not stored.get("clusterIPs"):
-        if address and not addresses:
-            spec["clusterIPs"] = [address]
-        elif addresses and not address:
-            spec["clusterIP"] = addresses[0]
-        return spec
-    before, list_before = stored.get("clusterIP"), stored.get("clusterIPs")
+    if not stored:
+        return spec | {"clusterIPs": [address]} if address and not addresses else spec
+    before, list_before = stored.get("clusterIP"), stored.get("clusterIPs") or []
+    if not addresses and address == before:
+        addresses = list_before
     if address != before and addresses == list_before:
-        spec["clusterIPs"] = [address] if address else []
-    elif address == before and addresses != list_before:
-        if addresses:
-            spec["clusterIP"] = addresses[0]
-        else:
-            spec.pop("clusterIP", None)
-    return spec
+        addresses = [address] if address else []
+    return spec | {"clusterIPs": addresses}
 
 
 def _with_families(spec: Document) -> Document:

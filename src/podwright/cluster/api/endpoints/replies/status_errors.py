@@ -267,11 +267,17 @@ def internal(message: str) -> ApiError:
     return ApiError(500, "InternalError", f"Internal error occurred: {message}", details)
 
 
-def version_too_large(requested: int, current: int) -> ApiError:
-    """Return the error of a resourceVersion that the store has not reached."""
+def version_too_large(requested: int, current: int, kind: str = "") -> ApiError:
+    """Return the error of a resourceVersion that the store has not reached.
+
+    Upstream: apiserver pkg/storage, NewTooLargeResourceVersionError; Events have no watch cache,
+    which says when to try again.
+    """
     message = f"Timeout: Too large resource version: {requested}, current: {current}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-    details = {"causes": [cause], "retryAfterSeconds": 1}
+    details: Document = {"causes": [cause]}
+    if kind != "Event":
+        details["retryAfterSeconds"] = 1
     return ApiError(504, "Timeout", message, details)
 
 

@@ -239,3 +239,142 @@ def test_a_null_is_an_object_without_fields(server: Server) -> None:
 def test_a_name_that_no_path_has_is_a_bad_request(server: Server, name: str, text: str) -> None:
     status, found = server.reply("GET", f"{PODS}/{name}")
     assert (status, text in found["message"]) == (400, True)
+
+
+def causes(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(each["field"], each["message"]) for each in found["details"]["causes"]]
+
+
+def test_a_struct_without_fields_is_not_the_same_as_none(server: Server) -> None:
+    server.reply("POST", PODS, pod("p"))
+    status, found = server.patch(f"{PODS}/p", {"spec": {"dnsConfig": {}}})
+    assert (status, '+ "DNSConfig": {' in found["message"]) == (422, True)
+    assert server.patch(f"{PODS}/p", {"spec": {"nodeSelector": {}, "tolerations": []}})[0] == 200
+
+
+def test_a_bound_claim_keeps_what_it_requests_besides_storage(server: Server) -> None:
+    path = "/api/v1/namespaces/default/persistentvolumeclaims"
+    resources = {"requests": {"storage": "1Gi"}, "limits": {"storage": "2Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": resources}
+    server.reply("POST", path, {"metadata": {"name": "c"}, "spec": spec})
+    capacity = {"storage": "1Gi"}
+    server.patch(f"{path}/c/status", {"status": {"phase": "Bound", "capacity": capacity}})
+    status, found = server.patch(f"{path}/c", {"spec": {"resources": {"limits": None}}})
+    assert (status, causes(found)[0][0]) == (422, "spec")
+
+
+def test_addresses_of_a_pod_are_checked_after_its_claims(server: Server) -> None:
+    server.reply("POST", PODS, pod("p"))
+    claim = {"requestMappings": [], "resourceClaimName": "c"}
+    addresses = [{"ip": "nonsense"}, {"ip": "10.0.0.1"}]
+    body = {"status": {"podIPs": addresses, "extendedResourceClaimStatus": claim}}
+    body["status"]["podIP"] = "nonsense"
+    _, found = server.patch(f"{PODS}/p/status", body)
+    claimed, first, internal, last = found["details"]["causes"]
+    assert claimed["field"] == "status.extendedResourceClaimStatus.requestMappings"
+    assert first["field"] == "status.podIPs[0]"
+    assert (internal["reason"], internal["message"]) == (
+        "InternalError",
+        "Internal error: failed to check for dual stack with error:invalid IP[0]: nonsense",
+    )
+    assert last["message"].endswith("may specify no more than one IP for each IP family")
+
+
+def test_ports_of_a_number_share_their_node_port(server: Server) -> None:
+    def create(name: str, *protocols: str) -> tuple[int, dict[str, Any]]:
+        ports = [{"name": f"p{i}", "port": 53, "protocol": each}
+                 for i, each in enumerate(protocols)]  # fmt: skip
+        spec = {"type": "NodePort", "ports": ports}
+        return server.reply("POST", SERVICES, {"metadata": {"name": name}, "spec": spec})
+
+    _, found = create("dns", "TCP", "UDP")
+    numbers = {port["nodePort"] for port in found["spec"]["ports"]}
+    assert len(numbers) == 1
+    # Upstream validates what it has allocated.
+    status, found = create("twice", "TCP", "TCP")
+    fields = [field for field, _ in causes(found)]
+    assert (status, fields) == (422, ["spec.ports[1].nodePort", "spec.ports[1]"])
+
+
+def test_only_one_of_two_fields_of_addresses_follows_the_other(server: Server) -> None:
+    spec = {"ports": [{"port": 80}]}
+    server.reply("POST", SERVICES, {"metadata": {"name": "s"}, "spec": spec})
+    _, found = server.patch(f"{SERVICES}/s", {"spec": {"clusterIPs": ["http"]}})
+    assert causes(found)[0] == (
+        "spec.clusterIPs",
+        'Invalid value: ["http"]: first value must match `clusterIP`',
+    )
+
+
+def test_a_service_is_created_by_a_put_of_its_status(server: Server) -> None:
+    spec = {"ports": [{"port": 80}]}
+    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
+    known = body | {"metadata": {"name": "s", "uid": ABSENT_UID}}
+    status, found = server.reply("PUT", f"{SERVICES}/s/status", known)
+    assert (status, "Precondition failed: UID in precondition" in found["message"]) == (409, True)
+    status, found = server.reply("PUT", f"{SERVICES}/s/status", body)
+    assert (status, "clusterIP" in found["spec"]) == (201, False)
+
+
+def test_the_version_of_a_new_object_is_a_number(server: Server) -> None:
+    metadata = {"name": "a", "resourceVersion": "x"}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    path = "/api/v1/namespaces/default/configmaps/a?fieldManager=m"
+    status, found = server.patch(path, body, "apply-patch+yaml")
+    text = 'strconv.ParseUint: parsing "x": invalid syntax'
+    assert (status, found["message"]) == (500, text)
+
+
+def test_finalizers_of_some_groups_need_no_domain(server: Server) -> None:
+    metadata = {"name": "a", "finalizers": ["mine"]}
+    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    assert server.reply("POST", leases, {"metadata": metadata, "spec": {}})[0] == 201
+    assert server.patch(f"{leases}/a", {"metadata": {"labels": {"a": "b"}}})[0] == 200
+    maps = "/api/v1/namespaces/default/configmaps"
+    assert server.reply("POST", maps, {"metadata": metadata})[0] == 422
+
+
+def test_events_are_listed_without_a_time_to_try_again(server: Server) -> None:
+    query = "?resourceVersion=999999999"
+    for name, expected in (("events", None), ("pods", 1)):
+        status, found = server.reply("GET", f"/api/v1/namespaces/default/{name}{query}")
+        assert (status, found["details"].get("retryAfterSeconds")) == (504, expected)
+
+
+def test_the_expressions_of_a_device_class_are_checked_before_its_other_fields(
+    server: Server,
+) -> None:
+    spec = {"selectors": [{"cel": {"expression": "a"}}, {"cel": {"expression": "b"}}],
+            "config": [{}], "extendedResourceName": "1Gi"}  # fmt: skip
+    _, found = server.reply(
+        "POST", "/apis/resource.k8s.io/v1/deviceclasses", {"metadata": {"name": "d"}, "spec": spec}
+    )
+    assert [field for field, _ in causes(found)] == [
+        "spec.selectors[0].cel.expression",
+        "spec.selectors[1].cel.expression",
+        "spec.config[0].opaque",
+        "spec.extendedResourceName",
+    ]
+
+
+def test_patched_data_of_a_revision_have_sorted_keys(server: Server) -> None:
+    path = "/apis/apps/v1/namespaces/default/controllerrevisions"
+    body = {"metadata": {"name": "r"}, "revision": 1, "data": {"z": 1}}
+    server.reply("POST", path, body)
+    for kind in ("merge-patch+json", "strategic-merge-patch+json"):
+        _, found = server.patch(f"{path}/r", {"data": {"a": 2}}, kind)
+        assert causes(found) == [("data", 'Invalid value: {"a":2,"z":1}: field is immutable')]
+    server.reply("POST", path, body | {"metadata": {"name": "s"}, "data": {"spec": {"z": 1}}})
+    patch = {"data": {"spec": {"a": 1}}}
+    status, found = server.patch(f"{path}/s", patch, "strategic-merge-patch+json")
+    text = 'unable to find api field in struct RawExtension for the json field "spec"'
+    assert (status, found["message"]) == (500, text)
+
+
+def test_a_time_of_a_wrong_type_is_no_string(server: Server) -> None:
+    path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    body = {"metadata": {"name": "a"}, "spec": {"renewTime": []}}
+    _, found = server.reply("POST", path, body)
+    assert found["message"].endswith(
+        "json: cannot unmarshal array into Go struct field LeaseSpec.spec.renewTime of type string"
+    )

@@ -340,6 +340,10 @@ def test_scale_reads_and_writes_the_paths_of_the_definition(server: Server) -> N
         {"replicas": 2, "selector": "app=t"},
     )
     assert server.reply("GET", f"{TRAINS}/t1")[1]["spec"] == {"cars": 3}
+    body = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": "x"}}
+    status, found = server.reply("PUT", f"{TRAINS}/t1/scale", body)
+    text = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
+    assert (status, found["message"]) == (400, text)
     status, found = server.patch(f"{TRAINS}/t1", {"spec": {"cars": "many"}})
     assert (status, found["details"]["causes"][0]["message"]) == (
         422,

@@ -16,7 +16,12 @@ import msgspec
 
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document, timestamp_text
-from podwright.apimachinery.schema import Problem, validate_object_meta, with_apparmor_profiles
+from podwright.apimachinery.schema import (
+    Problem,
+    qualifies_finalizers,
+    validate_object_meta,
+    with_apparmor_profiles,
+)
 from podwright.cluster.api.admission import Attributes, Rejected
 from podwright.cluster.api.endpoints.access.authorization import refuse_escalation
 from podwright.cluster.api.endpoints.access.certificate_requests import with_requestor
@@ -167,7 +172,8 @@ def _created(
     document = _validated(
         backend, call, document, has_metadata_in_form=is_made, is_dry_run=options.is_dry_run
     )
-    document = allocated(backend, resource, document, None, is_dry_run=options.is_dry_run)
+    if not call.info.subresource:  # Upstream's storage of a status allocates nothing.
+        document = allocated(backend, resource, document, None, is_dry_run=options.is_dry_run)
     add_warnings(call, document, None)
     if has_version and not options.is_dry_run and call.info.verb == "create":
         raise unclassified_error("resourceVersion should not be set on objects to be created")
@@ -248,7 +254,12 @@ def _validated(
             document, found = backend.specs.stored(
                 resource, document, has_metadata_in_form=has_metadata_in_form
             )
-        qualifies = is_checked and not resource.is_custom and resource.storage != DEFINITION
+        qualifies = (
+            is_checked
+            and not resource.is_custom
+            and resource.storage != DEFINITION
+            and qualifies_finalizers(resource.group)
+        )
         problems = validate_object_meta(
             document.get("metadata") or {},
             name_rule=row.name_rule if is_checked else "path",
@@ -266,29 +277,30 @@ def _validated(
     if found and not is_checked:
         problems = []  # The registry checks the metadata of a valid object only.
     if problems or found:
-        _check_allocation(backend, resource, document, found, is_dry_run=is_dry_run)
+        found = _after_allocation(backend, resource, document, found, is_dry_run=is_dry_run)
         raise invalid_object(call, document, [*problems, *found])
     return document
 
 
-def _check_allocation(
+def _after_allocation(
     backend: Backend,
     resource: Resource,
     document: Document,
     found: list[Problem],
     *,
     is_dry_run: bool,
-) -> None:
-    """Reject an invalid object for what upstream allocates before it validates the rest.
+) -> list[Problem]:
+    """Return what is wrong with an invalid object after upstream's allocation, or reject it there.
 
     Upstream: pkg/registry/core/service/storage/alloc.go, allocateCreate
     """
     if strategies.key_of(resource) not in backend.allocators:
-        return
+        return found
     addresses = [each for each in found if each[0].startswith(_ADDRESS_FIELDS)]
     if addresses:
         raise invalid(resource.error_group, resource.name, name_of(document), addresses)
-    allocated(backend, resource, document, None, is_dry_run=is_dry_run)
+    document = allocated(backend, resource, document, None, is_dry_run=is_dry_run)
+    return resource.kind.validation_problems(document)
 
 
 def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: bool) -> Stored:

@@ -261,7 +261,8 @@ def _pod_status(new: Document, old: Document, now_ns: int) -> Document:
     del now_ns
     metadata = dict(new.get("metadata") or {})
     stored = old.get("metadata") or {}
-    metadata = with_part(metadata, "ownerReferences", stored.get("ownerReferences"))
+    for name in ("ownerReferences", "deletionTimestamp"):
+        metadata = with_part(metadata, name, stored.get(name))
     status = dict(new.get("status") or {})
     if not (old.get("status") or {}).get(_ALLOCATABLE_STATUSES):
         # The gate DRANodeAllocatableResources is off.

@@ -104,13 +104,14 @@ def update_document(
     current = backend.store.get(resource.storage, call.key)
     if current is None:
         if may_create is None:
-            may_create = not info.subresource and strategies.creates_on_update(resource)
+            may_create = strategies.creates_on_update(resource)
         if not may_create:
             raise call.missing()
         if uid:
             raise _other_uid(resource, call, uid, "", is_dry_run=options.is_dry_run)
         fresh = in_namespace(call, make(None))
         check_no_uid(call, fresh)
+        _check_is_version((fresh.get("metadata") or {}).get("resourceVersion") or "")
         made = create_document(backend, call, fresh, options, tracks_fields=tracks_fields)
         return made, True
     if uid and uid != current.uid:
@@ -196,9 +197,7 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
     if sent == stored:
         return new
     name = current.name
-    if sent and not sent.isdecimal():
-        # Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
-        raise unclassified_error(f"strconv.ParseUint: parsing {go_quoted(sent)}: invalid syntax")
+    _check_is_version(sent)
     if sent and sent != "0":
         raise conflict(resource.group, resource.plural, name, _MODIFIED)
     if not strategies.allows_unconditional_update(resource):
@@ -207,6 +206,15 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
         # Upstream names the resource here instead of the kind.
         raise invalid(resource.group, resource.plural, name, [problem])
     return new | {"metadata": metadata | {"resourceVersion": stored}}
+
+
+def _check_is_version(text: str) -> None:
+    """Reject a resourceVersion that is no number.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
+    """
+    if text and not text.isdecimal():
+        raise unclassified_error(f"strconv.ParseUint: parsing {go_quoted(text)}: invalid syntax")
 
 
 def with_stored_metadata(new: Document, old: Document) -> Document:
