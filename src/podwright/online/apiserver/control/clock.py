@@ -8,8 +8,6 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
 
 from podwright.apimachinery.objects import (
     InputError,
@@ -18,8 +16,8 @@ from podwright.apimachinery.objects import (
     timestamp_text_nano,
 )
 from podwright.online.apiserver.cluster_clock import SPEED_MAX, SPEED_MIN
-from podwright.online.apiserver.control.endpoints import Endpoint, Handler, Method, json_response
-from podwright.online.apiserver.control.problems import Problem, read_body
+from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint
+from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.turn_loop import TurnLoop
 
 STEP_MAX_NS: Final = 10 * 366 * 24 * 3_600 * 1_000_000_000
@@ -74,38 +72,35 @@ class _Clock:
         self._turns = turns
         self._clock = turns.clock
 
-    def _state(self) -> Response:
+    @endpoint("GET", "/clock")
+    async def show(self) -> ClockState:
+        """Show the clock."""
         clock, hit = self._clock, self._turns.cluster.breakpoints.hit
-        found = ClockState(
+        return ClockState(
             time=timestamp_text_nano(clock.now_ns()),
             speed=clock.speed,
             is_paused=clock.is_paused,
             is_caught_up=self._turns.is_caught_up and hit is None,
             stopped_at=None if hit is None else hit.breakpoint,
         )
-        return json_response(found)
 
-    async def show(self, _: Request) -> Response:
-        return self._state()
-
-    async def pause(self, _: Request) -> Response:
+    @endpoint("POST", "/clock/pause")
+    async def pause(self) -> ClockState:
+        """Pause the clock."""
         self._clock.pause()
         await self._turns.reach(self._clock.now_ns())
-        return self._state()
+        return await self.show()
 
-    async def resume(self, _: Request) -> Response:
+    @endpoint("POST", "/clock/resume")
+    async def resume(self) -> ClockState:
+        """Let the clock go on."""
         self._clock.resume()
         self._turns.go_on()
-        return self._state()
+        return await self.show()
 
-    async def set_speed(self, request: Request) -> Response:
-        speed = (await read_body(request, ClockSpeed)).speed
-        self._clock.set_speed(speed)
-        self._turns.wake()
-        return self._state()
-
-    async def step(self, request: Request) -> Response:
-        body = await read_body(request, ClockStep)
+    @endpoint("POST", "/clock/step")
+    async def step(self, body: ClockStep) -> ClockState:
+        """Step the clock by a duration."""
         try:
             duration_ns = parse_duration(body.duration)
         except ValueError as error:
@@ -114,8 +109,16 @@ class _Clock:
             raise Problem(422, "must be positive, and at most ten years", field="duration")
         return await self._advance(self._clock.now_ns() + duration_ns, field="duration")
 
-    async def run_to(self, request: Request) -> Response:
-        body = await read_body(request, ClockTarget)
+    @endpoint("POST", "/clock/speed")
+    async def set_speed(self, body: ClockSpeed) -> ClockState:
+        """Set the speed of the clock."""
+        self._clock.set_speed(body.speed)
+        self._turns.wake()
+        return await self.show()
+
+    @endpoint("POST", "/clock/run-to")
+    async def run_to(self, body: ClockTarget) -> ClockState:
+        """Run to a time."""
         now_ns = self._clock.now_ns()
         try:
             time_ns = read_time(body.time, "time", start_ns=None)
@@ -128,35 +131,16 @@ class _Clock:
             raise Problem(422, "is more than ten years ahead", field="time")
         return await self._advance(time_ns, field="time")
 
-    async def _advance(self, time_ns: int, *, field: str) -> Response:
+    async def _advance(self, time_ns: int, *, field: str) -> ClockState:
         try:
             self._clock.run_to(max(time_ns, self._clock.now_ns()))
         except ValueError as error:
             raise Problem(422, str(error), field=field) from error
         self._turns.go_on()
         await self._turns.reach(time_ns)
-        return self._state()
+        return await self.show()
 
 
 def clock_endpoints(turns: TurnLoop) -> list[Endpoint]:
     """Return the endpoints of the clock."""
-    clock = _Clock(turns)
-    rows: tuple[tuple[Method, str, Handler, type[msgspec.Struct] | None, str], ...] = (
-        ("GET", "", clock.show, None, "Show the clock"),
-        ("POST", "/pause", clock.pause, None, "Pause the clock"),
-        ("POST", "/resume", clock.resume, None, "Let the clock go on"),
-        ("POST", "/step", clock.step, ClockStep, "Step the clock by a duration"),
-        ("POST", "/speed", clock.set_speed, ClockSpeed, "Set the speed of the clock"),
-        ("POST", "/run-to", clock.run_to, ClockTarget, "Run to a time"),
-    )
-    return [
-        Endpoint(
-            method=method,
-            path=f"/clock{path}",
-            summary=summary,
-            handler=handler,
-            body=body,
-            reply=ClockState,
-        )
-        for method, path, handler, body, summary in rows
-    ]
+    return declared(_Clock(turns))

@@ -1,12 +1,17 @@
 """Endpoints as data: routes and the OpenAPI document are both made from one table.
 
+A function becomes an endpoint by the decorator `endpoint`. Its signature declares the rest: `body`
+and `query` have the types of the body and of the query parameters, the type that it returns is that
+of the reply, and other arguments are parameters of the path. The first line of its docstring is the
+summary.
+
 Query parameters are a struct without unknown fields: a misspelled parameter is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_type_hints
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
 from starlette.requests import Request
@@ -14,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from podwright.apimachinery.objects import Document
-from podwright.online.apiserver.control.problems import Problem
+from podwright.online.apiserver.control.problems import Problem, read_body, read_json_object
 from podwright.online.apiserver.records.run_collection import RunCollection
 from podwright.online.apiserver.scheduling.running_scheduler import RunningScheduler
 from podwright.online.apiserver.scheduling.shadow_feed import ShadowFeed
@@ -23,10 +28,12 @@ from podwright.online.apiserver.wire.latency import ApiLatency
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+Function = TypeVar("Function", bound=Callable[..., Awaitable[Any]])
 
 JSON: Final = "application/json"
 PREFIX: Final = "/podwright/v1"
 BODY_MAX: Final = 1 << 20
+_DECLARED: Final = "declared_endpoints"
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +114,67 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         if self.query is not None:
             found[422] = "a parameter or field is not valid"
         return dict(sorted((found | self.problems).items()))
+
+
+def endpoint(method: Method, path: str, **options: Any) -> Callable[[Function], Function]:
+    """Return a decorator that declares an endpoint.
+
+    Parameters
+    ----------
+    method : str
+    path : str
+    **options
+        Other fields of the `Endpoint`: `body`, if the function takes the JSON object as bytes;
+        `reply`, if it returns a `Response`; `summary`, if the function has several endpoints.
+    """
+
+    def declare(function: Function) -> Function:
+        vars(function).setdefault(_DECLARED, []).append((method, path, options))
+        return function
+
+    return declare
+
+
+def declared(*holders: object) -> list[Endpoint]:
+    """Return the endpoints of decorated functions, or of the methods of objects, in their order."""
+    return [each for holder in holders for each in _declared(holder)]
+
+
+def _declared(holder: object) -> Iterator[Endpoint]:
+    if not callable(holder):
+        methods = [name for name, each in vars(type(holder)).items() if hasattr(each, _DECLARED)]
+        yield from declared(*(getattr(holder, name) for name in methods))
+        return
+    types = get_type_hints(holder, include_extras=True)
+    reply = types.pop("return")
+    found: dict[str, Any] = {name: types[name] for name in ("body", "query") if name in types}
+    found["summary"] = (holder.__doc__ or "").partition("\n")[0].removesuffix(".")
+    found["handler"] = _handler(holder, types)
+    if reply is not Response:
+        found["reply"] = reply
+    # The decorators are applied from the last one to the first one.
+    for method, path, options in reversed(getattr(holder, _DECLARED)):
+        yield Endpoint(**{**found, "method": method, "path": path, **options})
+
+
+def _handler(function: Callable[..., Awaitable[Any]], types: dict[str, Any]) -> Handler:
+    async def serve(request: Request) -> Response:
+        values: dict[str, Any] = {}
+        for name, cls in types.items():
+            if name == "request":
+                values[name] = request
+            elif name == "query":
+                values[name] = request.state.query
+            elif name != "body":
+                values[name] = request.path_params[name]
+            elif cls is bytes:
+                values[name] = await read_json_object(request)
+            else:
+                values[name] = await read_body(request, cls)
+        reply = await function(**values)
+        return reply if isinstance(reply, Response) else json_response(reply)
+
+    return serve
 
 
 def routes_of(endpoints: Iterable[Endpoint]) -> list[Route]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
 
 from podwright.apimachinery.objects import format_duration
-from podwright.online.apiserver.control.endpoints import Endpoint, json_response
-from podwright.online.apiserver.control.problems import Problem, read_body
+from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint
+from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.wire.latency import ANY, ApiLatency, LatencyRule, read_latency_rule
 
 
@@ -30,18 +28,22 @@ class _Latency:
     def __init__(self, latency: ApiLatency) -> None:
         self._latency = latency
 
-    async def show(self, _: Request) -> Response:
-        return json_response(LatencyRules([_text(rule) for rule in self._latency.rules]))
+    @endpoint("GET", "/latency")
+    async def show(self) -> LatencyRules:
+        """Show the delays of requests of the Kubernetes API."""
+        return LatencyRules([_text(rule) for rule in self._latency.rules])
 
-    async def replace(self, request: Request) -> Response:
+    @endpoint("PUT", "/latency")
+    async def replace(self, body: LatencyRules) -> LatencyRules:
+        """Replace the delays of requests of the Kubernetes API."""
         rules: list[LatencyRule] = []
-        for index, text in enumerate((await read_body(request, LatencyRules)).rules):
+        for index, text in enumerate(body.rules):
             try:
                 rules.append(read_latency_rule(text))
             except ValueError as error:
                 raise Problem(422, str(error), field=f"rules[{index}]") from error
         self._latency.rules = tuple(rules)
-        return await self.show(request)
+        return await self.show()
 
 
 def _text(rule: LatencyRule) -> str:
@@ -53,21 +55,4 @@ def _text(rule: LatencyRule) -> str:
 
 def latency_endpoints(latency: ApiLatency) -> list[Endpoint]:
     """Return the endpoints of the latency."""
-    endpoints = _Latency(latency)
-    return [
-        Endpoint(
-            method="GET",
-            path="/latency",
-            summary="Show the delays of requests of the Kubernetes API",
-            handler=endpoints.show,
-            reply=LatencyRules,
-        ),
-        Endpoint(
-            method="PUT",
-            path="/latency",
-            summary="Replace the delays of requests of the Kubernetes API",
-            handler=endpoints.replace,
-            body=LatencyRules,
-            reply=LatencyRules,
-        ),
-    ]
+    return declared(_Latency(latency))

@@ -5,13 +5,13 @@ What follows from it reaches the scheduler as changes of objects, so the decisio
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
 
 from podwright.apimachinery.objects import SOURCE_UID, Node
 from podwright.online.apiserver.cluster import Cluster
-from podwright.online.apiserver.control.endpoints import Endpoint, Handler, json_response
+from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint
 from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.simulation.world import FailNode, RestoreNode
@@ -32,49 +32,44 @@ class SilentNodeList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     nodes: list[str]
 
 
+_PROBLEMS: Final = {
+    404: "there is no such node",
+    409: "the kubelet of the node is not simulated, or has not started",
+}
+
+
+class _Nodes:
+    """The endpoints."""
+
+    def __init__(self, turns: TurnLoop) -> None:
+        self._turns = turns
+
+    @endpoint("GET", "/nodes/silent")
+    async def show(self) -> SilentNodeList:
+        """List the nodes whose simulated kubelet does not report."""
+        return await self._turns.call(lambda _: _silent(self._turns.cluster))
+
+    @endpoint("POST", "/nodes/{name}/fail", problems=_PROBLEMS)
+    async def fail(self, name: str) -> SilentNodeList:
+        """Let the simulated kubelet of a node stop reporting."""
+        return await self._operate(FailNode(name))
+
+    @endpoint("POST", "/nodes/{name}/restore", problems=_PROBLEMS)
+    async def restore(self, name: str) -> SilentNodeList:
+        """Let the simulated kubelet of a node report again."""
+        return await self._operate(RestoreNode(name))
+
+    async def _operate(self, operation: FailNode | RestoreNode) -> SilentNodeList:
+        turns = self._turns
+        await turns.reach(turns.clock.now_ns())
+        await turns.call(lambda _: _operate(turns.cluster, operation))
+        await turns.reach(turns.clock.now_ns())
+        return await self.show()
+
+
 def node_endpoints(turns: TurnLoop) -> list[Endpoint]:
     """Return the endpoints of the failures of nodes."""
-
-    async def show(_: Request) -> Response:
-        return json_response(await turns.call(lambda _: _silent(turns.cluster)))
-
-    def operating(operation: type[FailNode | RestoreNode]) -> Handler:
-        async def operate(request: Request) -> Response:
-            node = request.path_params["name"]
-            await turns.reach(turns.clock.now_ns())
-            await turns.call(lambda _: _operate(turns.cluster, operation(node)))
-            await turns.reach(turns.clock.now_ns())
-            return await show(request)
-
-        return operate
-
-    rows: tuple[tuple[str, Handler, str], ...] = (
-        ("fail", operating(FailNode), "Let the simulated kubelet of a node stop reporting"),
-        ("restore", operating(RestoreNode), "Let the simulated kubelet of a node report again"),
-    )
-    return [
-        Endpoint(
-            method="GET",
-            path="/nodes/silent",
-            summary="List the nodes whose simulated kubelet does not report",
-            handler=show,
-            reply=SilentNodeList,
-        ),
-        *(
-            Endpoint(
-                method="POST",
-                path=f"/nodes/{{name}}/{path}",
-                summary=summary,
-                handler=handler,
-                reply=SilentNodeList,
-                problems={
-                    404: "there is no such node",
-                    409: "the kubelet of the node is not simulated, or has not started",
-                },
-            )
-            for path, handler, summary in rows
-        ),
-    ]
+    return declared(_Nodes(turns))
 
 
 def _operate(cluster: Cluster, operation: FailNode | RestoreNode) -> None:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from podwright.apimachinery.objects import NamespacedName
-from podwright.online.apiserver.control.endpoints import JSON, Endpoint, json_response
+from podwright.online.apiserver.control.endpoints import JSON, Endpoint, declared, endpoint
 from podwright.online.apiserver.control.long_replies import long_reply
 from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.control.scheduling.explanation import (
@@ -54,6 +54,14 @@ T = TypeVar("T")
 
 TAR: Final = "application/x-tar"
 _NO_FOLDER: Final = "there is no folder of runs; start the server with --runs FOLDER"
+_PROBLEMS: Final = {
+    404: "there is no such run",
+    409: "the run cannot be read, or is being written",
+}
+_REPLAY_PROBLEMS: Final = {
+    404: "there is no such run",
+    409: "the run cannot be read or replayed",
+}
 
 
 class RunList(msgspec.Struct, frozen=True):
@@ -68,23 +76,31 @@ class _Runs:
     def __init__(self, runs: RunCollection | None) -> None:
         self._runs = runs
 
-    async def list(self, _: Request) -> Response:
-        return json_response(RunList(await self._call(lambda runs: runs.list())))
+    @endpoint("GET", "/runs", problems={409: "there is no folder of runs, or it cannot be read"})
+    async def list(self) -> RunList:
+        """List the runs in the folder of `--runs`."""
+        return RunList(await self._call(lambda runs: runs.list()))
 
-    async def open(self, request: Request) -> Response:
+    @endpoint("GET", "/runs/{id}", problems=_PROBLEMS)
+    async def open(self, request: Request) -> RunDetails:
+        """Show the inputs, the results and the files of a run."""
         name = request.path_params["id"]
-        return json_response(await self._call(lambda runs: runs.details(name)))
+        return await self._call(lambda runs: runs.details(name))
 
+    @endpoint("GET", "/runs/{id}/download", media_type=TAR, problems=_PROBLEMS)
     async def download(self, request: Request) -> Response:
+        """Download a run as a tar file."""
         name = request.path_params["id"]
         parts = await self._call(lambda runs: runs.packed(name))
         headers = {"content-disposition": 'attachment; filename="run.tar"'}
         return StreamingResponse(parts, media_type=TAR, headers=headers)
 
-    async def delete(self, request: Request) -> Response:
+    @endpoint("DELETE", "/runs/{id}", problems=_PROBLEMS)
+    async def delete(self, request: Request) -> RunList:
+        """Delete a run."""
         name = request.path_params["id"]
         await self._call(lambda runs: runs.delete(name))
-        return await self.list(request)
+        return await self.list()
 
     async def _call(self, function: Callable[[RunCollection], T]) -> T:
         return await called_with_runs(self._runs, function)
@@ -112,42 +128,7 @@ async def called_with_runs(runs: RunCollection | None, function: Callable[[RunCo
 
 def run_endpoints(runs: RunCollection | None) -> list[Endpoint]:
     """Return the endpoints of the runs."""
-    endpoints = _Runs(runs)
-    problems = {404: "there is no such run", 409: "the run cannot be read, or is being written"}
-    return [
-        Endpoint(
-            method="GET",
-            path="/runs",
-            summary="List the runs in the folder of `--runs`",
-            handler=endpoints.list,
-            reply=RunList,
-            problems={409: "there is no folder of runs, or it cannot be read"},
-        ),
-        Endpoint(
-            method="GET",
-            path="/runs/{id}",
-            summary="Show the inputs, the results and the files of a run",
-            handler=endpoints.open,
-            reply=RunDetails,
-            problems=problems,
-        ),
-        Endpoint(
-            method="GET",
-            path="/runs/{id}/download",
-            summary="Download a run as a tar file",
-            handler=endpoints.download,
-            media_type=TAR,
-            problems=problems,
-        ),
-        Endpoint(
-            method="DELETE",
-            path="/runs/{id}",
-            summary="Delete a run",
-            handler=endpoints.delete,
-            reply=RunList,
-            problems=problems,
-        ),
-    ]
+    return declared(_Runs(runs))
 
 
 # What the runs of `--runs` have recorded: timeline, labels of nodes, attempts, explanations.
@@ -227,62 +208,44 @@ def recorded_run_endpoints(turns: TurnLoop, runs: RunCollection | None) -> list[
         except UnknownCycle as error:
             raise Problem(404, str(error)) from error
 
+    @endpoint(
+        "GET", "/runs/{id}/timeline", media_type=TIMELINE_MEDIA_TYPE, problems=_REPLAY_PROBLEMS
+    )
     async def timeline(request: Request) -> Response:
+        """Get every change of nodes, pods and queue in a run as columns of deltas."""
         return await reply(request, _Opened.timeline, TIMELINE_MEDIA_TYPE)
 
+    @endpoint("GET", "/runs/{id}/nodes", reply=RecordedNodes, problems=_REPLAY_PROBLEMS)
     async def nodes(request: Request) -> Response:
+        """Show the labels of the nodes at the end of a run."""
         return await reply(request, _Opened.nodes)
 
+    of_pods = _REPLAY_PROBLEMS | {404: "there is no such run, or the pod has no such attempt in it"}
+
+    @endpoint(
+        "GET", "/runs/{id}/pods/{namespace}/{name}/attempts", reply=Attempts, problems=of_pods
+    )
     async def attempts(request: Request) -> Response:
+        """List the scheduling attempts of a pod in a run with their outcomes."""
         pod = pod_of(request)
         return await reply(request, lambda run: run.attempts(pod))
 
-    async def explanation(request: Request) -> Response:
-        parameters: ExplanationParameters = request.state.query
-        if parameters.attempt == "now":
+    @endpoint(
+        "GET",
+        "/runs/{id}/pods/{namespace}/{name}/explanation",
+        reply=(ExplanationDocument, ExplanationMatrix),
+        problems=of_pods,
+    )
+    async def explanation(request: Request, query: ExplanationParameters) -> Response:
+        """Explain a scheduling attempt of a pod in a run."""
+        if query.attempt == "now":
             raise Problem(422, _NO_PRESENT, field="attempt")
         name = request.path_params["id"]
         start_ns = await called_with_runs(
             runs, lambda found: RunFolder.open(found.path(name)).manifest.start_ns
         )
-        at_ns = parameters.at_ns(start_ns)
-        pod, attempt, view = pod_of(request), parameters.attempt or -1, parameters.view
+        at_ns = query.at_ns(start_ns)
+        pod, attempt, view = pod_of(request), query.attempt or -1, query.view
         return await reply(request, lambda run: run.explanation(pod, attempt, at_ns, view))
 
-    problems = {404: "there is no such run", 409: "the run cannot be read or replayed"}
-    of_pods = problems | {404: "there is no such run, or the pod has no such attempt in it"}
-    return [
-        Endpoint(
-            method="GET",
-            path="/runs/{id}/timeline",
-            summary="Get every change of nodes, pods and queue in a run as columns of deltas",
-            handler=timeline,
-            media_type=TIMELINE_MEDIA_TYPE,
-            problems=problems,
-        ),
-        Endpoint(
-            method="GET",
-            path="/runs/{id}/nodes",
-            summary="Show the labels of the nodes at the end of a run",
-            handler=nodes,
-            reply=RecordedNodes,
-            problems=problems,
-        ),
-        Endpoint(
-            method="GET",
-            path="/runs/{id}/pods/{namespace}/{name}/attempts",
-            summary="List the scheduling attempts of a pod in a run with their outcomes",
-            handler=attempts,
-            reply=Attempts,
-            problems=of_pods,
-        ),
-        Endpoint(
-            method="GET",
-            path="/runs/{id}/pods/{namespace}/{name}/explanation",
-            summary="Explain a scheduling attempt of a pod in a run",
-            handler=explanation,
-            query=ExplanationParameters,
-            reply=(ExplanationDocument, ExplanationMatrix),
-            problems=of_pods,
-        ),
-    ]
+    return declared(timeline, nodes, attempts, explanation)

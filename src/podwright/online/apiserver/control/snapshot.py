@@ -19,9 +19,10 @@ from podwright.online.apiserver.control.endpoints import (
     JSON,
     ControlledCluster,
     Endpoint,
-    json_response,
+    declared,
+    endpoint,
 )
-from podwright.online.apiserver.control.problems import Problem, input_problem, read_json_object
+from podwright.online.apiserver.control.problems import Problem, input_problem
 from podwright.online.apiserver.readers import begun
 from podwright.online.apiserver.records.snapshots import Snapshots
 from podwright.online.apiserver.wire.wire_protocol import CERTIFIED
@@ -90,11 +91,14 @@ class _Snapshot:
         self._cluster = cluster
         self._snapshots = Snapshots(cluster.scheduler)
 
-    async def export(self, _: Request) -> Response:
+    @endpoint("GET", "/snapshot", reply=SnapshotDocument)
+    async def export(self) -> Response:
+        """Export a snapshot of the cluster, in the format of kube-scheduler-simulator."""
         return StreamingResponse(await begun(self._snapshots.export()), media_type=JSON)
 
-    async def load(self, request: Request) -> Response:
-        body = await read_json_object(request)
+    @endpoint("POST", "/snapshot", body=SnapshotToImport, body_max=_BODY_MAX)
+    async def load(self, body: bytes, request: Request) -> ImportedSnapshot:
+        """Import a snapshot: apply its objects, and the profiles of its configuration."""
         try:
             given = SnapshotImport(body)
         except UndecodableSnapshot as error:
@@ -113,16 +117,16 @@ class _Snapshot:
             raise input_problem(error, prefix="schedulerConfig.") from error
         except RequestFailed as error:
             raise Problem(_FORBIDDEN if error.status == _FORBIDDEN else 422, str(error)) from error
-        count = sum(len(wave) for wave in given.waves())
-        imported = ImportedSnapshot(
-            objects=count,
+        return ImportedSnapshot(
+            objects=sum(map(len, given.waves())),
             has_configuration=has_configuration,
             warnings=given.warnings if has_configuration else (),
         )
-        return json_response(imported)
 
-    async def reset(self, _: Request) -> Response:
-        return json_response(RestoredStart(await self._cluster.scheduler.reset()))
+    @endpoint("POST", "/reset")
+    async def reset(self) -> RestoredStart:
+        """Restore the objects and the configuration of the start."""
+        return RestoredStart(await self._cluster.scheduler.reset())
 
 
 def _identity(headers: Mapping[str, str]) -> dict[str, str]:
@@ -136,29 +140,4 @@ def _identity(headers: Mapping[str, str]) -> dict[str, str]:
 
 def snapshot_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
     """Return the endpoints of snapshots."""
-    endpoints = _Snapshot(cluster)
-    return [
-        Endpoint(
-            method="GET",
-            path="/snapshot",
-            summary="Export a snapshot of the cluster, in the format of kube-scheduler-simulator",
-            handler=endpoints.export,
-            reply=SnapshotDocument,
-        ),
-        Endpoint(
-            method="POST",
-            path="/snapshot",
-            summary="Import a snapshot: apply its objects, and the profiles of its configuration",
-            handler=endpoints.load,
-            body=SnapshotToImport,
-            body_max=_BODY_MAX,
-            reply=ImportedSnapshot,
-        ),
-        Endpoint(
-            method="POST",
-            path="/reset",
-            summary="Restore the objects and the configuration of the start",
-            handler=endpoints.reset,
-            reply=RestoredStart,
-        ),
-    ]
+    return declared(_Snapshot(cluster))

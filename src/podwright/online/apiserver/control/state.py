@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright.apimachinery.objects import timestamp_text_nano
-from podwright.online.apiserver.control.endpoints import Endpoint
+from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint
 from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
     UNKNOWN,
     SchedulerParameter,
@@ -254,22 +254,13 @@ def state_endpoints(turns: TurnLoop) -> list[Endpoint]:
     """Return the endpoint of the stream."""
     feeds = {each: StateFeed(turns, each) for each in turns.cluster.schedulers}
 
-    async def show(request: Request) -> Response:
-        parameters: StateParameters = request.state.query
-        feed = feeds[chosen_scheduler(turns.cluster, parameters)]
+    @endpoint("GET", "/state", media_type=EVENT_STREAM, problems={404: UNKNOWN})
+    async def show(request: Request, query: StateParameters) -> Response:
+        """Stream the state of nodes and queue, and then its changes."""
+        feed = feeds[chosen_scheduler(turns.cluster, query)]
         if request.method == "HEAD":
             return Response(headers=dict(_HEADERS))
         last_id = request.headers.get(LAST_EVENT_ID, "")
-        return _Stream(feed, last_id, follows=parameters.follow)
+        return _Stream(feed, last_id, follows=query.follow)
 
-    return [
-        Endpoint(
-            method="GET",
-            path="/state",
-            summary="Stream the state of nodes and queue, and then its changes",
-            handler=show,
-            query=StateParameters,
-            media_type=EVENT_STREAM,
-            problems={404: UNKNOWN},
-        )
-    ]
+    return declared(show)

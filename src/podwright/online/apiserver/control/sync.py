@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from podwright.online.apiserver.control.endpoints import Endpoint, json_response
-from podwright.online.apiserver.control.problems import Problem, read_body
+from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint
+from podwright.online.apiserver.control.problems import Problem
 from podwright.online.client import SyncStatus
 from podwright.scheduler.machine import CONTENT_TYPE, Family, MetricsSnapshot, Value, render_text
 
@@ -21,16 +20,22 @@ class _Sync:
     def __init__(self) -> None:
         self._status: SyncStatus | None = None
 
-    async def show(self, _: Request) -> Response:
+    @endpoint("GET", "/sync", problems={404: "no sync has reported to this cluster"})
+    async def show(self) -> SyncStatus:
+        """Show the state of the sync that fills the cluster."""
         if self._status is None:
             raise Problem(404, _NONE)
-        return json_response(self._status)
+        return self._status
 
-    async def take(self, request: Request) -> Response:
-        self._status = await read_body(request, SyncStatus)
-        return json_response(self._status)
+    @endpoint("PUT", "/sync")
+    async def take(self, body: SyncStatus) -> SyncStatus:
+        """Report the state of the sync that fills the cluster."""
+        self._status = body
+        return body
 
-    async def show_metrics(self, _: Request) -> Response:
+    @endpoint("GET", "/metrics/sync", media_type=CONTENT_TYPE, is_at_root=True)
+    async def show_metrics(self) -> Response:
+        """Show lag, drift and errors of the sync, as metrics."""
         families = () if self._status is None else tuple(_families(self._status))
         text = render_text(MetricsSnapshot(families))
         return Response(text, headers={"content-type": CONTENT_TYPE})
@@ -69,30 +74,4 @@ def _family(name: str, *series: tuple[tuple[str, ...], int | float]) -> Family:
 
 def sync_endpoints() -> list[Endpoint]:
     """Return the endpoints of the sync."""
-    endpoints = _Sync()
-    return [
-        Endpoint(
-            method="GET",
-            path="/sync",
-            summary="Show the state of the sync that fills the cluster",
-            handler=endpoints.show,
-            reply=SyncStatus,
-            problems={404: "no sync has reported to this cluster"},
-        ),
-        Endpoint(
-            method="PUT",
-            path="/sync",
-            summary="Report the state of the sync that fills the cluster",
-            handler=endpoints.take,
-            body=SyncStatus,
-            reply=SyncStatus,
-        ),
-        Endpoint(
-            method="GET",
-            path="/metrics/sync",
-            summary="Show lag, drift and errors of the sync, as metrics",
-            handler=endpoints.show_metrics,
-            media_type=CONTENT_TYPE,
-            is_at_root=True,
-        ),
-    ]
+    return declared(_Sync())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from podwright.online.apiserver.control.endpoints import Endpoint
+from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint
 from podwright.online.apiserver.control.long_replies import long_reply
 from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
     NO_LOG,
@@ -26,8 +26,12 @@ def timeline_endpoints(turns: TurnLoop) -> list[Endpoint]:
     """Return the endpoint of the timeline."""
     readers = Readers(turns)
 
-    async def show(request: Request) -> Response:
-        scheduler = own_scheduler(turns.cluster, request.state.query)
+    @endpoint(
+        "GET", "/timeline", media_type=TIMELINE_MEDIA_TYPE, problems={404: UNKNOWN, 409: NO_LOG}
+    )
+    async def show(request: Request, query: SchedulerParameter) -> Response:
+        """Get every change of nodes, pods and queue as columns of deltas."""
+        scheduler = own_scheduler(turns.cluster, query)
 
         def content() -> bytes:
             world = scheduler.world
@@ -39,14 +43,4 @@ def timeline_endpoints(turns: TurnLoop) -> list[Endpoint]:
 
         return await long_reply(request, readers, content, TIMELINE_MEDIA_TYPE)
 
-    return [
-        Endpoint(
-            method="GET",
-            path="/timeline",
-            summary="Get every change of nodes, pods and queue as columns of deltas",
-            handler=show,
-            query=SchedulerParameter,
-            media_type=TIMELINE_MEDIA_TYPE,
-            problems={404: UNKNOWN, 409: NO_LOG},
-        )
-    ]
+    return declared(show)

@@ -7,11 +7,9 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
 
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest, Watch
-from podwright.online.apiserver.control.endpoints import JSON, Endpoint, json_response
-from podwright.online.apiserver.control.problems import read_body
+from podwright.online.apiserver.control.endpoints import JSON, Endpoint, declared, endpoint
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.latency import ApiLatency
 
@@ -85,9 +83,12 @@ class _Writing:
         self._turns = turns
         self._latency = latency
 
-    async def execute(self, request: Request) -> Response:
-        """Execute all writes as the user of the request, also those that follow a rejected one."""
-        sent = await read_body(request, Writes)
+    @endpoint("POST", "/writes", body_max=_BODY_MAX)
+    async def execute(self, body: Writes, request: Request) -> WriteReplies:
+        """Execute writes of the Kubernetes API in order, each with its own reply.
+
+        They are executed as the user of the request, also those that follow a rejected one.
+        """
         headers = {
             name: value for name, value in request.headers.items() if name not in _OF_THE_WHOLE
         }
@@ -104,13 +105,13 @@ class _Writing:
                 body=b"" if bytes(each.body) == _ABSENT else bytes(each.body),
                 certified=certified,
             )
-            for each in sent.writes
+            for each in body.writes
         ]
         if self._latency.rules:
             await asyncio.sleep(sum(map(self._latency.delay_seconds, requests)))
         # They enter the queue in this order, and most of them are executed in one turn.
         found = await asyncio.gather(*map(self._turns.execute, requests))
-        return json_response(WriteReplies([_reply(each) for each in found]))
+        return WriteReplies([_reply(each) for each in found])
 
 
 def _reply(found: HttpReply | Watch) -> WriteReply:
@@ -123,14 +124,4 @@ def _reply(found: HttpReply | Watch) -> WriteReply:
 
 def write_endpoints(turns: TurnLoop, latency: ApiLatency) -> list[Endpoint]:
     """Return the endpoint that executes several writes."""
-    return [
-        Endpoint(
-            method="POST",
-            path="/writes",
-            summary="Execute writes of the Kubernetes API in order, each with its own reply",
-            handler=_Writing(turns, latency).execute,
-            body=Writes,
-            body_max=_BODY_MAX,
-            reply=WriteReplies,
-        )
-    ]
+    return declared(_Writing(turns, latency))

@@ -6,10 +6,9 @@ A configuration that is sent is not trusted as one on the command line is; see
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright.apimachinery.objects import Document, InputError
@@ -17,15 +16,14 @@ from podwright.online.apiserver.control.endpoints import (
     JSON,
     ControlledCluster,
     Endpoint,
-    json_response,
+    declared,
+    endpoint,
 )
 from podwright.online.apiserver.control.problems import (
     FieldProblem,
     Problem,
     field_problems,
     input_problem,
-    read_body,
-    read_json_object,
 )
 from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
     UNKNOWN,
@@ -47,7 +45,10 @@ from podwright.simulation.recording import (
     typed_diff,
 )
 
-_EXTERNAL = "podwright does not schedule the pods, so there is no configuration"
+_PROBLEMS: Final = {
+    404: UNKNOWN,
+    409: "podwright does not schedule the pods, so there is no configuration",
+}
 
 
 class SchedulerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -139,47 +140,34 @@ class _Configuration:
         self._scheduler = cluster.scheduler
         self._readers = Readers(cluster.turns)
 
-    async def list(self, _: Request) -> Response:
+    @endpoint("GET", "/schedulers")
+    async def list(self) -> SchedulerList:
+        """List the schedulers of the cluster with their schedulerNames."""
         cluster = self._turns.cluster
         found = [
             SchedulerEntry(scheduler_names=list(each.names), source=_source(each))
             for each in cluster.schedulers
             if cluster.has_scheduler
         ]
-        return json_response(SchedulerList(found))
+        return SchedulerList(found)
 
-    async def show(self, request: Request) -> Response:
-        return self._state(self._served(request))
+    @endpoint("GET", "/configuration", problems=_PROBLEMS)
+    async def show(self, query: SchedulerParameter) -> ConfigurationState:
+        """Show the configuration of the scheduler, as written and with all defaults."""
+        return self._state(self._served(query))
 
-    def _state(self, served: ServedScheduler) -> Response:
+    def _state(self, served: ServedScheduler) -> ConfigurationState:
         options = served.options
-        found = ConfigurationState(
+        return ConfigurationState(
             written=self._scheduler.configuration(served),
             effective=effective_document(check_options(options)),
             warnings=list(warnings_of(options)),
         )
-        return json_response(found)
 
-    async def check(self, request: Request) -> Response:
-        body = await read_json_object(request)
-        served = self._served(request)
-        try:
-            options, effective = self._scheduler.read(body, served)
-        except InputError as error:
-            errors = field_problems(error)
-            found = ConfigurationCheck(is_valid=False, errors=errors, warnings=[], effective=None)
-            return json_response(found)
-        found = ConfigurationCheck(
-            is_valid=True,
-            errors=[],
-            warnings=list(warnings_of(options)),
-            effective=effective_document(effective),
-        )
-        return json_response(found)
-
-    async def replace(self, request: Request) -> Response:
-        body = await read_json_object(request)
-        served = self._served(request)
+    @endpoint("PUT", "/configuration", body=Document, problems=_PROBLEMS)
+    async def replace(self, body: bytes, query: SchedulerParameter) -> ConfigurationState:
+        """Replace the configuration of the scheduler; an invalid one changes nothing."""
+        served = self._served(query)
         document = parse_document(body)  # with duplicate keys, which are errors
         assert isinstance(document, dict), "read_json_object"
         try:
@@ -189,15 +177,36 @@ class _Configuration:
         # The schedulerName of the request may be one that only the configuration before has.
         return self._state(served)
 
-    async def compare(self, request: Request) -> Response:
-        given = await read_body(request, OtherConfiguration)
-        served = self._served(request)
+    @endpoint(
+        "POST", "/configuration/check", body=Document, changes_nothing=True, problems=_PROBLEMS
+    )
+    async def check(self, body: bytes, query: SchedulerParameter) -> ConfigurationCheck:
+        """Check a configuration, with all its errors."""
+        served = self._served(query)
         try:
-            options, _ = self._scheduler.read(given.configuration, served)
+            options, effective = self._scheduler.read(body, served)
+        except InputError as error:
+            errors = field_problems(error)
+            return ConfigurationCheck(is_valid=False, errors=errors, warnings=[], effective=None)
+        return ConfigurationCheck(
+            is_valid=True,
+            errors=[],
+            warnings=list(warnings_of(options)),
+            effective=effective_document(effective),
+        )
+
+    @endpoint(
+        "POST", "/configuration/diff", changes_nothing=True, reply=DiffDocument, problems=_PROBLEMS
+    )
+    async def compare(self, body: OtherConfiguration, query: SchedulerParameter) -> Response:
+        """Compare where another configuration places the present pods."""
+        served = self._served(query)
+        try:
+            options, _ = self._scheduler.read(body.configuration, served)
         except InputError as error:
             raise input_problem(error, prefix="configuration.") from error
         content = await self._readers.call(
-            lambda _: self._differences(served, options, is_rescheduled=given.reschedule)
+            lambda _: self._differences(served, options, is_rescheduled=body.reschedule)
         )
         return Response(content, media_type=JSON)
 
@@ -224,13 +233,13 @@ class _Configuration:
             + b"\n"
         )
 
-    def _served(self, request: Request) -> ServedScheduler:
+    def _served(self, query: SchedulerParameter) -> ServedScheduler:
         """Return the scheduler of a request."""
         try:
             self._scheduler.require_own()
         except ExternalScheduler as error:
             raise Problem(409, str(error)) from error
-        return chosen_scheduler(self._turns.cluster, request.state.query)
+        return chosen_scheduler(self._turns.cluster, query)
 
 
 def _source(served: ServedScheduler) -> str:
@@ -239,55 +248,4 @@ def _source(served: ServedScheduler) -> str:
 
 def configuration_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
     """Return the endpoints of the configuration."""
-    endpoints = _Configuration(cluster)
-    problems = {404: UNKNOWN, 409: _EXTERNAL}
-    return [
-        Endpoint(
-            method="GET",
-            path="/schedulers",
-            summary="List the schedulers of the cluster with their schedulerNames",
-            handler=endpoints.list,
-            reply=SchedulerList,
-        ),
-        Endpoint(
-            method="GET",
-            path="/configuration",
-            summary="Show the configuration of the scheduler, as written and with all defaults",
-            handler=endpoints.show,
-            reply=ConfigurationState,
-            query=SchedulerParameter,
-            problems=problems,
-        ),
-        Endpoint(
-            method="PUT",
-            path="/configuration",
-            summary="Replace the configuration of the scheduler; an invalid one changes nothing",
-            handler=endpoints.replace,
-            body=Document,
-            reply=ConfigurationState,
-            query=SchedulerParameter,
-            problems=problems,
-        ),
-        Endpoint(
-            method="POST",
-            path="/configuration/check",
-            summary="Check a configuration, with all its errors",
-            handler=endpoints.check,
-            body=Document,
-            changes_nothing=True,
-            reply=ConfigurationCheck,
-            query=SchedulerParameter,
-            problems=problems,
-        ),
-        Endpoint(
-            method="POST",
-            path="/configuration/diff",
-            summary="Compare where another configuration places the present pods",
-            handler=endpoints.compare,
-            body=OtherConfiguration,
-            changes_nothing=True,
-            reply=DiffDocument,
-            query=SchedulerParameter,
-            problems=problems,
-        ),
-    ]
+    return declared(_Configuration(cluster))

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from podwright.apimachinery.objects import InputError, NamespacedName, Pod, read_time
 from podwright.cluster.store import POD
 from podwright.online.apiserver.cluster import Cluster
-from podwright.online.apiserver.control.endpoints import JSON, Endpoint, json_response
+from podwright.online.apiserver.control.endpoints import JSON, Endpoint, declared, endpoint
 from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.scheduling.present_scheduler import present_scheduler
@@ -104,24 +104,38 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
     readers = Readers(turns)
     cluster = turns.cluster
 
-    async def show(request: Request) -> Response:
-        parameters: ExplanationParameters = request.state.query
+    @endpoint(
+        "GET",
+        "/pods/{namespace}/{name}/explanation",
+        reply=(ExplanationDocument, ExplanationMatrix),
+        problems={
+            404: "there is no such pod, or it has no such scheduling attempt",
+            409: "the decision log cannot be replayed, for example because of a plugin, or a "
+            "pod to explain now has finished",
+        },
+    )
+    async def show(request: Request, query: ExplanationParameters) -> Response:
+        """Explain a pod now or in a scheduling attempt, with verified remedies."""
         key = pod_of(request)
-        at_ns = parameters.at_ns(cluster.world.start_ns)
-        if parameters.attempt == "now" and cluster.store.get(POD, key) is None:
+        at_ns = query.at_ns(cluster.world.start_ns)
+        if query.attempt == "now" and cluster.store.get(POD, key) is None:
             raise Problem(404, f"there is no pod {key}")
         now_ns = turns.clock.now_ns()
         try:
-            body = await readers.call(lambda _: _explained(cluster, key, parameters, at_ns, now_ns))
-        except UnknownPod as error:
-            raise Problem(409, str(error)) from error
+            body = await readers.call(lambda _: _explained(cluster, key, query, at_ns, now_ns))
         except UnknownCycle as error:
             raise Problem(404, str(error)) from error
-        except LogError as error:
+        except (UnknownPod, LogError) as error:
             raise Problem(409, str(error)) from error
         return Response(body, media_type=JSON)
 
-    async def show_attempts(request: Request) -> Response:
+    @endpoint(
+        "GET",
+        "/pods/{namespace}/{name}/attempts",
+        problems={404: "there is no such pod", 409: "the decision log cannot be read"},
+    )
+    async def show_attempts(request: Request) -> Attempts:
+        """List the scheduling attempts of a pod with their outcomes."""
         key = pod_of(request)
         try:
             found = await readers.call(lambda _: _attempts(cluster, key))
@@ -129,31 +143,9 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
             raise Problem(409, str(error)) from error
         if not found and cluster.store.get(POD, key) is None:
             raise Problem(404, f"there is no pod {key}, and none in the log of the scheduler")
-        return json_response(Attempts(pod=key, attempts=found))
+        return Attempts(pod=key, attempts=found)
 
-    return [
-        Endpoint(
-            method="GET",
-            path="/pods/{namespace}/{name}/explanation",
-            summary="Explain a pod now or in a scheduling attempt, with verified remedies",
-            handler=show,
-            query=ExplanationParameters,
-            reply=(ExplanationDocument, ExplanationMatrix),
-            problems={
-                404: "there is no such pod, or it has no such scheduling attempt",
-                409: "the decision log cannot be replayed, for example because of a plugin, or a "
-                "pod to explain now has finished",
-            },
-        ),
-        Endpoint(
-            method="GET",
-            path="/pods/{namespace}/{name}/attempts",
-            summary="List the scheduling attempts of a pod with their outcomes",
-            handler=show_attempts,
-            reply=Attempts,
-            problems={404: "there is no such pod", 409: "the decision log cannot be read"},
-        ),
-    ]
+    return declared(show, show_attempts)
 
 
 def pod_of(request: Request) -> NamespacedName:
@@ -329,31 +321,25 @@ def saved_case_endpoints(turns: TurnLoop) -> list[Endpoint]:
     readers = Readers(turns)
     cluster = turns.cluster
 
-    async def show(request: Request) -> Response:
-        parameters: CaseParameters = request.state.query
-        key = f"{request.path_params['namespace']}/{request.path_params['name']}"
+    @endpoint(
+        "GET",
+        "/pods/{namespace}/{name}/case",
+        problems={
+            404: "the pod has no such scheduling attempt",
+            409: "the decision log cannot be replayed, or a plugin is of an installed package",
+        },
+    )
+    async def show(request: Request, query: CaseParameters) -> SavedCase:
+        """Write a scheduling attempt of a pod as a test that reproduces it offline."""
+        key = pod_of(request)
         try:
-            found = await readers.call(lambda _: _saved(cluster, key, parameters.attempt or -1))
+            return await readers.call(lambda _: _saved(cluster, key, query.attempt or -1))
         except UnknownCycle as error:
             raise Problem(404, str(error)) from error
         except LogError as error:
             raise Problem(409, str(error)) from error
-        return json_response(found)
 
-    return [
-        Endpoint(
-            method="GET",
-            path="/pods/{namespace}/{name}/case",
-            summary="Write a scheduling attempt of a pod as a test that reproduces it offline",
-            handler=show,
-            query=CaseParameters,
-            reply=SavedCase,
-            problems={
-                404: "the pod has no such scheduling attempt",
-                409: "the decision log cannot be replayed, or a plugin is of an installed package",
-            },
-        )
-    ]
+    return declared(show)
 
 
 def _saved(cluster: Cluster, pod: NamespacedName, attempt: int) -> SavedCase:

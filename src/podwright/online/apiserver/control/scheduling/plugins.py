@@ -8,12 +8,16 @@ from sys import modules
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
 
-from podwright.online.apiserver.control.endpoints import ControlledCluster, Endpoint, json_response
-from podwright.online.apiserver.control.problems import Problem, read_body
+from podwright.online.apiserver.control.endpoints import (
+    ControlledCluster,
+    Endpoint,
+    declared,
+    endpoint,
+)
+from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
+    EXTERNAL,
     UNKNOWN,
     SchedulerParameter,
     chosen_scheduler,
@@ -88,25 +92,16 @@ def plugins_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
     """Return the endpoint of the plugins."""
     scheduler = cluster.scheduler
 
-    async def show(request: Request) -> Response:
+    @endpoint("GET", "/plugins", problems={404: UNKNOWN, 409: EXTERNAL})
+    async def show(query: SchedulerParameter) -> PluginList:
+        """List the plugins of the scheduler with their settings."""
         try:
             scheduler.require_own()
         except ExternalScheduler as error:
             raise Problem(409, str(error)) from error
-        served = chosen_scheduler(cluster.turns.cluster, request.state.query)
-        return json_response(_listed(served.options))
+        return _listed(chosen_scheduler(cluster.turns.cluster, query).options)
 
-    return [
-        Endpoint(
-            method="GET",
-            path="/plugins",
-            summary="List the plugins of the scheduler with their settings",
-            handler=show,
-            reply=PluginList,
-            query=SchedulerParameter,
-            problems={404: UNKNOWN, 409: "podwright does not schedule the pods"},
-        )
-    ]
+    return declared(show)
 
 
 def _listed(options: SchedulerOptions) -> PluginList:
@@ -232,19 +227,21 @@ class _PluginCalls:
         self._turns = turns
         self._cluster = turns.cluster
 
-    async def show_timings(self, request: Request) -> Response:
-        parameters: CallParameters = request.state.query
-        return json_response(await self._turns.call(lambda _: self._timings(parameters)))
+    @endpoint("GET", "/plugins/timings", problems={404: UNKNOWN})
+    async def show_timings(self, query: CallParameters) -> PluginTimingList:
+        """Show how long the calls of plugins took, per plugin and extension point."""
+        return await self._turns.call(lambda _: self._timings(query))
 
-    async def clear_timings(self, request: Request) -> Response:
-        parameters: CallParameters = request.state.query
+    @endpoint("DELETE", "/plugins/timings", problems={404: UNKNOWN})
+    async def clear_timings(self, query: CallParameters) -> PluginTimingList:
+        """Forget how long the calls of plugins took so far."""
 
         def clear(_: int) -> PluginTimingList:
-            for each in self._monitors(parameters):
+            for each in self._monitors(query):
                 each.clear()
-            return self._timings(parameters)
+            return self._timings(query)
 
-        return json_response(await self._turns.call(clear))
+        return await self._turns.call(clear)
 
     def _timings(self, parameters: CallParameters) -> PluginTimingList:
         monitors = self._monitors(parameters)
@@ -253,9 +250,10 @@ class _PluginCalls:
             timings=[row for each in monitors for row in each.timings.rows()],
         )
 
-    async def show_failures(self, request: Request) -> Response:
-        parameters: FailureParameters = request.state.query
-        return json_response(await self._turns.call(lambda _: self._failures(parameters)))
+    @endpoint("GET", "/plugins/failures", problems={404: UNKNOWN})
+    async def show_failures(self, query: FailureParameters) -> FailureList:
+        """Show the last exceptions and errors of plugins, with pod and traceback."""
+        return await self._turns.call(lambda _: self._failures(query))
 
     def _failures(self, parameters: FailureParameters) -> FailureList:
         monitors = self._monitors(parameters)
@@ -282,60 +280,23 @@ class _PluginCalls:
         chosen = SchedulerParameter(parameters.scheduler_name)
         return [chosen_scheduler(self._cluster, chosen).monitor]
 
-    async def observe(self, request: Request) -> Response:
-        is_observing = (await read_body(request, Observation)).is_observing
+    @endpoint("PUT", "/plugins/observation", problems={409: "an external scheduler is used"})
+    async def observe(self, body: Observation) -> Observation:
+        """Start or end the observation of the calls of plugins."""
 
         def change(_: int) -> None:
             if not self._turns.cluster.world.components.options.has_scheduler:
                 raise Problem(409, "an external scheduler is used, so no plugin is called")
             for each in self._monitors():
-                if is_observing:
+                if body.is_observing:
                     each.start()
                 else:
                     each.stop()
 
         await self._turns.call(change)
-        return json_response(Observation(is_observing))
+        return body
 
 
 def plugin_call_endpoints(turns: TurnLoop) -> list[Endpoint]:
     """Return the endpoints of the calls of plugins."""
-    endpoints = _PluginCalls(turns)
-    return [
-        Endpoint(
-            method="GET",
-            path="/plugins/timings",
-            summary="Show how long the calls of plugins took, per plugin and extension point",
-            handler=endpoints.show_timings,
-            query=CallParameters,
-            reply=PluginTimingList,
-            problems={404: UNKNOWN},
-        ),
-        Endpoint(
-            method="DELETE",
-            path="/plugins/timings",
-            summary="Forget how long the calls of plugins took so far",
-            handler=endpoints.clear_timings,
-            query=CallParameters,
-            reply=PluginTimingList,
-            problems={404: UNKNOWN},
-        ),
-        Endpoint(
-            method="GET",
-            path="/plugins/failures",
-            summary="Show the last exceptions and errors of plugins, with pod and traceback",
-            handler=endpoints.show_failures,
-            query=FailureParameters,
-            reply=FailureList,
-            problems={404: UNKNOWN},
-        ),
-        Endpoint(
-            method="PUT",
-            path="/plugins/observation",
-            summary="Start or end the observation of the calls of plugins",
-            handler=endpoints.observe,
-            body=Observation,
-            reply=Observation,
-            problems={409: "an external scheduler is used"},
-        ),
-    ]
+    return declared(_PluginCalls(turns))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
 
 from podwright.apimachinery.objects import NamespacedName, Pod, timestamp_text_nano
 from podwright.cluster.store import POD
 from podwright.online.apiserver.cluster import Cluster
-from podwright.online.apiserver.control.endpoints import Endpoint, json_response
+from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint
 from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
     EXTERNAL,
@@ -155,47 +153,27 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
 def queue_endpoints(turns: TurnLoop) -> list[Endpoint]:
     """Return the endpoints of the scheduling queue."""
 
-    async def show(request: Request) -> Response:
-        parameters: QueueParameters = request.state.query
-        scheduler = own_scheduler(turns.cluster, parameters)
-        return json_response(
-            await turns.call(
-                lambda now_ns: _state(scheduler.world.machine.queue, parameters, now_ns)
-            )
-        )
+    @endpoint("GET", "/queue", problems={404: UNKNOWN, 409: EXTERNAL})
+    async def show(query: QueueParameters) -> QueueState:
+        """Show which pods wait in the scheduling queue, and why."""
+        scheduler = own_scheduler(turns.cluster, query)
+        return await turns.call(lambda now_ns: _state(scheduler.world.machine.queue, query, now_ns))
 
-    async def move(request: Request) -> Response:
-        pod = f"{request.path_params['namespace']}/{request.path_params['name']}"
+    @endpoint(
+        "POST",
+        "/queue/{namespace}/{name}/move",
+        problems={404: "there is no such pod", 409: "the pod is not in the scheduling queue"},
+    )
+    async def move(namespace: str, name: str) -> QueueMove:
+        """Move a pod to the active queue, whatever rejected it."""
+        pod = f"{namespace}/{name}"
         # A pod that was created just now is in the queue after that.
         await turns.reach(turns.clock.now_ns())
         before = await turns.call(lambda _: _activated(turns.cluster, pod))
         await turns.reach(turns.clock.now_ns())
-        return json_response(
-            await turns.call(lambda now_ns: _moved(turns.cluster, pod, before, now_ns))
-        )
+        return await turns.call(lambda now_ns: _moved(turns.cluster, pod, before, now_ns))
 
-    return [
-        Endpoint(
-            method="GET",
-            path="/queue",
-            summary="Show which pods wait in the scheduling queue, and why",
-            handler=show,
-            query=QueueParameters,
-            reply=QueueState,
-            problems={404: UNKNOWN, 409: EXTERNAL},
-        ),
-        Endpoint(
-            method="POST",
-            path="/queue/{namespace}/{name}/move",
-            summary="Move a pod to the active queue, whatever rejected it",
-            handler=move,
-            reply=QueueMove,
-            problems={
-                404: "there is no such pod",
-                409: "the pod is not in the scheduling queue",
-            },
-        ),
-    ]
+    return declared(show, move)
 
 
 def _activated(cluster: Cluster, pod: NamespacedName) -> QueueName:

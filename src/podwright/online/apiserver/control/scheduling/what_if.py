@@ -12,12 +12,17 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from podwright.apimachinery.objects import FieldError, InputError, PodwrightError, nearest
-from podwright.online.apiserver.control.endpoints import JSON, ControlledCluster, Endpoint
-from podwright.online.apiserver.control.problems import Problem, input_problem, read_body
+from podwright.online.apiserver.control.endpoints import (
+    JSON,
+    ControlledCluster,
+    Endpoint,
+    declared,
+    endpoint,
+)
+from podwright.online.apiserver.control.problems import Problem, input_problem
 from podwright.online.apiserver.control.scheduling.explanation import responsible_scheduler
 from podwright.online.apiserver.readers import Readers, Report, begun, report_parts
 from podwright.online.apiserver.records.object_changes import (
@@ -144,8 +149,12 @@ class _WhatIf:
         self._scheduler = cluster.scheduler
         self._readers = Readers(cluster.turns)
 
-    async def compare(self, request: Request) -> Response:
-        given = await read_body(request, WhatIf)
+    @endpoint(
+        "POST", "/what-if", changes_nothing=True, reply=WhatIfReply, other_media_types=(NDJSON,)
+    )
+    async def compare(self, body: WhatIf) -> Response:
+        """Compare where pods are placed after a change, which is not made."""
+        given = body
         if given.pod and given.reschedule:
             raise Problem(422, "pod and reschedule: one of them is expected, not both", field="pod")
         if given.matrix and not given.pod:
@@ -270,19 +279,7 @@ def _matrix(side: Scenario, pod: str) -> ExplanationMatrix | None:
 
 def what_if_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
     """Return the endpoint of what-if."""
-    endpoint = _WhatIf(cluster)
-    return [
-        Endpoint(
-            method="POST",
-            path="/what-if",
-            summary="Compare where pods are placed after a change, which is not made",
-            handler=endpoint.compare,
-            body=WhatIf,
-            changes_nothing=True,
-            reply=WhatIfReply,
-            other_media_types=(NDJSON,),
-        )
-    ]
+    return declared(_WhatIf(cluster))
 
 
 # Options of a scheduler with other weights of score plugins.
