@@ -62,7 +62,6 @@ from podwright.cluster.api.requests import (
     EvictPod as EvictPod,
     PatchObject as PatchObject,
     Reply as Reply,
-    ScaleObject as ScaleObject,
     UpdateObject as UpdateObject,
     WriteRequest as WriteRequest,
 )

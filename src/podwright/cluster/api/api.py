@@ -26,7 +26,6 @@ from podwright.apimachinery.objects import (
     PodDisruptionBudget,
     with_fields,
 )
-from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission import SERVED, Admission, Rejected
 from podwright.cluster.api.bootstrap_objects import namespace
 from podwright.cluster.api.component_owners import ComponentOwners
@@ -48,11 +47,11 @@ from podwright.cluster.api.requests import (
     EvictPod,
     PatchObject,
     Reply,
-    ScaleObject,
     UpdateObject,
     WriteRequest,
 )
 from podwright.cluster.api.resource_storage import OwnersOf, ResourceStorage
+from podwright.cluster.api.status_writes import StatusWrites
 from podwright.cluster.api.stored_sizes import TooLarge
 from podwright.cluster.store import NAMESPACE, POD, ObjectError, ObjectStore, Stored, kind_of
 
@@ -80,9 +79,9 @@ class Api:
         self.store = store
         self._is_served = is_served
         self._storage = ResourceStorage(store, limits_sizes=is_served)
-        self._owners: ComponentOwners | None = None
+        self._status = StatusWrites(self._storage)
         self.admission = Admission(
-            store, added=SERVED if is_served else (), update_status=self._update_status
+            store, added=SERVED if is_served else (), update_status=self._status.update
         )
         self.validation = ObjectValidation()
         self._verbs: dict[type, Callable[[Any, int], Stored]] = {
@@ -93,12 +92,11 @@ class Api:
             DeleteObject: self._delete,
             BindPod: self._bind,
             EvictPod: self._evict,
-            ScaleObject: self._scale,
         }
 
     def keep_owners(self, owners: ComponentOwners) -> None:
         """Keep the `managedFields` of objects from now on."""
-        self._owners = owners
+        self._status.owners = owners
 
     def handle(self, request: WriteRequest, user: str, now_ns: int) -> Reply:
         """Execute a request.
@@ -132,20 +130,12 @@ class Api:
     def _new_owners(
         self, request: CreateObject | ApplyObject, now_ns: int
     ) -> list[Document] | None:
-        if self._owners is None:
+        if self._status.owners is None:
             return None
-        return self._owners.created(request.obj, request.user, now_ns)
+        return self._status.owners.created(request.obj, request.user, now_ns)
 
     def _owners_of(self, scope: Scope, user: str, now_ns: int) -> OwnersOf | None:
-        owners = self._owners
-        if owners is None:
-            return None
-
-        def updated(old: KubernetesObject, new: KubernetesObject) -> list[Document] | None:
-            with interlude():
-                return owners.updated(old, new, scope, user, now_ns)
-
-        return updated
+        return self._status.owners and self._status.owners.of_update(scope, user, now_ns)
 
     def _update(self, request: UpdateObject, now_ns: int) -> Stored:
         obj, scope = request.obj, request.scope
@@ -160,11 +150,6 @@ class Api:
     def _check_update(self, new: KubernetesObject, old: KubernetesObject) -> None:
         with interlude():
             self.validation.check_update(new, old)
-
-    def _update_status(self, document: Document, now_ns: int) -> None:
-        """Store an object with the status that admission has computed."""
-        del now_ns
-        self._storage.update(decode(document), scope="status")
 
     def _apply(self, request: ApplyObject, now_ns: int) -> Stored:
         obj, scope = request.obj, request.scope
@@ -201,12 +186,6 @@ class Api:
         patched = merge_patched(self.store.require(request.object_kind, request.key), request.patch)
         return self._update(UpdateObject(patched, request.scope, request.user), now_ns)
 
-    def _scale(self, request: ScaleObject, now_ns: int) -> Stored:
-        patch = {"spec": {"replicas": request.replicas}}
-        return self._patch(
-            PatchObject(request.object_kind, request.key, patch, request.user), now_ns
-        )
-
     def _delete(self, request: DeleteObject, now_ns: int) -> Stored:
         kind = (request.group, request.object_kind)
         current = self.store.get(kind, request.key) if self.admission.checks_deletions else None
@@ -235,7 +214,7 @@ class Api:
         # As upstream: the budget first, so that concurrent evictions cannot exceed it; then the
         # condition, so that watchers see the reason before the deletion.
         if decision.budget is not None:
-            self._storage.update(decision.budget, scope="status")
+            self._status.update(decision.budget.raw, now_ns)
         target = with_disruption_target(
             pod,
             "EvictionByEvictionAPI",

@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, Final
 
+from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document, KubernetesObject, encode
 from podwright.apimachinery.patching import with_update_as_apply
 from podwright.cluster.api.create_update import Scope
 from podwright.cluster.api.field_management import FieldManagement
+from podwright.cluster.api.resource_storage import OwnersOf
 from podwright.cluster.api.users import SCHEDULER_USER
 from podwright.cluster.api.versions.resources import Resource, Resources
 from podwright.cluster.store import GroupKind, kind_of
+
+SERVER_USER: Final = "system:apiserver"
+"""The user of what the server itself writes."""
 
 _MANAGERS: Final = {
     SCHEDULER_USER: "kube-scheduler",
@@ -24,6 +29,7 @@ _MANAGERS: Final = {
     "kubernetes-admin": "podwright",
     "drain": "kubectl",
     "csi-attacher": "csi-attacher",
+    SERVER_USER: "kube-apiserver",
 }
 _STAGES: Final = "kwok:"
 """The start of the users of stages: those of nodes stand for a kubelet."""
@@ -71,6 +77,15 @@ class ComponentOwners:
             return None
         document = self._completed(resource, encode(obj))
         return _entries_of(self._updated(resource, None, document, user, "", now_ns))
+
+    def of_update(self, scope: Scope, user: str, now_ns: int) -> OwnersOf:
+        """Return what computes the entries for `ResourceStorage.update`."""
+
+        def updated(old: KubernetesObject, new: KubernetesObject) -> list[Document] | None:
+            with interlude():
+                return self.updated(old, new, scope, user, now_ns)
+
+        return updated
 
     def updated(
         self,

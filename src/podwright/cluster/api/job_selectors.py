@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from podwright.apimachinery.objects import KubernetesObject
+from podwright.apimachinery.objects import Document, KubernetesObject, encode
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.object_edits import patched, section, with_defaults
 
 _UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
@@ -27,22 +28,32 @@ def with_generated_selector(job: KubernetesObject, uid: str = "") -> KubernetesO
         The uid that the job will get, if it has none yet.
     """
     job = with_defaults(job)
-    spec = dict(section(job, "spec"))
-    if spec.get("selector"):
+    if section(job, "spec").get("selector"):
         return job
-    uid = job.uid or uid
-    own = dict.fromkeys(_UID_LABELS, uid) | dict.fromkeys(_NAME_LABELS, job.name)
-    template = dict(spec.get("template") or {})
-    metadata = dict(template.get("metadata") or {})
-    given = metadata.get("labels") or {}
-    metadata["labels"] = {**given, **own}
-    spec["template"] = template | {"metadata": metadata}
-    spec["selector"] = {"matchLabels": {_UID_LABELS[0]: uid}}
-    # Upstream: a job without labels of its own shares those of its template.
-    labels = dict(job.metadata.labels)
-    if not labels or labels == given:
-        labels = metadata["labels"]
-    return patched(job, metadata={"labels": labels}, spec=spec)
+    return decode(generated_selector(encode(job), job.uid or uid), source=f"Job {job.key}")
+
+
+def generated_selector(job: Document, uid: str) -> Document:
+    """Return a job with defaults with its generated labels and selector."""
+    metadata, spec = job["metadata"], job.get("spec") or {}
+    template: Document = spec.get("template") or {}
+    inner: Document = template.get("metadata") or {}
+    given: dict[str, str] = inner.get("labels") or {}
+    own = dict.fromkeys(_UID_LABELS, uid) | dict.fromkeys(_NAME_LABELS, metadata.get("name", ""))
+    labels = {**given, **{name: value for name, value in own.items() if name not in given}}
+    selector: Document = spec.get("selector") or {}
+    matched = {_UID_LABELS[0]: uid} | (selector.get("matchLabels") or {})
+    # Go's default shares the map of the template's labels, if the template has any.
+    if given and metadata.get("labels") in (None, {}, given):
+        metadata = metadata | {"labels": labels}
+    return job | {
+        "metadata": metadata,
+        "spec": spec
+        | {
+            "selector": selector | {"matchLabels": matched},
+            "template": template | {"metadata": inner | {"labels": labels}},
+        },
+    }
 
 
 def without_generated_selector(job: KubernetesObject) -> KubernetesObject:

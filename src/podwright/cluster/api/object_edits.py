@@ -9,8 +9,9 @@ import msgspec
 
 from podwright.apimachinery import patching
 from podwright.apimachinery.objects import Document, KubernetesObject, Unknown, encode
-from podwright.apimachinery.schema import UNKNOWN_FIELD, Kind, Problem, built_in, decode
+from podwright.apimachinery.schema import UNKNOWN_FIELD, Problem, built_in, decode
 from podwright.cluster.api.invalid import Invalid
+from podwright.cluster.api.versions.resources import ObjectKind
 from podwright.cluster.store import kind_of
 
 T = TypeVar("T", bound=KubernetesObject)
@@ -73,7 +74,7 @@ def with_defaults(obj: T) -> T:
     return cast(T, decode(completed, source=f"{obj.kind} {obj.key}"))
 
 
-def wrong_types(kind: Kind, document: Document) -> list[Problem]:
+def wrong_types(kind: ObjectKind, document: Document) -> list[Problem]:
     """Return the values of a wrong type; unknown fields are reported when files are read."""
     found = kind.decoding_problems(document)
     return [each for each in found if not each[1].startswith(UNKNOWN_FIELD)]

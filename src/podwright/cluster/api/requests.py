@@ -4,7 +4,7 @@ Controllers, stages, the scheduler and users make these requests, and `Api.handl
 Each request names its user.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers (the verbs, and the subresources
-status, binding, eviction and scale).
+status, binding and eviction).
 """
 
 from __future__ import annotations
@@ -163,24 +163,8 @@ class EvictPod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False
     user: str
 
 
-class ScaleObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Set `spec.replicas` of a workload: the subresource `scale`."""
-
-    object_kind: GroupKind
-    key: NamespacedName
-    replicas: int
-    user: str
-
-
 WriteRequest: TypeAlias = (
-    CreateObject
-    | UpdateObject
-    | ApplyObject
-    | PatchObject
-    | DeleteObject
-    | BindPod
-    | EvictPod
-    | ScaleObject
+    CreateObject | UpdateObject | ApplyObject | PatchObject | DeleteObject | BindPod | EvictPod
 )
 
 

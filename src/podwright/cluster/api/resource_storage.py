@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias, cast
 
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, Pod
+from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.create_update import Scope, created, updated
 from podwright.cluster.api.deletion import Propagation, deletion, is_released
 from podwright.cluster.api.identity import generated_name, uid_at
-from podwright.cluster.api.kind_strategies import KindStrategy, strategy_of
+from podwright.cluster.api.kind_strategies import strategy_of
 from podwright.cluster.api.pods.binding import NO_LABELS, binding_error, bound
 from podwright.cluster.api.preconditions import check, check_body
 from podwright.cluster.api.stored_sizes import SIZE_MAX_BYTES, storable
@@ -57,14 +58,6 @@ class ResourceStorage:
     def __init__(self, store: ObjectStore, *, limits_sizes: bool = False) -> None:
         self.store = store
         self._limits_sizes = limits_sizes and store.keeps_encodings
-        self._custom: dict[GroupKind, KindStrategy] = {}
-
-    def register_kind(self, kind: KindLike, strategy: KindStrategy) -> None:
-        """Set the strategy of a custom kind."""
-        self._custom[group_kind(kind)] = strategy
-
-    def _strategy(self, kind: GroupKind) -> KindStrategy:
-        return self._custom.get(kind) or strategy_of(kind)
 
     def _commit(
         self,
@@ -80,7 +73,7 @@ class ResourceStorage:
             if encodings.size_of(raw) > SIZE_MAX_BYTES:
                 encodings.forget(raw)
                 # The managed fields are in the document only.
-                raw["metadata"] = storable(raw, is_custom=kind in self._custom)["metadata"]
+                raw["metadata"] = storable(raw, is_custom=built_in().of(*kind) is None)["metadata"]
         self.store.commit(change_of(version, kind, key, old, new))
 
     def create(
@@ -134,7 +127,7 @@ class ResourceStorage:
             raise AlreadyExists(kind, key, is_terminating=is_terminating)
         made = created(
             obj,
-            strategy=self._strategy(kind),
+            strategy=strategy_of(kind),
             name=name,
             uid=uid or uid_at(store.seed, version),
             version=version,
@@ -191,12 +184,11 @@ class ResourceStorage:
         current = self.store.require(kind, key)
         check_body(kind, current, obj, expected)
         version = self.store.resource_version + 1
-        strategy = self._strategy(kind)
         new = updated(
             current,
             obj,
             scope=scope,
-            strategy=strategy,
+            strategy=strategy_of(kind),
             version=version,
             keeps_owners=owners_of is not None,
         )
@@ -333,7 +325,7 @@ class ResourceStorage:
         effect = deletion(
             kind,
             current,
-            strategy=self._strategy(kind),
+            strategy=strategy_of(kind),
             version=version,
             now_ns=now_ns,
             grace_seconds=grace_seconds,

@@ -26,7 +26,7 @@ from podwright.apimachinery.objects import (
     decode_as,
     encode,
 )
-from podwright.apimachinery.schema import Kind, built_in, decode
+from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api.admission.attributes import Attributes, Operation
 from podwright.cluster.api.admission.chain import AdmissionChain
 from podwright.cluster.api.admission.context import AdmissionContext, UpdateStatus
@@ -69,16 +69,6 @@ _POLICY_BINDINGS: Final = tuple(
     for kind in ("Validating", "Mutating")
 )
 RESOURCE_QUOTA: Final = ("", "ResourceQuota")
-_READ: Final = (
-    ("scheduling.k8s.io", "PriorityClass"),
-    ("node.k8s.io", "RuntimeClass"),
-    ("", "LimitRange"),
-    RESOURCE_QUOTA,
-    ("", "ServiceAccount"),
-    NAMESPACE,
-    *_POLICY_BINDINGS,
-)
-"""The kinds on which the admission of pods depends."""
 
 _PROTECTION: Final = {
     PersistentVolume: "kubernetes.io/pv-protection",
@@ -122,7 +112,7 @@ class Admission:
         self._of_specs = AdmissionChain([each for each in plugins if each.name in _OF_SPECS])
         # The resources of which plugins know that are no policies.
         self._known = frozenset(key for each in plugins for key in each.resources or ())
-        self._changes = store.follow(*_READ)
+        self._changes = store.follow(NAMESPACE, *sorted(self._chain.template_kinds))
         # The completed form of a `spec`, by its id() and the namespace if that matters; the value
         # keeps the `spec` alive, so that its id is not reused. In order of age: a rollout leaves
         # specs behind of which no pod is created any more.
@@ -148,20 +138,15 @@ class Admission:
             self._policies = None
             self._last = None
 
-    def _is_plain(self, namespace: str) -> bool:
+    def _is_plain(self, pod: Pod) -> bool:
         """Whether the spec of a pod alone decides about it."""
-        known = self._plain.get(namespace)
+        known = self._plain.get(pod.metadata.namespace)
         if known is None:
-            found = self._store.get(NAMESPACE, namespace)
-            labels = {} if found is None else found.metadata.labels
-            limits = self._store.list(("", "LimitRange"), namespace=namespace).objects
-            known = (
-                policy_of(labels).is_privileged
-                and not limits
-                and not self._has_policies()
-                and not self._has_quotas(namespace)
-            )
-            self._plain[namespace] = known
+            namespace = self._store.get(NAMESPACE, pod.metadata.namespace)
+            labels = {} if namespace is None else namespace.metadata.labels
+            attributes = _attributes(_PODS, "CREATE", pod, pod.raw, None, "", 0)
+            known = policy_of(labels).is_privileged and self._chain.decides_by_shape(attributes)
+            self._plain[pod.metadata.namespace] = known
         return known
 
     def _has_quotas(self, namespace: str) -> bool:
@@ -188,7 +173,7 @@ class Admission:
         if found is not None and found.metadata.deletion_timestamp is not None:
             raise terminating(*_resource(obj), obj.name, namespace)
         if isinstance(obj, Pod):
-            if self._is_plain(namespace):
+            if self._is_plain(obj):
                 return self._admit_pod(obj)
             return self._admit_single_pod(obj, user, now_ns)
         obj = with_defaults(obj)
@@ -216,7 +201,7 @@ class Admission:
             return obj
         if isinstance(obj, Pod):
             obj = obj if is_same else self._admit_pod(obj)
-            if stored is None or self._is_plain(obj.metadata.namespace):
+            if stored is None or self._is_plain(obj):
                 return obj
         else:
             obj = obj if is_same else with_defaults(obj)
@@ -299,11 +284,10 @@ class Admission:
         """Return a pod after all plugins."""
         document = pod.raw or encode(pod)
         written = document.get("spec") or {}
-        if problems := wrong_types(_POD, {"spec": written}):
+        if problems := wrong_types(_PODS.kind, {"spec": written}):
             raise Invalid(pod, problems)
-        document = document | {"spec": _POD.with_defaults({"spec": written})["spec"]}
-        resource = built_in_resources()["v1", "Pod"]
-        attributes = _attributes(resource, "CREATE", pod, document, None, user, now_ns)
+        document = document | {"spec": _PODS.kind.with_defaults({"spec": written})["spec"]}
+        attributes = _attributes(_PODS, "CREATE", pod, document, None, user, now_ns)
         self._run(attributes)
         admitted = attributes.object or document
         labels = (admitted.get("metadata") or {}).get("labels") or {}
@@ -338,12 +322,11 @@ class Admission:
         return admitted
 
     def _completed(self, pod: Pod, written: Document) -> Document:
-        if problems := wrong_types(_POD, {"spec": written}):
+        if problems := wrong_types(_PODS.kind, {"spec": written}):
             raise Invalid(pod, problems)
-        spec = _POD.with_defaults({"spec": written})["spec"]
+        spec = _PODS.kind.with_defaults({"spec": written})["spec"]
         document: Document = {"metadata": (pod.raw or {}).get("metadata") or {}, "spec": spec}
-        resource = built_in_resources()["v1", "Pod"]
-        attributes = _attributes(resource, "CREATE", pod, document, None, "", 0)
+        attributes = _attributes(_PODS, "CREATE", pod, document, None, "", 0)
         self._of_specs.admit(attributes)
         self._of_specs.validate(attributes)
         completed: Document = (attributes.object or document)["spec"]
@@ -425,13 +408,7 @@ def _resource(obj: KubernetesObject) -> tuple[str, str]:
     return group, resource
 
 
-def _kind_of_pods() -> Kind:
-    kind = built_in().find("v1", "Pod")
-    assert kind is not None, "the table has no pods"
-    return kind
-
-
-_POD = _kind_of_pods()
+_PODS: Final = built_in_resources()["v1", "Pod"]
 _SPECS_MAX = 1_024
 """How many specs of pods are kept completed, 5 KB each."""
 

@@ -17,12 +17,12 @@ from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType
 from podwright.cluster.api.endpoints.replies.status_errors import ApiError, bad_request, not_found
 from podwright.cluster.api.endpoints.request import HttpRequest
-from podwright.cluster.api.endpoints.served.server_writes import ServerStatusWrites
 from podwright.cluster.api.endpoints.shared_lines import SharedLines
 from podwright.cluster.api.endpoints.writes.prepared_creates import PreparedCreates
 from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.gated_fields import DisabledFields
 from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.status_writes import StatusWrites
 from podwright.cluster.api.users import User
 from podwright.cluster.api.versions.resources import Resource, Resources
 from podwright.cluster.store import Encodings, ObjectStore
@@ -66,7 +66,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Decide what users may do.
     escalation : EscalationCheck
         Checks writes of roles and bindings.
-    server_status : ServerStatusWrites
+    server_status : StatusWrites
         Writes the status of objects as the server itself.
     disabled_fields : mapping
         By group and kind, the fields that writes lose because their feature gate is off.
@@ -84,7 +84,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     allocators: Mapping[tuple[str, str], Allocator]
     specs: SharedSpecs
     prepared: PreparedCreates
-    server_status: ServerStatusWrites
+    server_status: StatusWrites
     disabled_fields: DisabledFields
     tokens: ServiceAccountTokens
     authenticator: Authenticator

@@ -70,7 +70,6 @@ from podwright.cluster.api.endpoints.replies.status_errors import (
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 from podwright.cluster.api.endpoints.served.kept_objects import KeptObjects
 from podwright.cluster.api.endpoints.served.plain_paths import plain_path
-from podwright.cluster.api.endpoints.served.server_writes import ServerStatusWrites
 from podwright.cluster.api.endpoints.shared_lines import SharedLines
 from podwright.cluster.api.endpoints.watch import Watch, watch
 from podwright.cluster.api.endpoints.writes import delete
@@ -85,6 +84,7 @@ from podwright.cluster.api.endpoints.writes.update import update
 from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.gated_fields import COMPARISONS, disabled_fields
 from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.status_writes import StatusWrites
 from podwright.cluster.api.users import ANONYMOUS, User
 from podwright.cluster.api.versions.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.cluster.store import LARGE_BYTES, TIMES_KEPT_NS, ObjectStore, UnusableStore
@@ -212,14 +212,14 @@ class ApiServer:
         fields = FieldManagement(self.resources, is_on=options.keeps_managed_fields)
         self._definitions = Definitions(store, storage, self.resources, fields)
         self._kept = KeptObjects(store, storage)
-        server_status = ServerStatusWrites(self.resources, storage, fields)
+        self.component_owners = ComponentOwners(self.resources, fields)
+        server_status = StatusWrites(storage, self.component_owners)
         context = AdmissionContext(
             store=store,
             update_status=server_status.update,
             authorizer=self._authorizers,
             resources=self.resources,
         )
-        self.component_owners = ComponentOwners(self.resources, fields)
         admission = AdmissionChain(options.admission(context))
         self._prepared = PreparedCreates(
             store,

@@ -20,7 +20,6 @@ from podwright.cluster.api import (
     NamespaceTerminating,
     PatchObject,
     Reply,
-    ScaleObject,
     UpdateObject,
     WriteRequest,
 )
@@ -319,7 +318,7 @@ def test_patch_rejects_what_cannot_be_stored(
 
 def test_scale_sets_the_replicas_and_the_generation():
     api = an_api(a_replica_set())
-    accepted(api, ScaleObject(REPLICA_SET, "default/rs", 3, USER))
+    accepted(api, PatchObject(REPLICA_SET, "default/rs", {"spec": {"replicas": 3}}, USER))
     scaled = api.store.get(REPLICA_SET, "default/rs")
     assert scaled is not None
     assert scaled.raw["spec"]["replicas"] == 3
@@ -335,7 +334,8 @@ def test_scale_sets_the_replicas_and_the_generation():
 )
 def test_scale_rejects_what_cannot_be_stored(key: str, replicas: int, error: type[Exception]):
     api = an_api(a_replica_set())
-    assert isinstance(rejected(api, ScaleObject(REPLICA_SET, key, replicas, USER)), error)
+    patch = {"spec": {"replicas": replicas}}
+    assert isinstance(rejected(api, PatchObject(REPLICA_SET, key, patch, USER)), error)
 
 
 # ---------------------------------------------------------------------------------- delete

@@ -10,7 +10,6 @@ import pytest
 
 from podwright.apimachinery.objects import Pod, parse_field_selector, with_fields
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.kind_strategies import KindStrategy
 from podwright.cluster.store import (
     AlreadyExists,
     Conflict,
@@ -319,17 +318,15 @@ def test_metadata_changes_increment_the_generation_of_deployments_only(store):
     assert noted.object.metadata.generation == 2
 
 
-def test_custom_kinds_follow_their_strategy(store):
+def test_custom_kinds_count_changes_and_have_no_status_of_its_own(store):
     def body(replicas: int, ready: int) -> Any:
         parts = {"spec": {"replicas": replicas}, "status": {"ready": ready}}
         return document("Ring", "one", "x.io/v1", **parts)
 
     assert store.create(body(1, 1), NOW).object.metadata.generation == 1
-    assert store.update(body(2, 2)).object.raw["status"] == {"ready": 2}
-    store.define(("x.io", "Ring"), KindStrategy(has_status=True, has_generation=True))
-    new = store.update(body(3, 3)).object
+    new = store.update(body(2, 2)).object
     assert new.raw["status"] == {"ready": 2}
-    assert new.metadata.generation == 3
+    assert new.metadata.generation == 2
 
 
 # ---------------------------------------------------------------------------- binding

@@ -9,7 +9,6 @@ from typing import Any, cast
 import pytest
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName
-from podwright.cluster.api.kind_strategies import KindStrategy
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.store import KindLike, ObjectStore, Stored, open_store
 
@@ -36,9 +35,6 @@ class WritableStore(ObjectStore):
 
     def delete(self, kind: KindLike, key: NamespacedName, now_ns: int, **options: Any) -> Stored:
         return self.storage.delete(kind, key, now_ns, **options)
-
-    def define(self, kind: KindLike, strategy: KindStrategy) -> None:
-        self.storage.register_kind(kind, strategy)
 
 
 def open_writable(path: Path | str, **options: Any) -> WritableStore:

@@ -23,7 +23,6 @@ from podwright.cluster.api import (
     EvictPod,
     PatchObject,
     RecordEvent,
-    ScaleObject,
     UpdateObject,
     WriteRequest,
 )
@@ -141,7 +140,7 @@ def object_of(request: WriteRequest) -> tuple[GroupKind, NamespacedName] | None:
             return request.object_kind, request.key
         case DeleteObject():
             return (request.group, request.object_kind), request.key
-        case BindPod() | EvictPod() | ScaleObject():
+        case BindPod() | EvictPod():
             return None
 
 

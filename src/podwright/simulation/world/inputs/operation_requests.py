@@ -12,7 +12,6 @@ from podwright.cluster.api import (
     ApplyObject,
     DeleteObject,
     PatchObject,
-    ScaleObject,
     WriteRequest,
 )
 from podwright.cluster.store import ObjectStore, kind_of
@@ -56,7 +55,7 @@ def request_of(store: ObjectStore, operation: ObjectOperation) -> WriteRequest |
                 return PatchObject(("", "Node"), node, patch, USER)
         case Scale(kind, key, replicas):
             if store.get(kind, key) is not None:
-                return ScaleObject(kind, key, replicas, USER)
+                return PatchObject(kind, key, {"spec": {"replicas": replicas}}, USER)
     return None
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from podwright.apimachinery.objects import Document, api_group, timestamp_text
+from podwright.apimachinery.objects import Document, timestamp_text
 from podwright.apimachinery.patching import object_type, with_managed_fields
 from podwright.apimachinery.schema import Kind, built_in, decode
-from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.resource_storage import ResourceStorage
-from podwright.cluster.api.versions.resources import Resources
 from podwright.cluster.store import kind_of
 
 MANAGER: Final = "kube-apiserver"
@@ -108,37 +106,3 @@ def with_server_as_owner(
         object_type(kind), current, sent, manager, now=timestamp_text(now_ns)
     )
     return document | {"metadata": tracked["metadata"]}
-
-
-class ServerStatusWrites:
-    """Writes the status of objects as the server.
-
-    Parameters
-    ----------
-    resources : Resources
-    storage : ResourceStorage
-    fields : FieldManagement
-    """
-
-    def __init__(
-        self, resources: Resources, storage: ResourceStorage, fields: FieldManagement
-    ) -> None:
-        self._resources = resources
-        self._storage = storage
-        self._fields = fields
-
-    def update(self, document: Document, now_ns: int) -> None:
-        """Store an object of a stored version with a new status."""
-        kind = (api_group(document["apiVersion"]), document["kind"])
-        resource = self._resources.of_storage(kind)
-        metadata = document["metadata"]
-        namespace, name = metadata.get("namespace", ""), metadata["name"]
-        key = f"{namespace}/{name}" if namespace else name
-        current = self._storage.store.require(kind, key)
-        new = current.raw | {"status": document["status"]}
-        if resource is not None:
-            new = self._fields.updated(
-                resource, current.raw, new, manager=MANAGER, subresource="status", now_ns=now_ns
-            )
-            new = resource.storage_kind.go_form(new)
-        self._storage.replace(current, decode(new))

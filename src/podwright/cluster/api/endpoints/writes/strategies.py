@@ -34,6 +34,7 @@ from podwright.cluster.api.endpoints.custom_resources.preparation import (
     new_definition,
 )
 from podwright.cluster.api.endpoints.kinds.service_fields import changed_service, new_service
+from podwright.cluster.api.job_selectors import generated_selector
 from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.pods.qos import qos_class
 from podwright.cluster.api.versions.conversions import TEMPLATE_GENERATION
@@ -434,37 +435,14 @@ POD_PARTS: Final[dict[str, Callable[[Document, Document], Document]]] = {
 }
 """What the subresources of pods take from the sent pod, from the sent and the stored one."""
 
-_JOB_UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
-_JOB_NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
-
 
 def _new_job(job: Document, now_ns: int) -> Document:
     """Return a job without status, with its generated labels and selector."""
     del now_ns
     job = _without(job, "status")
-    spec: Document = job.get("spec") or {}
-    if spec.get("manualSelector"):
+    if (job.get("spec") or {}).get("manualSelector"):
         return job
-    metadata: Document = job["metadata"]
-    template: Document = spec.get("template") or {}
-    inner: Document = template.get("metadata") or {}
-    given: dict[str, str] = inner.get("labels") or {}
-    own = dict.fromkeys(_JOB_UID_LABELS, metadata["uid"])
-    own |= dict.fromkeys(_JOB_NAME_LABELS, metadata.get("name", ""))
-    labels = own | given
-    selector: Document = spec.get("selector") or {}
-    matched = {_JOB_UID_LABELS[0]: metadata["uid"]} | (selector.get("matchLabels") or {})
-    # Go's default shares the map of the template's labels, if the template has any.
-    if given and metadata.get("labels") in (None, {}, given):
-        metadata = metadata | {"labels": labels}
-    return job | {
-        "metadata": metadata,
-        "spec": spec
-        | {
-            "selector": selector | {"matchLabels": matched},
-            "template": template | {"metadata": inner | {"labels": labels}},
-        },
-    }
+    return generated_selector(job, job["metadata"]["uid"])
 
 
 def as_read(resource: Resource, document: Document) -> Document:
