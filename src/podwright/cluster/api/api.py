@@ -135,7 +135,8 @@ class Api:
         return self._status.owners.created(request.obj, request.user, now_ns)
 
     def _owners_of(self, scope: Scope, user: str, now_ns: int) -> OwnersOf | None:
-        return self._status.owners and self._status.owners.of_update(scope, user, now_ns)
+        owners = self._status.owners
+        return None if owners is None else owners.of_update(scope, user, now_ns)
 
     def _update(self, request: UpdateObject, now_ns: int) -> Stored:
         obj, scope = request.obj, request.scope

@@ -6,7 +6,7 @@ Upstream: the loopback client of kube-apiserver
 from __future__ import annotations
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema import decode
+from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api.component_owners import SERVER_USER, ComponentOwners
 from podwright.cluster.api.resource_storage import ResourceStorage
 
@@ -27,5 +27,10 @@ class StatusWrites:
 
     def update(self, document: Document, now_ns: int) -> None:
         """Store an object of a stored version with a new status."""
-        owners_of = self.owners and self.owners.of_update("status", SERVER_USER, now_ns)
-        self._storage.update(decode(document), scope="status", owners_of=owners_of)
+        if self.owners is None:
+            self._storage.update(decode(document), scope="status")
+            return
+        kind = built_in().find(document["apiVersion"], document["kind"])
+        new = decode(document if kind is None else kind.go_form(document))
+        owners_of = self.owners.of_update("status", SERVER_USER, now_ns)
+        self._storage.update(new, scope="status", owners_of=owners_of)
