@@ -30,7 +30,21 @@ def with_generated_selector(job: KubernetesObject, uid: str = "") -> KubernetesO
     job = with_defaults(job)
     if section(job, "spec").get("selector"):
         return job
-    return decode(generated_selector(encode(job), job.uid or uid), source=f"Job {job.key}")
+    made = with_template_labels(generated_selector(encode(job), job.uid or uid))
+    return decode(made, source=f"Job {job.key}")
+
+
+def with_template_labels(job: Document) -> Document:
+    """Return a job with the labels that it gets when it is read: without own ones its template's.
+
+    Upstream: pkg/apis/batch/v1/defaults.go, SetDefaults_Job
+    """
+    metadata: Document = job.get("metadata") or {}
+    template = (job.get("spec") or {}).get("template") or {}
+    labels = (template.get("metadata") or {}).get("labels")
+    if metadata.get("labels") or not labels:
+        return job
+    return job | {"metadata": metadata | {"labels": labels}}
 
 
 def generated_selector(job: Document, uid: str) -> Document:

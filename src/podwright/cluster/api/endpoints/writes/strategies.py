@@ -34,7 +34,7 @@ from podwright.cluster.api.endpoints.custom_resources.preparation import (
     new_definition,
 )
 from podwright.cluster.api.endpoints.kinds.service_fields import changed_service, new_service
-from podwright.cluster.api.job_selectors import generated_selector
+from podwright.cluster.api.job_selectors import generated_selector, with_template_labels
 from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.pods.qos import qos_class
 from podwright.cluster.api.versions.conversions import TEMPLATE_GENERATION
@@ -446,16 +446,8 @@ def _new_job(job: Document, now_ns: int) -> Document:
 
 
 def as_read(resource: Resource, document: Document) -> Document:
-    """Return a valid new object with the defaults that it gets when it is read.
-
-    A job without labels of its own gets those of its template.
-    """
-    metadata: Document = document.get("metadata") or {}
-    if key_of(resource) != ("batch", "Job") or metadata.get("labels"):
-        return document
-    template = (document.get("spec") or {}).get("template") or {}
-    labels = (template.get("metadata") or {}).get("labels")
-    return document | {"metadata": metadata | {"labels": labels}} if labels else document
+    """Return a valid new object with the defaults that it gets when it is read."""
+    return with_template_labels(document) if key_of(resource) == ("batch", "Job") else document
 
 
 _NUMBER: Final = re.compile("[0-9]{1,18}")
