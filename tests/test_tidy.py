@@ -433,7 +433,6 @@ KINDS_BY_HAND = {
         "what changes new pods in a cluster, and no pods of an expansion"
     ),
     "cluster/api/admission/quota/registry.py": "which resources quotas count in their own way",
-    "cluster/api/admission/typed_objects.py": "what the admission of pods reads",
     "cluster/api/admission/identities/node_restriction.py": "functions",
     "cluster/api/admission/plugins.py": "names of plugins, some of which are those of kinds",
     "cluster/api/admission/pod_security/plugin.py": "where the templates of workloads are",
