@@ -27,9 +27,6 @@ MUTUAL_TYPES = {
     ("podwright.scheduler.assembly.trials", "podwright.scheduler.assembly.scheduler"): (
         "a trial drives the scheduler that makes it"
     ),
-    ("podwright.scheduler.framework.observing.explain", "podwright.scheduler.framework.run"): (
-        "an explanation repeats a cycle of the runner, whose method it is"
-    ),
     ("podwright.scheduler.framework.plugin", "podwright.scheduler.framework.post_filter"): (
         "PostFilter receives the failed cycle, which has the profile with its plugins"
     ),

@@ -25,7 +25,7 @@ from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.scheduler.framework.decision import Decision
-from podwright.scheduler.framework.observing.explain import Explanation, explain
+from podwright.scheduler.framework.observing.explain import Explanation
 from podwright.scheduler.framework.profile import Profile, TieRule
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.machine import SchedulerOptions
@@ -207,7 +207,7 @@ class World:
         """Compare with a cycle without caches on the long-lived cluster."""
         runner = self.runners[name]
         runner_start = runner.node_search.next_start
-        found = explain(runner, pod, cycle_number=number)
+        found = runner.explain(pod, cycle_number=number)
         runner.node_search.next_start = runner_start
         if decision.error is not None or not self.nodes:
             return
@@ -226,7 +226,7 @@ class World:
         expect = evaluate(json.decode(json.encode({"objects": objects, "pod": pod})))
         runner = self.runners[name]
         before = runner.node_search.next_start
-        found: Explanation = explain(runner, decode_pod(pod), cycle_number=number)
+        found: Explanation = runner.explain(decode_pod(pod), cycle_number=number)
         runner.node_search.next_start = before
         if not self.nodes:
             assert found.decision.message == expect["message"]

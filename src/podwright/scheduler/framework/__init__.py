@@ -153,7 +153,6 @@ from podwright.scheduler.framework.observing.explain import (
     FilterExplanation as FilterExplanation,
     NotExaminedReason as NotExaminedReason,
     ScoreExplanation as ScoreExplanation,
-    explain as explain,
 )
 from podwright.scheduler.framework.observing.plugin_observation import (
     OBSERVED_POINTS as OBSERVED_POINTS,

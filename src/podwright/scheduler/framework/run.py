@@ -25,11 +25,12 @@ from podwright.scheduler.framework.extenders.extender_calls import (
     CallExtender,
     Steps,
     interested_in,
+    run_steps,
 )
 from podwright.scheduler.framework.extenders.extender_cycle import ExtenderCycle, ExtenderRun
 from podwright.scheduler.framework.node_search import NodeSearch, Search, SearchPosition
 from podwright.scheduler.framework.nominated import NominatedCheck
-from podwright.scheduler.framework.observing.explain import Explanation, explain
+from podwright.scheduler.framework.observing.explain import CycleRecording, Explanation
 from podwright.scheduler.framework.post_filter import (
     FailedCycle,
     post_filter_steps,
@@ -223,10 +224,36 @@ class PluginRunner:
         now_ns: int = NOT_STARTED,
         call_extender: CallExtender | None = None,
     ) -> Explanation:
-        """Run one cycle for a pod with everything recorded; see `explain.explain`."""
-        return explain(
-            self, pod, cycle_number=cycle_number, now_ns=now_ns, call_extender=call_extender
+        """Run one cycle for a pod and record every result; the cluster is not changed.
+
+        If the pod fits on no node, the decision contains what PostFilter would do.
+
+        Parameters
+        ----------
+        cycle_number : int
+            As for `decide`: the same number gives the same decision.
+        now_ns : int
+            The current time, in nanoseconds since 1970; pods that have not started count as started
+            now.
+        call_extender : callable, optional
+            Makes the calls to extenders; required if an extender is interested in the pod.
+        """
+        next_start = self.node_search.next_start
+        decision = run_steps(self.steps(pod, cycle_number=cycle_number), call_extender)
+        decision = run_steps(
+            self.post_filter_steps(decision, cycle_number=cycle_number, now_ns=now_ns),
+            call_extender,
         )
+        self.node_search.next_start = next_start
+        return CycleRecording(
+            pod,
+            decision,
+            profile=self.profile,
+            cluster=self.cluster,
+            node_search=self.node_search,
+            ranking_of=self.ranking_of,
+            extender_cycle=self.extender_cycle,
+        ).run()
 
     def steps(self, pod: Pod, *, cycle_number: int) -> Steps[Decision]:
         """Choose a node for `pod`; yield the calls to extenders.

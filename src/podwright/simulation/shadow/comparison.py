@@ -22,7 +22,6 @@ from podwright.scheduler.framework import (
     PostFilterResult,
     Profile,
     TieRule,
-    explain,
     nodes_to_find,
 )
 from podwright.scheduler.preemption import (
@@ -279,7 +278,7 @@ class DecisionComparer:
 
     def with_scores(self, finding: Finding, pod: Pod) -> Finding:
         """Add podwright's best node and the score differences to the finding of a binding."""
-        explanation = explain(self._runner, pod, cycle_number=_CYCLE)
+        explanation = self._runner.explain(pod, cycle_number=_CYCLE)
         best = explanation.winners[0] if explanation.winners else ""
         rejection = explanation.rejected.get(finding.node)
         if finding.node not in self._cluster.nodes.slot_of:

@@ -11,7 +11,7 @@ from typing import Any
 
 from podwright.apimachinery.objects import Pod, decode_pod
 from podwright.scheduler.assembly import Registry
-from podwright.scheduler.framework import EXTENDER, Code, Explanation, PluginRunner, Status, explain
+from podwright.scheduler.framework import EXTENDER, Code, Explanation, PluginRunner, Status
 from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only
 from podwright.testing.parity.preemption import NOW_NS, compare_preemption
 from podwright.testing.parity.setup import cluster_of, effective_configuration, profiles_of
@@ -45,7 +45,7 @@ def check_decision(case: Case) -> Check:
         yield from nothing_else(expect, "pre_enqueue")
         return
     runner = PluginRunner(profile, cluster_of(case["objects"]))
-    explanation = explain(runner, pod, cycle_number=1, now_ns=NOW_NS)
+    explanation = runner.explain(pod, cycle_number=1, now_ns=NOW_NS)
     if not explanation.node_names:
         yield equal("message", expect.get("message"), explanation.decision.message)
         yield from nothing_else(expect, "message")

@@ -20,7 +20,6 @@ from podwright.scheduler.framework import (
     Explanation,
     PluginRunner,
     bind_steps,
-    explain,
     extenders_of,
     run_steps,
 )
@@ -50,7 +49,7 @@ def check_extenders(case: Case) -> Check:
     extenders = extenders_of(configuration)
     fake = _FakeExtenders(case["extenders_behaviour"])
     runner = PluginRunner(profile, cluster_of(case["objects"]), extenders=extenders)
-    found = explain(runner, pod, cycle_number=1, now_ns=NOW_NS, call_extender=fake.answer)
+    found = runner.explain(pod, cycle_number=1, now_ns=NOW_NS, call_extender=fake.answer)
     expect = _with_our_text(case["expect"], found)
     yield from compare_explanation(expect, found, ("bind", "extender_scores", "requests", "tied"))
     if "error" not in expect:

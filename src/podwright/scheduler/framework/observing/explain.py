@@ -5,7 +5,8 @@ Every plugin is called again, without cached rows, so an explanation also verifi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -13,19 +14,20 @@ import numpy as np
 from podwright._arrays import I32Array, I64Array, Mask
 from podwright._html import paragraphs, section, table
 from podwright.apimachinery.objects import Pod
-from podwright.scheduler.columns import NOT_STARTED
+from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.adapter import PluginFailure, run_filter
 from podwright.scheduler.framework.cycle import Cycle, custom_results
 from podwright.scheduler.framework.decision import Decision
 from podwright.scheduler.framework.extenders.extender_calls import (
-    CallExtender,
     ExtenderAnswers,
-    run_steps,
 )
 from podwright.scheduler.framework.extenders.extender_cycle import ExtenderCycle
+from podwright.scheduler.framework.node_search import NodeSearch
 from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.prepare import PreFilterAnswer, PreFilterOutcome, run_pre_filters
+from podwright.scheduler.framework.profile import Profile
+from podwright.scheduler.framework.rankings.ranking import Ranking
 from podwright.scheduler.framework.rankings.uncached_scores import (
     UncachedScores,
     names_of,
@@ -33,10 +35,6 @@ from podwright.scheduler.framework.rankings.uncached_scores import (
 )
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
 from podwright.scheduler.framework.status import Code, Status
-
-if TYPE_CHECKING:
-    from podwright.scheduler.framework.run import PluginRunner
-
 
 NotExaminedReason: TypeAlias = Literal["enoughFeasibleNodes", "nominatedNodeFits"]
 """Why nodes were not filtered: enough feasible nodes had been found, or the nominated node, which
@@ -208,54 +206,43 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         return [(len(several), *reason, several[0]) for reason, several in found]
 
 
-def explain(
-    runner: PluginRunner,
-    pod: Pod,
-    *,
-    cycle_number: int,
-    now_ns: int = NOT_STARTED,
-    call_extender: CallExtender | None = None,
-) -> Explanation:
-    """Run one cycle for `pod` and record every result; the cluster is not changed.
-
-    If the pod fits on no node, the decision contains what PostFilter would do.
+class CycleRecording:
+    """Repeats a cycle, and collects the parts of its explanation until it ends or fails.
 
     Parameters
     ----------
-    cycle_number : int
-        As for `PluginRunner.decide`: the same number gives the same decision.
-    now_ns : int
-        The current time, in nanoseconds since 1970; pods that have not started count as started
-        now.
-    call_extender : callable, optional
-        Makes the calls to extenders; required if an extender is interested in the pod.
+    pod : Pod
+    decision : Decision
+        The result of the cycle.
+    profile : Profile
+    cluster : Cluster
+    node_search : NodeSearch
+        As it was before the cycle.
+    ranking_of : callable
+        Returns the ranking of all nodes for pods like a pod.
+    extender_cycle : ExtenderCycle, optional
+        What the extenders did in the cycle.
     """
-    next_start = runner.node_search.next_start
-    decision = run_steps(runner.steps(pod, cycle_number=cycle_number), call_extender)
-    decision = run_steps(
-        runner.post_filter_steps(decision, cycle_number=cycle_number, now_ns=now_ns),
-        call_extender,
-    )
-    runner.node_search.next_start = next_start
-    recorded = _Recording(runner, pod, decision)
-    try:
-        recorded.run()
-    except PluginFailure as failure:
-        recorded.error = failure.status
-    return recorded.result()
 
-
-class _Recording:
-    """Collects the parts of an explanation until the cycle ends or fails."""
-
-    def __init__(self, runner: PluginRunner, pod: Pod, decision: Decision) -> None:
-        self._runner = runner
-        self._cluster = runner.cluster
-        self._profile = runner.profile
+    def __init__(
+        self,
+        pod: Pod,
+        decision: Decision,
+        *,
+        profile: Profile,
+        cluster: Cluster,
+        node_search: NodeSearch,
+        ranking_of: Callable[[Pod], Ranking],
+        extender_cycle: ExtenderCycle | None,
+    ) -> None:
+        self._profile = profile
+        self._cluster = cluster
+        self._node_search = node_search
+        self._ranking_of = ranking_of
         self._pod = pod
         self._decision = decision
-        self._names = runner.cluster.nodes.names
-        self._live = runner.cluster.live_slots()
+        self._names = cluster.nodes.names
+        self._live = cluster.live_slots()
         self._live_names = names_of(self._names, self._live)
         self.outcome = PreFilterOutcome()
         self.custom_results: dict[str, str] = {}
@@ -274,19 +261,21 @@ class _Recording:
         self.error: Status | None = None
         self.tied: tuple[str, ...] = ()
         self.survivors: tuple[str, ...] | None = None
-        self._extender_cycle = runner.extender_cycle
+        self._extender_cycle = extender_cycle
         if self._extender_cycle is not None:
             self.error = decision.error
 
-    def run(self) -> None:
+    def run(self) -> Explanation:
         """Record the cycle, extension point by extension point."""
-        if not len(self._live):
-            return
-        cycle = Cycle(self._pod, self._cluster)
-        try:
-            self._run(cycle)
-        finally:
-            self.custom_results = dict(custom_results(cycle))
+        if len(self._live):
+            cycle = Cycle(self._pod, self._cluster)
+            try:
+                self._run(cycle)
+            except PluginFailure as failure:
+                self.error = failure.status
+            finally:
+                self.custom_results = dict(custom_results(cycle))
+        return self._explanation()
 
     def _run(self, cycle: Cycle) -> None:
         self.outcome = run_pre_filters(self._profile, cycle, self.pre_filters)
@@ -358,19 +347,17 @@ class _Recording:
 
     def _narrow(self, totals: I64Array) -> None:
         """Exclude the nodes that nominated pods, PreFilter or sampling exclude."""
-        runner, names = self._runner, self._names
+        names, node_search = self._names, self._node_search
         nominated = NominatedCheck(
-            self._profile, runner.ranking_of(self._pod), self._pod, self._cluster
+            self._profile, self._ranking_of(self._pod), self._pod, self._cluster
         )
         nominated.apply(totals)
         for slot, status in nominated.rejected.items():
             self.rejected[names[slot]] = status
         own = self._cluster.nodes.slot_of.get(self._pod.status.nominated_node_name, -1)
-        search = runner.node_search.run(totals, self.outcome)
+        search = node_search.run(totals, self.outcome)
         examined: Mask = np.zeros(len(totals), dtype=np.bool_)
-        examined[
-            runner.node_search.evaluated_slots(self._pod.status.nominated_node_name, search)
-        ] = True
+        examined[node_search.evaluated_slots(self._pod.status.nominated_node_name, search)] = True
         self.examined = self._live[examined[self._live]]
         if self.outcome.node_names is None:
             self.not_examined = self._live[~examined[self._live]]
@@ -414,8 +401,7 @@ class _Recording:
             for given in scores.plugins
         ]
 
-    def result(self) -> Explanation:
-        """Return what was recorded."""
+    def _explanation(self) -> Explanation:
         rejection = self.outcome.rejection
         return Explanation(
             pod=self._pod,

@@ -22,7 +22,6 @@ from podwright.scheduler.framework.extenders.go_json import (
     read_first_value,
     typed_field,
 )
-from podwright.scheduler.framework.observing.explain import explain
 from podwright.scheduler.framework.profile import TieRule
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.machine import SchedulerOptions
@@ -87,7 +86,7 @@ def test_a_victim_that_is_not_on_the_node_is_named_as_upstream_names_it(is_ignor
     victims = {"n0": {"Pods": [{"UID": "u-unknown"}]}}
     answers = Answering({"preempt": {"NodeNameToMetaVictims": victims}})
     pod = make_pod("web", cpu="1", priority=10)
-    found = explain(runner, pod, cycle_number=1, call_extender=answers)
+    found = runner.explain(pod, cycle_number=1, call_extender=answers)
     result = found.decision.post_filter
     assert result is not None
     if is_ignorable:
@@ -156,7 +155,7 @@ def test_one_feasible_node_is_enough_where_nodes_are_not_scored(extenders, found
 def test_nodes_behind_the_first_feasible_one_are_explained_as_not_examined():
     runner = runner_without_scores(tie_rule=TieRule.DRAWN)
     runner.cluster.put(make_pod("full", cpu="2", node="n0"))
-    found = explain(runner, make_pod("web", cpu="1"), cycle_number=1)
+    found = runner.explain(make_pod("web", cpu="1"), cycle_number=1)
     assert found.feasible == found.winners == ("n2",)
     assert list(found.rejected) == ["n0"]
     assert found.not_examined == ("n1", "n3")
@@ -268,8 +267,8 @@ def test_a_single_node_is_not_scored():
 )  # fmt: skip
 def test_the_nodes_that_an_extender_filter_keeps(settings, answer, feasible):
     runner = runner_with(settings)
-    found = explain(
-        runner, make_pod("web"), cycle_number=1, call_extender=Answering({"filter": answer})
+    found = runner.explain(
+        make_pod("web"), cycle_number=1, call_extender=Answering({"filter": answer})
     )
     assert found.error is None
     assert found.feasible == feasible
@@ -301,8 +300,7 @@ def test_both_maps_of_failed_nodes_are_reported_and_the_unresolvable_one_wins():
         "FailedNodes": {"n0": "busy", "n1": "busy"},
         "FailedAndUnresolvableNodes": {"n1": "broken"},
     }
-    found = explain(
-        runner_with(NAMES),
+    found = runner_with(NAMES).explain(
         make_pod("web"),
         cycle_number=1,
         call_extender=Answering({"filter": answer}),
@@ -325,8 +323,7 @@ def test_ties_go_to_nodes_that_an_extender_scored():
 def test_scores_wrap_around_as_int64_does():
     scorer = {"prioritizeVerb": "score", "weight": 1, "nodeCacheCapable": True}
     answer = [{"Host": "n1", "Score": 2**62}, {"Host": "n2", "Score": 1}]
-    found = explain(
-        runner_with(scorer),
+    found = runner_with(scorer).explain(
         make_pod("web"),
         cycle_number=1,
         call_extender=Answering({"prioritize": answer}),

@@ -14,7 +14,6 @@ from podwright.scheduler.framework import (
     PluginRunner,
     Profile,
     Status,
-    explain,
     run_pre_filters,
 )
 from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only
@@ -45,7 +44,7 @@ def check_dra(case: Case) -> Check:
         yield from nothing_else(expect, "pre_enqueue")
         return
     runner = PluginRunner(profile, cluster)
-    explanation = explain(runner, pod, cycle_number=1, now_ns=NOW_NS)
+    explanation = runner.explain(pod, cycle_number=1, now_ns=NOW_NS)
     if "error" in expect:
         yield from _check_error(expect, profile, cluster, pod, explanation)
         return
@@ -70,7 +69,7 @@ def _check_error(
         alone = Cluster()
         for obj in _objects_without_other_nodes(cluster, name):
             alone.put(obj)
-        of_node = explain(PluginRunner(profile, alone), pod, cycle_number=1, now_ns=NOW_NS)
+        of_node = PluginRunner(profile, alone).explain(pod, cycle_number=1, now_ns=NOW_NS)
         if of_node.error is not None:
             errors[name] = of_node.error.message
         else:
