@@ -16,6 +16,8 @@ _SUBDOMAIN = re.compile(_SUBDOMAIN_TEXT, re.ASCII)
 
 def label_value_errors(value: str) -> list[str]:
     """Return the errors of a label value; empty if it is valid."""
+    if len(value) <= 63 and _LABEL_VALUE.fullmatch(value):
+        return []
     errors = []
     if len(value.encode()) > 63:
         errors.append("must be no more than 63 bytes")

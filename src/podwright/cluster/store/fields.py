@@ -31,6 +31,8 @@ def _raw(path: str, absent: str = "") -> Getter:
         value: Any = obj.raw
         for step in steps:
             value = value.get(step) if isinstance(value, dict) else None
+        if isinstance(value, str):
+            return value
         if value is None:
             return absent
         if isinstance(value, bool):

@@ -76,12 +76,11 @@ class EventCorrelator:
 
     def count(self, event: KubernetesEvent, now_ns: int) -> tuple[KubernetesEvent, CountedEvent]:
         """Count an Event, and return it as it is written."""
-        signature: Signature
-        if self._is_combined(event, now_ns):
-            signature = _similar_signature(event)
+        signature = _similar_signature(event)
+        if self._is_combined(signature, event.note, now_ns):
             event = msgspec.structs.replace(event, note=f"{COMBINED}{event.note}")
         else:
-            signature = _digest(_similar_signature(event).hex(), event.note, event.field_path)
+            signature = _digest(signature.hex(), event.note, event.field_path)
         counted = self._counted.used(signature)
         if counted is None:
             counted = CountedEvent()
@@ -89,13 +88,12 @@ class EventCorrelator:
         counted.count += 1
         return event, counted
 
-    def _is_combined(self, event: KubernetesEvent, now_ns: int) -> bool:
-        key = _similar_signature(event)
+    def _is_combined(self, key: Signature, note: str, now_ns: int) -> bool:
         similar = self._similar.used(key)
         if similar is None or now_ns - similar.last_ns > SIMILAR_NS:
             similar = _Similar({}, now_ns)
             self._similar.put(key, similar)
-        similar.notes[event.note] = None
+        similar.notes[note] = None
         similar.last_ns = now_ns
         if len(similar.notes) < SIMILAR_MAX:
             return False

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from podwright._arrays import I32Array, I32Matrix, I64Array, I64Matrix
-from podwright.scheduler.columns import NodeColumns
+from podwright.scheduler.columns import Cluster, NodeColumns
 from podwright.scheduler.framework.adapter import PluginFailure
 from podwright.scheduler.framework.cycle import Cycle, MissingStateError
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.rankings.rows import ScoreRow, VerdictRow
 from podwright.scheduler.framework.rankings.scores import MAX_NODE_SCORE, RequestScore, ScoreGroups
-from podwright.scheduler.framework.rankings.scratch import Scratch
+from podwright.scheduler.framework.rankings.scratch import RecipeTotals, Scratch
 from podwright.scheduler.kernels.groups import SIZE, count_groups, pick_of_groups, regroup
 from podwright.scheduler.kernels.request_totals import (
     is_pair_recipe,
@@ -184,6 +184,12 @@ class GroupedTotals:
 
 _NO_PLAN: I64Array = np.empty(0, dtype=np.int64)
 
+_LEAST_PART = 16
+"""Past this part of the slots, one pass over all of them costs less than single ones."""
+
+_MOST_RECIPES = 64
+"""How many recipes have their totals kept: pods of different workloads often request the same."""
+
 
 class RequestTotals:
     """The totals of some rows of a ranking, without the rows.
@@ -280,21 +286,52 @@ class RequestTotals:
         """Add `constant` to every total from now on."""
         self._recipe[0] = constant
 
-    def of_all(self, nodes: NodeColumns, slots: I32Array, totals: I32Array) -> None:
+    def of_all(self, cluster: Cluster, totals: I32Array) -> None:
         """Write the total of every slot.
 
         Parameters
         ----------
-        slots : (n_slots,) int32
-            All of them.
         totals : (n_slots,) int32, written
             -1 where the pod does not fit.
         """
-        if self._is_pair and pair_request_totals(
+        by_recipe, key = self._held.by_recipe, self._recipe.tobytes()
+        kept = by_recipe.pop(key, None)
+        if kept is None or not self._follow(cluster, kept):
+            kept = self._calculated(cluster)
+        if len(by_recipe) >= _MOST_RECIPES:
+            by_recipe.popitem(last=False)
+        by_recipe[key] = kept
+        totals[:] = kept.totals
+
+    def _follow(self, cluster: Cluster, kept: RecipeTotals) -> bool:
+        """Bring totals up to date; False if too many slots have changed."""
+        nodes = cluster.nodes
+        if kept.numbering != cluster.numbering or len(kept.totals) != nodes.n_slots:
+            return False
+        of_nodes = nodes.node_journal.since(kept.node_version)
+        of_pods = nodes.pods_journal.since(kept.pods_version)
+        if of_nodes is None or of_pods is None:
+            return False
+        if _LEAST_PART * (len(of_nodes) + len(of_pods)) > nodes.n_slots:
+            return False
+        for slots in (of_nodes, of_pods):
+            if len(slots):
+                # A slot that is named twice has the same total twice.
+                kept.totals[slots] = self.of_some(nodes, slots)
+        kept.node_version = nodes.node_journal.version
+        kept.pods_version = nodes.pods_journal.version
+        return True
+
+    def _calculated(self, cluster: Cluster) -> RecipeTotals:
+        nodes, slots = cluster.nodes, self._held.all_slots
+        totals: I32Array = np.empty(nodes.n_slots, dtype=np.int32)
+        if not self._is_pair or not pair_request_totals(
             nodes.allocatable, nodes.requested, nodes.non_zero_requested, self._recipe, totals
         ):
-            return
-        self._write(nodes, slots, totals)
+            self._write(nodes, slots, totals)
+        return RecipeTotals(
+            totals, cluster.numbering, nodes.node_journal.version, nodes.pods_journal.version
+        )
 
     def of_some(self, nodes: NodeColumns, slots: I32Array) -> I32Array:
         """Return the totals of some slots: (k,) int32, good until the next call."""

@@ -304,7 +304,7 @@ class Ranking:
         requests = self._requests
         if requests is not None:
             requests.begin(self._constant_sum)
-            requests.of_all(nodes, self._scratch.all_slots, totals)
+            requests.of_all(cluster, totals)
             self._add_plain(self._scratch.all_slots, totals)
         elif len(self._plain) == 2:
             (first, first_weight), (second, second_weight) = self._plain

@@ -1,4 +1,4 @@
-"""Temporary arrays over slots, reused in every cycle.
+"""Arrays over slots that all rankings of a profile share.
 
 Allocating tens of kilobytes per cycle costs more than most kernels: the allocator returns the
 memory to the system, which must map it again.
@@ -6,13 +6,26 @@ memory to the system, which must map it again.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from dataclasses import dataclass
+
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, I64Matrix, Mask
 
 
+@dataclass(slots=True)
+class RecipeTotals:
+    """The totals of one recipe, and what they are right for; see `groups.RequestTotals`."""
+
+    totals: I32Array
+    numbering: int
+    node_version: int
+    pods_version: int
+
+
 class Scratch:
-    """Arrays that hold nothing from one cycle to the next.
+    """Arrays of which only `by_recipe` holds something from one cycle to the next.
 
     Attributes
     ----------
@@ -26,10 +39,13 @@ class Scratch:
     by_slot : (3, n_slots) int64
     all_slots : (n_slots,) int32
         Every slot, in order; not written.
+    by_recipe : dict of bytes to RecipeTotals
+        The recipes that were used last.
     """
 
     __slots__ = (
         "all_slots",
+        "by_recipe",
         "by_slot",
         "feasible",
         "groups",
@@ -43,6 +59,7 @@ class Scratch:
 
     def __init__(self) -> None:
         self._make(0)
+        self.by_recipe: OrderedDict[bytes, RecipeTotals] = OrderedDict()
         self.state: I64Array = np.zeros(3, dtype=np.int64)
         self.one_total: I32Array = np.zeros(1, dtype=np.int32)
 

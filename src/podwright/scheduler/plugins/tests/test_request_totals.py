@@ -130,6 +130,29 @@ def test_totals_without_rows_decide_as_rows_do_until_no_node_fits(like: Pod) -> 
         pytest.fail("the nodes were never full")
 
 
+def test_pods_of_different_keys_with_equal_requests_decide_as_rows_do_while_nodes_change() -> None:
+    cluster = cluster_of(90)
+    quick = PluginRunner(profile(), cluster, seed=5)
+    rows = PluginRunner(with_rows(profile()), cluster, seed=5)
+    decided = 0
+    for number in range(300):
+        pod = make_pod(f"p{number}", cpu=f"{number % 3}00m", memory="50Mi", image=f"app:{number}")
+        found = quick.decide(pod, cycle_number=number)
+        assert found == rows.decide(pod, cycle_number=number)
+        assert is_without_rows(quick.ranking)
+        if found.slot >= 0:
+            decided += 1
+            cluster.place(pod, found.slot)
+        if number % 4 == 0:
+            name = f"n{number * 7 % 90}"
+            cluster.put(make_node(name, cpu=str(1 + number % 4), memory="2Gi", pods=9))
+        if number % 50 == 49:
+            cluster.put(make_node(f"more-{number}", cpu="8", memory="8Gi", pods=110))
+        if number == 120:
+            cluster.delete(make_node("n11"))
+    assert decided == 300
+
+
 def test_a_subclass_that_overrides_filter_or_score_must_declare_again() -> None:
     cycle = Cycle(make_pod("p", cpu="1"), cluster_of(1))
     for plugin in (NodeResourcesFit(), RowsOnly()):

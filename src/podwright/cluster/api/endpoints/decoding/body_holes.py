@@ -124,13 +124,6 @@ def text_of(value: bytes) -> str:
     return text.replace('\\"', '"') if "\\" in text else text
 
 
-def value_of(text: str) -> bytes:
-    """Return a text as it is written in JSON between quotes, if it is a plain value then."""
-    if '"' in text or "\\" in text:
-        text = text.replace("\\", "\\\\").replace('"', '\\"')
-    return text.encode()
-
-
 def joined(texts: Texts, values: Texts) -> bytes:
     """Return the body of texts and values."""
     parts = [texts[0]]
@@ -185,9 +178,20 @@ class BodyPattern:
         all_values = tuple(values)
         return all_values if self.are_plain(all_values) else None
 
+    def encoded(self, texts: Sequence[str]) -> Texts | None:
+        """Return texts as they are written in JSON between quotes; None if one is not plain."""
+        text = "\n".join(texts)
+        if '"' in text or "\\" in text:
+            text = text.replace("\\", "\\\\").replace('"', '\\"')
+        joined_values = text.encode()
+        values = tuple(joined_values.split(b"\n"))
+        return values if self._are_plain(joined_values, values) else None
+
     def are_plain(self, values: Texts) -> bool:
         """Whether values are plain."""
-        text = b"\n".join(values)
+        return self._are_plain(b"\n".join(values), values)
+
+    def _are_plain(self, text: bytes, values: Texts) -> bool:
         has_form = self._plain.fullmatch(text) is not None
         return has_form and (len(text) <= self._least_max or self._are_short(values))
 

@@ -47,7 +47,6 @@ from podwright.cluster.api.endpoints.decoding.body_holes import (
     paths_of,
     places,
     text_of,
-    value_of,
 )
 from podwright.cluster.api.endpoints.decoding.seen_texts import LEARNED_AT, SeenTexts
 from podwright.cluster.api.endpoints.decoding.shared_values import SharedValues
@@ -296,8 +295,8 @@ class PreparedCreates:
         template = known.template
         if known.discarded_count != self._discarded_count:
             return False
-        encoded = tuple(map(value_of, values))
-        if not template.bodies.are_plain(encoded) or not self._authorizers.allows(template.access):
+        encoded = template.bodies.encoded(values)
+        if encoded is None or not self._authorizers.allows(template.access):
             return False
         return self._create(template, values, encoded, now_ns) is not None
 
