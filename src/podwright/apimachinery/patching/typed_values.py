@@ -276,11 +276,11 @@ def _compare_parts(old: Any, new: Any, of: ValueType, changed: Node, removed: No
 def _compare_maps(old: Any, new: Any, of: ValueType, changed: Node, removed: Node) -> None:
     before: dict[str, Any] = old if isinstance(old, dict) else {}
     after: dict[str, Any] = new if isinstance(new, dict) else {}
-    names = tuple(before | after) if before and after else tuple(before or after)
-    for name, key, child in of.parts(names):
-        one, other = before.get(name, ABSENT), after.get(name, ABSENT)
-        if one is not other:
-            _compare(key, one, other, child, changed, removed)
+    # Versions of an object share most parts.
+    names = [name for name, one in before.items() if after.get(name, ABSENT) is not one]
+    names += [name for name in after if name not in before] if before else after
+    for name, key, child in of.parts(tuple(names)) if names else ():
+        _compare(key, before.get(name, ABSENT), after.get(name, ABSENT), child, changed, removed)
 
 
 def _compare_lists(old: Any, new: Any, of: ValueType, changed: Node, removed: Node) -> None:
