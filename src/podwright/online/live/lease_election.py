@@ -43,6 +43,25 @@ class ElectionTimes(msgspec.Struct, frozen=True, kw_only=True):
     renew_deadline_ns: int
     retry_period_ns: int
 
+    def next_attempt(self, renewed_ns: int, now_ns: int) -> tuple[int, int]:
+        """Return the wait before the next renewal, and how long its requests may take.
+
+        Together they end at the renew deadline at the latest: until the lease duration ends, the
+        holder has the rest of the time to stop. A request that hangs leaves time for another one.
+
+        Parameters
+        ----------
+        renewed_ns, now_ns : int
+            On the monotonic clock.
+
+        Notes
+        -----
+        Upstream: staging/src/k8s.io/client-go/tools/leaderelection/leaderelection.go, `renew`
+        """
+        left_ns = max(0, renewed_ns + self.renew_deadline_ns - now_ns)
+        wait_ns = min(self.retry_period_ns, left_ns)
+        return wait_ns, min(self.renew_deadline_ns // 2, left_ns - wait_ns)
+
 
 class LeaseState:
     """What a replica knows of the Lease, without I/O.
@@ -197,22 +216,23 @@ class LeaseElection:
         LostLease
             It was not renewed within the renew deadline.
         """
-        times = self._state.times
-        # A request that hangs leaves time for another one, as in kube-scheduler.
-        timeout_seconds = times.renew_deadline_ns / 2e9
         while True:
-            await asyncio.sleep(times.retry_period_ns / 1e9)
+            self.check_held()
+            assert self._renewed_ns is not None, "the Lease was held a moment ago"
+            wait_ns, timeout_ns = self._state.times.next_attempt(
+                self._renewed_ns, time.monotonic_ns()
+            )
+            await asyncio.sleep(wait_ns / 1e9)
             began_ns = time.monotonic_ns()
             try:
                 # asyncio.wait_for of Python 3.11 loses a cancellation while a request ends.
-                async with asyncio.timeout(timeout_seconds):
+                async with asyncio.timeout(timeout_ns / 1e9):
                     is_renewed = await self._try()
                 if is_renewed:
                     # Another replica counts from when the server has the renewal, which is later.
                     self._renewed_ns = began_ns
             except (RejectedRequest, UnreachableCluster, TimeoutError):
                 pass  # the deadline decides
-            self.check_held()
 
     def _lost(self) -> LostLease:
         return LostLease(

@@ -63,6 +63,21 @@ def test_a_released_lease_is_taken_at_once():
     assert other.released() is None
 
 
+@pytest.mark.parametrize(
+    ("seconds", "attempt"),
+    [
+        pytest.param(0, (2, 5), id="half of the deadline for a request that hangs"),
+        pytest.param(7, (2, 1), id="no request lasts past the deadline"),
+        pytest.param(9, (1, 0), id="nor does the wait before it"),
+        pytest.param(60, (0, 0), id="late"),
+    ],
+)
+def test_no_attempt_to_renew_lasts_past_the_deadline(seconds, attempt):
+    """The next leader may start after the lease duration: the time between is for stopping."""
+    found = TIMES.next_attempt(100 * SECOND, (100 + seconds) * SECOND)
+    assert found == tuple(each * SECOND for each in attempt)
+
+
 class Server:
     """A Lease with optimistic concurrency."""
 
