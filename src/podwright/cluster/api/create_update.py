@@ -15,6 +15,7 @@ BeforeUpdate; staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.g
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -149,7 +150,8 @@ def updated(
     raw = _as_before(raw, current.raw)
     document = raw["metadata"] = raw["metadata"].copy()
     generation = was.generation
-    if strategy.has_generation and scope != "status" and _is_other_spec(current, new, strategy):
+    is_counted = strategy.has_generation and scope != "status"
+    if is_counted and has_other_spec(new.raw, current.raw, strategy.counted_metadata):
         generation += 1
         document["generation"] = generation
     text = document["resourceVersion"] = str(version)
@@ -208,15 +210,25 @@ def _with_new_status(current: T, new: T, version: int) -> T | None:
     return _replace(current, metadata=metadata, raw=raw, status=getattr(new, "status"))  # noqa: B009 - not all kinds have it
 
 
-def _is_other_spec(
-    current: KubernetesObject, new: KubernetesObject, strategy: KindStrategy
+def has_other_spec(
+    new: Document,
+    old: Document,
+    counted_metadata: Iterable[str],
+    dropped: Collection[str] = ("metadata", "status"),
 ) -> bool:
-    """Whether anything but metadata and status differs; not all kinds have a `spec`."""
-    now, before = new.metadata, current.metadata
-    if any(getattr(now, part) != getattr(before, part) for part in strategy.counted_metadata):
+    """Whether anything differs that the generation counts; not all kinds have a `spec`.
+
+    Parameters
+    ----------
+    counted_metadata : iterable of str
+        The parts of the metadata that count too.
+    dropped : collection of str
+        The sections that do not count.
+    """
+    now, before = new.get("metadata") or {}, old.get("metadata") or {}
+    if any((now.get(part) or {}) != (before.get(part) or {}) for part in counted_metadata):
         return True
-    return _without_state(current.raw) != _without_state(new.raw)
-
-
-def _without_state(raw: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in raw.items() if key not in {"metadata", "status"}}
+    rest, stored = (
+        {name: value for name, value in each.items() if name not in dropped} for each in (new, old)
+    )
+    return rest != stored

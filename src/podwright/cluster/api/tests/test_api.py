@@ -23,6 +23,9 @@ from podwright.cluster.api import (
     UpdateObject,
     WriteRequest,
 )
+from podwright.cluster.api.component_owners import ComponentOwners
+from podwright.cluster.api.field_management import FieldManagement
+from podwright.cluster.api.versions.resources import Resources
 from podwright.cluster.store import (
     NAMESPACE,
     POD,
@@ -436,6 +439,20 @@ def test_evict_uses_a_disruption_and_deletes_the_pod():
     assert budget is not None
     assert budget.raw["status"]["disruptionsAllowed"] == 0
     assert budget.raw["status"]["disruptedPods"] == {"web": "2026-01-01T00:00:00Z"}
+
+
+def test_the_server_owns_the_status_of_a_budget_that_an_eviction_charges():
+    api = an_api(a_running_pod())
+    resources = Resources()
+    api.keep_owners(ComponentOwners(resources, FieldManagement(resources)))
+    accepted(api, CreateObject(a_budget(), USER))
+    accepted(api, EvictPod("default/web", "", USER))
+    budget = api.store.get(PDB, "default/budget")
+    assert budget is not None
+    entries = {each["manager"]: each for each in budget.raw["metadata"]["managedFields"]}
+    entry = entries["kube-apiserver"]
+    assert entry["subresource"] == "status"
+    assert "f:disruptionsAllowed" in entry["fieldsV1"]["f:status"]
 
 
 def test_evict_without_a_budget_deletes_the_pod():

@@ -209,3 +209,21 @@ def test_the_selectors_of_a_pod_require_the_labels_that_their_keys_name(api, gen
     assert one["podAffinityTerm"]["labelSelector"] == selector
     (constraint,) = created["topologySpreadConstraints"]
     assert constraint["labelSelector"] == {"matchExpressions": expressions[:1]}
+
+
+@pytest.mark.parametrize("given", [{}, {"app": "web", "job-name": "other"}])
+def test_a_job_gets_a_selector_and_keeps_the_labels_of_its_template(api, given):
+    containers = [{"name": "c", "image": "a:1"}]
+    template = {"spec": {"containers": containers, "restartPolicy": "Never"}}
+    if given:
+        template["metadata"] = {"labels": given}
+    reply = apply(
+        api, "Job", "j", "batch/v1", metadata={"namespace": "default"}, spec={"template": template}
+    )
+    assert reply.stored is not None, reply.error
+    job = reply.stored.object
+    uid, name = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
+    own = {uid: job.uid, "controller-uid": job.uid, name: "j", "job-name": "j"}
+    assert job.raw["spec"]["selector"] == {"matchLabels": {uid: job.uid}}
+    assert job.raw["spec"]["template"]["metadata"]["labels"] == own | given
+    assert job.raw["metadata"]["labels"] == own | given

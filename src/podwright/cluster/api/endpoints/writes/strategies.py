@@ -23,6 +23,7 @@ from podwright.apimachinery.schema import (
     finalizer_problems,
     resize_problems,
 )
+from podwright.cluster.api.create_update import has_other_spec
 from podwright.cluster.api.endpoints.access.certificate_requests import (
     approved,
     kept_request,
@@ -149,10 +150,7 @@ def counted(resource: Resource, new: Document, old: Document) -> Document:
         return new
     metadata: Document = new.get("metadata") or {}
     dropped = ("metadata",) if resource.is_custom else ("metadata", "status")
-    is_other = _without(new, *dropped) != _without(old, *dropped) or any(
-        (metadata.get(part) or {}) != (stored.get(part) or {}) for part in row.counted_metadata
-    )
-    if not is_other:
+    if not has_other_spec(new, old, row.counted_metadata, dropped):
         return new
     generation = int(stored.get("generation") or 0) + 1
     return new | {"metadata": metadata | {"generation": generation}}
