@@ -355,7 +355,7 @@ class Cluster:
 
     def live_slots(self) -> I32Array:
         """Return the slots of all existing nodes: (n_alive,) int32, ascending."""
-        version = self.nodes.node_journal.version
+        version = self.nodes.topology_journal.version
         if self._live[0] != version:
             slots = np.flatnonzero(self.nodes.alive).astype(np.int32)
             self._live = (version, slots)

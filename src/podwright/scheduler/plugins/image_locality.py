@@ -74,7 +74,7 @@ class ImageLocality(Plugin):
         if len(out.rows) < nodes.n_alive:
             values = np.zeros(nodes.n_slots, dtype=np.int64)
         else:
-            values[out.rows] = 0
+            out.clear()
         values[slots] = scores
         if values is not out.values:
             out.values[out.rows] = values[out.rows]

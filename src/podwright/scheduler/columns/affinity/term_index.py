@@ -118,8 +118,17 @@ class TermIndex:
             return self._few_by_topology(sorted(found), factors)
         ids: I32Array = np.sort(np.array(candidates, dtype=np.int32))
         ids = ids[_view(self.carrier_counts, np.int32)[ids] > 0]
-        ids = ids[self._requirements.met(labels)[self._required[ids]].all(axis=1)]
+        ids = ids[self._are_met(ids, labels)]
         return self._by_topology(self._in_scope(ids, namespace, namespace_labels), factors)
+
+    def _are_met(self, ids: I32Array, labels: Mapping[str, str]) -> Mask:
+        """Return which terms' requirements labels meet: (k,) bool."""
+        met, required = self._requirements.met(labels), self._required[ids]
+        # A reduction over an axis this short takes several times as long.
+        are_met: Mask = met[required[:, 0]]
+        for column in range(1, required.shape[1]):
+            are_met &= met[required[:, column]]
+        return are_met
 
     def _in_scope(
         self, ids: I32Array, namespace: str, namespace_labels: Mapping[str, str]
