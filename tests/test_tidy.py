@@ -446,7 +446,7 @@ KINDS_BY_HAND = {
     "cluster/api/endpoints/replies/registry_keys.py": "keys in etcd that differ from the name",
     "cluster/api/endpoints/writes/strategies.py": "functions",
     "cluster/api/endpoints/kinds/subresources.py": "functions",
-    "cli/recorded/event_text.py": "the texts of some kinds",
+    "cli/recorded/run_step.py": "the texts of some kinds",
     "cli/recorded/run_show.py": "the sections of a page",
     "scheduler/columns/affinity/default_selector.py": "owners that upstream reads",
     "simulation/files/unrendered.py": "the kinds of gates that change decisions",

@@ -17,7 +17,7 @@ from tests.e2e.command_line import QUICKSTART, ROOT, run
 from tests.waiting import SECONDS_MAX
 
 from podwright.cli.inputs import load_plugins
-from podwright.cli.recorded.event_text import describe_action, describe_event
+from podwright.cli.recorded.run_step import describe_action, describe_event
 from podwright.scheduler.config import read_configuration
 from podwright.scheduler.machine import Bind, CallDone, CycleDue, ExtenderReplied, ObjectPut
 from podwright.simulation.recording import Manifest

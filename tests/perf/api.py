@@ -15,7 +15,7 @@ import msgspec
 from tests.perf import templates
 from tests.perf.case import OPERATIONS_PER_SECOND, SHARE, TIMES, Case
 
-from podwright.cli.gc_pause import reduced_collection
+from podwright.cli.process_exit import reduced_collection
 from podwright.cluster.api.endpoints import (
     BARE_TOKENS,
     ApiServer,

@@ -12,7 +12,7 @@ import time
 from tests.perf.api import ADMIN, START_NS, template_pod
 from tests.perf.case import PODS_PER_SECOND, Case
 
-from podwright.cli.gc_pause import reduced_collection
+from podwright.cli.process_exit import reduced_collection
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest, Watch, bare_options
 from podwright.online.apiserver import Cluster, ClusterOptions, generated_nodes, new_cluster
 from podwright.scheduler.machine import SchedulerOptions

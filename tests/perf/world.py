@@ -36,7 +36,7 @@ from tests.traces import openb as openb_trace
 from podwright.apimachinery.objects import Document, KubernetesObject, timestamp_text_nano
 from podwright.apimachinery.schema import decode
 from podwright.cli import main
-from podwright.cli.gc_pause import reduced_collection
+from podwright.cli.process_exit import reduced_collection
 from podwright.cluster.api.admission import Admission
 from podwright.cluster.controllers import ControllerLoop
 from podwright.cluster.kubelets.lifecycle import Lifecycle

@@ -8,13 +8,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
+from typing import Self
 
 from rich.console import Console
 from rich.status import Status
 
 from podwright._garbage import frozen_creations
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    PodwrightError,
+    decoding_message,
+    utf8,
+)
 from podwright.cli.console import stderr
 from podwright.simulation.files import DocumentCache, Watch
+
+# The error of commands that need the extra `live`; apart, because `--help` loads no objects.
+
+
+class MissingLiveError(PodwrightError):
+    """The extra `live` is not installed."""
+
 
 CACHE_VARIABLE = "PODWRIGHT_CACHE"
 """`off`, or the folder of the cache; without it, entries stand beside the files."""
@@ -91,3 +106,47 @@ def _user_folder() -> Path | None:
     else:
         caches = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
     return caches / "podwright" / "documents"
+
+
+# Reads files, and collects the errors of several inputs to report them together.
+
+
+class ErrorCollector:
+    """Collects the errors of several inputs. As a context manager, it collects `InputError`s."""
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, InputError):
+            return False
+        self.errors.extend(error.errors)
+        return True
+
+    def raise_all(self) -> None:
+        """Raise the collected errors, if there are any."""
+        if self.errors:
+            raise InputError(self.errors)
+
+
+def read_text(path: Path) -> str:
+    """Read a text file; `-` is standard input.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is neither UTF-8 nor UTF-16 with a byte order mark.
+    """
+    is_stdin = str(path) == "-"
+    try:
+        data = sys.stdin.buffer.read() if is_stdin else path.read_bytes()
+        return utf8(data).decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        source, message = "stdin" if is_stdin else str(path), decoding_message(error)
+        raise InputError([FieldError(source=source, path="", message=message)]) from error
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        raise InputError([FieldError(source=str(path), path="", message=message)]) from error

@@ -14,8 +14,7 @@ from podwright.apimachinery.objects import FieldError, InputError, Node, Pod, Po
 from podwright.apimachinery.schema import built_in
 from podwright.cli.clusters.cluster_inputs import ImportedSource, read_named
 from podwright.cli.console import print_message, print_warnings
-from podwright.cli.file_reading import document_cache, reading_files
-from podwright.cli.input_errors import ErrorCollector, read_text
+from podwright.cli.file_reading import ErrorCollector, document_cache, read_text, reading_files
 from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules

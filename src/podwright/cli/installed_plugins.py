@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError
-from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.file_reading import ErrorCollector
 from podwright.scheduler.assembly import Registry, installed_plugin
 from podwright.scheduler.config import (
     KubeSchedulerConfiguration,

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError
-from podwright.cli.input_errors import read_text
+from podwright.cli.file_reading import read_text
 from podwright.cli.options import Setup
 from podwright.scheduler.config import KubeSchedulerConfiguration, Rules, parse_document
 

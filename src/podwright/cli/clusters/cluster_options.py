@@ -204,7 +204,7 @@ def check_installed() -> None:
     ------
     MissingLiveError
     """
-    from podwright.cli.clusters.missing_live import MissingLiveError
+    from podwright.cli.file_reading import MissingLiveError
 
     if find_spec("kubernetes_asyncio") is None or find_spec("aiohttp") is None:
         raise MissingLiveError(

@@ -19,8 +19,7 @@ from podwright.cli.console import (
     progress,
     write,
 )
-from podwright.cli.file_reading import reading_files
-from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.file_reading import ErrorCollector, reading_files
 from podwright.cli.inputs import inputs_of, warn_of_idle
 from podwright.simulation.files import (
     LoadedObjects,

@@ -18,7 +18,7 @@ from podwright.cli.console import (
     progress,
     write,
 )
-from podwright.cli.decisions.difference_text import SHOWN_SCORES, reason_text
+from podwright.cli.decisions.diff_run import SHOWN_SCORES, reason_text
 from podwright.cli.decisions.options import CompareRulesOptions
 from podwright.cli.decisions.schedule_run import (
     NO_NODE,

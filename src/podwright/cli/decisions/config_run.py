@@ -16,7 +16,7 @@ from podwright.cli.console import (
     print_table,
     write,
 )
-from podwright.cli.input_errors import ErrorCollector, read_text
+from podwright.cli.file_reading import ErrorCollector, read_text
 from podwright.cli.inputs import load_plugins
 from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import Setup

@@ -21,17 +21,8 @@ from podwright.cli.console import (
     waiting,
     write,
 )
-from podwright.cli.decisions.diff_several import print_several
-from podwright.cli.decisions.difference_text import (
-    NO_NODE,
-    SHOWN_SCORES,
-    percent,
-    place,
-    reason_text,
-    summary,
-)
 from podwright.cli.decisions.options import DiffOptions
-from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.file_reading import ErrorCollector
 from podwright.cli.inputs import (
     Inputs,
     extender_caller,
@@ -44,11 +35,13 @@ from podwright.cli.inputs import (
 from podwright.cli.options import Setup
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.cli.workloads import report_expansion, warn_of_idle_hpa
+from podwright.scheduler.assembly import Because
 from podwright.simulation.recording import (
     SIDES,
     SUFFIX,
     PlacementDiff,
     PodDifference,
+    PodPlacement,
     Scenario,
     counted,
     decision_count,
@@ -58,6 +51,71 @@ from podwright.simulation.recording import (
     placements_of_run,
 )
 from podwright.simulation.world import RunComparison, compare
+
+# The words of differences: places, shares, and the reason of a different decision.
+
+NO_NODE = "<none>"
+
+SHOWN_SCORES = 3
+"""The number of score differences in a table."""
+
+
+def reason_text(because: Because, *, limit: int | None = SHOWN_SCORES) -> str:
+    """Return the reason of one side against the node of the other.
+
+    Parameters
+    ----------
+    limit : int, optional
+        The number of score differences to include; None for all.
+    """
+    match because.kind:
+        case "priority":
+            return ", ".join(f"{one.rule} {one.weighted:+d}" for one in because.scores[:limit])
+        case "draw":
+            return "tied, another node was drawn"
+        case "sampling":
+            return "not evaluated, enough feasible nodes were found before"
+        case _:
+            reasons = ", ".join(because.reasons)
+            return (
+                f"{because.rule} ({reasons})"
+                if because.rule and reasons
+                else (because.rule or reasons)
+            )
+
+
+def place(placement: PodPlacement | None) -> str:
+    """Return where a pod is placed."""
+    if placement is None:
+        return "<absent>"
+    if placement.node:
+        return placement.node
+    return f"{NO_NODE}, nominated to {placement.nominated}" if placement.nominated else NO_NODE
+
+
+def percent(share: float | None) -> str:
+    """Return a share as text."""
+    return NO_NODE if share is None else f"{100 * share:.1f} %"
+
+
+def summary(diff: PlacementDiff) -> str:
+    """Return how many pods differ, and how, as a sentence."""
+    total = f"{len(diff.placements)} pod{'s' * (len(diff.placements) != 1)}"
+    if not diff.differences:
+        text = f"No difference: {total} on the same nodes on both sides."
+        return text if diff.is_same else f"{text[:-1]}, but the nodes or their use differ."
+    differ = "differs" if len(diff.differences) == 1 else "differ"
+    counts = ", ".join(f"{count} {change}" for change, count in diff.counts.items())
+    text = f"{len(diff.differences)} of {total} {differ}: {counts}."
+    following = sum(one.follows for one in diff.differences)
+    if following == 1:
+        text += " 1 of them (*) follows another difference: the clusters differed by then."
+    elif following:
+        text += (
+            f" {following} of them (*) follow another difference: the clusters differed by then."
+        )
+    return text
+
 
 _NAMES_SHOWN = 10
 
@@ -257,3 +315,84 @@ def _print_nodes(diff: PlacementDiff, *, is_wide: bool) -> None:
             shown = names if is_wide else names[:_NAMES_SHOWN]
             more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
             print_paragraph(f"{label}: {', '.join(shown)}{more}", indent=2, hanging=2)
+
+
+# `podwright diff` with several configurations: one table of all.
+
+
+def print_several(configs: Sequence[str], diffs: Sequence[PlacementDiff], output: str) -> None:
+    """Print how several configurations differ from one.
+
+    Parameters
+    ----------
+    configs : sequence of str
+        The files of the configurations.
+    diffs : sequence of PlacementDiff
+        Of each; the first sides are equal.
+    output : str
+        The output format.
+    """
+    if output in ("json", "yaml"):
+        found = [
+            {"config": config, **diff_document(diff)}
+            for config, diff in zip(configs, diffs, strict=True)
+        ]
+        print_document({"configurations": found}, output)
+        return
+    followers = [{one.pod: one.follows for one in diff.differences} for diff in diffs]
+    differing = set().union(*followers)
+    pods = list(dict.fromkeys(pod for diff in diffs for pod in diff.placements))
+    if output == "name":
+        for pod in pods:
+            if pod in differing:
+                write(pod)
+        return
+    names = _names(configs)
+    rows = []
+    for pod in pods:
+        if output == "wide" or pod in differing:
+            sides = [diff.placements.get(pod, (None, None)) for diff in diffs]
+            before = next((first for first, _ in sides if first is not None), None)
+            places = [
+                place(after) + "*" * follows.get(pod, False)
+                for (_, after), follows in zip(sides, followers, strict=True)
+            ]
+            rows.append((*pod.split("/", 1), place(before), *places))
+    if rows:
+        print_table(("NAMESPACE", "POD", "BEFORE", *names), rows)
+    print_heading("Figures (the spread is the standard deviation over the nodes):")
+    print_table(*_figures(names, diffs), indent=2)
+    for name, diff in zip(names, diffs, strict=True):
+        print_message(f"{name}: {summary(diff)}")
+
+
+def _figures(
+    names: Sequence[str], diffs: Sequence[PlacementDiff]
+) -> tuple[list[str], list[list[str]]]:
+    """Return a row of figures for the first side, and one for each configuration."""
+    resources = list(dict.fromkeys(use.resource for diff in diffs for use in diff.resources))
+    heads = ["CONFIGURATION", "DIFFERENT", "PENDING", "NODES IN USE"]
+    heads += [f"{head}{name}".upper() for name in resources for head in ("", "SPREAD ")]
+    rows = []
+    afters = [(name, diff, 1) for name, diff in zip(names, diffs, strict=True)]
+    for name, diff, side in (("before", diffs[0], 0), *afters):
+        uses = {use.resource: use for use in diff.resources}
+        placed = [sides[side] for sides in diff.placements.values()]
+        row = [
+            name,
+            str(len(diff.differences)) if side else "-",
+            str(sum(one is not None and not one.node for one in placed)),
+            str(diff.nodes.used[side]),
+        ]
+        for resource in resources:
+            use = uses.get(resource)
+            row += [percent(use.share[side] if use else None)]
+            row += [percent(use.spread[side] if use else None)]
+        rows.append(row)
+    return heads, rows
+
+
+def _names(configs: Sequence[str]) -> list[str]:
+    """Return the names of files, with their folders where they are not unique without."""
+    names = [Path(config).name for config in configs]
+    return names if len(set(names)) == len(names) else list(configs)

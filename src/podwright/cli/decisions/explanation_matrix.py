@@ -8,7 +8,6 @@ from typing import Final
 from rich.text import Text
 
 from podwright.cli.console import print_heading, print_paragraph, print_table, stdout
-from podwright.cli.decisions.explanation_view import nodes_by_total
 from podwright.scheduler.framework import Explanation, FilterExplanation
 from podwright.simulation.recording import ExplanationView, NodeResult, extender_name, node_results
 
@@ -118,3 +117,25 @@ def _print_chunked(
         chunk = [(*row[:2], *row[2 + start : 2 + end]) for row in rows]
         print_table((*heads, *names[start:end]), chunk, indent=2)
         start = end
+
+
+# The parts of an explanation as they are printed: order and names.
+
+_NAMES_SHOWN = 12
+
+
+def nodes_by_total(explanation: Explanation) -> list[str]:
+    """Return the feasible nodes, the chosen one first, then by decreasing total."""
+    winner = explanation.decision.node
+    totals = explanation.totals
+    # Extenders may name a node twice.
+    feasible = dict.fromkeys(explanation.feasible)
+    return sorted(feasible, key=lambda node: (node != winner, -totals.get(node, 0)))
+
+
+def node_list(names: Sequence[str], shown: int | None) -> str:
+    """Return names separated by commas; with `shown`, the first few and the number of others."""
+    if shown is None or len(names) <= _NAMES_SHOWN:
+        return ", ".join(names)
+    rest = len(names) - _NAMES_SHOWN
+    return f"{', '.join(names[:_NAMES_SHOWN])} and {rest} more (-o wide)"

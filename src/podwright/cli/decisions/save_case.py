@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from podwright.apimachinery.objects import FieldError, InputError
-from podwright.cli.input_errors import read_text
+from podwright.cli.file_reading import read_text
 from podwright.cli.recorded.recorded_run import RecordedRun
 from podwright.simulation.recording import PastCycle, case_text
 

@@ -20,8 +20,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cli.clusters.cluster_inputs import read_named
 from podwright.cli.console import print_document, print_message, print_warnings, write
-from podwright.cli.file_reading import document_cache, reading_files
-from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.file_reading import ErrorCollector, document_cache, reading_files
 from podwright.cli.inputs import with_counted_gpus
 from podwright.cli.options import Setup
 from podwright.cli.recorded.options import ConvertOptions

@@ -14,6 +14,7 @@ from rich.text import Text
 from podwright.apimachinery.objects import NamespacedName, Node, Pod, shortest_time_text
 from podwright.apimachinery.schema import human_duration
 from podwright.cli.console import (
+    duration_text,
     print_document,
     print_heading,
     print_message,
@@ -21,7 +22,6 @@ from podwright.cli.console import (
     print_table,
     write,
 )
-from podwright.cli.duration_text import duration_text
 from podwright.cli.inputs import load_plugins
 from podwright.cli.recorded.options import RunShowOptions
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command

@@ -21,6 +21,7 @@ from podwright.apimachinery.objects import FieldError, InputError, Pod
 from podwright.cli.clusters.cluster_inputs import read_named
 from podwright.cli.console import (
     announce_compilation,
+    duration_text,
     print_document,
     print_heading,
     print_message,
@@ -29,9 +30,7 @@ from podwright.cli.console import (
     stderr,
     write,
 )
-from podwright.cli.duration_text import duration_text
-from podwright.cli.file_reading import document_cache, reading_files
-from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.file_reading import ErrorCollector, document_cache, reading_files
 from podwright.cli.inputs import (
     extender_caller,
     has_no_workload,
@@ -45,8 +44,12 @@ from podwright.cli.inputs import (
 from podwright.cli.options import Setup
 from podwright.cli.process_exit import BY_SIGNAL
 from podwright.cli.recorded.options import SimulateOptions
-from podwright.cli.recorded.plugin_times import times_table
-from podwright.cli.recorded.simulate_report import print_evictions, print_report, warnings_of_review
+from podwright.cli.recorded.simulate_report import (
+    print_evictions,
+    print_report,
+    times_table,
+    warnings_of_review,
+)
 from podwright.scheduler.config import (
     format_duration,
 )

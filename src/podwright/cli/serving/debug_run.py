@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from podwright.cli.console import print_document, print_message, print_table, write
 from podwright.cli.decisions.save_case import write_case
-from podwright.cli.recorded.plugin_times import times_table
+from podwright.cli.recorded.simulate_report import times_table
 from podwright.cli.serving.options import (
     BreakOptions,
     ClockOptions,

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
+from typing import Final, TypeAlias
 
-from podwright._private_files import exposures
+import msgspec
+
+from podwright._private_files import exposures, make_private_folder, write_private
 from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.clusters.cluster_inputs import ImportedSource
-from podwright.cli.clusters.more_schedulers import more_schedulers
+from podwright.cli.clusters.shadow_run import RECORD, print_agreement
 from podwright.cli.console import print_message, print_warnings, write_at_once
-from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
-from podwright.cli.kernel_loading import load_kernels
+from podwright.cli.decisions.warm_up_run import load_kernels
+from podwright.cli.file_reading import ErrorCollector
+from podwright.cli.inputs import (
+    Inputs,
+    extender_caller,
+    load_plugins,
+    read_config_file,
+    read_inputs,
+    scheduler_options,
+)
+from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import Setup
-from podwright.cli.serving.custom_objects import undefined_kinds
+from podwright.cli.rule_options import with_rules
+from podwright.cli.serving.page_run import open_page, page_of
 from podwright.cli.serving.up_address import Endpoint, certificate_folder, endpoint_of
 from podwright.cli.serving.up_inputs import (
     add_inputs,
@@ -26,10 +39,9 @@ from podwright.cli.serving.up_inputs import (
     event_files,
     inputs_of,
     stages_of,
+    undefined_kinds,
 )
 from podwright.cli.serving.up_options import FileOptions, InputOptions, UpOptions
-from podwright.cli.serving.up_page import open_page, page_of
-from podwright.cli.serving.up_shadow import record_in, shadow_feed, write_agreement
 from podwright.cli.serving.up_simulator import simulator_sites
 from podwright.cli.serving.up_sync import background_of
 from podwright.cluster.api.endpoints import (
@@ -54,7 +66,9 @@ from podwright.online.apiserver import (
     ResultAnnotations,
     RunCollection,
     RunningScheduler,
+    ShadowFeed,
     TurnLoop,
+    UnwritableRecord,
     bound_socket,
     check_kubeconfig,
     kubeconfig,
@@ -64,6 +78,9 @@ from podwright.online.apiserver import (
     write_kubeconfig,
 )
 from podwright.online.client import ClusterAccess
+from podwright.scheduler.framework import CallExtender
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.shadow import LiveShadow
 
 _BARE_TOKEN = "admin-token"
 _COMMANDS = (
@@ -302,3 +319,101 @@ def _announce(options: UpOptions, address: str, simulator: str, page: str) -> No
         f"Serving the Kubernetes API at {address}\n{beside}Ctrl-C stops it.\n\n"
         f"Try in another terminal:\n  export KUBECONFIG={path}\n{lines}"
     )
+
+
+# `podwright up --shadow`: compares the decisions of another scheduler with podwright's.
+
+AGREEMENT: Final = "agreement.json"
+"""The file of a shadow's folder that has the result, as `podwright shadow -o json` prints it."""
+
+
+def record_in(folder: Path) -> Path:
+    """Return the path of the record in a folder, which is created.
+
+    Raises
+    ------
+    UnwritableRecord
+        If the folder cannot be created, or has a record.
+    """
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        raise UnwritableRecord(f"{folder}: cannot be created: {error.strerror or error}") from error
+    path = folder / RECORD
+    if path.exists():
+        raise UnwritableRecord(f"{folder}: has a record already; name another folder with --shadow")
+    return path
+
+
+def shadow_feed(inputs: Inputs) -> ShadowFeed:
+    """Return the comparison with the scheduler of the command line's configuration.
+
+    Raises
+    ------
+    InputError
+        If the configuration depends on something that is not in the record.
+    """
+    shadow = LiveShadow(
+        configuration=inputs.configuration,
+        gates=inputs.gates,
+        plugins=inputs.plugins,
+        source=inputs.source,
+    )
+    return ShadowFeed(shadow)
+
+
+def write_agreement(folder: Path, feed: ShadowFeed) -> None:
+    """Print the agreement, and write it into the folder.
+
+    Raises
+    ------
+    UnwritableRecord
+        If the file cannot be written.
+    """
+    report = feed.finish()
+    print_agreement(report)
+    path = folder / AGREEMENT
+    try:
+        write_private(path, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    except OSError as error:
+        raise UnwritableRecord(f"{path}: cannot be written: {error.strerror or error}") from error
+    print_message(f"{path} has the agreement; podwright shadow {folder} compares it again")
+
+
+# The schedulers of further `--config` files, beside the first one.
+
+MoreScheduler: TypeAlias = tuple[SchedulerOptions, CallExtender | None]
+"""The options of a scheduler, and what makes the calls to its extenders."""
+
+
+def more_schedulers(paths: Sequence[Path], first: Inputs, setup: Setup) -> list[MoreScheduler]:
+    """Return the schedulers of further configurations.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The configurations.
+    first : Inputs
+        The inputs of the first scheduler, whose plugins the others can use.
+    setup : Setup
+
+    Raises
+    ------
+    InputError
+        With the errors of all configurations.
+    """
+    found: list[MoreScheduler] = []
+    collected = ErrorCollector()
+    for path in paths:
+        with collected:
+            configuration = with_rules(read_config_file(path), setup)
+            configuration, installed = with_installed(configuration, first.plugins)
+            inputs = first._replace(
+                configuration=configuration,
+                plugins=[*first.plugins, *(one.cls for one in installed)],
+                source=str(path),
+            )
+            caller = extender_caller(configuration, str(path))
+            found.append((scheduler_options(inputs, setup), caller))
+    collected.raise_all()
+    return found

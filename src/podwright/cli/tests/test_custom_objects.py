@@ -3,7 +3,7 @@
 import pytest
 
 from podwright.apimachinery.objects import decode
-from podwright.cli.serving.custom_objects import invalid_custom_objects, undefined_kinds
+from podwright.cli.serving.up_inputs import invalid_custom_objects, undefined_kinds
 from podwright.cluster.store import ObjectStore
 from podwright.simulation.files import LoadedObjects, Sourced
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from podwright.cli.duration_text import duration_text
+from podwright.cli.console import duration_text
 
 SECOND = 10**9
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podwright.cli.kernel_loading import COMPILED, compile_apart, release_compiler
+from podwright.cli.decisions.warm_up_run import COMPILED, compile_apart, release_compiler
 from podwright.scheduler.assembly import Scheduler
 from podwright.testing import make_node, make_pod
 
