@@ -26,7 +26,7 @@ from podwright.scheduler.config import DEFAULT_GATES, Gates
 from podwright.scheduler.framework import Explanation, Status
 
 
-class ReasonDetail(msgspec.Struct, frozen=True):
+class ReasonDetail(msgspec.Struct, frozen=True, rename="camel"):
     """What some nodes of a reason have in common.
 
     Parameters

@@ -202,7 +202,9 @@ def _victims(decision: Decision) -> Sequence[Pod] | None:
     return result.details.victims if isinstance(result.details, Preemption) else ()
 
 
-class Displacement(msgspec.Struct, frozen=True, kw_only=True):
+class Displacement(
+    msgspec.Struct, frozen=True, kw_only=True, rename={"node_count": "feasibleNodes"}
+):
     """The place that a pod would have if the pods ahead in the queue were not scheduled.
 
     Parameters

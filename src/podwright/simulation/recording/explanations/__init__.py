@@ -17,6 +17,7 @@ from podwright.simulation.recording.explanations.document import (
 )
 from podwright.simulation.recording.explanations.document_structs import (
     ExplanationDocument as ExplanationDocument,
+    WorkloadView as WorkloadView,
 )
 from podwright.simulation.recording.explanations.matrix import (
     ExplanationMatrix as ExplanationMatrix,
@@ -47,5 +48,4 @@ from podwright.simulation.recording.explanations.replicas import ReplicaOutcome 
 from podwright.simulation.recording.explanations.view import (
     ExplanationView as ExplanationView,
     RecordedOutcome as RecordedOutcome,
-    WorkloadView as WorkloadView,
 )

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from podwright.scheduler.advice import DeviceRefusal, NearNode, ReasonGroup, Remedy
-from podwright.scheduler.assembly import Displacement
+from podwright.scheduler.advice import ReasonGroup, Remedy
 from podwright.scheduler.framework import (
     ExtenderAnswers,
     FilterExplanation,
@@ -17,23 +16,18 @@ from podwright.scheduler.framework import (
 )
 from podwright.simulation.recording.explanations.decision import decision_fields
 from podwright.simulation.recording.explanations.document_structs import (
-    DeviceDocument,
-    DisplacementDocument,
     ExplanationDocument,
     ExtenderDocument,
     FilterDocument,
-    NearNodeDocument,
     NodeScore,
     ObjectReference,
-    ReasonDetailDocument,
     ReasonNodes,
     RemedyDocument,
     ScoreDocument,
     StatusDocument,
-    WorkloadDocument,
 )
 from podwright.simulation.recording.explanations.preemption import typed_preemption
-from podwright.simulation.recording.explanations.view import ExplanationView, WorkloadView
+from podwright.simulation.recording.explanations.view import ExplanationView
 
 
 def explanation_document(view: ExplanationView) -> dict[str, Any]:
@@ -49,7 +43,7 @@ def typed_explanation(view: ExplanationView) -> ExplanationDocument:
     return ExplanationDocument(
         **decision_fields(explanation.decision),
         run=UNSET if view.past is None else view.past.document,
-        workload=None if view.workload is None else _workload(view.workload),
+        workload=view.workload,
         scheduler_name=explanation.pod.spec.scheduler_name,
         current_node=view.current_node or None,
         placed_before=view.placed_before,
@@ -66,8 +60,8 @@ def typed_explanation(view: ExplanationView) -> ExplanationDocument:
         reasons=[_reason(group) for group in view.reasons],
         remedies=_remedies(view),
         advice_limits=list(view.advice.limits),
-        displacement=None if view.taken is None else _taken(view.taken),
-        nearest=[_near(each) for each in view.near],
+        displacement=view.taken,
+        nearest=view.near,
         preemption=typed_preemption(explanation.decision),
         filters=[_filter(answer) for answer in explanation.filters],
         scores=[_scores(scores) for scores in explanation.scores],
@@ -89,15 +83,6 @@ def without_nodes(document: ExplanationDocument) -> ExplanationDocument:
     )
 
 
-def _workload(workload: WorkloadView) -> WorkloadDocument:
-    return WorkloadDocument(
-        kind=workload.kind,
-        name=workload.key,
-        pods=workload.pod_count,
-        unfit=None if workload.unfit is None else list(workload.unfit),
-    )
-
-
 def _status(status: Status) -> StatusDocument:
     return StatusDocument(
         plugin=status.plugin or None, code=status.code.label, reasons=list(status.reasons)
@@ -109,14 +94,11 @@ def _statuses(statuses: dict[str, Status]) -> dict[str, StatusDocument]:
 
 
 def _reason(group: ReasonGroup) -> ReasonNodes:
-    details = [
-        ReasonDetailDocument(text=each.text, node_count=each.node_count) for each in group.details
-    ]
     return ReasonNodes(
         reason=group.reason,
         plugin=group.plugin or None,
         nodes=list(group.nodes),
-        details=details or UNSET,
+        details=group.details or UNSET,
     )
 
 
@@ -146,32 +128,6 @@ def _remedy(remedy: Remedy) -> RemedyDocument:
         ],
         deleted_pods=list(remedy.delete),
         deleted_objects=[ObjectReference(kind=obj.kind, name=obj.key) for obj in remedy.drop],
-    )
-
-
-def _taken(taken: Displacement) -> DisplacementDocument:
-    return DisplacementDocument(
-        node=taken.node, feasible_nodes=taken.node_count, pods=list(taken.pods)
-    )
-
-
-def _near(near: NearNode) -> NearNodeDocument:
-    return NearNodeDocument(
-        node=near.node,
-        plugins=list(near.plugins),
-        lacks=list(near.lacks),
-        devices=[_device(each) for each in near.devices],
-    )
-
-
-def _device(refusal: DeviceRefusal) -> DeviceDocument:
-    return DeviceDocument(
-        claim=refusal.claim,
-        request=refusal.request,
-        driver=refusal.driver,
-        pool=refusal.pool,
-        device=refusal.device,
-        reason=refusal.reason,
     )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from podwright.scheduler.advice import NearNode, ReasonDetail
+from podwright.scheduler.assembly import Displacement
 from podwright.scheduler.framework import NotExaminedReason
 from podwright.simulation.recording.explanations.remedy_changes import RemedyChange
 from podwright.simulation.recording.explanations.replicas import ReplicaOutcome
@@ -150,21 +152,23 @@ class RecordedAttempt(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     next_attempt: str | None
 
 
-class WorkloadDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The workload of the pod.
+class WorkloadView(
+    msgspec.Struct, frozen=True, kw_only=True, rename={"key": "name", "pod_count": "pods"}
+):
+    """A workload of which one pod is explained.
 
-    Attributes
+    Parameters
     ----------
-    kind, name : str
-    pods : int
-    unfit : list of str, optional
-        The pods that do not fit; null if the others were not scheduled.
+    kind, key : str
+    pod_count : int
+    unfit : tuple of str, optional
+        The pods that do not fit; None if the others were not scheduled (``--alone``).
     """
 
     kind: str
-    name: str
-    pods: int
-    unfit: list[str] | None
+    key: str
+    pod_count: int
+    unfit: tuple[str, ...] | None
 
 
 class ReasonNodes(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,27 +181,14 @@ class ReasonNodes(msgspec.Struct, frozen=True, kw_only=True):
         Null for nodes that PreFilter left out.
     nodes : list of str
         Each node counts for the first plugin that rejects it; one with several reasons for each.
-    details : list of ReasonDetailDocument
+    details : tuple of ReasonDetail
         What the nodes have, such as a taint; left out if the reason says all.
     """
 
     reason: str
     plugin: str | None
     nodes: list[str]
-    details: list[ReasonDetailDocument] | UnsetType = UNSET
-
-
-class ReasonDetailDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What some nodes of a reason have in common.
-
-    Attributes
-    ----------
-    text : str
-    node_count : int
-    """
-
-    text: str
-    node_count: int
+    details: tuple[ReasonDetail, ...] | UnsetType = UNSET
 
 
 class ObjectReference(msgspec.Struct, frozen=True, kw_only=True):
@@ -251,51 +242,6 @@ class RemedyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     changes: list[RemedyChange] | UnsetType | None = UNSET
     note: str | UnsetType = UNSET
     replicas: ReplicaOutcome | UnsetType = UNSET
-
-
-class DisplacementDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A node that was feasible before other pods took the place.
-
-    Attributes
-    ----------
-    node : str
-    feasible_nodes : int
-    pods : list of str
-    """
-
-    node: str
-    feasible_nodes: int
-    pods: list[str]
-
-
-class DeviceDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """A device that was tried for a claim and refused."""
-
-    claim: str
-    request: str
-    driver: str
-    pool: str
-    device: str
-    reason: str
-
-
-class NearNodeDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """A rejecting node, and everything that it lacks.
-
-    Attributes
-    ----------
-    node : str
-    plugins : list of str
-        The plugins that reject it.
-    lacks : list of str
-        With amounts and names.
-    devices : list of DeviceDocument
-    """
-
-    node: str
-    plugins: list[str]
-    lacks: list[str]
-    devices: list[DeviceDocument]
 
 
 class PreemptionRejection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -433,7 +379,7 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     ----------
     run : RecordedAttempt
         Left out if the explanation is not that of a recorded attempt.
-    workload : WorkloadDocument, optional
+    workload : WorkloadView, optional
     scheduler_name : str
     current_node : str, optional
         The node that the pod is on.
@@ -463,8 +409,8 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     remedies : list of RemedyDocument
     advice_limits : list of str
         What limits the search for remedies.
-    displacement : DisplacementDocument, optional
-    nearest : list of NearNodeDocument
+    displacement : Displacement, optional
+    nearest : list of NearNode
         The rejecting nodes, the closest first.
     preemption : PreemptionDocument, optional
         Null if it was not attempted.
@@ -476,7 +422,7 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     """
 
     run: RecordedAttempt | UnsetType = UNSET
-    workload: WorkloadDocument | None
+    workload: WorkloadView | None
     scheduler_name: str
     current_node: str | None
     placed_before: int
@@ -493,8 +439,8 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     reasons: list[ReasonNodes]
     remedies: list[RemedyDocument]
     advice_limits: list[str]
-    displacement: DisplacementDocument | None
-    nearest: list[NearNodeDocument] | UnsetType = UNSET
+    displacement: Displacement | None
+    nearest: list[NearNode] | UnsetType = UNSET
     preemption: PreemptionDocument | None
     filters: list[FilterDocument] | UnsetType = UNSET
     scores: list[ScoreDocument] | UnsetType = UNSET

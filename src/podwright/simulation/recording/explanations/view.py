@@ -7,7 +7,10 @@ import msgspec
 from podwright.scheduler.advice import Advice, NearNode, ReasonGroup
 from podwright.scheduler.assembly import Displacement
 from podwright.scheduler.framework import Explanation
-from podwright.simulation.recording.explanations.document_structs import RecordedAttempt
+from podwright.simulation.recording.explanations.document_structs import (
+    RecordedAttempt,
+    WorkloadView,
+)
 from podwright.simulation.recording.explanations.remedy_changes import RemedyRequests
 from podwright.simulation.recording.explanations.replicas import ReplicaOutcome
 
@@ -61,23 +64,6 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
     past: RecordedOutcome | None = None
     requests: tuple[RemedyRequests, ...] | None = None
     replicas: tuple[ReplicaOutcome | None, ...] = ()
-
-
-class WorkloadView(msgspec.Struct, frozen=True, kw_only=True):
-    """A workload of which one pod is explained.
-
-    Parameters
-    ----------
-    kind, key : str
-    pod_count : int
-    unfit : tuple of str, optional
-        The pods that do not fit; None if the others were not scheduled (``--alone``).
-    """
-
-    kind: str
-    key: str
-    pod_count: int
-    unfit: tuple[str, ...] | None
 
 
 class RecordedOutcome(msgspec.Struct, frozen=True, kw_only=True):
