@@ -24,8 +24,6 @@ from podwright.apimachinery.objects import (
 from podwright.cli.console import stderr
 from podwright.simulation.files import DocumentCache, Watch
 
-# The error of commands that need the extra `live`; apart, because `--help` loads no objects.
-
 
 class MissingLiveError(PodwrightError):
     """The extra `live` is not installed."""
@@ -106,9 +104,6 @@ def _user_folder() -> Path | None:
     else:
         caches = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
     return caches / "podwright" / "documents"
-
-
-# Reads files, and collects the errors of several inputs to report them together.
 
 
 class ErrorCollector:
