@@ -1,4 +1,7 @@
-"""`podwright scheduler`: drives a machine by a real cluster."""
+"""`podwright scheduler`: drives a machine by a real cluster, while its replica is the leader.
+
+Upstream: cmd/kube-scheduler/app/server.go, `Run`
+"""
 
 from __future__ import annotations
 
@@ -251,10 +254,6 @@ def _report(decision: Bind | DeletePod) -> None:
     else:
         write_at_once(f"preempt  {decision.pod}")
 
-
-# A machine that follows a real cluster, and schedules while its replica is the leader.
-#
-# Upstream: cmd/kube-scheduler/app/server.go, `Run`
 
 _WINDOW_NS: Final = 5_000_000
 _END_SECONDS: Final = 10.0
