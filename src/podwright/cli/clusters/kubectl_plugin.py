@@ -16,7 +16,7 @@ import typer
 
 from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX, ConnectionOptions
 from podwright.cli.options import Options, argument, command_app, option
-from podwright.cli.process_exit import ReportingGroup
+from podwright.cli.reporting_group import ReportingGroup
 
 app = command_app()
 
