@@ -194,7 +194,7 @@ def _always(cost: CallCost) -> Callable[[str], CallCost]:
     return lambda _: cost
 
 
-_ACCESSORS = (
+ACCESSORS = (
     "serviceAccount", "path", "group", "resource", "subresource", "namespace", "name", "allowed",
     "reason", "error", "errored", "masked", "prefixLength", "family", "isUnspecified",
     "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast", "isGlobalUnicast", "format.named",
@@ -204,7 +204,7 @@ _ACCESSORS = (
 )  # fmt: skip
 
 _BY_FUNCTION: Final[dict[str, Callable[[str], CallCost]]] = {
-    **dict.fromkeys(_ACCESSORS, _always(_one)),
+    **dict.fromkeys(ACCESSORS, _always(_one)),
     "check": _always(_check),
     "fieldSelector": _always(_selector),
     "labelSelector": _always(_selector),

@@ -290,19 +290,11 @@ class Fixes:
         return found
 
     def _near(self, _reason: str, _node: Node) -> list[Plan]:
-        affinity = self._pod.spec.affinity
-        terms = affinity.pod_affinity if affinity is not None else None
-        count = 0
-        if terms is not None:
-            count = len(terms.required_during_scheduling_ignored_during_execution)
+        count = len(self._pod.spec.pod_affinity.required)
         return [(pod_edits.prefer_pods(indexes),) for indexes in _each_and_all(count)]
 
     def _apart(self, _reason: str, _node: Node) -> list[Plan]:
-        affinity = self._pod.spec.affinity
-        terms = affinity.pod_anti_affinity if affinity is not None else None
-        count = 0
-        if terms is not None:
-            count = len(terms.required_during_scheduling_ignored_during_execution)
+        count = len(self._pod.spec.pod_anti_affinity.required)
         return [(pod_edits.avoid_pods_softly(indexes),) for indexes in _each_and_all(count)]
 
     def _labels(self, _reason: str, _node: Node) -> list[Plan]:
@@ -310,11 +302,7 @@ class Fixes:
         labels = self._pod.metadata.labels
         keys: dict[str, None] = {}
         for placed in self._cluster.pods.values():
-            affinity = placed.pod.spec.affinity
-            if affinity is None or affinity.pod_anti_affinity is None:
-                continue
-            terms = affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution
-            for term in terms:
+            for term in placed.pod.spec.pod_anti_affinity.required:
                 selector = term.label_selector
                 if selector is not None and label_selector(selector).matches(labels):
                     keys |= dict.fromkeys(selector.match_labels)

@@ -12,7 +12,6 @@ from podwright.apimachinery.objects import (
     Affinity,
     Container,
     Node,
-    NodeAffinity,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
@@ -101,7 +100,7 @@ def accept_label(pod: Pod, node: Node) -> list[Edit]:
     list of Edit
         Empty if no term can be extended by adding values of In or removing values of NotIn.
     """
-    required = _required(pod.spec)
+    required = pod.spec.node_affinity.required
     if required is None:
         return []
     for index, term in enumerate(required.node_selector_terms):
@@ -118,7 +117,7 @@ def accept_label(pod: Pod, node: Node) -> list[Edit]:
 
 def _with(index: int, term: NodeSelectorTerm) -> Callable[[Pod], Pod]:
     def change(pod: Pod) -> Pod:
-        required = _required(pod.spec)
+        required = pod.spec.node_affinity.required
         assert required is not None, "the affinity is gone"
         terms = list(required.node_selector_terms)
         terms[index] = term
@@ -158,15 +157,9 @@ def _matches(expression: NodeSelectorRequirement, node: Node) -> bool:
     return compiled(selector).matches(node.name, node.metadata.labels)
 
 
-def _required(spec: PodSpec) -> NodeSelector | None:
-    if spec.affinity is None or spec.affinity.node_affinity is None:
-        return None
-    return spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
-
-
 def requires_other_nodes(pod: Pod, node: Node) -> bool:
     """Return whether the pod's required node affinity rejects a node."""
-    required = _required(pod.spec)
+    required = pod.spec.node_affinity.required
     if required is None:
         return False
     return not compiled(required).matches(node.name, node.metadata.labels)
@@ -176,7 +169,7 @@ def prefer_nodes() -> Edit:
     """Make the required node affinity preferred."""
 
     def change(pod: Pod) -> Pod:
-        required = _required(pod.spec)
+        required = pod.spec.node_affinity.required
         return pod if required is None else _with_required(pod, None, required.node_selector_terms)
 
     return pod_edit(("prefer nodes",), "make the required node affinity preferred", 3.0, change)
@@ -185,18 +178,21 @@ def prefer_nodes() -> Edit:
 def _with_required(
     pod: Pod, required: NodeSelector | None, preferred: Iterable[NodeSelectorTerm] = ()
 ) -> Pod:
-    affinity = pod.spec.affinity or Affinity()
-    nodes = affinity.node_affinity or NodeAffinity()
+    nodes = pod.spec.node_affinity
     more = tuple(PreferredSchedulingTerm(_PREFERRED_WEIGHT, term) for term in preferred)
     changed = msgspec.structs.replace(
         nodes,
         required_during_scheduling_ignored_during_execution=required,
         preferred_during_scheduling_ignored_during_execution=(
-            *nodes.preferred_during_scheduling_ignored_during_execution,
+            *nodes.preferred,
             *more,
         ),
     )
-    affinity = msgspec.structs.replace(affinity, node_affinity=changed)
+    return _with_affinity(pod, node_affinity=changed)
+
+
+def _with_affinity(pod: Pod, **fields: object) -> Pod:
+    affinity = msgspec.structs.replace(pod.spec.affinity or Affinity(), **fields)
     return with_fields(pod, "spec", affinity=affinity)
 
 
@@ -449,11 +445,8 @@ def prefer_pods(indexes: Sequence[int]) -> Edit:
     """Make required pod affinity terms preferred."""
 
     def change(pod: Pod) -> Pod:
-        affinity = pod.spec.affinity or Affinity()
-        changed = _preferring(affinity.pod_affinity or PodAffinity(), indexes)
-        return with_fields(
-            pod, "spec", affinity=msgspec.structs.replace(affinity, pod_affinity=changed)
-        )
+        changed = _preferring(pod.spec.pod_affinity, indexes)
+        return _with_affinity(pod, pod_affinity=changed)
 
     text = f"make the required podAffinity {_terms(indexes)} preferred"
     return pod_edit(("prefer pods", *indexes), text, 2.0 + len(indexes), change)
@@ -463,11 +456,8 @@ def avoid_pods_softly(indexes: Sequence[int]) -> Edit:
     """Make required pod anti-affinity terms preferred."""
 
     def change(pod: Pod) -> Pod:
-        affinity = pod.spec.affinity or Affinity()
-        changed = _preferring(affinity.pod_anti_affinity or PodAntiAffinity(), indexes)
-        return with_fields(
-            pod, "spec", affinity=msgspec.structs.replace(affinity, pod_anti_affinity=changed)
-        )
+        changed = _preferring(pod.spec.pod_anti_affinity, indexes)
+        return _with_affinity(pod, pod_anti_affinity=changed)
 
     text = f"make the required podAntiAffinity {_terms(indexes)} preferred"
     return pod_edit(("avoid pods", *indexes), text, 2.0 + len(indexes), change)
@@ -478,12 +468,8 @@ def _terms(indexes: Sequence[int]) -> str:
 
 
 def _preferring(affinity: A, indexes: Sequence[int]) -> A:
-    required: tuple[PodAffinityTerm, ...] = (
-        affinity.required_during_scheduling_ignored_during_execution
-    )
-    preferred: tuple[WeightedPodAffinityTerm, ...] = (
-        affinity.preferred_during_scheduling_ignored_during_execution
-    )
+    required: tuple[PodAffinityTerm, ...] = affinity.required
+    preferred: tuple[WeightedPodAffinityTerm, ...] = affinity.preferred
     moved: list[WeightedPodAffinityTerm] = [
         WeightedPodAffinityTerm(_PREFERRED_WEIGHT, required[index]) for index in indexes
     ]

@@ -15,7 +15,6 @@ from podwright.apimachinery.objects import (
     PodAffinityTerm,
     Selector,
     SelectorError,
-    WeightedPodAffinityTerm,
     label_selector,
 )
 
@@ -61,35 +60,3 @@ def compile_term(owner: Pod, term: PodAffinityTerm) -> Term:
 def compile_terms(owner: Pod, terms: Sequence[PodAffinityTerm]) -> tuple[Term, ...]:
     """Compile terms of the owner."""
     return tuple(compile_term(owner, term) for term in terms)
-
-
-def required_affinity(pod: Pod) -> Sequence[PodAffinityTerm]:
-    """Return the required affinity terms."""
-    affinity = pod.spec.affinity
-    if affinity is None or affinity.pod_affinity is None:
-        return ()
-    return affinity.pod_affinity.required_during_scheduling_ignored_during_execution
-
-
-def required_anti(pod: Pod) -> Sequence[PodAffinityTerm]:
-    """Return the required anti-affinity terms."""
-    affinity = pod.spec.affinity
-    if affinity is None or affinity.pod_anti_affinity is None:
-        return ()
-    return affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution
-
-
-def preferred_affinity(pod: Pod) -> Sequence[WeightedPodAffinityTerm]:
-    """Return the preferred affinity terms."""
-    affinity = pod.spec.affinity
-    if affinity is None or affinity.pod_affinity is None:
-        return ()
-    return affinity.pod_affinity.preferred_during_scheduling_ignored_during_execution
-
-
-def preferred_anti(pod: Pod) -> Sequence[WeightedPodAffinityTerm]:
-    """Return the preferred anti-affinity terms."""
-    affinity = pod.spec.affinity
-    if affinity is None or affinity.pod_anti_affinity is None:
-        return ()
-    return affinity.pod_anti_affinity.preferred_during_scheduling_ignored_during_execution

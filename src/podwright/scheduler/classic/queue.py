@@ -41,7 +41,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import Pod
-from podwright.scheduler.classic.affinity import Term, compile_terms, required_affinity
+from podwright.scheduler.classic.affinity import Term, compile_terms
 from podwright.scheduler.classic.backoff import BackoffRecord, BackoffRecords
 from podwright.scheduler.framework import (
     ASSIGNED_POD,
@@ -563,7 +563,7 @@ class ClassicQueue:
         return QueueName.UNSCHEDULABLE
 
     def _note_terms(self, queued: QueuedPod) -> None:
-        required = required_affinity(queued.pod)
+        required = queued.pod.spec.pod_affinity.required
         if required:
             self._terms[queued.key] = compile_terms(queued.pod, required)
         else:

@@ -229,13 +229,11 @@ def validate_node_affinity_args(
     if affinity is None:
         return
     added_path = join(path, "addedAffinity")
-    selector = affinity.required_during_scheduling_ignored_during_execution
+    selector = affinity.required
     for index, term in enumerate(selector.node_selector_terms if selector else ()):
         name = "requiredDuringSchedulingIgnoredDuringExecution"
         yield from _term(f"{added_path}.{name}.nodeSelectorTerms[{index}]", term)
-    for index, preferred in enumerate(
-        affinity.preferred_during_scheduling_ignored_during_execution
-    ):
+    for index, preferred in enumerate(affinity.preferred):
         name = "preferredDuringSchedulingIgnoredDuringExecution"
         if preferred.weight:
             yield from _term(f"{added_path}.{name}[{index}]", preferred.preference)

@@ -320,9 +320,9 @@ def node_affinity_fragment(pod: Pod) -> dict[str, object]:
     of_node = None if affinity is None else affinity.node_affinity
     if of_node is None:
         return {NODE_SELECTOR: pod.spec.node_selector, NODE_AFFINITY: None}
-    required = of_node.required_during_scheduling_ignored_during_execution
+    required = of_node.required
     terms = () if required is None else required.node_selector_terms
-    preferred = of_node.preferred_during_scheduling_ignored_during_execution
+    preferred = of_node.preferred
     return {
         NODE_SELECTOR: pod.spec.node_selector,
         NODE_AFFINITY: {

@@ -31,7 +31,6 @@ from podwright.apimachinery.objects import (
     NodeSelectorTerm,
     NodeTerm,
     Pod,
-    PreferredSchedulingTerm,
     SelectorError,
     preferred_node_terms,
 )
@@ -76,8 +75,8 @@ class NodeAffinity(Plugin):
 
     def __init__(self, args: NodeAffinityArgs | None = None) -> None:
         added = (args.added_affinity if args is not None else None) or _NO_AFFINITY
-        self._added_required = added.required_during_scheduling_ignored_during_execution
-        preferred = added.preferred_during_scheduling_ignored_during_execution
+        self._added_required = added.required
+        preferred = added.preferred
         # A term that matches nothing still keeps the score from being skipped; see golden
         # case mixed_config-t-0351.
         self._adds_preferred = bool(preferred)
@@ -101,7 +100,7 @@ class NodeAffinity(Plugin):
 
     def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
         """Skip pods without requirements; restrict pods that name nodes to these."""
-        required = _required(cycle.pod)
+        required = cycle.pod.spec.node_affinity.required
         if required is None:
             has_no_requirements = self._added_required is None and not cycle.pod.spec.node_selector
             return Status.SKIPPED if has_no_requirements else Status.OK
@@ -114,7 +113,7 @@ class NodeAffinity(Plugin):
         """Reject nodes that the profile, the node selector or the required terms exclude."""
         rows, codes = out.rows, out.codes
         matches = _labels_match(cycle.pod, nodes, rows)
-        required = _required(cycle.pod)
+        required = cycle.pod.spec.node_affinity.required
         if required is not None:
             matches &= node_selector_mask(required, nodes, rows)
         codes[rows] = np.where(matches, 0, out.code_of(_REJECTION))
@@ -124,7 +123,7 @@ class NodeAffinity(Plugin):
 
     def pre_score(self, cycle: Cycle) -> Status:
         """Skip pods without preferred terms; fail if a term cannot be read."""
-        preferred = _preferred(cycle.pod)
+        preferred = cycle.pod.spec.node_affinity.preferred
         if not preferred and not self._adds_preferred:
             return Status.SKIPPED
         try:
@@ -143,25 +142,11 @@ class NodeAffinity(Plugin):
         """
         rows, terms = out.rows, cycle.find(_TERMS)
         if terms is None:
-            terms = self._added_terms + preferred_node_terms(_preferred(cycle.pod))
+            terms = self._added_terms + preferred_node_terms(cycle.pod.spec.node_affinity.preferred)
         sums: I64Array = np.zeros(len(rows), dtype=np.int64)
         for weight, term in terms:
             sums += node_term_mask(term, nodes, rows) * np.int64(weight)
         out.values[rows] = sums
-
-
-def _required(pod: Pod) -> NodeSelector | None:
-    affinity = pod.spec.affinity
-    if affinity is None or affinity.node_affinity is None:
-        return None
-    return affinity.node_affinity.required_during_scheduling_ignored_during_execution
-
-
-def _preferred(pod: Pod) -> tuple[PreferredSchedulingTerm, ...]:
-    affinity = pod.spec.affinity
-    if affinity is None or affinity.node_affinity is None:
-        return ()
-    return affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
 
 
 def _labels_match(pod: Pod, nodes: NodeColumns, rows: I32Array) -> Mask:

@@ -490,11 +490,7 @@ class PodTopologySpread(Plugin):
     ) -> tuple[Constraint, ...]:
         """Compile the constraints with one action (`filterTopologySpreadConstraints`)."""
         spec, labels = pod.spec, pod.metadata.labels
-        required = None
-        if spec.affinity is not None and spec.affinity.node_affinity is not None:
-            required = (
-                spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
-            )
+        required = spec.node_affinity.required
         node_selector = tuple(sorted(spec.node_selector.items()))
         compiled = []
         for constraint in constraints:

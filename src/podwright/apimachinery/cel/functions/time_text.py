@@ -9,13 +9,9 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
-from podwright.apimachinery.cel.values import INT_MAX, INT_MIN, NANOSECONDS, Duration, Timestamp
+from podwright.apimachinery.cel.values import NANOSECONDS, Duration, Timestamp
+from podwright.apimachinery.objects import parse_duration as parse_duration_ns
 
-_UNITS_NS = {
-    "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": NANOSECONDS,
-    "m": 60 * NANOSECONDS, "h": 3600 * NANOSECONDS,
-}  # fmt: skip
-_DURATION_PART = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _TIMESTAMP = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?([Zz]|[+-]\d{2}:\d{2})",
     re.ASCII,
@@ -29,22 +25,10 @@ TIMESTAMP_MAX_NS: Final = 253402300799 * NANOSECONDS + NANOSECONDS - 1
 
 def parse_duration(text: str) -> Duration | None:
     """Return the duration of a text such as `1h30m`; None if it is none."""
-    sign = -1 if text[:1] == "-" else 1
-    rest = text[1:] if text[:1] in ("-", "+") else text
-    if rest == "0":
-        return Duration(0)
-    total, position = 0, 0
-    while position < len(rest):
-        match = _DURATION_PART.match(rest, position)
-        if match is None or not (match[1] or match[2]):
-            return None
-        unit = _UNITS_NS[match[3]]
-        fraction = match[2] or ""
-        total += int(match[1] or "0") * unit + (int(fraction or "0") * unit) // 10 ** len(fraction)
-        position = match.end()
-    if not rest or not INT_MIN <= sign * total <= INT_MAX:
+    try:
+        return Duration(parse_duration_ns(text))
+    except ValueError:
         return None
-    return Duration(sign * total)
 
 
 def format_duration(duration: Duration) -> str:

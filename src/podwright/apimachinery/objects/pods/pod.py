@@ -106,6 +106,16 @@ class NodeAffinity(Struct, frozen=True, kw_only=True):
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
 
+    @property
+    def required(self) -> NodeSelector | None:
+        """`requiredDuringSchedulingIgnoredDuringExecution`."""
+        return self.required_during_scheduling_ignored_during_execution
+
+    @property
+    def preferred(self) -> tuple[PreferredSchedulingTerm, ...]:
+        """`preferredDuringSchedulingIgnoredDuringExecution`."""
+        return self.preferred_during_scheduling_ignored_during_execution
+
 
 class PodAffinityTerm(Struct, frozen=True, kw_only=True):
     """Matching pods and the topology key that defines co-location with them."""
@@ -131,12 +141,19 @@ class PodAffinity(Struct, frozen=True, kw_only=True):
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
+    @property
+    def required(self) -> tuple[PodAffinityTerm, ...]:
+        """`requiredDuringSchedulingIgnoredDuringExecution`."""
+        return self.required_during_scheduling_ignored_during_execution
 
-class PodAntiAffinity(Struct, frozen=True, kw_only=True):
+    @property
+    def preferred(self) -> tuple[WeightedPodAffinityTerm, ...]:
+        """`preferredDuringSchedulingIgnoredDuringExecution`."""
+        return self.preferred_during_scheduling_ignored_during_execution
+
+
+class PodAntiAffinity(PodAffinity, frozen=True, kw_only=True):
     """Pods not to be co-located with."""
-
-    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
-    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
 class Affinity(Struct, frozen=True, kw_only=True):
@@ -359,6 +376,24 @@ class PodSpec(Struct, frozen=True, kw_only=True):
     restart_policy: RestartPolicy = ""
     termination_grace_period_seconds: int | None = None
     active_deadline_seconds: int | None = None
+
+    @property
+    def node_affinity(self) -> NodeAffinity:
+        """The node affinity; without terms if the pod has none."""
+        return (self.affinity and self.affinity.node_affinity) or _NO_NODES
+
+    @property
+    def pod_affinity(self) -> PodAffinity:
+        """The affinity to pods; without terms if the pod has none."""
+        return (self.affinity and self.affinity.pod_affinity) or _NO_PODS
+
+    @property
+    def pod_anti_affinity(self) -> PodAntiAffinity:
+        """The anti-affinity to pods; without terms if the pod has none."""
+        return (self.affinity and self.affinity.pod_anti_affinity) or _NO_OTHER_PODS
+
+
+_NO_NODES, _NO_PODS, _NO_OTHER_PODS = NodeAffinity(), PodAffinity(), PodAntiAffinity()
 
 
 class ContainerStatus(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,6 @@ from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
     Node,
-    NodeAffinity,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
@@ -99,7 +98,7 @@ def daemon_pod(base: Pod, node: str) -> Pod:
         (NodeSelectorTerm(match_fields=(NodeSelectorRequirement(_NODE_NAME, "In", (node,)),)),)
     )
     node_affinity = msgspec.structs.replace(
-        typed.node_affinity or NodeAffinity(),
+        base.spec.node_affinity,
         required_during_scheduling_ignored_during_execution=terms,
     )
     spec = msgspec.structs.replace(
@@ -117,8 +116,7 @@ def target_node(pod: Pod) -> str:
     """
     if pod.spec.node_name:
         return pod.spec.node_name
-    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
-    required = affinity and affinity.required_during_scheduling_ignored_during_execution
+    required = pod.spec.node_affinity.required
     for term in required.node_selector_terms if required else ():
         for desired in term.match_fields:
             if desired.key == _NODE_NAME and desired.operator == "In" and len(desired.values) == 1:
@@ -140,8 +138,7 @@ class Placement:
         self._node_name = spec.node_name
         self._node_selector = spec.node_selector.items()
         self._tolerations = spec.tolerations
-        affinity = spec.affinity and spec.affinity.node_affinity
-        required = affinity and affinity.required_during_scheduling_ignored_during_execution
+        required = spec.node_affinity.required
         self._terms: NodeTerms | None = node_selector(required) if required else None
 
     def verdict(self, node: Node) -> tuple[bool, bool]:

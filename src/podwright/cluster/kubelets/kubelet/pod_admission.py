@@ -109,10 +109,9 @@ def _resource_rejection(use: PodUse, node: Node, others: list[PodUse]) -> Reject
 def _affinity_rejection(pod: Pod, node: Node) -> Rejection | None:
     labels = node.metadata.labels
     matches = all(labels.get(key) == value for key, value in pod.spec.node_selector.items())
-    affinity = pod.spec.affinity
-    if matches and affinity is not None and affinity.node_affinity is not None:
-        required = affinity.node_affinity.required_during_scheduling_ignored_during_execution
-        matches = required is None or node_selector(required).matches(node.name, labels)
+    required = pod.spec.node_affinity.required
+    if matches and required is not None:
+        matches = node_selector(required).matches(node.name, labels)
     if matches:
         return None
     return _predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")

@@ -20,8 +20,6 @@ from podwright.apimachinery.objects import Labels, NodeTerms, Pod, labels_as_sel
 from podwright.scheduler.classic.affinity import (
     Term,
     compile_terms,
-    required_affinity,
-    required_anti,
 )
 from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.classic.node_info import HostPort, NodeInfo, host_ports
@@ -97,8 +95,11 @@ class PredicateMetadata:
         self.ports: list[HostPort] = list(host_ports(pod))
         self.node_selector = labels_as_selector(pod.spec.node_selector)
         self.node_terms: NodeTerms | None = _required_node_terms(pod)
-        self.affinity_terms: tuple[Term, ...] = compile_terms(pod, required_affinity(pod))
-        self.anti_affinity_terms: tuple[Term, ...] = compile_terms(pod, required_anti(pod))
+        spec = pod.spec
+        self.affinity_terms: tuple[Term, ...] = compile_terms(pod, spec.pod_affinity.required)
+        self.anti_affinity_terms: tuple[Term, ...] = compile_terms(
+            pod, pod.spec.pod_anti_affinity.required
+        )
         self.repelled = PairTable()
         self.attracting = PairTable()
         self.repelling = PairTable()
@@ -153,7 +154,7 @@ class PredicateMetadata:
         return copy
 
     def _add_repelled(self, existing: Pod, labels: Labels) -> None:
-        for term in compile_terms(existing, required_anti(existing)):
+        for term in compile_terms(existing, existing.spec.pod_anti_affinity.required):
             value = labels.get(term.topology_key)
             if value is not None and term.matches(self.pod):
                 self.repelled.add((term.topology_key, value), existing.key)
@@ -175,8 +176,5 @@ def _add_pairs(table: PairTable, terms: Iterable[Term], pod: Pod, labels: Labels
 
 
 def _required_node_terms(pod: Pod) -> NodeTerms | None:
-    affinity = pod.spec.affinity
-    if affinity is None or affinity.node_affinity is None:
-        return None
-    required = affinity.node_affinity.required_during_scheduling_ignored_during_execution
+    required = pod.spec.node_affinity.required
     return None if required is None else node_selector(required)

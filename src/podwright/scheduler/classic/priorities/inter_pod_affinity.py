@@ -27,9 +27,6 @@ from podwright.scheduler.classic.affinity import (
     Term,
     compile_term,
     compile_terms,
-    preferred_affinity,
-    preferred_anti,
-    required_affinity,
 )
 from podwright.scheduler.classic.node_info import NodeInfo, has_pod_affinity
 from podwright.scheduler.classic.priorities.metadata import MAX_PRIORITY, PriorityMetadata
@@ -77,13 +74,14 @@ def _domain_weights(meta: PriorityMetadata) -> Counter[tuple[str, str]]:
 
 def _preferred(pod: Pod) -> list[_Weighted]:
     return [
-        *((t.weight, compile_term(pod, t.pod_affinity_term)) for t in preferred_affinity(pod)),
-        *((-t.weight, compile_term(pod, t.pod_affinity_term)) for t in preferred_anti(pod)),
+        (sign * each.weight, compile_term(pod, each.pod_affinity_term))
+        for sign, affinity in ((1, pod.spec.pod_affinity), (-1, pod.spec.pod_anti_affinity))
+        for each in affinity.preferred
     ]
 
 
 def _of_existing(pod: Pod, hard_weight: int) -> list[_Weighted]:
-    required = compile_terms(pod, required_affinity(pod))
+    required = compile_terms(pod, pod.spec.pod_affinity.required)
     return [*_preferred(pod), *((hard_weight, term) for term in required)]
 
 

@@ -44,15 +44,11 @@ def reduce(_meta: PriorityMetadata, _nodes: Sequence[NodeInfo], row: list[int]) 
 
 
 def _compiled(pod: Pod) -> tuple[tuple[int, NodeTerm], ...]:
-    affinity = pod.spec.affinity
-    if affinity is None or affinity.node_affinity is None:
-        return ()
-    preferred = affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
     labels_only = [
         PreferredSchedulingTerm(
             term.weight, NodeSelectorTerm(match_expressions=term.preference.match_expressions)
         )
-        for term in preferred
+        for term in pod.spec.node_affinity.preferred
     ]
     try:
         return preferred_node_terms(labels_only)

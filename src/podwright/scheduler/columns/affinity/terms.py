@@ -144,8 +144,8 @@ def _compile_terms(pod: Pod, affinity: Affinity) -> AffinityTerms:
         if near is None:
             continue
         for kind, terms in (
-            (required_kind, near.required_during_scheduling_ignored_during_execution),
-            (preferred_kind, near.preferred_during_scheduling_ignored_during_execution),
+            (required_kind, near.required),
+            (preferred_kind, near.preferred),
         ):
             try:
                 lists[kind] = tuple(_compile(pod, kind, term) for term in terms)

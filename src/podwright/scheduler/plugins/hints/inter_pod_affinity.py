@@ -70,12 +70,10 @@ def _has_node(other: Pod) -> bool:
 
 def _required(pod: Pod) -> tuple[tuple[PodAffinityTerm, ...], tuple[PodAffinityTerm, ...]]:
     """Return the pod's required terms of affinity and of anti-affinity."""
-    affinity = pod.spec.affinity
-    near = affinity and affinity.pod_affinity
-    away = affinity and affinity.pod_anti_affinity
+    spec = pod.spec
     return (
-        near.required_during_scheduling_ignored_during_execution if near else (),
-        away.required_during_scheduling_ignored_during_execution if away else (),
+        spec.pod_affinity.required,
+        spec.pod_anti_affinity.required,
     )
 
 

@@ -50,8 +50,7 @@ def _matches(pod: Pod, node: Node) -> bool:
     labels = node.metadata.labels
     if not labels_as_selector(pod.spec.node_selector).matches(labels):
         return False
-    affinity = None if pod.spec.affinity is None else pod.spec.affinity.node_affinity
-    required = affinity and affinity.required_during_scheduling_ignored_during_execution
+    required = pod.spec.node_affinity.required
     if not required:
         return True
     terms = node_selector(required)
