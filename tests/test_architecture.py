@@ -24,9 +24,6 @@ LOWEST_ABOVE = "online"
 """The lowest floor above the I/O line."""
 
 MUTUAL_TYPES = {
-    ("podwright.scheduler.assembly.trials", "podwright.scheduler.assembly.scheduler"): (
-        "a trial drives the scheduler that makes it"
-    ),
     ("podwright.scheduler.framework.plugin", "podwright.scheduler.framework.post_filter"): (
         "PostFilter receives the failed cycle, which has the profile with its plugins"
     ),

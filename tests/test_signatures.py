@@ -34,6 +34,7 @@ INTERNAL = {
     },
     "Run": {"__init__"},
     "Scheduler": {"bookkeeping", "release_reservations", "restore_bookkeeping", "trying"},
+    "SchedulerState": {"__init__"},
     "World": {"extender_replied", "restore_review", "review_so_far"},
 }  # fmt: skip
 """Members that other parts of podwright call, and constructors of classes that it returns."""

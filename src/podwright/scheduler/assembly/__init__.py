@@ -41,13 +41,16 @@ from podwright.scheduler.assembly.decision_reasons import (
 )
 from podwright.scheduler.assembly.registry import BrokenPlugin as BrokenPlugin
 from podwright.scheduler.assembly.reserving import reservation_for as reservation_for
-from podwright.scheduler.assembly.scheduler import Scheduler as Scheduler, UnknownPod as UnknownPod
+from podwright.scheduler.assembly.deciding import (
+    SchedulerState as SchedulerState,
+    UnknownPod as UnknownPod,
+    accepting_reply as accepting_reply,
+)
+from podwright.scheduler.assembly.scheduler import Scheduler as Scheduler
 from podwright.scheduler.assembly.scheduler_handle import SchedulerHandle as SchedulerHandle
 from podwright.scheduler.assembly.trials import (
     ReplicaTrial as ReplicaTrial,
-    SchedulerState as SchedulerState,
     Displacement as Displacement,
-    accepting_reply as accepting_reply,
 )
 from podwright.scheduler.assembly.user_plugins import (
     installed_plugin as installed_plugin,

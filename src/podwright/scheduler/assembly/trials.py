@@ -2,74 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from podwright.apimachinery.objects import NamespacedName, Pod
-from podwright.scheduler.advice import Change, Outcome, PlacedPods, edited
-from podwright.scheduler.assembly.reserving import Reservation
-from podwright.scheduler.config import ExtenderCall, ExtenderReply
+from podwright.scheduler.advice import Change, Outcome, edited
+from podwright.scheduler.assembly.deciding import DecidingScheduler, SchedulerState
 from podwright.scheduler.framework import Decision, Explanation
 from podwright.scheduler.preemption import Preemption
 
-if TYPE_CHECKING:
-    from podwright.scheduler.assembly.scheduler import Scheduler
-
 _MOST_DISPLACING_PODS = 12
 """Up to so many pods are left out one by one, to find those that matter."""
-
-
-class Bookkeeping(NamedTuple):
-    """The state of a scheduler besides objects and pods.
-
-    Parameters
-    ----------
-    reservations : dict of str to Reservation
-        By pod, in the order in which they were made.
-    positions : dict of str to object
-        Where the search of each profile begins.
-    cycle_number : int
-    """
-
-    reservations: Mapping[str, Reservation]
-    positions: Mapping[str, object]
-    cycle_number: int
-
-
-class SchedulerState:
-    """What scheduling changes in a scheduler: pending, placed, nominated and reserved pods.
-
-    Parameters
-    ----------
-    scheduler : Scheduler
-        Whose present state is kept.
-    """
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-        self._pending = dict(scheduler.pending)
-        self._placed = PlacedPods(scheduler.cluster)
-        self._bookkeeping = scheduler.bookkeeping()
-
-    def since(self) -> list[str]:
-        """Return the pods that were placed since, in order."""
-        return self._placed.since()
-
-    def release_reservations(self) -> None:
-        """Undo the reservations that were made since."""
-        self._scheduler.release_reservations(self._bookkeeping)
-
-    def restore(self) -> None:
-        """Return the scheduler to this state."""
-        scheduler = self._scheduler
-        self.release_reservations()
-        self._placed.restore()
-        scheduler.pending.clear()
-        scheduler.pending.update(self._pending)
-        scheduler.restore_bookkeeping(self._bookkeeping)
 
 
 class SchedulerTrial:
@@ -77,7 +22,7 @@ class SchedulerTrial:
 
     Parameters
     ----------
-    scheduler : Scheduler
+    scheduler : DecidingScheduler
         In the state of the explanation.
     pod : Pod
         The pod without changes.
@@ -85,7 +30,9 @@ class SchedulerTrial:
         The state before the pods ahead in the queue were scheduled.
     """
 
-    def __init__(self, scheduler: Scheduler, pod: Pod, since: SchedulerState | None) -> None:
+    def __init__(
+        self, scheduler: DecidingScheduler, pod: Pod, since: SchedulerState | None
+    ) -> None:
         self._scheduler = scheduler
         self._pod = pod
         self._since = since
@@ -165,12 +112,14 @@ class ReplicaTrial:
 
     Parameters
     ----------
-    scheduler : Scheduler
+    scheduler : DecidingScheduler
     outcome : callable
         Schedules a pod; None if it does not fit.
     """
 
-    def __init__(self, scheduler: Scheduler, outcome: Callable[[Pod], Outcome | None]) -> None:
+    def __init__(
+        self, scheduler: DecidingScheduler, outcome: Callable[[Pod], Outcome | None]
+    ) -> None:
         self._scheduler = scheduler
         self._outcome = outcome
 
@@ -185,13 +134,6 @@ class ReplicaTrial:
             return True
         self._scheduler.withdraw(pod.key)
         return False
-
-
-def accepting_reply(call: ExtenderCall) -> ExtenderReply:
-    """Return the reply of a filter that accepts all nodes of a call."""
-    body = msgspec.json.decode(call.body)
-    kept = {name: body.get(name) for name in ("Nodes", "NodeNames")}
-    return ExtenderReply(status=200, body=msgspec.json.encode(kept))
 
 
 def _victims(decision: Decision) -> Sequence[Pod] | None:
@@ -223,7 +165,9 @@ class Displacement(
     pods: tuple[str, ...]
 
 
-def displacement(scheduler: Scheduler, pod: Pod, since: SchedulerState) -> Displacement | None:
+def displacement(
+    scheduler: DecidingScheduler, pod: Pod, since: SchedulerState
+) -> Displacement | None:
     """Return the place that `pod` would have in an earlier state; None if it would have none."""
     ahead = since.since()
     if not ahead:
