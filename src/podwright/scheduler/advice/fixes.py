@@ -220,6 +220,9 @@ class Fixes:
                     )
                 )
             return [plan for plan in plans if plan]
+        owner = self._pod.metadata.controller
+        if owner is not None and owner.kind == "DaemonSet":
+            return []  # Its controller binds each pod to one node by this affinity.
         plans = [(*select, pod_edits.prefer_nodes())]
         accept = pod_edits.accept_label(self._pod, node)
         return [(*select, *accept), *plans] if accept else plans

@@ -87,7 +87,7 @@ def _validate_address(errors: FieldErrors, path: str, address: str, address_type
     if address_type == "FQDN":
         _validate_domain(errors, path, address)
     elif address_type in _VERSIONS:
-        if problems := canonical_ip(address):
+        if problems := (canonical_ip if address_type == "IPv6" else ip_address)(address):
             errors.each(path, address, problems)
             return
         parsed = ipaddress.ip_address(address)

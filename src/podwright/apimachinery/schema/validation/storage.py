@@ -242,6 +242,53 @@ def validate_claim_update(errors: FieldErrors, new: Document, old: Document) -> 
     errors.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
 
 
+def validate_claim_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a claim.
+
+    Upstream: pkg/apis/core/validation/validation.go, ValidatePersistentVolumeClaimStatusUpdate
+    """
+    del old
+    status = new.get("status") or {}
+    for name, amount in sorted((status.get("capacity") or {}).items()):
+        _validate_written_size(errors, f"status.capacity[{name}]", amount)
+    path = "status.allocatedResourceStatuses"
+    for name, state in sorted((status.get(path[7:]) or {}).items()):
+        _is_storage_name(errors, path, name)
+        if state not in _RESIZES:
+            # Upstream shows the name instead of the state.
+            errors.unsupported(path, name, _RESIZES)
+    path = "status.allocatedResources"
+    for name, amount in sorted((status.get(path[7:]) or {}).items()):
+        if _is_storage_name(errors, path, name):
+            _validate_written_size(errors, f"{path}[{name}]", amount)
+
+
+def _is_storage_name(errors: FieldErrors, path: str, name: str) -> bool:
+    """Check a key of what is allocated to a claim; return whether it is valid."""
+    problems = qualified_name(name)
+    errors.each(path, name, problems)
+    is_native = "/" not in name or "kubernetes.io/" in name
+    if not problems and is_native and name != "storage":
+        errors.unsupported(path, name, ("storage",))
+        return False
+    return not problems
+
+
+def _validate_written_size(errors: FieldErrors, path: str, amount: str) -> None:
+    size = parse_quantity(amount)
+    if size.nano < 0:
+        errors.invalid(path, size.value(), "must be a valid resource quantity")
+
+
+_RESIZES: Final = (
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+)
+
+
 def _allow_class(
     errors: FieldErrors, new: Document, old: Document, spec: Document, before: Document
 ) -> None:

@@ -279,6 +279,14 @@ def test_the_smallest_change_comes_first(pod, objects, first):
     assert [str(remedy) for remedy in remedies(pod, *objects)][:1] == [first]
 
 
+def test_a_pod_of_a_daemon_set_stays_with_its_node():
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u"}
+    pod = pending(affinity=node_affinity("In", "ssd", field="matchFields"))
+    pod = decode(pod.raw | {"metadata": pod.raw["metadata"] | {
+        "ownerReferences": [owner | {"controller": True}]}})  # fmt: skip
+    assert remedies(pod, make_node("n", cpu="4")) == []
+
+
 def test_a_request_that_another_node_could_satisfy_is_kept():
     pod = pending(containers=[{"name": "main", "resources": {
         "requests": {"nvidia.com/gpu": "2"}, "limits": {"nvidia.com/gpu": "2"},

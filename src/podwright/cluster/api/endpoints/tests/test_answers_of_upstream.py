@@ -378,3 +378,40 @@ def test_a_time_of_a_wrong_type_is_no_string(server: Server) -> None:
     assert found["message"].endswith(
         "json: cannot unmarshal array into Go struct field LeaseSpec.spec.renewTime of type string"
     )
+
+
+def test_the_status_of_a_claim_is_checked(server: Server) -> None:
+    path = "/api/v1/namespaces/default/persistentvolumeclaims"
+    resources = {"requests": {"storage": "1Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": resources}
+    server.reply("POST", path, {"metadata": {"name": "c"}, "spec": spec})
+    status = {
+        "capacity": {"storage": "-1"},
+        "allocatedResourceStatuses": {"storage": "Growing"},
+        "allocatedResources": {"a": "1", "example.com/a": "1", "storage": "-2"},
+    }
+    _, found = server.patch(f"{path}/c/status", {"status": status})
+    assert causes(found) == [
+        ("status.capacity[storage]", "Invalid value: -1: must be a valid resource quantity"),
+        (
+            "status.allocatedResourceStatuses",
+            'Unsupported value: "storage": supported values: "ControllerResizeInProgress",'
+            ' "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible",'
+            ' "NodeResizePending"',
+        ),
+        ("status.allocatedResources", 'Unsupported value: "a": supported values: "storage"'),
+        (
+            "status.allocatedResources[storage]",
+            "Invalid value: -2: must be a valid resource quantity",
+        ),
+    ]
+    status = {"allocatedResourceStatuses": {"storage": "NodeResizePending"}}
+    assert server.patch(f"{path}/c/status", {"status": status})[0] == 200
+
+
+def test_addresses_of_a_slice_need_no_canonical_form_if_they_are_of_ipv4(server: Server) -> None:
+    path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+    for kind, expected in (("IPv4", "must be an IPv4 address"), ("IPv6", "must be in canonical")):
+        body = {"metadata": {"name": "s"}, "addressType": kind}
+        _, found = server.reply("POST", path, body | {"endpoints": [{"addresses": ["FE80::1"]}]})
+        assert expected in causes(found)[0][1]
