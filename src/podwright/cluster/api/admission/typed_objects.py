@@ -112,7 +112,7 @@ class Admission:
         self._of_specs = AdmissionChain([each for each in plugins if each.name in _OF_SPECS])
         # The resources of which plugins know that are no policies.
         self._known = frozenset(key for each in plugins for key in each.resources or ())
-        self._changes = store.follow(NAMESPACE, *sorted(self._chain.template_kinds))
+        self._changes = store.follow(*sorted({NAMESPACE, *self._chain.template_kinds}))
         # The completed form of a `spec`, by its id() and the namespace if that matters; the value
         # keeps the `spec` alive, so that its id is not reused. In order of age: a rollout leaves
         # specs behind of which no pod is created any more.
