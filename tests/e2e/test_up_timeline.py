@@ -6,6 +6,7 @@ import pytest
 from tests.e2e.command_line import run
 
 from podwright.cli.serving import up_run
+from podwright.cli.serving.up_options import UpOptions
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ from podwright.cli.serving import up_run
     ],
 )
 def test_the_timeline_is_collected_unless_it_is_switched_off(options, expected, monkeypatch):
-    given = []
-    monkeypatch.setattr(up_run, "run_up", lambda options, _: given.append(options))
+    given: list[UpOptions] = []
+    monkeypatch.setattr(up_run, "run_up", given.append)
     run(f"up {options}")
     assert [each.keeps_timelines for each in given] == [expected]

@@ -173,9 +173,10 @@ def possible(area: str, module: str, path: Path, seed: int) -> Iterator[Mutant]:
             for start, end in operator.mutation_positions(node):
                 occurrence = counts[name]
                 counts[name] += 1
-                if not is_meaningful(node):
-                    continue
                 text = " ".join(lines[start[0] - 1].split())
+                # Between patterns, `|` is no operator.
+                if not is_meaningful(node) or (text.startswith("case ") and node.value == "|"):
+                    continue
                 nth = repeats[name, text]
                 repeats[name, text] += 1
                 rank = hashlib.sha256(f"{seed}/{area}/{name}/{text}/{nth}".encode())

@@ -537,3 +537,8 @@ class UpOptions(Options):
     parts: PartOptions = PartOptions.group()
     kss: KssOptions = KssOptions.group()
     ui: UiOptions = UiOptions.group()
+
+    @property
+    def keeps_timelines(self) -> bool:
+        """Whether the timeline of the scheduler is collected while the cluster runs."""
+        return self.parts.has_scheduler and self.scheduling.timeline

@@ -181,7 +181,7 @@ def run_up(options: UpOptions) -> None:
                 is_bare=parts.bare,
                 log_events=scheduling.log_events,
                 observes_plugins=bool(scheduler.plugins),
-                keeps_timelines=parts.has_scheduler and scheduling.timeline,
+                keeps_timelines=options.keeps_timelines,
                 stages=stages_of(inputs, timed, has_lifecycle=parts.has_lifecycle),
             ),
             server_options=_server_options(options, token),

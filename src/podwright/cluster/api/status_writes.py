@@ -1,6 +1,6 @@
 """The status that the server itself writes: of quotas that a write charges, and of budgets.
 
-Upstream: the loopback client of kube-apiserver
+kube-apiserver writes them by its loopback client.
 """
 
 from __future__ import annotations

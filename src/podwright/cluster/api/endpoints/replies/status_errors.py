@@ -270,8 +270,11 @@ def internal(message: str) -> ApiError:
 def version_too_large(requested: int, current: int, kind: str = "") -> ApiError:
     """Return the error of a resourceVersion that the store has not reached.
 
-    Upstream: apiserver pkg/storage, NewTooLargeResourceVersionError; Events have no watch cache,
-    which says when to try again.
+    Events have no watch cache, which says when to try again.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/apiserver/pkg/storage/errors.go, `NewTooLargeResourceVersionError`.
     """
     message = f"Timeout: Too large resource version: {requested}, current: {current}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
