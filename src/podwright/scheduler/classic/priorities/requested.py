@@ -12,6 +12,7 @@ resource_allocation.go
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from podwright.scheduler.classic.node_info import NodeInfo
@@ -19,34 +20,23 @@ from podwright.scheduler.classic.priorities.metadata import MAX_PRIORITY, Priori
 from podwright.scheduler.classic.priorities.priority import Map, Priority
 
 
-def prepare_least(meta: PriorityMetadata) -> Map:
-    """Prefer nodes with a large free fraction."""
-    pod_milli_cpu, pod_memory_bytes = meta.milli_cpu, meta.memory_bytes
+def _prepare(score: Callable[[int, int], int]) -> Callable[[PriorityMetadata], Map]:
+    """Return what prepares the mean of the scores of cpu and memory."""
 
-    def least(node: NodeInfo) -> int:
-        milli_cpu = node.scoring_milli_cpu + pod_milli_cpu
-        memory_bytes = node.scoring_memory_bytes + pod_memory_bytes
-        capacity = node.allocatable
-        return (
-            _left(milli_cpu, capacity.milli_cpu) + _left(memory_bytes, capacity.memory_bytes)
-        ) // 2
+    def prepare(meta: PriorityMetadata) -> Map:
+        pod_milli_cpu, pod_memory_bytes = meta.milli_cpu, meta.memory_bytes
 
-    return least
+        def mean(node: NodeInfo) -> int:
+            milli_cpu = node.scoring_milli_cpu + pod_milli_cpu
+            memory_bytes = node.scoring_memory_bytes + pod_memory_bytes
+            capacity = node.allocatable
+            return (
+                score(milli_cpu, capacity.milli_cpu) + score(memory_bytes, capacity.memory_bytes)
+            ) // 2
 
+        return mean
 
-def prepare_most(meta: PriorityMetadata) -> Map:
-    """Prefer nodes with a large requested fraction."""
-    pod_milli_cpu, pod_memory_bytes = meta.milli_cpu, meta.memory_bytes
-
-    def most(node: NodeInfo) -> int:
-        milli_cpu = node.scoring_milli_cpu + pod_milli_cpu
-        memory_bytes = node.scoring_memory_bytes + pod_memory_bytes
-        capacity = node.allocatable
-        return (
-            _used(milli_cpu, capacity.milli_cpu) + _used(memory_bytes, capacity.memory_bytes)
-        ) // 2
-
-    return most
+    return prepare
 
 
 def _left(requested: int, capacity: int) -> int:
@@ -61,5 +51,5 @@ def _used(requested: int, capacity: int) -> int:
     return requested * MAX_PRIORITY // capacity
 
 
-LEAST: Final = Priority("LeastRequestedPriority", prepare_least)
-MOST: Final = Priority("MostRequestedPriority", prepare_most)
+LEAST: Final = Priority("LeastRequestedPriority", _prepare(_left))
+MOST: Final = Priority("MostRequestedPriority", _prepare(_used))

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
 
 from __future__ import annotations
 
-from podwright.apimachinery.objects import CSINode, PersistentVolumeClaim, Pod, VolumeAttachment
+from podwright.apimachinery.objects import CSINode, Pod, VolumeAttachment
 from podwright.scheduler.framework import (
     CSI_NODE,
     PERSISTENT_VOLUME_CLAIM,
@@ -16,7 +16,7 @@ from podwright.scheduler.framework import (
     Hint,
 )
 from podwright.scheduler.plugins.hints.objects import changed, only, queue_if
-from podwright.scheduler.plugins.hints.volumes import claim_name, migrated_driver, uses_claim
+from podwright.scheduler.plugins.hints.volumes import after_used_claim, claim_name, migrated_driver
 
 
 def events_to_register() -> tuple[EventHint, ...]:
@@ -25,7 +25,7 @@ def events_to_register() -> tuple[EventHint, ...]:
         EventHint(CSI_NODE, ActionType.ADD),
         EventHint(CSI_NODE, ActionType.UPDATE, after_csi_node_updated),
         EventHint(POD, ActionType.DELETE, after_pod_deleted),
-        EventHint(PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_claim_added),
+        EventHint(PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_used_claim),
         EventHint(VOLUME_ATTACHMENT, ActionType.DELETE, after_attachment_deleted),
     )
 
@@ -53,12 +53,6 @@ def after_pod_deleted(_pod: Pod, old: object | None, _new: object | None) -> Hin
             for volume in deleted.spec.volumes
         )
     )
-
-
-def after_claim_added(pod: Pod, old: object | None, new: object | None) -> Hint:
-    """Queue if the pod uses the claim."""
-    _, claim = changed(PersistentVolumeClaim, old, new)
-    return queue_if(uses_claim(pod, claim))
 
 
 def after_attachment_deleted(pod: Pod, old: object | None, _new: object | None) -> Hint:

@@ -9,7 +9,6 @@ from podwright.apimachinery.objects import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
-    PersistentVolumeClaim,
     Pod,
     StorageClass,
     quantity_value,
@@ -27,7 +26,7 @@ from podwright.scheduler.framework import (
     Hint,
 )
 from podwright.scheduler.plugins.hints.objects import changed, queue_if
-from podwright.scheduler.plugins.hints.volumes import uses_claim
+from podwright.scheduler.plugins.hints.volumes import after_used_claim
 
 MIGRATED_PLUGINS_ANNOTATION = "storage.alpha.kubernetes.io/migrated-plugins"
 
@@ -37,7 +36,7 @@ def events_to_register() -> tuple[EventHint, ...]:
     add_or_update = ActionType.ADD | ActionType.UPDATE
     return (
         EventHint(STORAGE_CLASS, add_or_update, after_class_change),
-        EventHint(PERSISTENT_VOLUME_CLAIM, add_or_update, after_claim_change),
+        EventHint(PERSISTENT_VOLUME_CLAIM, add_or_update, after_used_claim),
         EventHint(PERSISTENT_VOLUME, add_or_update),
         EventHint(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
         EventHint(CSI_NODE, add_or_update, after_csi_node_change),
@@ -50,12 +49,6 @@ def after_class_change(_pod: Pod, old: object | None, new: object | None) -> Hin
     """Queue if the class is new or allows other topologies."""
     before, after = changed(StorageClass, old, new)
     return queue_if(before is None or before.allowed_topologies != after.allowed_topologies)
-
-
-def after_claim_change(pod: Pod, old: object | None, new: object | None) -> Hint:
-    """Queue if the pod uses the claim."""
-    _, claim = changed(PersistentVolumeClaim, old, new)
-    return queue_if(uses_claim(pod, claim))
 
 
 def after_csi_node_change(_pod: Pod, old: object | None, new: object | None) -> Hint:

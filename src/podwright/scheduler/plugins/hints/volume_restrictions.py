@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions
 
 from __future__ import annotations
 
-from podwright.apimachinery.objects import PersistentVolumeClaim, Pod, Volume
+from podwright.apimachinery.objects import Pod, Volume
 from podwright.scheduler.framework import (
     NODE,
     PERSISTENT_VOLUME_CLAIM,
@@ -14,8 +14,8 @@ from podwright.scheduler.framework import (
     EventHint,
     Hint,
 )
-from podwright.scheduler.plugins.hints.objects import changed, only, queue_if
-from podwright.scheduler.plugins.hints.volumes import names_claim
+from podwright.scheduler.plugins.hints.objects import only, queue_if
+from podwright.scheduler.plugins.hints.volumes import after_named_claim
 
 
 def events_to_register() -> tuple[EventHint, ...]:
@@ -23,7 +23,7 @@ def events_to_register() -> tuple[EventHint, ...]:
     return (
         EventHint(POD, ActionType.DELETE, after_pod_deleted),
         EventHint(NODE, ActionType.ADD),
-        EventHint(PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_claim_added),
+        EventHint(PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_named_claim),
     )
 
 
@@ -47,12 +47,6 @@ def after_pod_deleted(pod: Pod, old: object | None, _new: object | None) -> Hint
             for volume in pod.spec.volumes
         )
     )
-
-
-def after_claim_added(pod: Pod, old: object | None, new: object | None) -> Hint:
-    """Queue if the pod names the claim."""
-    _, claim = changed(PersistentVolumeClaim, old, new)
-    return queue_if(names_claim(pod, claim))
 
 
 def volumes_conflict(mine: Volume, theirs: Volume) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from podwright.apimachinery.objects import (
     PersistentVolume,
-    PersistentVolumeClaim,
     Pod,
     StorageClass,
 )
@@ -21,7 +20,7 @@ from podwright.scheduler.framework import (
     Hint,
 )
 from podwright.scheduler.plugins.hints.objects import changed, queue_if
-from podwright.scheduler.plugins.hints.volumes import names_claim
+from podwright.scheduler.plugins.hints.volumes import after_named_claim
 
 TOPOLOGY_LABELS = (
     "failure-domain.beta.kubernetes.io/zone",
@@ -37,7 +36,7 @@ def events_to_register() -> tuple[EventHint, ...]:
     return (
         EventHint(STORAGE_CLASS, ActionType.ADD, after_class_added),
         EventHint(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
-        EventHint(PERSISTENT_VOLUME_CLAIM, add_or_update, after_claim_change),
+        EventHint(PERSISTENT_VOLUME_CLAIM, add_or_update, after_named_claim),
         EventHint(PERSISTENT_VOLUME, add_or_update, after_volume_change),
     )
 
@@ -46,12 +45,6 @@ def after_class_added(_pod: Pod, old: object | None, new: object | None) -> Hint
     """Queue if the class binds when a pod comes."""
     _, storage_class = changed(StorageClass, old, new)
     return queue_if(storage_class.volume_binding_mode == "WaitForFirstConsumer")
-
-
-def after_claim_change(pod: Pod, old: object | None, new: object | None) -> Hint:
-    """Queue if the pod names the claim."""
-    _, claim = changed(PersistentVolumeClaim, old, new)
-    return queue_if(names_claim(pod, claim))
 
 
 def after_volume_change(_pod: Pod, old: object | None, new: object | None) -> Hint:

@@ -7,6 +7,8 @@ staging/src/k8s.io/csi-translation-lib/translate.go
 from __future__ import annotations
 
 from podwright.apimachinery.objects import PersistentVolumeClaim, Pod, Volume
+from podwright.scheduler.framework import Hint
+from podwright.scheduler.plugins.hints.objects import changed, queue_if
 
 
 def claim_name(pod: Pod, volume: Volume) -> str | None:
@@ -32,6 +34,18 @@ def names_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
         and volume.persistent_volume_claim.claim_name == claim.metadata.name
         for volume in pod.spec.volumes
     )
+
+
+def after_used_claim(pod: Pod, old: object | None, new: object | None) -> Hint:
+    """Queue if the pod uses the claim."""
+    _, claim = changed(PersistentVolumeClaim, old, new)
+    return queue_if(uses_claim(pod, claim))
+
+
+def after_named_claim(pod: Pod, old: object | None, new: object | None) -> Hint:
+    """Queue if the pod names the claim."""
+    _, claim = changed(PersistentVolumeClaim, old, new)
+    return queue_if(names_claim(pod, claim))
 
 
 def migrated_driver(volume: Volume) -> str | None:

@@ -9,11 +9,13 @@ import pytest
 from podwright.apimachinery.objects import CSINode, PersistentVolume, PersistentVolumeClaim, Pod
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.framework import Hint
-from podwright.scheduler.plugins.hints.volume_binding import (
-    after_claim_change,
-    after_csi_node_change,
+from podwright.scheduler.plugins.hints.volume_binding import after_csi_node_change
+from podwright.scheduler.plugins.hints.volumes import (
+    after_named_claim,
+    after_used_claim,
+    names_claim,
+    uses_claim,
 )
-from podwright.scheduler.plugins.hints.volumes import names_claim, uses_claim
 from podwright.scheduler.plugins.volume_binding import bind_volume
 
 MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
@@ -116,8 +118,8 @@ def test_the_claims_of_a_pod(source, name, uses, names):
     assert uses_claim(pod(**source), claim(name)) is uses
     assert names_claim(pod(**source), claim(name)) is names
     assert not uses_claim(pod(**source), claim(name, "other"))
-    queued = after_claim_change(pod(**source), None, claim(name)) is Hint.QUEUE
-    assert queued is uses
+    for hint, expected in ((after_used_claim, uses), (after_named_claim, names)):
+        assert (hint(pod(**source), None, claim(name)) is Hint.QUEUE) is expected
 
 
 REFERENCE = {"name": "data", "namespace": "default", "uid": "uid-data"}
