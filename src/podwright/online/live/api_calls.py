@@ -102,16 +102,8 @@ def request_of(call: SimpleCall) -> ApiRequest:
             return ApiRequest("DELETE", pod_path(pod), {"preconditions": {"uid": uid}})
         case UpdateVolume(volume=obj) | UpdateClaim(claim=obj):
             return ApiRequest("PUT", object_path(obj), encode(obj), has_object=True)
-        case PatchExtendedClaim(pod=pod, uid=uid, claim_name=claim, mappings=mappings):
-            requests = [
-                {"containerName": container, "resourceName": resource, "requestName": request}
-                for container, resource, request in mappings
-            ]
-            status = {"requestMappings": requests, "resourceClaimName": claim}
-            patch = {
-                "metadata": {"uid": uid},
-                "status": {"extendedResourceClaimStatus": status},
-            }
+        case PatchExtendedClaim(pod=pod, uid=uid):
+            patch = {"metadata": {"uid": uid}, "status": call.status}
             return ApiRequest("PATCH", f"{pod_path(pod)}/status", patch, MERGE)
         case PatchPodMetadata(pod=pod, uid=uid, annotations=annotations, labels=labels):
             metadata = {"uid": uid, "annotations": annotations, "labels": labels}

@@ -13,6 +13,7 @@ import msgspec
 
 from podwright.apimachinery.objects import (
     Condition,
+    Document,
     NamespacedName,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -137,6 +138,16 @@ class PatchExtendedClaim(
     uid: str
     claim_name: str
     mappings: tuple[tuple[str, str, str], ...]
+
+    @property
+    def status(self) -> Document:
+        """What is set in the status of the pod."""
+        mappings = [
+            {"containerName": container, "resourceName": resource, "requestName": request}
+            for container, resource, request in self.mappings
+        ]
+        claim = {"requestMappings": mappings, "resourceClaimName": self.claim_name}
+        return {"extendedResourceClaimStatus": claim}
 
 
 class PatchPodMetadata(

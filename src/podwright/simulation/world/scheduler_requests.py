@@ -69,8 +69,6 @@ RESOURCE_CLAIM: Final = ("resource.k8s.io", "ResourceClaim")
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 """The finalizer of allocated claims."""
 
-"""The user name of the scheduler, as upstream has it."""
-
 
 def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
     """Execute an API call of the scheduler and return the result event."""
@@ -176,18 +174,9 @@ def _pod_of(
 
 
 def _with_extended_claim(store: ObjectStore, call: PatchExtendedClaim) -> Pod:
-    pod = _pod_of(store, call)
-    mappings = [
-        {"containerName": container, "resourceName": resource, "requestName": request}
-        for container, resource, request in call.mappings
-    ]
-    document = encode(pod)
+    document = encode(_pod_of(store, call))
     status: Document = dict(document.get("status") or {})
-    status["extendedResourceClaimStatus"] = {
-        "requestMappings": mappings,
-        "resourceClaimName": call.claim_name,
-    }
-    return decode_pod(document | {"status": status})
+    return decode_pod(document | {"status": status | call.status})
 
 
 def _typed(obj: KubernetesObject) -> Object:
