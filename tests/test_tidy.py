@@ -312,6 +312,24 @@ def test_the_development_install_has_every_extra() -> None:
     assert set(installed[1].split(",")) == set(project["optional-dependencies"])
 
 
+REPLACED = re.compile(
+    r"\b(homeless|TakenPlace|takers|taking_part|cycles_in_vain|is_news|NOT_READ|SELECTING|MIRRORED|"
+    r"utilisation|held_back|holds_back|log_positions|keep_position|memories|if need be|for want of|"
+    r"Become as|Wish to|in vain|typed door|has its effect|afresh)\b"
+)
+"""Names and phrases that have given way to those of Kubernetes' documentation."""
+
+
+def test_words_that_were_replaced_stay_away() -> None:
+    texts = [*sources(), *(ROOT / "docs").rglob("*.md"), *(SOURCE / "online/ui").rglob("*.js")]
+    found = [
+        f"{shown(path)}: {match.group()}"
+        for path in (*texts, ROOT / "README.md", ROOT / "CONTRIBUTING.md")
+        for match in REPLACED.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert not found, found
+
+
 # -------------------------------------------------------------------- no machine paths
 
 

@@ -228,7 +228,7 @@ def test_a_time_before_the_present_is_an_error() -> None:
     world = pw.World()
     world.run_until("10m")
     for call in (lambda: world.add(WEB, at="9m"), lambda: world.run("9m")):
-        with pytest.raises(pw.InputError, match="must not be before the present time, 2026-01-01T"):
+        with pytest.raises(pw.InputError, match="must not be before the current time, 2026-01-01T"):
             call()
 
 

@@ -16,7 +16,7 @@ from typing import Final
 ENTER: Final[ContextVar[Callable[[], AbstractContextManager[None]] | None]] = ContextVar(
     "enter_interlude", default=None
 )
-"""Begins an interlude of the work that is executed in this context; None for no effect."""
+"""Starts an interlude of the work that is executed in this context; None for no effect."""
 
 _NOTHING: Final = nullcontext()
 

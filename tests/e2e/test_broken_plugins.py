@@ -163,7 +163,7 @@ spec: {containers: [{name: main, image: app}]}
         ),
         (
             '    name = "Mine"\n    def __new__(cls):\n        return 5\n',
-            "Mine makes 5, which is no plugin",
+            "Mine makes 5, which is not a plugin",
         ),
         (
             '    name = "Mine"\n    handle = property(lambda self: None)\n',

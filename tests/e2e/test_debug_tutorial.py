@@ -65,7 +65,7 @@ class Tutorial:
                 for command, shown in commands_in(content):
                     self.do(command.removeprefix("$ "), shown)
             elif MENDED in content:
-                self.mend(content)
+                self.fix(content)
 
     def do(self, command, shown):
         words = shlex.split(command.replace("probe-...", self.pod.rpartition("/")[2]))
@@ -126,7 +126,7 @@ class Tutorial:
         output = result.stdout + result.stderr
         return "" if place is not None else output
 
-    def mend(self, line):
+    def fix(self, line):
         case = self.folder / "test_full_node.py"
         before = "        return max(0, 100 - 100 * 1000 // free)\n"
         assert case.read_text().count(before) == 1

@@ -248,6 +248,6 @@ def test_a_record_is_replayed_at_its_pace(cluster, tmp_path):
     assert ended.stdout.splitlines() == ["Add Node extra", "Add Pod default/placed"]
     assert "line 2: the input has ended; the rest is not applied" in ended.stderr
     path.write_text("{}\n")
-    assert "line 1: this is no change" in run(f"replay {path} --to {cluster}", status=2).stderr
+    assert "line 1: this is not a change" in run(f"replay {path} --to {cluster}", status=2).stderr
     both = run(f"replay {path} --to {cluster} --step --speed 2", status=2)
     assert "--speed" in both.stderr

@@ -107,7 +107,8 @@ CASES = (
     # The folder of a run.
     ("simulate CLUSTER --timings -o name", "'--timings': has no effect with --output name"),
     ("simulate CLUSTER --timings --rules classic",
-     "--timings: has no effect with --rules classic: its predicates and priorities are no plugins"),
+     "--timings: has no effect with --rules classic: its predicates and priorities are not "
+     "plugins"),
     ("simulate CLUSTER --timeline", "'--timeline': has no effect without --out"),
     ("simulate CLUSTER --no-tables", "'--no-tables': has no effect without --out"),
     ("simulate CLUSTER --checkpoint-events 5",

@@ -55,13 +55,13 @@ def test_a_failing_cycle_is_reproduced_offline(recorded, tmp_path):
     assert "ZeroDivisionError" in case.read_text()
     passed = pytest_of(folder)
     assert passed.returncode == 0, passed.stdout + passed.stderr
-    # With the bug mended, the outcome is another one.
+    # With the bug fixed, the outcome is another one.
     case.write_text(
         case.read_text().replace("12 // (3 - len(node.pods)) > 0", "len(node.pods) < 3")
     )
-    mended = pytest_of(folder)
-    assert mended.returncode == 1
-    assert "was recorded" in mended.stdout
+    fixed = pytest_of(folder)
+    assert fixed.returncode == 1
+    assert "was recorded" in fixed.stdout
 
 
 def test_a_case_of_a_chosen_node_and_of_a_preemption(a_run, tmp_path):

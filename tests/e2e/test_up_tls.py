@@ -111,7 +111,7 @@ def test_users_have_certificates_or_tokens(tmp_path):
             403,
             'nodes is forbidden: User "jane"',
         )
-        # Requests without credentials are not those of an administrator.
+        # Requests without credentials are not treated as administrator requests.
         assert send(cluster, without)[0] == 403
         assert send(cluster, without, headers={"authorization": "Bearer x"})[0] == 401
         other = client_context(tmp_path, Authority.new(), "mallory", "system:masters")

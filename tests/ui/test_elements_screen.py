@@ -221,7 +221,7 @@ def test_a_configuration_is_compared_and_has_an_address(page, demo):
 def test_a_comparison_of_weights_has_an_address(page, demo):
     page.goto(f"{demo.page}/?view=compare&change=NodeResourcesFit:50")
     compare = page.locator("pw-compare")
-    compare.get_by_role("heading", name="another place").wait_for()
+    compare.get_by_role("heading", name="placed differently").wait_for()
     compare.get_by_role("cell", name="moved").first.wait_for()
     assert compare.get_by_label("NodeResourcesFit", exact=True).input_value() == "50"
     compare.get_by_label("NodeResourcesFit", exact=True).fill("1")
@@ -241,7 +241,7 @@ def test_a_comparison_is_cancelled(page, demo):
     compare.get_by_role("alert").wait_for(state="hidden")
     page.unroute("**/podwright/v1/what-if")
     compare.get_by_role("button", name="Compare", exact=True).click()
-    compare.get_by_role("heading", name="another place").wait_for()
+    compare.get_by_role("heading", name="placed differently").wait_for()
 
 
 def test_the_queue_shows_why_a_pod_waits_and_moves_it(own_demo, page):

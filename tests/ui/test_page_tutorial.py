@@ -148,7 +148,7 @@ def test_two_runs_are_compared_by_keyboard(context, watched, runs, tmp_path):
         tab_to(page, "Compare with the run")
         page.keyboard.press("End")
         page.wait_for_url("**with=run:2-packed**")
-        compare.get_by_role("status").get_by_text("another place").wait_for()
+        compare.get_by_role("status").get_by_text("placed differently").wait_for()
         compare.locator(".because", has_text="NodeResourcesFit").nth(5).wait_for()
         picture(page, "runs")
         page.close()

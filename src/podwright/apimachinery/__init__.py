@@ -1,4 +1,4 @@
 """Kubernetes' objects as data and types: what all other floors speak of.
 
-Begin in `objects`, the structs of what scheduling reads; `schema` knows the fields of every kind.
+Start in `objects`, the structs of what scheduling reads; `schema` knows the fields of every kind.
 """

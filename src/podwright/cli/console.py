@@ -103,7 +103,7 @@ def write(text: str) -> None:
 
 
 def write_at_once(text: str) -> None:
-    """Print text to stdout as `write` does; a file or pipe has it at once: the command goes on."""
+    """Print text to stdout as `write` does, and flush it: the command continues."""
     write(text)
     sys.stdout.flush()
 

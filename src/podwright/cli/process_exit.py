@@ -109,7 +109,7 @@ def run_and_exit(command: Callable[[], object]) -> NoReturn:
     has_reader = _has_reader(sys.stdout)
     lost = _flushed(sys.stdout) or lost
     if lost is not None and lost.errno == errno.EPIPE and not has_reader:
-        # As if SIGPIPE had ended the process: `podwright ... | head` is no failure.
+        # As if SIGPIPE had ended the process: `podwright ... | head` is not a failure.
         _flushed(sys.stderr)
         sys.exit(BY_SIGNAL + signal.SIGPIPE)
     lost = lost or _flushed(sys.stderr)

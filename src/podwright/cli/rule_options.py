@@ -112,7 +112,7 @@ def _check(setup: Setup, *, is_classic: bool) -> None:
             why = f"has no effect with {chosen_by}: every node is tried"
             problems.append(("--preemption-offset", why))
         if "timings" in setup.given:
-            why = f"has no effect with {chosen_by}: its predicates and priorities are no plugins"
+            why = f"has no effect with {chosen_by}: its predicates and priorities are not plugins"
             problems.append(("--timings", why))
     if problems:
         raise InputError(

@@ -6,7 +6,7 @@ Typer includes Python types (`FILE <list[str]>`, `[[FILE]]`) and the names of it
 As kubectl does, every command that reads files accepts them as `-f FILE` too, and every command
 that prints JSON accepts `-o jsonpath=TEMPLATE` and `-o custom-columns=SPEC`.
 
-Options of the v1.16 rules have a help page of their own, `--help-v1.16`; the help of a command has
+Options of the v1.16 rules have their own help page, `--help-v1.16`; the help of a command has
 a pointer to it.
 """
 

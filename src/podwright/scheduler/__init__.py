@@ -1,4 +1,4 @@
 """The scheduler: events in, actions out. It knows no cluster, clock or network.
 
-Begin in `machine`, which processes an event at a time; `assembly` builds one for a configuration.
+Start in `machine`, which processes an event at a time; `assembly` builds one for a configuration.
 """

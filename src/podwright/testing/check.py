@@ -420,7 +420,7 @@ class _Check:
         if declared and not plugin.implements("pod_key"):
             self.notes.append(
                 f"{' and '.join(declared)} cannot save calls without pod_key: every pod has"
-                " results of its own"
+                " its own results"
             )
 
 

@@ -68,7 +68,7 @@ class Environment(msgspec.Struct, frozen=True):
     bounds : SizeBounds
         The sizes of the inputs, for estimates.
     open_struct : str
-        A type that has any field, as have the types whose names begin with it and a dot.
+        A type that has any field, as have the types whose names start with it and a dot.
     """
 
     functions: Mapping[str, Function]

@@ -134,7 +134,7 @@ class Macros:
     def expand(
         self, function: str, target: Expression | None, args: list[Expression], offset: int
     ) -> Expression | None:
-        """Return the expansion of a call; None if it is no macro.
+        """Return the expansion of a call; None if it is not a macro.
 
         Raises
         ------

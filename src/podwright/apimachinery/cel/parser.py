@@ -60,7 +60,7 @@ _NAMES = frozenset({"IDENTIFIER", "ESC_IDENTIFIER"})
 _AFTER_OPERAND = frozenset({
     "==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "*", "/", "%", "&&", "||", "?", ".", "[",
 })  # fmt: skip
-"""The tokens with which an expression goes on; others end it."""
+"""The tokens with which an expression continues; others end it."""
 _NO_OTHERS: frozenset[str] = frozenset()
 _OPTIONAL = frozenset({"?"})
 _END_OF_ARGUMENTS = frozenset({")"})
@@ -186,7 +186,7 @@ class _Parser:
         return found
 
     def _range(self, start: Token) -> str:
-        """Return the source from a token up to the present one."""
+        """Return the source from a token up to the current one."""
         end = self._token
         until = len(self._source) if end.kind == "<EOF>" else end.offset + len(end.text)
         return self._source[start.offset : until]
@@ -237,7 +237,7 @@ class _Parser:
             self._take()
             return
         if token.kind in _AFTER_OPERAND and self._peek(1) == "<EOF>":
-            # Upstream goes on after an operator, and misses the operand once more at the end.
+            # Upstream continues after an operator, and misses the operand once more at the end.
             self._report(f"mismatched input '{token.text}' expecting {expected}")
             self._take()
         raise self._error(f"mismatched input '{self._token.text}' expecting {expected}")
@@ -487,7 +487,7 @@ class _Parser:
         end : str
             The kind of the token after the items, before which a comma may be.
         first : frozenset of str
-            The kinds of the tokens that begin an item.
+            The kinds of the tokens that start an item.
         """
         starts = first | _OPTIONAL
         token, known = self._token, starts | {end, ","}
@@ -594,7 +594,7 @@ _BEGUN = re.compile(
     rf'|"(?:{_ESCAPE}|[^\\"\r\n])*(?:{_BEGUN_ESCAPE})?'
     rf"|'(?:{_ESCAPE}|[^\\'\r\n])*(?:{_BEGUN_ESCAPE})?|"
 )
-"""The begin of a token that does not end."""
+"""The start of a token that does not end."""
 
 
 class Token(NamedTuple):
@@ -606,7 +606,7 @@ class Token(NamedTuple):
 
 
 def tokenize(source: str) -> tuple[list[Token], list[Issue]]:
-    """Split a source into tokens, the last of kind `<EOF>`; what is no token is a problem."""
+    """Split a source into tokens, the last of kind `<EOF>`; what is not a token is a problem."""
     tokens: list[Token] = []
     issues: list[Issue] = []
     position = 0
@@ -629,10 +629,10 @@ def tokenize(source: str) -> tuple[list[Token], list[Issue]]:
 
 
 def _end_of_unknown(source: str, start: int) -> int:
-    """Return the end of the text that no token begins with.
+    """Return the end of the text that no token starts with.
 
-    What begins as a token reaches up to the character with which no token goes on. Upstream: antlr4
-    lexer.go, notifyListeners and Recover.
+    What starts as a token reaches up to the character with which no token continues. Upstream:
+    antlr4 lexer.go, notifyListeners and Recover.
     """
     match = _BEGUN.match(source, start)
     assert match is not None, "each part may be empty"

@@ -142,7 +142,7 @@ class LogicalStep(Step):
             return right
         if isinstance(left, bool) and isinstance(right, bool):
             return right
-        # The first problem counts, also if a value that is no bool precedes an error.
+        # The first problem counts, also if a value that is not a bool precedes an error.
         problem = right if isinstance(left, bool) else left
         return problem if problem.__class__ is ErrorValue else ErrorValue("no such overload")
 

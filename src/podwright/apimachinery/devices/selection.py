@@ -21,7 +21,7 @@ _MOST_RESULTS = 1 << 20
 
 
 class AllocationError(Exception):
-    """The allocation cannot go on: it ends the scheduling attempt, with this text."""
+    """The allocation cannot continue: it ends the scheduling attempt, with this text."""
 
 
 class Selection:

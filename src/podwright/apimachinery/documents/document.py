@@ -186,7 +186,7 @@ def _parse(text: str) -> object:
                 parse_constant=_reject_constant,
             )
         except json.JSONDecodeError as error:
-            # Upstream takes what begins with a brace for JSON, and never for a flow mapping of
+            # Upstream takes what starts with a brace for JSON, and never for a flow mapping of
             # YAML: apimachinery pkg/runtime/serializer/json/json.go, RecognizesData.
             message = f"json parse error: {go_json_error(text.encode(), error)}"
             where = f"line {error.lineno}, column {error.colno}"
@@ -293,7 +293,7 @@ def _as_in_core(kind: inspect.Type) -> inspect.Type:
 
 
 def _is_duration(kind: inspect.Type) -> bool:
-    """Report whether a null is decoded, as Go decodes it into a duration that is no pointer."""
+    """Report whether a null is decoded, as Go decodes it into a duration that is not a pointer."""
     return isinstance(kind, inspect.Metadata) and (kind.extra or {}).get("format") == "duration"
 
 

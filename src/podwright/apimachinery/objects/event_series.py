@@ -122,5 +122,5 @@ class EventSeries(Generic[Signature]):
         self._recent.put(signature, RecentEvent(path, 1, now_ns))
 
     def forget(self, signature: Signature) -> None:
-        """Take note that an Event was not written: the next one begins a new object."""
+        """Take note that an Event was not written: the next one starts a new object."""
         self._recent.pop(signature, None)

@@ -46,7 +46,7 @@ class TableError(ValueError):
 
 
 def is_openb(text: str) -> bool:
-    """Whether the text begins with the header of one of the two tables."""
+    """Whether the text starts with the header of one of the two tables."""
     head = tuple(text.split("\n", 1)[0].strip().split(","))
     return head[:5] in {_NODE_COLUMNS, _POD_COLUMNS}
 

@@ -544,7 +544,7 @@ def _atomic_paths(value: Any, of: ValueType, path: str) -> Iterator[str]:
 # The move of an object from client-side apply to server-side apply.
 #
 # `kubectl apply` without `--server-side` keeps the configuration in an annotation. When kubectl
-# applies the same object at the server, fields of that configuration are no conflicts, and the
+# applies the same object at the server, fields of that configuration are not conflicts, and the
 # annotation is kept up to date.
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"

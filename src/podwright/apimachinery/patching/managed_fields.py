@@ -269,7 +269,7 @@ def _without_time(entry: Document) -> Document:
 
 # The managers of `spec.replicas`, as the subresource `scale` has them.
 #
-# A Scale is an object of its own, with entries only of those who set the replicas of the object.
+# A Scale is a separate object, with entries only of those who set the replicas of the object.
 # After a write of the Scale, its entries become entries of the object again.
 
 SCALE_API_VERSION: Final = "autoscaling/v1"

@@ -62,7 +62,7 @@ class ValueType:
     element : ValueType or None
         The type of the items of a list, or of the values of a map that are no named fields.
     is_leaf : bool
-        Whether the value has no parts with owners of their own, whatever it is.
+        Whether the value has no parts with their own owners, whatever it is.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The kind of CustomResourceDefinitions, whose schemas contain schemas of a form of their own.
+"""The kind of CustomResourceDefinitions, whose schemas contain schemas of a separate form.
 
 `items` is a schema or a list of schemas, `additionalProperties` a schema or a boolean. OpenAPI
 describes neither, so that the table has them as values of any type.

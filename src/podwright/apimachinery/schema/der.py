@@ -148,7 +148,7 @@ def parts(data: bytes, tag: int = SEQUENCE) -> list[Element]:
 
 
 def pem_blocks(text: str) -> Iterator[PemBlock]:
-    """Yield the blocks of a text; what is between them, and what is no block, is skipped."""
+    """Yield the blocks of a text; what is between them, and what is not a block, is skipped."""
     for found in _PEM.finditer(text):
         headers, blank, body = found[2].partition("\n\n")
         has_headers = bool(blank) and ":" in headers

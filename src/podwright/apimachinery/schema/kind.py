@@ -397,7 +397,7 @@ class Kind:
 
 
 def _contains(outer: str, inner: str) -> bool:
-    """Whether a path is another one or begins with it."""
+    """Whether a path is another one or starts with it."""
     return inner.startswith(outer) and inner[len(outer) :][:1] in {"", ".", "["}
 
 

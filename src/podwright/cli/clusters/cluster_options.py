@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CLUSTER_PREFIX = "cluster:"
-"""Begins the name of a cluster among files."""
+"""Starts the name of a cluster among files."""
 
 
 class ConnectionOptions(Options):
@@ -230,7 +230,7 @@ async def until_interrupted(
     Parameters
     ----------
     since : asyncio.Event, optional
-        Set by the work when the time begins; without it, the time begins at once.
+        Set by the work when the time starts; without it, the time starts at once.
 
     Raises
     ------

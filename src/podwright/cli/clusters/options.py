@@ -72,8 +72,8 @@ class RecordOptions(FollowOptions):
         "Continue an existing file: append what has changed since its end.", default=False
     )
     rotate: int | None = option(
-        "Begin another file, FILE-2 and so on, when one is as large, such as 100Mi. Each is a "
-        "record by itself.",
+        "Start a new file, FILE-2 and so on, when the current one reaches SIZE, such as 100Mi. "
+        "Each is a record by itself.",
         "SIZE",
         default=None,
         parser=size_in_bytes,
@@ -148,7 +148,7 @@ class SchedulerCommandOptions(Options):
         default=None,
     )
     rotate: int | None = option(
-        "With --out: begin another run in the folder, 000001, 000002 and so on, when the log of "
+        "With --out: start another run in the folder, 000001, 000002 and so on, when the log of "
         "one is as large, such as 100Mi, and at each start.",
         "SIZE",
         default=None,

@@ -18,8 +18,8 @@ from podwright.online.sync import ClusterRecord, Scope, Source, source_kinds
 def run_record(options: RecordOptions) -> None:
     """Record until the duration is over, or the process is interrupted.
 
-    The duration begins when the record has all objects: until then it is no record of the cluster.
-    It begins with the first request that fails, too, because a kind may never be listed.
+    The duration starts when the record has all objects: until then it is not a record of the
+    cluster. It starts with the first request that fails, too, because a kind may never be listed.
 
     Raises
     ------

@@ -36,7 +36,7 @@ def run_replay(options: ReplayOptions, address: ClusterAddress) -> None:
     Raises
     ------
     InputError
-        The file is no record.
+        The file is not a record.
     Exit
         With status 1 if --strict stops.
     ConnectionSettingsError, UnreachableCluster, RejectedRequest

@@ -195,7 +195,7 @@ def _recorder(
 
 
 def _close(recorder: Recorder | RotatingRecorder) -> None:
-    recorder.log.close()  # the present one
+    recorder.log.close()  # the current one
 
 
 async def _flush_regularly(recorder: Recorder | RotatingRecorder) -> None:
@@ -267,7 +267,7 @@ class LiveScheduler:
     connection : ReadConnection
     machine : Machine
     handle : callable
-        The door of the machine, or of what records it.
+        The `handle` of the machine, or of what records it.
     executor : Executor
     call_extender : callable, optional
         Calls an extender, in a thread.

@@ -53,7 +53,7 @@ def add_breakpoint(options: BreakOptions) -> None:
     """Stop the cluster after each scheduling cycle that matches a condition.
 
     The clock pauses, and the result of the cycle is not executed yet. `podwright clock resume`
-    lets the cluster go on.
+    lets the cluster continue.
     """
     from podwright.cli.serving.debug_run import add_breakpoint
 

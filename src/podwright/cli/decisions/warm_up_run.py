@@ -94,7 +94,7 @@ def _warm_up_replicas() -> int:
         constraints = [soft | {"topologyKey": key} for key in each]
         specs[f"spread-{len(each)}"] = {"topologySpreadConstraints": constraints}
     specs["default"] = {}
-    # Last: their terms give all later pods a score of their own.
+    # Last: their terms give all later pods a separate score.
     for each in keys:
         terms = [{"weight": 5, "podAffinityTerm": selector | {"topologyKey": key}} for key in each]
         preferred = {"preferredDuringSchedulingIgnoredDuringExecution": terms}

@@ -162,7 +162,7 @@ def _print_breakpoints(found: Any, output: str) -> None:
         reason = f": {hit['message']}" if hit["message"] else ""
         print_message(
             f"stopped at breakpoint {hit['breakpoint']}: pod {hit['pod']}, attempt"
-            f" {hit['attempt']}{call}{reason}; podwright clock resume goes on"
+            f" {hit['attempt']}{call}{reason}; podwright clock resume continues"
         )
 
 
@@ -174,7 +174,7 @@ def _print_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], empty: str)
 
 
 def _is_printed(document: Any, names: Sequence[str], output: str) -> bool:
-    """Print a document in a format that is no table; return whether it was one."""
+    """Print a document in a format that is not a table; return whether it was one."""
     if output in {"json", "yaml"}:
         print_document(document, output)
     elif output == "name":

@@ -90,7 +90,7 @@ class RenewedAccess:
         self._read_at = time.monotonic()
 
     def __call__(self) -> ClusterAccess:
-        """Return the present access; the last one if the kubeconfig cannot be read."""
+        """Return the current access; the last one if the kubeconfig cannot be read."""
         now = time.monotonic()
         if now - self._read_at >= RENEWAL_SECONDS:
             self._read_at = now

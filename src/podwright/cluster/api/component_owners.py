@@ -1,4 +1,4 @@
-"""The owners of the fields that podwright's own components write through the typed door.
+"""The owners of the fields that podwright's own components write through the typed API.
 
 The entries are those that the components of upstream leave: `kube-scheduler`,
 `kube-controller-manager` and `kubelet` with the operation Update. Bindings, evictions and deletions

@@ -1,7 +1,7 @@
 """Deletion: which objects are removed at once, and which are marked as terminating first.
 
 A delete request marks an object that has finalizers, and a bound pod with a grace period; the
-mark is a change of its own. Any other object is removed at once. A pod is marked even then, so
+mark is a separate change. Any other object is removed at once. A pod is marked even then, so
 that watchers observe it as terminating.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go, BeforeDelete;

@@ -41,7 +41,7 @@ class Followed:
             try:
                 events = self._cursor.poll()
             except Expired:
-                # What was deleted in the lost part of the history is not among the present ones.
+                # What was deleted in the lost part of the history is not among the current ones.
                 self._cursor = self._store.watch(self._kind, reads_batch=True)
                 gone, self._keys = self._keys, set()
                 for key in sorted(gone):

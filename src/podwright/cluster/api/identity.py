@@ -35,7 +35,7 @@ def uid_at(seed: int, version: int) -> str:
 def generated_name(
     prefix: str, *, namespace: str, taken: Container[str], seed: int, version: int
 ) -> str:
-    """Return an unused name that begins with a `generateName`.
+    """Return an unused name that starts with a `generateName`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Validation of the objects of write requests, by the rules of the room `schema`.
 
 A new object is validated as a whole. A changed one is validated with the stored one, and errors
-that the stored object has already are no errors of the request: an object of a record can be
+that the stored object has already are not errors of the request: an object of a record can be
 older than a rule.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, BeforeCreate; update.go,
@@ -106,7 +106,7 @@ def update_problems(new: KubernetesObject, old: KubernetesObject) -> list[Proble
     if kind is None:
         return []
     changed, stored = (encode(with_defaults(obj)) for obj in (new, old))
-    # What is missing in a manifest that no server has completed is no refusal of the change.
+    # What is missing in a manifest that no server has completed is not a refusal of the change.
     known = {(path, message) for path, message, _ in kind.update_problems(stored, stored)}
     found = kind.update_problems(changed, stored)
     return [each for each in found if (each[0], each[1]) not in known]

@@ -164,7 +164,7 @@ class ControllerLoop:
         return self._report_failure is not None and self.runs(name)
 
     def _retry(self, name: str, message: str, now_ns: int) -> list[ControllerAction]:
-        """Return when the present sync is tried again, after a write that was rejected."""
+        """Return when the current sync is tried again, after a write that was rejected."""
         item = self._failures.present
         if self._report_failure is None or item is None or item[0] != name:
             return []
@@ -232,7 +232,7 @@ class ControllerLoop:
         lister, deliver = self.lister, self._deliver
         for change in changes:
             if change.kind == EVENT and change.is_resting and not change.previous:
-                # There when the loop begins. No controller waits for Events, only for their names.
+                # There when the loop starts. No controller waits for Events, only for their names.
                 lister.add_event(change.key)
                 continue
             kind, old, new = change.kind, change.old, change.new
@@ -339,7 +339,7 @@ class Failures:
         self._has_failed = False
 
     def begin(self, item: Item, *, is_waiting: bool) -> None:
-        """Begin to sync an item, and forget the failures of the one before if it succeeded.
+        """Start to sync an item, and forget the failures of the one before if it succeeded.
 
         Parameters
         ----------
@@ -354,7 +354,7 @@ class Failures:
         self._has_failed = is_waiting and item in self._counts
 
     def failed(self, item: Item, now_ns: int) -> int | None:
-        """Count a failure of the present item.
+        """Count a failure of the current item.
 
         Returns
         -------

@@ -29,7 +29,7 @@ Nothing is due any more, and the same basis does not schedule another stage.
 
 
 KUBELET: Final = -1
-"""The index of a scheduled sync of the kubelet, which is no stage."""
+"""The index of a scheduled sync of the kubelet, which is not a stage."""
 
 
 class ScheduledStage(msgspec.Struct, frozen=True, gc=False):

@@ -211,7 +211,7 @@ def json_patch(document: Any, patch: Any) -> Any:
 def _path_of(operation: dict[str, Any], name: str = "path") -> list[str]:
     path = operation.get(name)
     if not isinstance(path, str) or (path and not path.startswith("/")):
-        raise PatchError(f'"{name}" is a path that begins with "/"')
+        raise PatchError(f'"{name}" is a path that starts with "/"')
     return [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
 
 
@@ -260,7 +260,7 @@ def _put(value: Any) -> Callable[[Any, str], Any]:
 
 def _place(part: str, last: int) -> int:
     if not part.isdigit() or int(part) > last:
-        raise PatchError(f'"{part}" is no place in a list of {last}')
+        raise PatchError(f'"{part}" is not an index of a list of {last}')
     return int(part)
 
 

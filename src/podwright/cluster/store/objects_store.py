@@ -496,7 +496,7 @@ class ObjectStore:
         kind : KindLike, optional
             The kind; default: all kinds.
         since : int, optional
-            The watch begins after this version. With a future version it has no events until the
+            The watch starts after this version. With a future version it has no events until the
             store reaches that version. Without one the current objects come first, as ADDED,
             followed by a bookmark.
         namespace, labels, fields, owner_uid

@@ -138,7 +138,7 @@ def open_store(
     if not path.exists():
         _create(path, 0 if seed is None else seed)
     if not path.stat().st_size:
-        raise UnusableStore(f"{path} is empty: delete it to begin a store there")
+        raise UnusableStore(f"{path} is empty: delete it to create a store there")
     saved = _read(path)
     if seed is not None and seed != saved.seed:
         raise UnusableStore(
@@ -368,7 +368,7 @@ def _create(path: Path, seed: int) -> None:
     if log.exists():
         raise UnusableStore(
             f"{path} is missing but its {log.name} is there: restore the file, "
-            f"or delete {log.name} to begin an empty store"
+            f"or delete {log.name} to create an empty store"
         )
     draft = path.with_name(f"{path.name}.new")
     try:

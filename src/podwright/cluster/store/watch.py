@@ -35,7 +35,7 @@ class Cursor:
     query : Query
         The conditions.
     since : int
-        The version after which the watch begins.
+        The version after which the watch starts.
     initial : InitialEvents, optional
         The events that `poll` returns first.
     reads_batch : bool
@@ -177,7 +177,7 @@ class InitialEvents:
     Parameters
     ----------
     readers : sequence of ObjectReader
-        Of the present state, one for each kind.
+        Of the current state, one for each kind.
     version : int
         The version of the state.
 

@@ -76,7 +76,7 @@ class WriteTimes:
 
     def last_written_before(self, time_ns: int) -> int:
         """Return the last version that was certainly written before a time; 0 if there is none."""
-        # The versions of a mark were written within a period; a later one has a mark of its own.
+        # The versions of a mark were written within a period; a later one has its own mark.
         index = bisect_right(self._marks, time_ns - MARK_PERIOD_NS, key=_time_of)
         if not index:
             return 0

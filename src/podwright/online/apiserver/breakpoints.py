@@ -1,7 +1,7 @@
 """Breakpoints: a served cluster stops after a scheduling cycle that matches a condition.
 
 The clock pauses, and what follows from the cycle, such as the binding of the pod, is not executed
-before the clock goes on. Requests of clients are answered meanwhile. Decisions are replayed as
+before the clock continues. Requests of clients are answered meanwhile. Decisions are replayed as
 always.
 """
 
@@ -149,7 +149,7 @@ class Breakpoints:
     hit : BreakpointHit, optional
         Where the cluster has stopped; None while it runs.
     attempt_of : callable
-        Returns the number of the present attempt of a pod.
+        Returns the number of the current attempt of a pod.
     has_call_conditions : bool
         Whether a condition is about the calls of plugins.
     """
@@ -193,7 +193,7 @@ class Breakpoints:
         )
 
     def release(self) -> None:
-        """Let the cluster go on."""
+        """Let the cluster continue."""
         self.hit = None
 
     def until_hit(self, is_over: Callable[[], bool]) -> Callable[[], bool]:

@@ -145,7 +145,7 @@ class Cluster:
     is_resting : bool
         Whether the worlds do nothing, for example while a checkpoint is written.
     breakpoints : Breakpoints
-        While the cluster has stopped at one, the worlds do not go on.
+        While the cluster has stopped at one, the worlds do not continue.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Cluster:
         return tuple(name for each in self.schedulers for name in each.names)
 
     def handle(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch | LongRequest:
-        """Authenticate and execute a request; one that takes long is only begun.
+        """Authenticate and execute a request; one that takes long is only started.
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class Cluster:
             msgspec.json.encode(document),
         )
         reply = self.server.handle(request, _ADMINISTRATOR, self.world.now_ns)
-        assert isinstance(reply, HttpReply), "the reply to a patch is no watch"
+        assert isinstance(reply, HttpReply), "the reply to a patch is not a watch"
         if reply.status >= BAD_REQUEST:
             raise RejectedService(str(msgspec.json.decode(reply.body)["message"]))
 
@@ -302,7 +302,7 @@ class Cluster:
         return is_done
 
     def add_breakpoint(self, condition: BreakCondition) -> Breakpoint:
-        """Add a breakpoint; one on the calls of plugins begins to observe them.
+        """Add a breakpoint; one on the calls of plugins starts to observe them.
 
         Raises
         ------
@@ -340,7 +340,7 @@ class Cluster:
             if self._is_in_round:
                 # Its bindings are not written yet: no other scheduler may use the same room.
                 return False
-            # The next slice begins with another world, so that none waits until the first is done.
+            # The next slice starts with another world, so that none waits until the first is done.
             self._turn += 1
             if is_over():
                 return False
@@ -348,14 +348,14 @@ class Cluster:
         return is_done and all(each.world.is_between_steps for each in self.schedulers)
 
     def _end_of_round(self, world: World, is_over: Callable[[], bool]) -> Callable[[], bool]:
-        """Return a function that also ends a slice at the end of a round that began before it."""
+        """Return a function that also ends a slice at the end of a round that started before it."""
         if not self._is_in_round:
             return is_over
         return lambda: world.is_between_steps or is_over()
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether the driver should write a checkpoint: rest, `write_checkpoint`, and go on."""
+        """Whether the driver should write a checkpoint: rest, `write_checkpoint`, and continue."""
         return any(each.is_checkpoint_due for each in self.schedulers)
 
     def write_checkpoint(self) -> None:
@@ -390,7 +390,7 @@ class Cluster:
         ------
         InputError
             The configuration is not valid, or has a schedulerName that another scheduler of the
-            cluster has; the present one stays.
+            cluster has; the current one stays.
         """
         served = served or self.schedulers[0]
         others = [each.options for each in self.schedulers if each is not served]
@@ -433,7 +433,7 @@ def new_cluster(
         Of each further scheduler, with what makes the calls to its extenders. It schedules the
         pods that have its schedulerNames.
     now_ns : int
-        The present time, in nanoseconds since 1970.
+        The current time, in nanoseconds since 1970.
     options : ClusterOptions, optional
     server_options : ServerOptions, optional
         Of the API server.

@@ -139,7 +139,7 @@ class ClusterClock:
         return None if self._is_paused else remaining_ns / self._speed / 1e9
 
     def _begin(self) -> None:
-        """Count from the present times."""
+        """Count from the current times."""
         self._cluster_ns = self._last_ns if self._is_paused else max(self._last_ns, self.now_ns())
         self._real_ns = self._read_ns()
 

@@ -227,7 +227,7 @@ async def share_with_thread(
     slice_seconds : float
         How long the event loop waits for the thread at once.
     pause_seconds : float
-        How long the event loop goes on in between, at least: one iteration with 0.
+        How long the event loop continues in between, at least: one iteration with 0.
     """
     while not is_done.wait(slice_seconds):  # noqa: ASYNC110 - an asyncio.Event would not block
         await asyncio.sleep(pause_seconds)

@@ -2,7 +2,7 @@
 
 A component may write 25 Events of a type about an object, and then one in five minutes. The tenth
 message of one reason, and each further one until ten minutes pass without any, is written into one
-Event whose message begins with "(combined from similar events): ".
+Event whose message starts with "(combined from similar events): ".
 
 Events of the scheduler have other rules; see `event_objects`.
 

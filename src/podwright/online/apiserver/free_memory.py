@@ -1,7 +1,7 @@
 """Free memory of the C library, which a long-lived server gives back to the system.
 
 What a thread allocates for long enough to write a checkpoint, 20 MB of arrays, stays in the heap
-when it is freed, and each thread has a heap of its own. Only the GNU C library has these functions.
+when it is freed, and each thread has its own heap. Only the GNU C library has these functions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HEAPS_MAX: Final = -8
 
 
 def share_heap() -> None:
-    """Let threads that begin from now on use one heap; the interpreter runs one of them anyway."""
+    """Let threads that start from now on use one heap; the interpreter runs one of them anyway."""
     _call("mallopt", _HEAPS_MAX, 1)
 
 
@@ -89,15 +89,15 @@ def collect_young() -> None:
         gc.collect(1)
 
 
-# Huge pages for the memory of a large server, so that its reader processes begin quickly.
+# Huge pages for the memory of a large server, so that its reader processes start quickly.
 #
-# The beginning of a reader copies the page tables of the server: 25 ms for each GiB in pages of 4
+# The start of a reader copies the page tables of the server: 25 ms for each GiB in pages of 4
 # KiB, during which the server does nothing, and a tenth of that in pages of 2 MiB. The kernel uses
 # small pages for the pieces in which Python obtains memory, and after each reader for those pages
 # that have changed beside it. A thread makes it collapse them, with pauses: while it collapses a
 # page, other threads wait for new memory.
 #
-# Only Linux has this, since 6.1; it is done where pages have 4 KiB. Elsewhere the beginning of a
+# Only Linux has this, since 6.1; it is done where pages have 4 KiB. Elsewhere the start of a
 # reader takes longer.
 
 HUGE_BYTES: Final = 2 << 20
@@ -185,7 +185,7 @@ def used_addresses(libc: ctypes.CDLL) -> Iterator[int]:
 
 
 def _ranges() -> Iterator[tuple[int, int]]:
-    """Yield the begin and the end of each range of private memory, at bounds of huge pages."""
+    """Yield the start and the end of each range of private memory, at bounds of huge pages."""
     for line in _MAPS.read_text().splitlines():
         addresses, access, *rest = line.split()
         is_memory = access == "rw-p" and (len(rest) == 3 or rest[3:] == ["[heap]"])

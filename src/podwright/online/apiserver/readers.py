@@ -53,7 +53,7 @@ class Readers:
     Parameters
     ----------
     turns : TurnLoop
-        A reader begins between the requests of a turn.
+        A reader starts between the requests of a turn.
     """
 
     def __init__(self, turns: TurnLoop) -> None:
@@ -79,7 +79,7 @@ class Readers:
         progressed : callable, optional
             Receives the reports.
         prepare : callable
-            Called by the server just before the reader begins.
+            Called by the server just before the reader starts.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class Readers:
     async def _reader(
         self, function: Callable[[Report], Any], prepare: Callable[[], object] = lambda: None
     ) -> AsyncIterator[int]:
-        """Begin a reader, and return the end of its pipe; the reader ends with the block."""
+        """Start a reader, and return the end of its pipe; the reader ends with the block."""
 
         def begin(_: object) -> tuple[int, int]:
             prepare()
@@ -195,8 +195,8 @@ async def _message(received: asyncio.StreamReader) -> tuple[int, Any]:
 def _received(pipe: int) -> Iterator[asyncio.StreamReader]:
     """Return a stream of what a reader sends, and close the pipe after the block.
 
-    The pipe is no transport: uvloop closes the descriptor of a transport once more after the file
-    object is closed, when a client's connection may have its number already.
+    The pipe is not a transport: uvloop closes the descriptor of a transport once more after the
+    file object is closed, when a client's connection may have its number already.
     """
     loop = asyncio.get_running_loop()
     received = asyncio.StreamReader()
@@ -222,7 +222,7 @@ def _received(pipe: int) -> Iterator[asyncio.StreamReader]:
 
 
 def _fork(store: ObjectStore, function: Callable[[Report], Any]) -> tuple[int, int]:
-    """Begin a reader; return its process id, and the end of the pipe from which to read."""
+    """Start a reader; return its process id, and the end of the pipe from which to read."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         # Other threads only call extenders; a reader uses none of their locks.

@@ -7,7 +7,7 @@ A turn
    that takes long, such as the deletion of a collection;
 2. lets the world catch up with the clock, for at most a slice of time;
 3. commits all writes of both together;
-4. releases the replies, wakes the watches that have something to send, and begins the calls to
+4. releases the replies, wakes the watches that have something to send, and starts the calls to
    extenders, which run in threads and come back as events.
 
 Between two turns the event loop reads and writes connections. The loop sleeps when no request has
@@ -70,7 +70,7 @@ CHECKPOINT_SLICE_SECONDS: Final = 0.002
 CALL_SLICE_SECONDS: Final = 0.0001
 CALL_PAUSE_SECONDS: Final = 0.005
 """How long the event loop waits at once for the threads that call extenders, which compute little,
-and how long it goes on in between."""
+and how long it continues in between."""
 
 _READS: Final = ("GET", "HEAD")
 
@@ -115,7 +115,7 @@ class ChangeFollower(Protocol):
     """Receives the changes of a store, for example to record them."""
 
     def begin(self, store: ObjectStore, now_ns: int) -> None:
-        """Take the present objects, and follow the later changes."""
+        """Take the current objects, and follow the later changes."""
 
     def append(self, now_ns: int) -> None:
         """Take the changes since the last call, which become visible to clients now."""
@@ -130,7 +130,7 @@ class TurnLoop:
     clock : ClusterClock
         Of the cluster.
     followers : sequence of ChangeFollower
-        Receive the changes of each turn after its commit. They begin when the loop is created.
+        Receive the changes of each turn after its commit. They start when the loop is created.
     world_pause_ns : int
         How long after its last slice the world waits while several clients send requests at once.
     """
@@ -233,7 +233,7 @@ class TurnLoop:
         self._listeners.discard(turned)
 
     def stop(self) -> None:
-        """End `run` after the present turn, and all watches."""
+        """End `run` after the current turn, and all watches."""
         self._is_stopping = True
         self._wake.set()
 
@@ -244,13 +244,13 @@ class TurnLoop:
         return self._is_caught_up and not self._queue and not has_calls
 
     def go_on(self) -> None:
-        """Let a cluster that has stopped at a breakpoint go on with the next turn."""
+        """Let a cluster that has stopped at a breakpoint continue with the next turn."""
         self.cluster.breakpoints.release()
         self._is_caught_up = False
         self._wake.set()
 
     def wake(self) -> None:
-        """Begin a turn, for example because the clock has changed."""
+        """Start a turn, for example because the clock has changed."""
         self._wake.set()
 
     async def settle_world(self) -> None:
@@ -455,7 +455,7 @@ class TurnLoop:
         end: Callable[[T, Answered], None],
         request: Waiting | None = None,
     ) -> None:
-        """Begin to execute something beside the loop; see `_Beside`."""
+        """Start to execute something beside the loop; see `_Beside`."""
         loop = asyncio.get_running_loop()
 
         def wake() -> None:
@@ -554,7 +554,7 @@ class TurnLoop:
                 self._reached.append((time_ns, future))
 
     def _begin_extender_calls(self) -> None:
-        """Begin the calls to extenders of this turn, whose writes are durable now."""
+        """Start the calls to extenders of this turn, whose writes are durable now."""
         for scheduler in self.cluster.schedulers:
             # A thread beside the loop may add some.
             if self._beside is None and scheduler.extender_calls:
@@ -626,7 +626,7 @@ class TurnLoop:
     def _advance_long(self, now_ns: int, answered: Answered) -> None:
         """Execute some steps of one of the requests that take long, each in turn.
 
-        A request whose client has left goes on, as a transaction of etcd would.
+        A request whose client has left continues, as a transaction of etcd would.
         """
         if not self._long:
             return

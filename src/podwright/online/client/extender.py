@@ -120,7 +120,7 @@ class _Connections:
         self._tls = settings.tls_config or ExtenderTLSConfig()
         is_https = settings.enable_https or settings.url_prefix.lower().startswith("https:")
         self._context = _context(settings, self._tls) if is_https else None
-        # Calls of several threads each have a connection of their own.
+        # Calls of several threads each have their own connection.
         self._idle: list[_Connection] = []
         self._process = os.getpid()
         self._of_parent: list[_Connection] = []
@@ -160,7 +160,7 @@ class _Connections:
     def _take(self, url: SplitResult) -> _Connection:
         """Return an idle connection that can be reused, else a new one."""
         if self._process != os.getpid():
-            # A copy of the process: the server goes on with the connections, which stay open.
+            # A copy of the process: the server continues with the connections, which stay open.
             self._process = os.getpid()
             self._of_parent, self._idle = self._idle, []
         with contextlib.suppress(IndexError):  # another thread may have taken the last one

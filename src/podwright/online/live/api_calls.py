@@ -119,7 +119,7 @@ def pod_path(pod: NamespacedName) -> str:
 def object_path(obj: KubernetesObject, *, is_collection: bool = False) -> str:
     """Return the path of an object, or of the collection that it is in."""
     kind = built_in().find(obj.api_version, obj.kind)
-    assert kind is not None, f"{obj.kind} is no kind of the API"
+    assert kind is not None, f"{obj.kind} is not a kind of the API"
     root = "/apis/" if "/" in obj.api_version else "/api/"
     within = f"namespaces/{obj.namespace}/" if kind.row.namespaced else ""
     path = f"{root}{obj.api_version}/{within}{kind.row.resource}"
@@ -210,7 +210,7 @@ def is_passing(error: FailedRequest) -> bool:
 def may_be_executed(error: FailedRequest) -> bool:
     """Whether the request may have been executed: its reply was lost, or the server has failed.
 
-    A server that waits for etcd in vain does not know whether the write takes place.
+    A server that waits for etcd without effect does not know whether the write takes place.
     """
     if isinstance(error, UnreachableCluster):
         return True

@@ -44,7 +44,7 @@ _CYCLES_AT_ONCE: Final = 64
 """How many cycles run before requests and replies get their turn."""
 
 _CALLS_MAX: Final = 128
-"""At how many unanswered calls no further cycle begins.
+"""At how many unanswered calls no further cycle starts.
 
 Without a limit, pods that are retried at once, as the members of a gang that does not fit, would
 add calls faster than the server answers them.
@@ -59,7 +59,7 @@ class LiveDriver:
     machine : Machine
         To read: whether a pod is due.
     handle : callable
-        The door of the machine, or of what records it.
+        The `handle` of the machine, or of what records it.
     executor : Executor
     call_extender : callable, optional
         Calls an extender, in a thread.
@@ -120,7 +120,7 @@ class LiveDriver:
             self.deliver(ObjectDeleted(obj))
 
     def deliver(self, event: Event) -> None:
-        """Let the machine handle an event, and begin its actions."""
+        """Let the machine handle an event, and start its actions."""
         now_ns = self._now()
         began_ns = time.perf_counter_ns()
         actions = self._handle(event, now_ns)

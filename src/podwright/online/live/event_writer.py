@@ -57,7 +57,7 @@ class EventWriter:
         return ApiRequest("POST", path, self._document(event, own, now_ns) | patch.body)
 
     def failed(self, event: EmitEvent) -> None:
-        """Take note that an Event was not written: the next one is no series."""
+        """Take note that an Event was not written: the next one is not a series."""
         self._series.forget(_signature(event))
 
     def _document(self, event: EmitEvent, own: str, now_ns: int) -> Document:

@@ -13,7 +13,7 @@ while, with waits that double. All other calls may be executed twice without har
 deletions name the uid, updates the version. The
 exception is a claim whose name the server generates.
 
-An Event is repeated as long as client-go does. Its object has a name of its own, so an Event that
+An Event is repeated as long as client-go does. Its object has its own name, so an Event that
 exists already was written by an attempt whose reply was lost.
 
 Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go,
@@ -147,7 +147,7 @@ class Writes(Executor):
         For Events: they neither delay bindings, nor count against their rate.
     events : EventWriter
     report : callable, optional
-        Called with what was rejected for want of rights: a line for an operator, once per right.
+        Called with what was forbidden by RBAC: a line for an operator, once per right.
     check_leads : callable, optional
         Called before each call is sent; raises if another replica may schedule.
     times : RetryTimes

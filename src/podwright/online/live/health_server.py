@@ -44,7 +44,7 @@ class HealthServer:
     host, port : str, int
         0 for a free port.
     checks : mapping of str to sequence of Check
-        Those of each endpoint, by its path. Each check is also at a path of its own.
+        Those of each endpoint, by its path. Each check is also at a separate path.
     metrics : mapping of str to callable
         What returns the text of metrics, by path.
     """
@@ -122,7 +122,7 @@ _START_TIME: Final = "process_start_time_seconds"
 
 
 class _ProcessStart(Collector):
-    """When the process began, by which readers of the counts recognize a new process."""
+    """When the process started, by which readers of the counts recognize a new process."""
 
     def __init__(self) -> None:
         self._process = ProcessCollector(registry=None)

@@ -1,7 +1,7 @@
-"""An election in a thread of its own: renewals of the Lease never wait for the scheduler's work.
+"""An election in a separate thread: renewals of the Lease never wait for the scheduler's work.
 
 The event loop of the scheduler also decides, and decodes long lists; a kernel that is compiled
-there takes seconds. The election has a loop and a connection of its own; the interpreter switches
+there takes seconds. The election has a loop and a separate connection; the interpreter switches
 between the two threads every few milliseconds.
 
 Before each call that it sends, the scheduler checks that the Lease is held: a loop that was

@@ -1,6 +1,6 @@
 """Restores the order of changes of several kinds, without I/O.
 
-Each kind has a watch of its own, so changes that were made one after the other may arrive in
+Each kind has its own watch, so changes that were made one after the other may arrive in
 another order. All kinds of a cluster share the versions of one etcd: changes are held for a short
 time, and leave in the order of their versions.
 """

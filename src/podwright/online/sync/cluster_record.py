@@ -1,7 +1,7 @@
 """Writes the changes of a cluster to a file, as `podwright.simulation.files.read_record` reads it.
 
 A line is `{"time": RFC 3339, "event": "Add" | "Update" | "Delete", "resource": object}`; a Delete
-has the name only. A file that is complete by itself begins with an Add of each object.
+has the name only. A file that is complete by itself starts with an Add of each object.
 
 Upstream: kube-scheduler-simulator simulator/recorder/recorder.go
 """
@@ -58,7 +58,7 @@ class ClusterRecord:
         Whether to append to the file: the objects that changed meanwhile, and what follows.
     is_redacted : bool
     largest_bytes : int
-        Begin another file when one is as large; 0 for one file. Each file is a record by itself.
+        Start another file when one is as large; 0 for one file. Each file is a record by itself.
     kept_files : int
         The most files; the oldest is deleted.
 
@@ -191,7 +191,7 @@ class ClusterRecord:
         self.lines += len(several)
 
     def _rotate(self, now_ns: int) -> None:
-        """Begin another file with all present objects."""
+        """Start another file with all present objects."""
         self._file.close()
         self._number += 1
         path = self._path.with_name(f"{self._path.stem}-{self._number}{self._path.suffix}")
@@ -211,7 +211,7 @@ class ClusterRecord:
     def _resumed(self, path: Path) -> dict[_Key, tuple[Meta, bytes]]:
         """Return the objects at the end of a file; removes a last line that is incomplete."""
         if self._largest_bytes:
-            raise UnwritableClusterRecord("--resume has no effect with --rotate: begin a new file")
+            raise UnwritableClusterRecord("--resume has no effect with --rotate: start a new file")
         present: dict[_Key, tuple[Meta, bytes]] = {}
         length = 0
         if path.suffix == ".gz":
@@ -228,7 +228,7 @@ class ClusterRecord:
                 line = _LINES.decode(text)
             except UNDECODABLE as error:
                 raise UnwritableClusterRecord(
-                    f"{path}: line {number}: this is no record that can be resumed: {error}"
+                    f"{path}: line {number}: this is not a record that can be resumed: {error}"
                 ) from error
             key = (line.resource.api_version, line.resource.kind, line.resource.metadata.key)
             if line.event == "Delete":

@@ -16,7 +16,7 @@ happened before. What stays different has a rule, most with a switch in `SyncPol
   Claims have no devices, unless a pod that uses them keeps its node: then they keep theirs. One
   that a template made for such a pod is created before it, and it names that claim; one for its
   extended resources follows it.
-- The destination's own classes of storage are no defaults, which claims without a class would get.
+- The destination's own classes of storage are not defaults, which claims without a class would get.
 - Services and the owners of pods are not mirrored; what they imply is (`implied_selectors`).
 - Owners and service accounts are left out (`object_copy`); the uid of the source is in an
   annotation, so another object of the same name is replaced.
@@ -92,7 +92,7 @@ _IS_DEFAULT: Final = (
 IGNORED_DELETIONS: Final = "deletions are not mirrored (--ignore-deletions)"
 RUNNING_PODS: Final = "pods that had a node at the start are left out (--exclude-running)"
 DELETED_HERE: Final = "what the destination has deleted stays so without --restore-deleted"
-MADE_CLAIMS: Final = "claims that were made for a pod are made anew by the destination"
+MADE_CLAIMS: Final = "claims that were made for a pod are created again by the destination"
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -537,7 +537,7 @@ def _requests(obj: Document) -> tuple[int, int]:
 
 # The selector that Services and owners imply for a pod at the source.
 #
-# The scheduler spreads pods without constraints of their own by it. A copy of the pod has no
+# The scheduler spreads pods without their own constraints by it. A copy of the pod has no
 # owner, and workloads are not copied, so the selector is kept in an annotation.
 
 _DEFAULTS: Final = (("kubernetes.io/hostname", 3), ("topology.kubernetes.io/zone", 5))

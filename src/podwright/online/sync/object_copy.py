@@ -215,7 +215,7 @@ def with_devices(claim: Document) -> Document:
 
 
 def independent(claim: Document) -> Document:
-    """Return a claim that was made for a pod as a claim with a name of its own.
+    """Return a claim that was made for a pod as a claim with its own name.
 
     Its owner has another uid at the destination.
     """

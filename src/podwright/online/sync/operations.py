@@ -62,7 +62,7 @@ class Settle(msgspec.Struct, frozen=True):
     present: Document | None = None
 
     def settled(self, present: Document) -> Settlement:
-        """Compare the present object of the destination with what it should be."""
+        """Compare the current object of the destination with what it should be."""
         return settled(self.kind, self.obj, present, self.policies, node=self.node)
 
 

@@ -70,7 +70,7 @@ def recorded_changes(path: Path) -> Iterator[RecordedChange]:
     Raises
     ------
     InputError
-        The file cannot be read, or a line is no change.
+        The file cannot be read, or a line is not a change.
     """
     # The mirror takes Services and owners of pods for the selectors that they imply.
     followed = source_kinds(has_workloads=True)
@@ -83,7 +83,7 @@ def recorded_changes(path: Path) -> Iterator[RecordedChange]:
             line = _LINES.decode(text)
             resource = _RESOURCES.decode(line.resource)
         except UNDECODABLE as error:
-            message = f"this is no change of an object: {error}"
+            message = f"this is not a change of an object: {error}"
             raise _error(path, number, message) from error
         time_ns = timestamp_ns(line.time)
         if time_ns is None or not resource.metadata.name:

@@ -150,7 +150,7 @@ class Sync:
             await each.target.report(self.status(each, "stopped"))
 
     def status(self, each: Destination, phase: SyncPhase | None = None) -> SyncStatus:
-        """Return the state of a destination; the phase is the present one if left out."""
+        """Return the state of a destination; the phase is the current one if left out."""
         mirror, done, lag, side = each.mirror, each.target.done, each.lag, each.side
         differences = self._placements.different()
         access = self._connection.access

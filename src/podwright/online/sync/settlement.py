@@ -1,7 +1,7 @@
 """Compares an object of a destination with what it should be, without I/O.
 
 The one comparison of a sync: after a start, for single changes, and for `--check`. It returns the
-object that the destination should hold, how it differs from the present one, and how it differs
+object that the destination should hold, how it differs from the current one, and how it differs
 from the source because of a policy.
 
 A destination has a part of each object to itself: what its API server sets, the annotations of its
@@ -95,7 +95,7 @@ class Settlement(msgspec.Struct, frozen=True):
     ----------
     obj : Document
     differences : sequence of Difference
-        Between it and the present object: what is to be written.
+        Between it and the current object: what is to be written.
     kept : sequence of Difference
         What stays different from the source, each with its policy.
     """
@@ -108,7 +108,7 @@ class Settlement(msgspec.Struct, frozen=True):
 def settled(
     kind: SourceKind, obj: Document, present: Document, policies: SyncPolicies, *, node: str = ""
 ) -> Settlement:
-    """Compare the present object of a destination with the copy of the one of the source.
+    """Compare the current object of a destination with the copy of the one of the source.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ _HOLD_SECONDS: Final = 30.0
 """So long the changes of all kinds are held for one whose watch was interrupted."""
 
 LATER_SECONDS: Final = 5.0
-"""How often the source is asked for kinds that it did not have."""
+"""How often kinds that the source did not have are looked up again."""
 
 _ABSENT: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN})
 
@@ -183,7 +183,7 @@ class Source:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _listed(self, kind: SourceKind, *, seed: int) -> ChangeGroup | None:
-        """Begin to follow a kind; return its first list, None for a kind that is left out."""
+        """Start to follow a kind; return its first list, None for a kind that is left out."""
         listed: list[SourceChange] = []
         is_left_out = False
         for path, query in self._scope.collections(kind):
@@ -224,7 +224,7 @@ class Source:
     async def _follow(
         self, kind: SourceKind, path: str, query: Query, *, seed: int
     ) -> Batch | None:
-        """Begin to follow a collection; return its first list."""
+        """Start to follow a collection; return its first list."""
 
         def failed(error: Exception) -> None:
             self.failures += 1

@@ -109,7 +109,7 @@ def source_kinds(names: Sequence[str] = (), *, has_workloads: bool = False) -> S
     Raises
     ------
     InputError
-        With the names that are no kinds of these.
+        With the names that are not kinds of these.
     """
     workloads = _WORKLOADS if has_workloads else ()
     ordered = (*_REQUIRED[:-1], *_OPTIONAL, *workloads, _REQUIRED[-1])
@@ -132,7 +132,7 @@ def mirrored_kinds(names: Sequence[str], served: Sequence[SourceKind]) -> Sequen
     Raises
     ------
     InputError
-        With the names that are no kinds of these.
+        With the names that are not kinds of these.
     """
     *others, pods = source_kinds(has_workloads=True)
     known = {kind.resource: kind for kind in (*others, pods)}
@@ -193,7 +193,7 @@ def imported_kinds(
     Raises
     ------
     InputError
-        With the names that are no kinds of these.
+        With the names that are not kinds of these.
     """
     has_workloads = has_workloads or bool(names)
     *others, pods = source_kinds(has_workloads=has_workloads)

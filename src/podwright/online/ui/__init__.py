@@ -1,4 +1,4 @@
-"""The web page: a process of its own that speaks only the HTTP APIs of a server.
+"""The web page: a separate process that speaks only the HTTP APIs of a server.
 
 Start with `process.serve_page`. The process passes requests of the page through to the server as
 unparsed bytes (`pass_through`, `upstream`) and adds the token, so that the token is in no reply.

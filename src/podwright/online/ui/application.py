@@ -34,7 +34,7 @@ class _Pictures(StaticFiles):
 
 async def read_document(request: Request) -> Response:
     """Return a text of YAML or JSON as `document`, or its `problem`: browsers read no YAML."""
-    # A problem is no error of the request, which browsers would report as one of the page.
+    # A problem is not an error of the request, which browsers would report as one of the page.
     try:
         found = read_documents((await request.body()).decode())
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""The page of the configuration: show, change, check, compare on the present pods, apply."""
+"""The page of the configuration: show, change, check, compare on the current pods, apply."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class _Configuration:
         return True
 
     async def compare(self) -> None:
-        """Compare where the present pods are placed."""
+        """Compare where the current pods are placed."""
         document = self._document()
         if document is None:
             return
@@ -293,7 +293,7 @@ def show_comparison(found: Any) -> None:
         The reply of `/what-if`.
     """
     summary = found["summary"]
-    ui.label("Comparison on the present pods").classes("pw-title")
+    ui.label("Comparison on the current pods").classes("pw-title")
     if not summary["different"]:
         ui.label(f"All {summary['pods']:,} pods have the same nodes.").classes("pw-muted")
         return

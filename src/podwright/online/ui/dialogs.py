@@ -71,7 +71,7 @@ async def confirm(title: str, lines: Sequence[str], verb: str) -> bool:
 
 
 def add_button(text: str, act: Callable[[], Any], *, is_primary: bool = False) -> Any:
-    """Add a button to the present row; return it."""
+    """Add a button to the current row; return it."""
     button: Any = ui.button(text, on_click=act, color=None).props("flat no-caps")
     return button.classes("pw-primary" if is_primary else "pw-secondary")
 
@@ -135,7 +135,7 @@ class YamlEditor:
 
     @property
     def text(self) -> str:
-        """The present text."""
+        """The current text."""
         return str(self.code.value)
 
     async def _begin(self) -> None:

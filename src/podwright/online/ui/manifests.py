@@ -143,7 +143,7 @@ def without_managed_fields(value: Any) -> Any:
 
 
 def template_of(api_version: str, kind: str, namespace: str) -> str:
-    """Return the text with which an object of a kind is begun.
+    """Return the text with which an object of a kind is started.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class PassThrough:
     ----------
     upstream : Upstream
     prefix : str
-        Where the paths of the server begin on the page's origin.
+        Where the paths of the server start on the page's origin.
     """
 
     def __init__(self, upstream: Upstream, prefix: str = PREFIX) -> None:

@@ -72,7 +72,7 @@ class _Resources:
         with actions:
             copies = ui.number("Copies", value=1, min=1, max=COPIES_MAX, precision=0)
             copies.props("dense outlined").classes("pw-number")
-            copies.tooltip("More than one have their numbers behind the name.")
+            copies.tooltip("Copies are named name-1, name-2.")
 
             async def write(*, is_dry_run: bool) -> str:
                 number = int(copies.value or 1)
@@ -96,7 +96,7 @@ class _Resources:
         async def write(*, is_dry_run: bool) -> str:
             documents = read_documents(editor.text)
             if len(documents) != 1:
-                raise InvalidText(LineError(documents[1].line, "Only one object can be here."))
+                raise InvalidText(LineError(documents[1].line, "Enter exactly one object."))
             # A change of the fields that differ, so that it does not conflict with others' changes.
             change = change_between(without_managed_fields(found), documents[0].value)
             await self._write(documents[0], "PATCH", path, change, is_dry_run=is_dry_run)

@@ -130,7 +130,7 @@ class ServerRequests:
         Raises
         ------
         RejectedRequest
-            The document is no object, or its kind does not exist.
+            The document is not an object, or its kind does not exist.
         """
         version = document.get("apiVersion") if isinstance(document, Mapping) else None
         kind = document.get("kind") if isinstance(document, Mapping) else None
@@ -192,7 +192,7 @@ _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 async def may_send(requests: ServerRequests, method: str, path: str) -> bool:
-    """Return whether the user may send a request to a path that is no resource.
+    """Return whether the user may send a request to a path that is not a resource.
 
     Parameters
     ----------

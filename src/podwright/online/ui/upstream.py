@@ -26,7 +26,7 @@ class Upstream:
     ----------
     access : ClusterAccess
     renewed : callable, optional
-        Returns the present access, before each request: a server that starts again may have
+        Returns the current access, before each request: a server that starts again may have
         another token. The certificates stay those of `access`.
     transport : AsyncBaseTransport, optional
         Instead of connections to the server, in tests.

@@ -168,7 +168,7 @@ class DeviceFixes:
     def _where(self, claim: ResourceClaim) -> str:
         template = self._templates.get(claim.key)
         if template is None:
-            return f"ResourceClaim {claim_name(claim)}, created anew"
+            return f"ResourceClaim {claim_name(claim)}, created again"
         return f"ResourceClaimTemplate {claim.metadata.namespace}/{template}"
 
     def _drop_selector_at(self, request: RefusedRequest, place: int) -> Edit:

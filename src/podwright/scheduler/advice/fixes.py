@@ -89,7 +89,7 @@ class Fixes:
         self._shrunk: dict[tuple[str, int], Edit | None] = {}
         self._used_ports: set[int] | None = None
         self._accepted: dict[str, list[Node]] = {}
-        # By the beginning of a reason: what proposes plans for it.
+        # By the start of a reason: what proposes plans for it.
         self._proposals: tuple[tuple[str | tuple[str, ...], _Propose], ...] = (
             (_INSUFFICIENT, self._shrink),
             ("node(s) were unschedulable", self._uncordon),
@@ -265,7 +265,7 @@ class Fixes:
             keys = dict.fromkeys(constraint.topology_key for _, constraint in hard)
             missing = [key for key in keys if key not in node.metadata.labels]
             values = self._domain_values(missing)
-            # If no node has a topology key, a label on one node would be a domain of its own.
+            # If no node has a topology key, a label on one node would be a separate domain.
             if not missing or len(values) < len(missing):
                 return softly
             labels = [node_edits.set_label(node.name, key, values[key], None) for key in missing]

@@ -89,7 +89,7 @@ _MOST_WITH_DEVICES = 20
 """Of so many nodes the devices are searched again; each costs a search."""
 
 _OF_RESOURCES = frozenset({"NodeResourcesFit", "GeneralPredicates", "PodFitsResources"})
-"""The plugins and predicates whose reasons begin with "Insufficient", under all rules."""
+"""The plugins and predicates whose reasons start with "Insufficient", under all rules."""
 
 
 def rejection_groups(

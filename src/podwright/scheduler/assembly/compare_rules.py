@@ -65,7 +65,7 @@ def compare_rules(
     has_parted = False
     for pod in one.in_queue_order():
         key = pod.key
-        # A search begins where the last one ended, so an explanation has to restore the position.
+        # A search starts where the last one ended, so an explanation has to restore the position.
         began = one.visiting(), other.visiting()
         decisions = one.schedule(key), other.schedule(key)
         is_same = outcome_of(decisions[0]) == outcome_of(decisions[1])

@@ -104,7 +104,7 @@ class SchedulerState:
     Parameters
     ----------
     scheduler : DecidingScheduler
-        Whose present state is kept.
+        Whose current state is kept.
     """
 
     def __init__(self, scheduler: DecidingScheduler) -> None:

@@ -18,7 +18,7 @@ from podwright.scheduler.framework import Decision, Explanation
 from podwright.scheduler.preemption import Preemption
 
 DifferenceKind: TypeAlias = Literal[
-    "predicate", "priority", "draw", "sampling", "preemption", "held back", "error"
+    "predicate", "priority", "draw", "sampling", "preemption", "gated", "error"
 ]
 """The cause of a difference: a rejection, the scores, the draw among tied nodes, the sampling of
 nodes, the choice of victims, a gate at PreEnqueue, or a cycle that failed."""
@@ -87,7 +87,7 @@ def reason_of(scheduler: Scheduler, mine: Decision, theirs: Decision) -> Because
         The decisions of this side and of the other one.
     """
     if mine.gated_by is not None:
-        return Because(kind="held back", rule=mine.gated_by.plugin, reasons=mine.gated_by.reasons)
+        return Because(kind="gated", rule=mine.gated_by.plugin, reasons=mine.gated_by.reasons)
     if mine.error is not None:
         return Because(kind="error", rule=mine.error.plugin, reasons=mine.error.reasons)
     if not theirs.node:
@@ -161,7 +161,7 @@ def _differences(explanation: Explanation, mine: str, theirs: str) -> list[Score
 
 
 _ORDER: tuple[DifferenceKind, ...] = (
-    "held back", "error", "predicate", "sampling", "priority", "preemption", "draw",
+    "gated", "error", "predicate", "sampling", "priority", "preemption", "draw",
 )  # fmt: skip
 
 

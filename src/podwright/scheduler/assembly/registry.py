@@ -157,7 +157,7 @@ class Registry:
             raise
         except BaseException as error:
             # The outermost edge: a user's constructor may raise anything, also what would end
-            # the process with a status of its own.
+            # the process with its own status.
             message = f'initializing plugin "{name}": {_words_of(error)}'
             if args and isinstance(error, TypeError | ValueError):
                 raise InputError([FieldError(source=source, path="", message=message)]) from error
@@ -219,7 +219,7 @@ def _make(cls: type[Plugin], args: object, given: Mapping[str, object]) -> Plugi
     """
     plugin: object = _called(cls, args, given)
     if not isinstance(plugin, Plugin):
-        raise TypeError(f"{cls.__qualname__} makes {described(plugin)}, which is no plugin")
+        raise TypeError(f"{cls.__qualname__} makes {described(plugin)}, which is not a plugin")
     # A machine sets it later, where a refusal would have no place to go.
     plugin.handle = None
     return plugin

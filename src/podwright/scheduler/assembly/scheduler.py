@@ -78,7 +78,7 @@ class Scheduler(DecidingScheduler):
     def advice(self, explanation: Explanation, *, since: SchedulerState | None = None) -> Advice:
         """Return changes after which a pod fits, each of them tried, and what limits them.
 
-        Call it before anything else is scheduled: trials begin with the cluster as it is. They are
+        Call it before anything else is scheduled: trials start with the cluster as it is. They are
         reverted.
 
         Parameters

@@ -1,7 +1,7 @@
 """Extenders: external processes that filter, score, preempt and bind.
 
 Callables that the caller provides return the replies of an extender, so this module opens no
-socket. A driver that cannot wait raises an exception of its own from the callable, and runs the
+socket. A driver that cannot wait raises its own exception from the callable, and runs the
 same cycle again when the reply has arrived: a cycle is a function of its inputs.
 
 Upstream: pkg/scheduler/core/extender.go, pkg/scheduler/api/types.go

@@ -3,7 +3,7 @@
 A cycle of the v1.16 rules is plain code that calls its extenders and uses their replies at once,
 but a driver may have to wait for a reply. So a cycle runs with the replies that are known. If it
 needs another one it ends in `ReplyNeeded`, the driver makes the call, and the cycle runs again from
-its beginning. It is a function of its inputs, so it reaches the same point again.
+its start. It is a function of its inputs, so it reaches the same point again.
 
 Keys on the wire are those of 1.16, which are capitalized.
 

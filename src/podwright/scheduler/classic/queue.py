@@ -4,7 +4,7 @@ Theory of operation
 -------------------
     add ──► activeQ ──pop──► in flight ──► (bound)
               ▲ ▲                │
-              │ │                │ park: has there been a move request since this cycle began?
+              │ │                │ park: has there been a move request since this cycle started?
               │ │                ├─ yes ──► podBackoffQ ──┐
               │ │                └─ no ───► unschedulableQ│
               │ └── backoff is over (flush, each second) ─┘    │

@@ -84,7 +84,7 @@ class PortUse:
 
     def end_dry_run(self) -> None:
         """Restore the ports of the start of the dry run."""
-        assert self._before_dry_run is not None, "no dry run has begun"
+        assert self._before_dry_run is not None, "no dry run has started"
         slot, before = self._before_dry_run
         self._before_dry_run = None
         now = self._taken.pop(slot, {})

@@ -40,7 +40,7 @@ class RankedPods:
     Attributes
     ----------
     first, counts : (n_slots,) int64
-        Where a slot's chunk begins, and how many pods it has.
+        Where a slot's chunk starts, and how many pods it has.
     priorities, starts : (n_pool,) int64
     requests : (n_pool, n_resources) int64
     budget_sets : (n_pool,) int32

@@ -3,7 +3,7 @@
 All extension points are optional, so a method with a misspelt name would just not be called. A
 method is refused if its name, without regard to case and underscores, is that of a method of
 `Plugin` (`preFilter`), or close to one (`fillter`) with as many arguments, and the class does not
-define the other. A plugin's own methods can begin with an underscore; those are not compared.
+define the other. A plugin's own methods can start with an underscore; those are not compared.
 """
 
 from __future__ import annotations

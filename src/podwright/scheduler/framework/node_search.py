@@ -24,7 +24,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     examined : (k,) int32 array
         Slots, in the order in which they were visited; every one was accepted or rejected.
     start, next_start : int
-        Position in the visiting order where the search began, and where the next one begins.
+        Position in the visiting order where the search started, and where the next one starts.
     target_count : int
         The number of feasible nodes that ends the search.
     """
@@ -36,7 +36,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchPosition:
-    """Where the next search for nodes begins; the profiles of a scheduler share it.
+    """Where the next search for nodes starts; the profiles of a scheduler share it.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class NodeSearch:
     Attributes
     ----------
     next_start : int
-        Position in the visiting order at which the next search begins; of `position`.
+        Position in the visiting order at which the next search starts; of `position`.
     stops_at_one : bool
         Whether the first feasible node ends the search.
     """
@@ -89,7 +89,7 @@ class NodeSearch:
 
     @property
     def next_start(self) -> int:
-        """Return where the next search begins."""
+        """Return where the next search starts."""
         return self._position.next_start
 
     @next_start.setter

@@ -36,7 +36,7 @@ _ABSENT = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 class FailedCycle:
     """A cycle that found no node, as PostFilter plugins see it.
 
-    It is good until the cluster changes or the next cycle begins.
+    It is good until the cluster changes or the next cycle starts.
 
     Attributes
     ----------

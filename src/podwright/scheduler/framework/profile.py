@@ -34,7 +34,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     percentage_of_nodes_to_score : int, optional
         None: every node. 0: upstream's adaptive rule. Otherwise per cent.
     draws_preemption_offset : bool
-        Whether a dry run of preemption begins at a drawn node; False: at the first.
+        Whether a dry run of preemption starts at a drawn node; False: at the first.
     """
 
     scheduler_name: str

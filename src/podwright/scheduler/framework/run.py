@@ -208,11 +208,11 @@ class PluginRunner:
         return cycle
 
     def search_position(self) -> int:
-        """Return where the next search for nodes begins; valid until nodes are added or deleted."""
+        """Return where the next search for nodes starts; valid until nodes are added or deleted."""
         return self.node_search.next_start
 
     def restore_search_position(self, position: object) -> None:
-        """Begin the next search at a position that `search_position` returned."""
+        """Start the next search at a position that `search_position` returned."""
         assert isinstance(position, int), position
         self.node_search.next_start = position
 

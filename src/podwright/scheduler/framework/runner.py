@@ -91,7 +91,7 @@ class Runner(Protocol):
         """Return the cycle of the last decision as that of `pod` alone, from Reserve on."""
 
     def search_position(self) -> object:
-        """Return where the next search for nodes begins; valid until nodes are added or deleted."""
+        """Return where the next search for nodes starts; valid until nodes are added or deleted."""
 
     def restore_search_position(self, position: object) -> None:
-        """Begin the next search at a position that `search_position` returned."""
+        """Start the next search at a position that `search_position` returned."""

@@ -60,7 +60,7 @@ def environment() -> tuple[str, ...]:
 
 
 def fingerprint(files: Iterable[Path]) -> str:
-    """Return a name for the present state of these files and of the environment."""
+    """Return a name for the current state of these files and of the environment."""
     state = sha256(repr(environment()).encode())
     for file in files:
         content = file.read_bytes()

@@ -32,7 +32,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class _Compilations(event.Listener):
-    """Calls a function for each kernel that Numba begins to compile."""
+    """Calls a function for each kernel that Numba starts to compile."""
 
     def __init__(self, notify: Callable[[str], None]) -> None:
         self._notify = notify
@@ -42,7 +42,7 @@ class _Compilations(event.Listener):
         self._notify(event.data["dispatcher"].py_func.__qualname__)
 
     def on_end(self, event: Any) -> None:
-        """Do nothing: only the beginning of a compilation is reported."""
+        """Do nothing: only the start of a compilation is reported."""
 
 
 def notify_before_compiling(notify: Callable[[str], None]) -> None:

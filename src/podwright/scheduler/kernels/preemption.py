@@ -67,7 +67,7 @@ class Ranked(NamedTuple):
     Parameters
     ----------
     first, counts : (n_slots,) int64
-        Where the stretch begins and how long it is.
+        Where the stretch starts and how long it is.
     priorities, starts : (n_pool,) int64
     requests : (n_pool, n_resources) int64
     budget_sets : (n_pool,) int32
@@ -331,7 +331,7 @@ def dry_run_sums(
         goal[3] += 1
         if measures[n - 1, 0] == 0:
             goal[4] += 1
-        # Upstream's `DryRunPreemption` goes on until a candidate violates no budget.
+        # Upstream's `DryRunPreemption` continues until a candidate violates no budget.
         if goal[4] > 0 and goal[3] >= target:
             break
     return visited, found[:n], measures[:n], first_mark[: n + 1], all_marks[: first_mark[n]]

@@ -172,7 +172,7 @@ def find_in_order(
     order : (k,) int32
         Slots in visiting order.
     start : int
-        Position in `order` where the walk begins.
+        Position in `order` where the walk starts.
     target_count : int
         The number of feasible slots at which the walk ends.
 

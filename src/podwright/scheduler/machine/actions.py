@@ -1,7 +1,7 @@
 """The actions that the machine returns. A driver carries them out.
 
 Actions with a `call` number are calls to the API server; the driver answers them by `CallDone`
-with that number. The change that such a call makes is also delivered as an event of its own,
+with that number. The change that such a call makes is also delivered as a separate event,
 before or after the answer.
 """
 

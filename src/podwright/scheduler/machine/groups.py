@@ -9,7 +9,7 @@ from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import NO_MEMBERS, Members, Plugin
 
 GANG_SCHEDULING: Final = "GangScheduling"
-"""The plugin whose groups have a scheduling cycle of their own."""
+"""The plugin whose groups have their own scheduling cycle."""
 
 
 class Groups:

@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-`handle(event, now_ns)` is the only door. It reads no clock, opens nothing and starts
+`handle(event, now_ns)` is the only entry point. It reads no clock, opens nothing and starts
 nothing; the same events at the same times give the same actions, byte for byte.
 
 A pod that one of the profiles is meant for is in exactly one place:
@@ -130,7 +130,7 @@ class Machine:
         self._announced_ns: int | None = None
         self._held: deque[Event] = deque()
 
-    # ------------------------------------------------------------ the door
+    # ------------------------------------------------------------ the entry point
 
     def __repr__(self) -> str:
         cluster = self.cluster
@@ -212,7 +212,7 @@ class Machine:
         last = held[-1]
         if not cycles.waits_for(last):
             return
-        # The reply overtakes the held events: the cycle ends on the cluster that it began with.
+        # The reply overtakes the held events: the cycle ends on the cluster that it started with.
         held.pop()
         cycles.resume(last)
         while held and cycles.suspended is None:
@@ -399,7 +399,7 @@ class Machine:
         return is_idle and self._rules.can_snapshot and is_capturable(self._state)
 
     def watch_state(self, plugins: Collection[str]) -> None:
-        """Record the present state of the named plugins, for `unrestorable`.
+        """Record the current state of the named plugins, for `unrestorable`.
 
         The machine has to be new: this is the state that the plugins of a restored one have.
         """

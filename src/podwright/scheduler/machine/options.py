@@ -102,7 +102,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     tie_rule : TieRule
         How a node is chosen among equal ones.
     draws_preemption_offset : bool
-        Whether the search for preemption candidates begins at a drawn node, as upstream's does;
+        Whether the search for preemption candidates starts at a drawn node, as upstream's does;
         False: at the first node. It matters if the search ends before all nodes are tried.
     start_ns : int
         The time at which the machine starts, in nanoseconds since 1970.

@@ -136,7 +136,7 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     calls : tuple of (int, int, str)
         Per call the binding that waits for its answer (else 0), or the uid of a preemptor.
     next_starts : dict of str to int
-        Per profile, where the next search begins.
+        Per profile, where the next search starts.
     batches : dict of str to BatchSnapshot
         Per profile that takes part in batching, what it remembers.
     expired : tuple of str

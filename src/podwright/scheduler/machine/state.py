@@ -86,7 +86,7 @@ class State:
     now_ns : int
         The time of this event.
     cycle_started_ns : int
-        When the scheduling cycle began that runs, or ran last.
+        When the scheduling cycle started that runs, or ran last.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ class Timers:
         self._counter = 0
 
     def add(self, due_ns: int, number: int, uid: str, plugin: str = "") -> int:
-        """Wish to be woken; returns the timer's counter."""
+        """Schedule a timer; returns its counter."""
         self._counter += 1
         heapq.heappush(self.heap, Timer(due_ns, self._counter, number, plugin, uid))
         return self._counter

@@ -75,6 +75,7 @@ class NodePorts(Plugin):
         ports = cycle.cluster.ports
         requested = cycle.read(_HOST_PORTS)
         code = out.code_of(_REJECTION)
+        # Finding all slots with a conflict costs the same for any number of rows.
         if len(out.rows) <= _FEW_ROWS:
             for slot in out.rows.tolist():
                 out.codes[slot] = code if ports.conflicts(slot, requested) else 0

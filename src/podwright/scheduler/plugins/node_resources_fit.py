@@ -387,6 +387,8 @@ def score_plan(
         name, amount = resource.name, amounts.get(resource.name, 0)
         if name not in _FIXED and not (amount and is_scalar_resource(name)):
             continue
+        # Pods without requests count in scores as if they requested 100m CPU and 200Mi of memory,
+        # so that they do not all land on one node (pkg/scheduler/util/pod_resources.go).
         source = NON_ZERO if name in ("cpu", "memory") else REQUESTED
         plan += (source, nodes.resource_index(name), amount, resource.weight)
     return np.array(plan, dtype=np.int64)

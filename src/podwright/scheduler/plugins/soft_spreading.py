@@ -88,7 +88,7 @@ class SpreadGroups(ScoreGroups):
 
     @classmethod
     def of(cls, state: ScoreState) -> SpreadGroups | None:
-        """Return the groups for the present counts; None if there are many."""
+        """Return the groups for the current counts; None if there are many."""
         bases = [
             2 * int(counts.max(initial=0)) + _SPARE_COUNTS if is_per_node else len(counts) + 1
             for counts, is_per_node in zip(

@@ -124,7 +124,7 @@ class _Work:
     updates : tuple of VolumeUpdate or ClaimUpdate
         The objects to write, in order.
     written_count : int
-        How many of them were begun with.
+        How many of them were started with.
     written : dict of str to object
         The objects as the API server returned them, by name.
     look_count : int

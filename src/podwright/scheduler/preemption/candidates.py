@@ -56,7 +56,7 @@ class DryRun(msgspec.Struct, frozen=True, kw_only=True):
     helpable_count : int
         How many nodes there were to try.
     offset : int
-        Where among those the search began.
+        Where among those the search started.
     """
 
     candidates: Candidates = ()

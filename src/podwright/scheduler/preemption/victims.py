@@ -114,7 +114,7 @@ class _NodeDryRun:
         victims += [placed for placed in others if not self._reprieve(placed)]
         if not victims:
             return expected_a_victim(self._name)
-        # `victims` begins with the violating ones; the candidate needs the order of importance.
+        # `victims` starts with the violating ones; the candidate needs the order of importance.
         going = {id(placed) for placed in victims}
         return Candidate(
             node=self._name,

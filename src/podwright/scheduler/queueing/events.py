@@ -256,7 +256,7 @@ def _has_other_claims(
     if before is after:
         return False
     before, after = before or {}, after or {}
-    # An empty list is no list.
+    # An empty list is not a list.
     return (before.get(_CLAIMS) or []) != (after.get(_CLAIMS) or []) or (
         before.get(_CLAIM) != after.get(_CLAIM)
     )

@@ -2,7 +2,7 @@
 
 A cluster event between a pod's `pop` and its `park` could have resolved the rejection, so events
 are kept while a pod popped before them is in flight. All pods share one list of events, and each
-pod stores the position at which its attempt began. When the oldest attempt ends, the events that
+pod stores the position at which its attempt started. When the oldest attempt ends, the events that
 only it needed are dropped.
 
 Upstream: pkg/scheduler/backend/queue/active_queue.go (inFlightPods, inFlightEvents)
@@ -28,10 +28,10 @@ class RecordedEvent(NamedTuple):
 
 
 class InFlight:
-    """The pods in flight and the events since the oldest of their attempts began."""
+    """The pods in flight and the events since the oldest of their attempts started."""
 
     def __init__(self) -> None:
-        # Ordered by pop, so the first entry begins earliest. In a plain dict, finding the first
+        # Ordered by pop, so the first entry starts earliest. In a plain dict, finding the first
         # entry would skip all deleted ones each time.
         self._begins: OrderedDict[str, tuple[int, QueuedPod]] = OrderedDict()
         self._events: deque[RecordedEvent] = deque()
@@ -79,6 +79,7 @@ class InFlight:
             return None
         if not self._events:
             return ended[1]
+        # Events before the pop of the oldest pod that is still in flight concern no pod.
         oldest = next(iter(self._begins.values()), None)
         keep_from = self._dropped_count + len(self._events) if oldest is None else oldest[0]
         while self._dropped_count < keep_from:

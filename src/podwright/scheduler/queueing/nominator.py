@@ -76,6 +76,7 @@ class Nominator:
             node_name = pod.status.nominated_node_name
         if not node_name:
             return
+        # A pod that was deleted or bound in the meantime would keep the room of its node forever.
         current = pod if self._lookup is None else self._lookup(pod.key)
         if current is None or current.spec.node_name:
             return
@@ -90,6 +91,7 @@ class Nominator:
         A nomination that the API has never shown stays. If the old or the new object has a
         nominated node, the nomination follows the new object.
         """
+        # An update can arrive before the status shows the nomination: the node stays reserved.
         node_name = None
         if not old.status.nominated_node_name and not new.status.nominated_node_name:
             node_name = self._node_by_uid.get(old.metadata.uid)

@@ -44,6 +44,7 @@ class UnschedulablePods:
         if not watched:
             self._unrejected[queued.key] = queued
         if can_time_out:
+            # One integer sorts as the pair of both would, and is compared faster.
             self._by_age.push(queued, (queued.timestamp_ns << 48) + queued.entered_index)
         self.gated_count += queued.is_gated
 
@@ -69,6 +70,7 @@ class UnschedulablePods:
             return []
         of = self._by_rejector
         groups = [of[rejector] for rejector in rejectors if rejector in of]
+        # As upstream (isPodWorthRequeuing): where no plugin is to blame, any event may help.
         if self._unrejected:
             groups.append(self._unrejected)
         if len(groups) <= 1:

@@ -76,7 +76,7 @@ class Lines:
         return self._text().split("\n")
 
     def line_of(self, path: str, first: int) -> int:
-        """Return the line of a field of the document that begins on a line; 0 if unknown."""
+        """Return the line of a field of the document that starts on a line; 0 if unknown."""
         part = self._lines[first - 1 : first - 1 + _MOST_LINES]
         found = yaml_line_of("\n".join(part), path)
         return first + found - 1 if found else 0
@@ -111,7 +111,7 @@ class Place:
     lines : Lines, optional
         Its lines.
     line : int
-        The line on which the document begins, from 1; 0 if it is not known.
+        The line on which the document starts, from 1; 0 if it is not known.
     index : int
         The position of the document in a file of several, from 1; 0 in other files.
     item : str
@@ -228,7 +228,7 @@ def read_documents(
     unpacked = _unpacked(data, source, errors)
     if unpacked is None:
         return
-    # Text that only begins like JSON, such as YAML in flow style, is read as YAML.
+    # Text that only starts like JSON, such as YAML in flow style, is read as YAML.
     if _JSON_START.match(unpacked):
         found = _json_documents(unpacked, source, errors, duplicates, watch)
         if found is not None:

@@ -57,7 +57,7 @@ from podwright.simulation.files.object_reader import ObjectReader
 ChangeType: TypeAlias = Literal["Add", "Update", "Delete"]
 
 _BEFORE_ALL_NS = -(2**63)
-"""Precedes the time of every line; a record may begin before 1970."""
+"""Precedes the time of every line; a record may start before 1970."""
 
 MAX_STEP_BACK_NS = 1_000_000_000
 """The most that a line's time may precede that of an earlier line."""
@@ -478,7 +478,7 @@ def is_recorded(kind: GroupKind) -> bool:
 
 
 def added_line(obj: KubernetesObject, now_ns: int) -> bytes:
-    """Return the line of an object that exists when the record begins."""
+    """Return the line of an object that exists when the record starts."""
     return _line("Add", obj, now_ns)
 
 

@@ -6,7 +6,7 @@ One JSON object per line, in a file that may be compressed with gzip:
 
 | what | further fields | meaning |
 |---|---|---|
-| attempt | | a scheduling cycle begins; the order of these lines is that of the cycles |
+| attempt | | a scheduling cycle starts; the order of these lines is that of the cycles |
 | bound | node, evaluatedNodes, feasibleNodes | the cycle chose this node, and the pod is bound |
 | unschedulable | err | the cycle found no node |
 | preempt | node | preemption chose this node |

@@ -2,8 +2,8 @@
 
 A snapshot is one JSON object with exactly eight keys: seven lists, whose objects have no kind and
 apiVersion as in lists of the API, and the scheduler's configuration. Objects that exist in every
-cluster are excluded: priority classes that begin with `system-`, the namespace `default`, and
-namespaces that begin with `kube-`. `read_manifest` reads snapshots.
+cluster are excluded: priority classes that start with `system-`, the namespace `default`, and
+namespaces that start with `kube-`. `read_manifest` reads snapshots.
 
 Upstream: kube-scheduler-simulator simulator/snapshot/snapshot.go
 """

@@ -1,10 +1,10 @@
 """The annotations of the pods of a log that is still being recorded.
 
 A machine of its own follows the log. Each cycle is explained before the machine handles the event
-in which it ended, and the calls after it are traced while the machine goes on, so that the results
-of all attempts together cost one replay of the log.
+in which it ended, and the calls after it are traced while the machine continues, so that the
+results of all attempts together cost one replay of the log.
 
-A cycle that calls extenders begins in an earlier event than it ends. With extenders there is a
+A cycle that calls extenders starts in an earlier event than it ends. With extenders there is a
 second machine, which handles the events of a cycle after it was explained, so all cost two replays.
 """
 
@@ -30,7 +30,7 @@ from podwright.simulation.kss.results import HISTORY, AttemptTrace
 from podwright.simulation.recording import DecisionLog, Entry, UnknownCycle, new_machine
 
 PODS_MAX: Final = 2_000
-"""The results of so many pods are kept; those of others are found by a replay of their own."""
+"""The results of so many pods are kept; those of others are found by a separate replay."""
 
 
 class _OpenAttempt(msgspec.Struct, frozen=True):
@@ -66,10 +66,10 @@ class LiveResults:
         self._machine = machine = new_machine(log, plugins=self._plugins)
         runners = map(machine.runner, machine.profiles)
         has_extenders = any(each is not None and each.extenders for each in runners)
-        # The machine before the present cycle, on which that is explained.
+        # The machine before the current cycle, on which that is explained.
         self._before = new_machine(log, plugins=self._plugins) if has_extenders else machine
         self._cycle: list[tuple[Entry, Sequence[Action]]] = []
-        """The events since the begin of a cycle that waits for an extender."""
+        """The events since the start of a cycle that waits for an extender."""
         self._replies: list[ExtenderReply] = []
         """The replies of extenders to that cycle."""
         self._weights = first_profile_weights(log.setup, plugins=self._plugins)
@@ -87,7 +87,7 @@ class LiveResults:
         Parameters
         ----------
         is_over : callable
-            Called after each event; whether to stop, and to go on in the next call.
+            Called after each event; whether to stop, and to continue in the next call.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class LiveResults:
         self._open[uid] = pod
 
     def _can_explain(self, pod: Pod, start: Entry) -> bool:
-        """Whether the cycle of a pod can be explained on a machine that goes on with it.
+        """Whether the cycle of a pod can be explained on a machine that continues with it.
 
         Explanations could change plugins that keep state.
         """

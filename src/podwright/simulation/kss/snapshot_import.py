@@ -1,8 +1,8 @@
 """The import of a snapshot into a served cluster, as requests to its API.
 
 Every object is applied (server-side, with force). A new one keeps the status that it has in the
-snapshot: pods that ran go on running, with their addresses and times. (The API server of upstream
-drops the status of a pod, and no kubelet writes one there.)
+snapshot: pods that ran continue running, with their addresses and times. (The API server of
+upstream drops the status of a pod, and no kubelet writes one there.)
 
 Objects of a wave may be created in any order: namespaces first, then classes, without which a pod
 or a claim is refused; volumes last, because a bound volume refers to the uid of its claim.
@@ -193,7 +193,7 @@ def claim_request(volume: Document) -> HttpRequest | None:
 
 
 def with_claim(volume: Document, claim: Document | None) -> Document:
-    """Return a bound volume that refers to the present claim; None if the claim is missing."""
+    """Return a bound volume that refers to the current claim; None if the claim is missing."""
     reference = dict(_reference(volume) or {})
     reference.pop("uid", None)
     if claim is not None:

@@ -229,7 +229,7 @@ class LoggedAttempts:
                 self._arrivals.indexes, self._arrivals.positions, strict=True
             )
         ]
-        # Objects that existed when the watch began have no meaningful delay; they are used only
+        # Objects that existed when the watch started have no meaningful delay; they are used only
         # if there are no others.
         new = [(line, ns) for line, ns in arrivals if line.old or _is_new(line)] or arrivals
         late = [line.seen_ns - ns for line, ns in new]
@@ -242,7 +242,7 @@ class LoggedAttempts:
         if not self._arrivals.is_complete:
             most = min(max(late), usual + _MOST_DELAY_NS)
             return Delays(usual, least, most, least, most)
-        # What a slow scheduler observed sooner than usual is no error of a complete log.
+        # What a slow scheduler observed sooner than usual is not an error of a complete log.
         most = max(late)
         return Delays(usual, least, most, min(late) - _MOST_DELAY_NS, most + _MOST_DELAY_NS)
 
@@ -257,7 +257,7 @@ class LoggedAttempts:
                 self._write_nomination(line)
             if upcoming is None or index != upcoming.index:
                 continue
-            # The state of an attempt before the record began is unknown.
+            # The state of an attempt before the record started is unknown.
             if upcoming.line or upcoming.time_ns + self.delays.usual_ns >= self._began_ns:
                 self._go_to_attempt(upcoming)
                 yield upcoming

@@ -155,7 +155,7 @@ class LiveShadow:
         Parameters
         ----------
         now_ns : int
-            The present time, in nanoseconds since 1970.
+            The current time, in nanoseconds since 1970.
         is_over : bool
             Whether no further changes follow: all decisions are final then.
         """

@@ -79,7 +79,7 @@ class RecordedCluster:
     Parameters
     ----------
     lines : iterable of RecordLine
-        The whole record; all positions begin at 0.
+        The whole record; all positions start at 0.
     cluster : Cluster
         The columns of the observed state; only this class writes to them.
 

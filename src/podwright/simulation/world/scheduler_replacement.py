@@ -2,7 +2,7 @@
 
 The new scheduler starts as a scheduler that is restarted does: it receives all objects, and what
 only the old one knew (back-off times, pods that waited at Permit) is lost. Objects, controllers,
-stages and the clock go on. Its decisions are in a log of its own, so the decisions of the old one
+stages and the clock continue. Its decisions are in a separate log, so the decisions of the old one
 can still be explained.
 """
 
@@ -22,14 +22,14 @@ def with_scheduler(
     log: str | None = None,
     checkpoint_events: int | None = None,
 ) -> World:
-    """Return a world that goes on with another scheduler.
+    """Return a world that continues with another scheduler.
 
     Parameters
     ----------
     world : World
         It must not be used any more.
     options : SchedulerOptions
-        Of the new scheduler; it starts at the present time of the world. Its extenders are called
+        Of the new scheduler; it starts at the current time of the world. Its extenders are called
         as those of the old one.
     log : str, optional
         The folder of its decision log; in memory without it.

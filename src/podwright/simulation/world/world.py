@@ -306,7 +306,7 @@ class World(WorldSteps):
         InvalidObject
             An invalid object; none of the objects is written then.
         InputError
-            If the time is not valid, or before the present time.
+            If the time is not valid, or before the current time.
         """
         check_added(objects, validate)
         self._do([Apply(obj) for obj in objects], at)
@@ -324,7 +324,7 @@ class World(WorldSteps):
         ArgumentError
             If it is not an operation.
         InputError
-            If the time is not valid, or before the present time.
+            If the time is not valid, or before the current time.
         """
         require_type(operation, get_args(Operation), "operation", "an operation")
         self._do([operation], at)
@@ -356,7 +356,7 @@ class World(WorldSteps):
     def fork(self, *, observers: Iterable[Observer] = ()) -> World:
         """Return a world like this one, which continues independently.
 
-        Its decision log is in memory and begins with the events so far. Its random draws are those
+        Its decision log is in memory and starts with the events so far. Its random draws are those
         that this world would make. Plugins with state get it by a replay of the events.
 
         Parameters
@@ -398,7 +398,7 @@ class World(WorldSteps):
         Raises
         ------
         InputError
-            If the time is not valid, or before the present time.
+            If the time is not valid, or before the current time.
         WorldError
             If the events of one virtual time are endless.
         StageError

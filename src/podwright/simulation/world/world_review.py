@@ -1,6 +1,6 @@
 """The review of a world whose objects come from Python, instead of from files.
 
-A simulation reviews its inputs before it begins. A world receives objects at any time: those that
+A simulation reviews its inputs before it starts. A world receives objects at any time: those that
 can be in a review are kept, and the load is estimated before virtual time advances first.
 """
 

@@ -155,7 +155,7 @@ class WorldRounds:
         return not (self.has_next or self._replies)
 
     def begin_slice(self, is_over: Callable[[], bool]) -> None:
-        """Begin a slice: rounds have few changes, and the slice may end between two rounds."""
+        """Start a slice: rounds have few changes, and the slice may end between two rounds."""
         self._changes_max, self.is_slice_over = SLICE_CHANGES_MAX, is_over
 
     def end_slice(self) -> None:

@@ -55,7 +55,7 @@ class WorldScheduler:
     Attributes
     ----------
     handle : callable
-        The door of the scheduler: event and time in, actions out.
+        The `handle` of the scheduler: event and time in, actions out.
     handle_reply : callable
         The same for events that may end a scheduling cycle. The caller delivers the decisions.
     unproductive_cycles : int
@@ -194,7 +194,7 @@ class WorldScheduler:
         return max(whole_ns, self._heap.now_ns)
 
     def flush(self) -> None:
-        """Flush the queue at the present time."""
+        """Flush the queue at the current time."""
         now_ns = self._heap.now_ns
         with interlude():
             actions = self.handle(_FLUSH_BACKOFF, now_ns)

@@ -88,7 +88,7 @@ class WorldSteps:
 
     @property
     def next_due_ns(self) -> int | None:
-        """When there is something to do next: the present time if there is now; None for never."""
+        """When there is something to do next: the current time if there is now; None for never."""
         heap, scheduler = self._heap, self._scheduler
         is_due = self._rounds.has_next or heap.due_turn is not None
         if (
@@ -145,7 +145,7 @@ class WorldSteps:
         Parameters
         ----------
         now_ns : int
-            The present time; a time before that of the world is taken as that of the world.
+            The current time; a time before that of the world is taken as that of the world.
         is_over : callable
             Called after each step and within long ones; whether the slice has ended.
 

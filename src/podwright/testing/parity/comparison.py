@@ -97,7 +97,7 @@ class Winners:
         runner.on_scored = self._note
 
     def clear(self) -> None:
-        """Begin a step."""
+        """Start a step."""
         self._by_pod.clear()
 
     def of(self, decision: Decision) -> list[str]:

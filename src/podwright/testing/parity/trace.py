@@ -204,7 +204,7 @@ class TraceReplay:
                     self._answer(action, done)
 
     def _answer(self, action: Action, done: CallDone) -> None:
-        """Reply to a call; a binding continues before the next one begins, preemptions alternate.
+        """Reply to a call; a binding continues before the next one starts, preemptions alternate.
 
         A pod that waits at permit and is released by a later pod of the same cycle continues
         after a delay that grows with the number in its name, as in the recordings: immediately
@@ -268,7 +268,7 @@ class TraceReplay:
         return self._winners[decision.pod.spec.scheduler_name].of(decision)
 
     def search_position_of(self, decision: Decision) -> object:
-        """Return where the search begins that follows the decision of this step."""
+        """Return where the search starts that follows the decision of this step."""
         runner = self.machine.runner(decision.pod.spec.scheduler_name)
         return None if runner is None else runner.search_position()
 

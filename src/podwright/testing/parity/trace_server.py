@@ -97,7 +97,7 @@ class Server:
             self._write({**pod, "metadata": meta})
 
     def reap(self) -> None:
-        """Remove the pods whose deletion has begun, in order of names."""
+        """Remove the pods whose deletion has started, in order of names."""
         going = [
             name
             for (kind, name), document in self._objects.items()

@@ -310,7 +310,7 @@ def test_wrong_arguments(given, pods, expected):
 # ---------------------------------------------------------------- what was not exercised
 
 FILTER_NEVER_REJECTED = "filter never rejected a node; give nodes and pods that it rejects"
-NO_KEY = "cannot save calls without pod_key: every pod has results of its own"
+NO_KEY = "cannot save calls without pod_key: every pod has its own results"
 STATE = (
     "the plugin keeps state from pod to pod and does not define remembers(): checkpoints of a"
     " recorded run cannot contain it"

@@ -22,7 +22,7 @@ _Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class AddressError(ValueError):
-    """The text is no address, network or URL; the message is upstream's."""
+    """The text is not an address, network or URL; the message is upstream's."""
 
 
 class IPValue(OpaqueValue):
@@ -82,7 +82,7 @@ def parse_address(text: str) -> IPValue:
     Raises
     ------
     AddressError
-        The text is no address.
+        The text is not an address.
     """
     base, percent, zone = text.partition("%")
     try:
@@ -113,7 +113,7 @@ def parse_network(text: str) -> CIDRValue:
     Raises
     ------
     AddressError
-        The text is no network.
+        The text is not a network.
     """
     context = "network address parse error during conversion from string"
     base, slash, bits = text.rpartition("/")
@@ -421,7 +421,7 @@ _NO_ZEROS: Final = "the :: must expand to at least one field of zeros"
 
 
 def address_error(text: str) -> str:
-    """Return the error of `ParseAddr` for a text that is no address."""
+    """Return the error of `ParseAddr` for a text that is not an address."""
     message, rest = _problem(text)
     at = f" (at {go_quoted(rest)})" if rest else ""
     return f"ParseAddr({go_quoted(text)}): {message}{at}"

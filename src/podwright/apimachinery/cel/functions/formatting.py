@@ -28,7 +28,7 @@ from podwright.apimachinery.objects import go_quoted
 
 _CLAUSE = re.compile(r"%(?:%|(\.([0-9]*))?(.?))", re.DOTALL)
 
-# The kinds of types that a clause accepts, and the beginning of the message otherwise.
+# The kinds of types that a clause accepts, and the start of the message otherwise.
 _ACCEPTED: Final[dict[str, tuple[frozenset[str], str]]] = {
     "s": (
         frozenset({"list", "map", "int", "uint", "double", "bool", "bytes", "string", "timestamp",

@@ -152,7 +152,7 @@ QUANTITY_LIBRARY: Final = library_of(
 
 
 class VersionError(ValueError):
-    """The text is no semantic version; the message is upstream's."""
+    """The text is not a semantic version; the message is upstream's."""
 
 
 class SemverValue(OpaqueValue):
@@ -195,7 +195,7 @@ def parse_version(text: str, *, normalize: bool = False) -> SemverValue:
     Raises
     ------
     VersionError
-        The text is no version.
+        The text is not a version.
     """
     if normalize:
         text = _normalized(text)

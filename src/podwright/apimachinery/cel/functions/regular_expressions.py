@@ -28,7 +28,7 @@ _GO_TEXTS: Final = {
 
 
 class PatternError(ValueError):
-    """The text is no regular expression."""
+    """The text is not a regular expression."""
 
 
 @lru_cache(maxsize=1024)

@@ -53,7 +53,7 @@ def _last_index_of(text: Value, part: Value, offset: Value = None) -> Value:
     if offset >= len(text):
         # Upstream does not look for a match before an offset past the end.
         return -1
-    # The match may begin at the offset, so it may end past it.
+    # The match may start at the offset, so it may end past it.
     return text.rfind(part, 0, offset + len(part))
 
 

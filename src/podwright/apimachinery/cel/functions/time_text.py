@@ -83,7 +83,7 @@ def fixed_zone(text: str) -> timezone:
     Raises
     ------
     ValueError
-        The text is no offset.
+        The text is not an offset.
     """
     match = _ZONE.fullmatch(text)
     if match is None:

@@ -39,7 +39,7 @@ class _DeviceBounds:
 
     Notes
     -----
-    A field without a name of its own, such as `device.attributes.x`, is not bounded, except in
+    A field without its own name, such as `device.attributes.x`, is not bounded, except in
     the map of the attributes of a domain.
     """
 
@@ -173,7 +173,7 @@ class DeviceSelector:
 
 
 def _unconverted(value: Value) -> str:
-    """Return why a value is no bool, as upstream's types say it."""
+    """Return why a value is not a bool, as upstream's types say it."""
     name = type_name(value)
     if name == "string":
         return "unsupported native conversion from string to 'bool'"

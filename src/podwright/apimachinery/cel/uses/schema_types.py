@@ -114,7 +114,7 @@ def declared_type(  # noqa: PLR0911 - one per type
     Parameters
     ----------
     name : str
-        The name of the type, if it is one with fields; those of nested types begin with it.
+        The name of the type, if it is one with fields; those of nested types start with it.
     is_root : bool
         Whether the schema is that of a whole object, which always has a name and a kind.
     """

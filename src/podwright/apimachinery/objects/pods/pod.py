@@ -449,7 +449,7 @@ class Pod(KubernetesObject, frozen=True, kw_only=True):
 
     @property
     def is_terminating(self) -> bool:
-        """Whether the pod's deletion has begun."""
+        """Whether the pod's deletion has started."""
         return self.metadata.deletion_timestamp is not None
 
 

@@ -31,7 +31,7 @@ to the start, as a `Duration`."""
 
 FIRST_NS: Final = -9214560000 * 1_000_000_000
 LAST_NS: Final = 9214646400 * 1_000_000_000
-"""The beginnings of 1678 and of 2262: the years that fit into 64 bits of nanoseconds."""
+"""The starts of 1678 and of 2262: the years that fit into 64 bits of nanoseconds."""
 POSSIBLE_YEARS: Final = "the years from 1678 to 2261"
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -85,7 +85,7 @@ def read_time(value: Time, what: str, *, start_ns: int | None, first_ns: int | N
         raise _error(what, value, detail)
     check_time_ns(found, what, value)
     if first_ns is not None and found < first_ns:
-        place = "the start" if first_ns == start_ns else "the present time"
+        place = "the start" if first_ns == start_ns else "the current time"
         raise _error(what, value, f"must not be before {place}, {shortest_time_text(first_ns)}")
     return found
 
@@ -125,7 +125,7 @@ def read_duration(value: Duration, what: str, *, least_ns: int = 1) -> int:
 
 
 def parse_days(text: str) -> int:
-    """Read a duration such as `1h30m`, which may begin with days: `7d`, `1d12h`; in nanoseconds.
+    """Read a duration such as `1h30m`, which may start with days: `7d`, `1d12h`; in nanoseconds.
 
     A day has 24 hours. Go's durations, and so the fields of Kubernetes objects, have no days.
 

@@ -34,7 +34,7 @@ _CONSTANTS: dict[str, Any] = (
 _LETTERS = {"y": True, "Y": True, "n": False, "N": False}
 _INTEGER = re.compile(r"[-+]?(0x[0-9a-fA-F]+|0b[01]+|0o?[0-7]*|[1-9][0-9]*)", re.ASCII)
 _FRACTIONLESS_MAX = 1e21
-"""Where Go's JSON begins to write numbers with an exponent."""
+"""Where Go's JSON starts to write numbers with an exponent."""
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _TAG = "tag:yaml.org,2002:"
 _MERGE = "<<"
@@ -334,7 +334,7 @@ class _Document:
                 self.item_lines.append(event.start_mark.line + 1)
 
     def anchored(self, anchor: str, value: Any) -> None:
-        """Note the anchor of a scalar, or of a collection that begins."""
+        """Note the anchor of a scalar, or of a collection that starts."""
         self._anchors[anchor] = value
         if isinstance(value, dict | list):
             self._kept.append(value)  # so that no other one gets its id
@@ -465,7 +465,7 @@ def yaml_line_of(text: str, path: str) -> int:
     Parameters
     ----------
     text : str
-        Begins with the document, or with the item of a list that holds it; what follows is not
+        Starts with the document, or with the item of a list that holds it; what follows is not
         read. JSON is YAML.
     path : str
         The field as in errors: `spec.containers[0].image`, `metadata.labels[app]`.
@@ -480,7 +480,7 @@ def yaml_line_of(text: str, path: str) -> int:
     try:
         for event in events:
             if isinstance(event, yaml.SequenceStartEvent) and steps and not steps[0].isdigit():
-                steps.insert(0, "0")  # the text begins with an item of a list
+                steps.insert(0, "0")  # the text starts with an item of a list
             if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
                 return _line_below(events, event, steps)
     except yaml.YAMLError:

@@ -27,7 +27,7 @@ def schema_at(path: str, schema: Schema, *, allows_brackets: bool = True) -> tup
     path : str
         Such as `.spec.name` or `.spec['a.b']`.
     schema : mapping
-        Where the path begins.
+        Where the path starts.
     allows_brackets : bool
         Whether names in brackets are allowed.
 

@@ -57,7 +57,7 @@ def integer_at(document: Document, path: str) -> int | None:
     Raises
     ------
     AccessError
-        The value is no integer.
+        The value is not an integer.
     """
     found, value = _value_at(document, path)
     if not found:
@@ -73,7 +73,7 @@ def text_at(document: Document, path: str) -> str:
     Raises
     ------
     AccessError
-        The value is no text.
+        The value is not text.
     """
     found, value = _value_at(document, path)
     if not found:

@@ -101,7 +101,7 @@ def validate_value(
     schema : mapping
         Of the value.
     path : str
-        The field of the value in its object, which begins the paths, but not the texts.
+        The field of the value in its object, which starts the paths, but not the texts.
     old : Correlation, optional
         The value with its stored counterpart: errors of what did not change are left out.
     """

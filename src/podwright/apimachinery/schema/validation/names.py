@@ -129,7 +129,7 @@ def dns_search_path(name: str) -> Details:
 
 
 def dns_1035_label(name: str) -> Details:
-    """Return the errors of an RFC 1035 label, which begins with a letter."""
+    """Return the errors of an RFC 1035 label, which starts with a letter."""
     errors = [_too_long(63)] if len(name.encode()) > 63 else []
     if not _LABEL_1035_RE.fullmatch(name):
         text = (

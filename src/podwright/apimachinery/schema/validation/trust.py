@@ -73,7 +73,7 @@ def _validate_bundle_names(errors: FieldErrors, bundle: Document) -> None:
 
 
 def _bundle_name(name: str, signer: str) -> Details:
-    """Return the errors of the name of a bundle, which begins with that of its signer."""
+    """Return the errors of the name of a bundle, which starts with that of its signer."""
     if not signer:
         if ":" in name:
             return ['ClusterTrustBundle without signer name must not have ":" in its name']

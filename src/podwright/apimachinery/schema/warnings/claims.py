@@ -21,7 +21,7 @@ _WHOLE: Final = re.compile(r"[0-9]+(?:[kMGTPE]i?|Ki)?")
 def fraction_warnings(
     path: str, amounts: Document | None, resources: Iterable[str] = _BYTES
 ) -> list[str]:
-    """Return the warnings about amounts of bytes that are no integers."""
+    """Return the warnings about amounts of bytes that are not integers."""
     return [
         f"{path}[{name}]: fractional byte value {printed(amounts[name])} is invalid, must be an"
         " integer"

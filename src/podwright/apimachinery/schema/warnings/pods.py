@@ -92,7 +92,7 @@ def pod_status_warnings(pod: Document, old: Document | None) -> list[str]:
 
 
 def name_warning(what: str, problems: Iterable[str]) -> str:
-    """Return the warning about a name that is no DNS label."""
+    """Return the warning about a name that is not a DNS label."""
     return (
         f"metadata.name: this is used in {what}, which can result in surprising behavior; a DNS"
         f" label is recommended: [{' '.join(problems)}]"
@@ -244,7 +244,7 @@ def _annotations_of(
     if security.get("seccompProfile") is None and key in notes:
         yield f"{notes_at}[{key}]: {_USE_SECCOMP}"
     key = f"{_APPARMOR}{name}"
-    # The annotation of a pod has been moved into the field, with a warning of its own.
+    # The annotation of a pod has been moved into the field, with its own warning.
     if is_template and key in notes and security.get("appArmorProfile") is None:
         pod_profile = (spec.get("securityContext") or {}).get("appArmorProfile")
         if pod_profile is None or pod_profile != apparmor_profile(notes[key]):

@@ -87,7 +87,7 @@ def capacity_warnings(capacity: Document, old: Document | None) -> list[str]:
 
 
 def driver_warnings(driver: Document, old: Document | None) -> list[str]:
-    """Return the warnings about a CSIDriver that begins to receive tokens."""
+    """Return the warnings about a CSIDriver that starts to receive tokens."""
     spec: Document = driver.get("spec") or {}
     tokens = spec.get("tokenRequests")
     before = None if old is None else (old.get("spec") or {}).get("tokenRequests")

@@ -1,6 +1,6 @@
 """Admission of the typed objects of files, simulations and controllers.
 
-The plugins are those of the HTTP door, on the documents of the objects. What plugins make of the
+The plugins are those of the HTTP API, on the documents of the objects. What plugins make of the
 spec of a pod depends on the spec alone, unless its namespace has limit ranges, standards or
 policies: pods of one template share one `spec`, which is completed once. The room `schema` has the
 defaults. An object of another server keeps the fields that only admission sets.
@@ -110,7 +110,7 @@ class Admission:
         plugins = default_plugins(context, disabled=omitted, enabled=added)
         self._chain = AdmissionChain(plugins)
         self._of_specs = AdmissionChain([each for each in plugins if each.name in _OF_SPECS])
-        # The resources of which plugins know that are no policies.
+        # The resources of which plugins know that are not policies.
         self._known = frozenset(key for each in plugins for key in each.resources or ())
         self._changes = store.follow(*sorted({NAMESPACE, *self._chain.template_kinds}))
         # The completed form of a `spec`, by its id() and the namespace if that matters; the value

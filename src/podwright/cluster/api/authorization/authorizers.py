@@ -39,7 +39,7 @@ class PathAuthorizer:
     Parameters
     ----------
     paths : iterable of str
-        A path that ends in `*` allows all paths that begin with it.
+        A path that ends in `*` allows all paths that start with it.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:

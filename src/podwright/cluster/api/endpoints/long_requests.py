@@ -1,7 +1,7 @@
 """Requests that take long: executed in steps, with a reply at the end.
 
-A driver that serves others executes some steps, does other work, and goes on. Between the steps the
-state may change, as it may between the requests of a client that does the same one by one.
+A driver that serves others executes some steps, does other work, and continues. Between the steps
+the state may change, as it may between the requests of a client that does the same one by one.
 """
 
 from __future__ import annotations

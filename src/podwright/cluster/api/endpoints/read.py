@@ -56,7 +56,7 @@ def list_objects(backend: Backend, call: Call) -> HttpReply:
     """Return the objects of a collection, or one page of them."""
     options = list_options(call.request, is_watch=False)
     resource = call.resource
-    # A conversion by a webhook can fail, which a reply that has begun cannot say.
+    # A conversion by a webhook can fail, which a reply that has started cannot say.
     can_fail = resource.is_custom and resource.from_storage is not None
     has_parts = backend.sends_lists_in_parts and not can_fail
     objects: Sequence[KubernetesObject]
@@ -81,7 +81,7 @@ def _is_long(backend: Backend, call: Call) -> bool:
 
 
 def is_whole_list(options: ListOptions) -> bool:
-    """Whether a list shows the present state, without pages."""
+    """Whether a list shows the current state, without pages."""
     if options.continue_token or options.version_match == "Exact":
         return False
     return options.resource_version == "0" or not options.limit

@@ -179,7 +179,7 @@ class ApiServer:
     authenticator : Authenticator
         Finds the users of requests, those of service account tokens among them.
     component_owners : ComponentOwners
-        Of the fields that components write through the typed door.
+        Of the fields that components write through the typed API.
     only_reads : bool
         Whether requests change nothing for now, because another thread is about to write: nothing
         expires, and what follows from objects is written later. The driver executes reads only.
@@ -263,7 +263,7 @@ class ApiServer:
         return _finished(self.begin(request, now_ns))
 
     def begin(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch | LongRequest:
-        """Do as `serve`, but only begin a request that takes long; the driver executes it."""
+        """Do as `serve`, but only start a request that takes long; the driver executes it."""
         try:
             user = self.authenticator.authenticate(
                 request.headers, now_ns, certified=request.certified

@@ -1,7 +1,7 @@
 """Lines of watches that many clients read: made once for all that watch the same.
 
 Watches of one resource with equal selectors that have read up to the same version get the same
-lines next. Those that begin at the same state get the same initial events, in the same parts.
+lines next. Those that start at the same state get the same initial events, in the same parts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PART_MAX: Final = 200
 
 
 class InitialParts:
-    """The initial events of watches that begin at one state, in parts.
+    """The initial events of watches that start at one state, in parts.
 
     Parameters
     ----------

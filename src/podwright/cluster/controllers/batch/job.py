@@ -104,7 +104,7 @@ class _Memory(msgspec.Struct):
     gone : dict
         The uids of removed jobs whose pods still have finalizers.
     rejected : dict
-        Jobs whose last create was rejected; stored as `refused`.
+        Jobs whose last create was rejected.
     """
 
     due_ns: dict[str, int] = {}
@@ -113,7 +113,7 @@ class _Memory(msgspec.Struct):
     released: dict[str, bool] = {}
     back_off: dict[str, BackoffRecord] = {}
     gone: dict[str, list[str]] = {}
-    rejected: dict[str, bool] = msgspec.field(default_factory=dict, name="refused")
+    rejected: dict[str, bool] = {}
 
 
 class JobController(Checkpointed):

@@ -37,7 +37,7 @@ DELETIONS_MAX: Final = 100
 """The number of objects that one sync deletes, so that none takes long."""
 
 PASS_NS: Final = 5_000_000_000
-"""How long after a pass over more objects than that the next one begins."""
+"""How long after a pass over more objects than that the next one starts."""
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
@@ -71,7 +71,7 @@ class NamespaceController(Checkpointed):
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._terminating: dict[str, None] = {}
-        # The content that the present pass has not visited, last one first, by namespace.
+        # The content that the current pass has not visited, last one first, by namespace.
         self._unvisited: dict[str, list[tuple[GroupKind, NamespacedName]]] = {}
         self._last_pass_ns = {}
 

@@ -41,7 +41,7 @@ from podwright.cluster.controllers.kinds import DEVICE_CARDS, NODE, RESOURCE_SLI
 from podwright.cluster.controllers.lister import Lister
 
 _CARDS: Final = "cards:"
-"""Begins the key of DeviceCards; others are those of nodes."""
+"""Starts the key of DeviceCards; others are those of nodes."""
 
 
 class CardDriver(StatelessController):

@@ -1,6 +1,6 @@
 """Resource claims: created from templates, unreserved and freed when their pods are done.
 
-A key begins with ``pod:`` or ``claim:``. A pod gets a claim for each entry of
+A key starts with ``pod:`` or ``claim:``. A pod gets a claim for each entry of
 `spec.resourceClaims` that names a template; `status.resourceClaimStatuses` names the claims. An
 entry of `status.reservedFor` is removed when its pod is gone or will not run any more; with the
 last one the devices are freed. A claim that was created for a pod is then deleted. A pod that was

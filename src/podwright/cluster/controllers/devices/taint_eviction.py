@@ -64,7 +64,7 @@ _REASON: Final = "DeletionByDeviceTaintManager"
 _EVENT: Final = "DeviceTaintManagerEviction"
 _NO_EXECUTE: Final = "NoExecute"
 _RULE: Final = "rule:"
-"""Begins the key of a DeviceTaintRule; others are those of pods."""
+"""Starts the key of a DeviceTaintRule; others are those of pods."""
 
 
 class _Eviction(NamedTuple):

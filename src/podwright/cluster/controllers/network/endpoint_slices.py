@@ -1,6 +1,6 @@
 """Endpoint slices: the pods of each service with a selector, at most a hundred in a slice.
 
-The endpoints of each address family and set of ports have slices of their own. A slice keeps the
+The endpoints of each address family and set of ports have their own slices. A slice keeps the
 endpoints that it has, so that a change of one pod changes one slice.
 
 Upstream: pkg/controller/endpointslice/endpointslice_controller.go;

@@ -1,7 +1,7 @@
 """Drains: a node is cordoned, and its pods are evicted as their disruption budgets allow.
 
 The behavior is that of `kubectl drain --ignore-daemonsets --delete-emptydir-data --force`: pods of
-daemon sets and mirror pods are skipped, and all other pods that exist when the drain begins are
+daemon sets and mirror pods are skipped, and all other pods that exist when the drain starts are
 evicted. Evictions that a budget rejects are retried every 5 s. A retry is skipped while neither
 pods nor budgets have changed, so that a blocked drain does not keep a simulation running. Pods
 that are added later are not evicted.

@@ -13,8 +13,8 @@ Words used here:
   declared of it, by annotations or by files of images (`image_behaviors`).
 - A *run* is one start of a container until its end.
 
-Start with `node_kubelets.py` (the door) and `pod_sync.py` (the rules of a sync); `sandbox.py` and
-`container_creation.py` have the rules of what it waits for.
+Start with `node_kubelets.py` (the entry point) and `pod_sync.py` (the rules of a sync);
+`sandbox.py` and `container_creation.py` have the rules of what it waits for.
 """
 
 from podwright.cluster.kubelets.kubelet.image_behaviors import (

@@ -8,7 +8,7 @@ back-off is over. The status that a sync computes depends on the pod and on its 
 sync that finds nothing new writes nothing.
 
 A record is kept for each pod. It is lost when a server ends, and read from the status of the pod
-then: back-offs begin again, and a container that would have ended by itself keeps running. The
+then: back-offs start again, and a container that would have ended by itself keeps running. The
 pods of a dump are restored in the same way. One that runs keeps the status that its kubelet wrote,
 until something happens to it.
 

@@ -75,7 +75,7 @@ def _next_renewal_ns(name: str, now_ns: int) -> int:
 
 
 def _conditions(node: Node, now_ns: int) -> list[Document] | None:
-    """Return the conditions with new times, if the present times are old; None otherwise."""
+    """Return the conditions with new times, if the current times are old; None otherwise."""
     conditions = (node.raw.get("status") or {}).get("conditions") or []
     now = timestamp_text(now_ns)
     oldest = timestamp_text(now_ns - STATUS_NS)

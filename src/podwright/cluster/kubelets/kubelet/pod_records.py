@@ -123,7 +123,7 @@ class ContainerRecord(msgspec.Struct):
     ended : Ended, optional
         Its last run, if it does not run.
     last : Ended, optional
-        The run before the present or last one.
+        The run before the current or last one.
     waiting : tuple of str
         Reason and message, if it cannot be started now.
     retry_ns : int
@@ -174,7 +174,7 @@ class PodRecord(msgspec.Struct):
     stop : tuple of str, optional
         Reason and message of the end that the kubelet decided.
     stop_ns : int, optional
-        When the pod began to be stopped.
+        When the pod started to be stopped.
     mount_retry_ns, mount_back_off_ns : int
     containers : dict
         By name, in the order of the pod.

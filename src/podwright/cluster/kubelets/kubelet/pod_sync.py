@@ -162,7 +162,7 @@ class PodSync:
                 self._stop(known, container, self._grace_ns(), message)
 
     def _check_deadline(self) -> None:
-        """Begin to stop a pod that is deleted or has run for too long."""
+        """Start to stop a pod that is deleted or has run for too long."""
         record, now_ns = self._record, self._now_ns
         if "deletionTimestamp" in self._metadata:
             grace_ns = int(self._metadata.get("deletionGracePeriodSeconds") or 0) * SECOND_NS
@@ -264,7 +264,7 @@ class PodSync:
         grace_ns: int,
         message: str = "",
     ) -> None:
-        """Begin to stop a container: its hook, SIGTERM, and SIGKILL after the grace period."""
+        """Start to stop a container: its hook, SIGTERM, and SIGKILL after the grace period."""
         run, now_ns = known.running or known.starting, self._now_ns
         assert run is not None
         run.is_stopping = True
@@ -314,7 +314,7 @@ class PodSync:
             self._begin_probes(run, container, run.started_ns)
 
     def _begin_probes(self, run: RunRecord, container: Document, begin_ns: int) -> None:
-        """Begin the probes of a container that has started."""
+        """Start the probes of a container that has started."""
         run.is_started = True
         run.is_ready = "readinessProbe" not in container
         if not run.is_ready:

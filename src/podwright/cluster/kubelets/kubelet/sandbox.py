@@ -250,7 +250,7 @@ def has_claims(pod: Pod) -> bool:
 def prepared_claims(pod: Pod, reader: ObjectReader, now_ns: int) -> Preparation:
     """Prepare the claims of a pod, and return the writes of the drivers.
 
-    Drivers begin when the pod is bound, and all at once.
+    Drivers start when the pod is bound, and all at once.
 
     Raises
     ------

@@ -44,7 +44,7 @@ class CelQuery:
     Attributes
     ----------
     text : str
-        The expression; it begins as no query in jq does.
+        The expression; it starts as no query in jq does.
     """
 
     __slots__ = ("_evaluate", "names", "text")

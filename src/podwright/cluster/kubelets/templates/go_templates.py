@@ -366,7 +366,7 @@ def _index(value: Any, *places: Any) -> Any:
             value = value.get(place)
         elif isinstance(value, list | str):
             if not isinstance(place, int) or not 0 <= place < len(value):
-                raise ValueError(f"{go_text(place)} is no place in a list of {len(value)}")
+                raise ValueError(f"{go_text(place)} is not an index of a list of {len(value)}")
             value = value[place]
         else:
             raise TypeError(f"nothing to look up in {go_text(value)}")

@@ -245,7 +245,7 @@ class _Parser:
             at = match.end()
 
     def _unsupported(self, found: str) -> QueryError:
-        return QueryError(f'unsupported jq, beginning with "{found}"')
+        return QueryError(f'unsupported jq, starting with "{found}"')
 
     def _peek(self) -> tuple[str, str]:
         return self._tokens[self._at] if self._at < len(self._tokens) else ("end", "")
@@ -281,7 +281,7 @@ class _Parser:
             self._need(")")
             return [_select(condition)]
         if self._peek() != ("mark", "."):
-            raise self._unexpected('expected a path, which begins with "."')
+            raise self._unexpected('expected a path, which starts with "."')
         return self._path()
 
     def _path(self) -> list[_Step]:

@@ -217,7 +217,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
 
 
 def _action(text: str, start: int, line: int) -> tuple[tuple[_Token, ...], int, bool]:
-    """Return the tokens of the action that begins at `start`, its end, and whether it trims."""
+    """Return the tokens of the action that starts at `start`, its end, and whether it trims."""
     at = start + 2
     if text.startswith("-", at) and text[at + 1 : at + 2].isspace():
         at += 1
@@ -395,7 +395,7 @@ class _Parser:
         return Pipe(tuple(commands), tuple(targets), is_declared, tokens.line)
 
     def _targets(self, tokens: _Tokens) -> tuple[list[str], bool]:
-        """Parse `$x :=`, `$x =` or `$i, $x :=` if the tokens begin with one of them."""
+        """Parse `$x :=`, `$x =` or `$i, $x :=` if the tokens start with one of them."""
         kinds = [token.text if token.kind == "mark" else token.kind for token in tokens.rest(4)]
         for count, shape in ((1, ["variable"]), (2, ["variable", ",", "variable"])):
             sign = kinds[len(shape)] if len(kinds) > len(shape) else ""
@@ -419,7 +419,7 @@ class _Parser:
         return tuple(operands)
 
     def _operand(self, tokens: _Tokens) -> Operand | None:
-        """Parse an operand with its fields; None if no operand begins here."""
+        """Parse an operand with its fields; None if no operand starts here."""
         token = tokens.take()
         if token is None:
             return None

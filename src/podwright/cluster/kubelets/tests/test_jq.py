@@ -58,13 +58,13 @@ def test_a_query_selects_values(text, values):
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        pytest.param("status", 'a path, which begins with "."', id="no dot"),
+        pytest.param("status", 'a path, which starts with "."', id="no dot"),
         pytest.param(".a.", "expected a name, got the end", id="a dot too many"),
         pytest.param(".a | length", "a path, .* got 'length'", id="a function"),
-        pytest.param(".a // .b", 'beginning with "// .b"', id="an operator"),
-        pytest.param(".a[1:2]", 'beginning with ":2', id="a slice"),
+        pytest.param(".a // .b", 'starting with "// .b"', id="an operator"),
+        pytest.param(".a[1:2]", 'starting with ":2', id="a slice"),
         pytest.param('.a[] | select(.b == "c"', 'expected "\\)", got the end', id="not closed"),
-        pytest.param(".a .b c", 'beginning with "c"', id="something behind it"),
+        pytest.param(".a .b c", 'starting with "c"', id="something behind it"),
         pytest.param(".a[1.5]", "a quoted name, a number or nothing", id="half an entry"),
     ],
 )

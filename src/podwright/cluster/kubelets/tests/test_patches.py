@@ -71,8 +71,10 @@ def test_a_patch_changes_a_document(kind, document, patch, after):
         pytest.param("json", {}, "a list of operations", id="json: an object"),
         pytest.param("json", [{"op": "put"}], '"op" out of add', id="json: an operation"),
         pytest.param("json", [{"op": "remove", "path": "/x/y"}], 'no "x"', id="json: no way"),
-        pytest.param("json", [{"op": "add", "path": "x"}], 'begins with "/"', id="json: a path"),
-        pytest.param("json", [{"op": "add", "path": "/l/7"}], "no place in a list", id="too far"),
+        pytest.param("json", [{"op": "add", "path": "x"}], 'starts with "/"', id="json: a path"),
+        pytest.param(
+            "json", [{"op": "add", "path": "/l/7"}], "not an index of a list", id="too far"
+        ),
         pytest.param(
             "json", [{"op": "test", "path": "/l", "value": 1}], "test of", id="json: another value"
         ),

@@ -142,7 +142,7 @@ def test_syntax_errors_have_their_line(text, error):
     ("text", "error"),
     [
         pytest.param(
-            "\n{{ index .list 9 }}", "line 2: index: 9 is no place in a list of 3", id="far"
+            "\n{{ index .list 9 }}", "line 2: index: 9 is not an index of a list of 3", id="far"
         ),
         pytest.param("{{ index .gone 0 }}", "nothing to look up in <no value>", id="index of nil"),
         pytest.param("{{ .name.first }}", 'no field "first" in web', id="a field of text"),

@@ -1,4 +1,4 @@
-"""The kubeconfig of a cluster: a file of its own, readable by its owner only."""
+"""The kubeconfig of a cluster: a separate file, readable by its owner only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Breakpoints over HTTP: list, add, remove. The clock lets a stopped cluster go on."""
+"""Breakpoints over HTTP: list, add, remove. The clock lets a stopped cluster continue."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class _Clock:
 
     @endpoint("POST", "/clock/resume")
     async def resume(self) -> ClockState:
-        """Let the clock go on."""
+        """Let the clock continue."""
         self._clock.resume()
         self._turns.go_on()
         return await self.show()

@@ -82,9 +82,7 @@ def _operate(cluster: Cluster, operation: FailNode | RestoreNode) -> None:
     if SOURCE_UID in node.metadata.annotations:
         raise Problem(409, f"node {name} is a copy of a node of another cluster")
     if not world.components.lifecycle.has_received(node):
-        raise Problem(
-            409, f"node {name} was added while the cluster is stopped; let it go on first"
-        )
+        raise Problem(409, f"node {name} was added while the cluster is stopped; resume it first")
     # At once, also at a breakpoint: the scheduler receives what follows from it later.
     world.operate(operation)
 

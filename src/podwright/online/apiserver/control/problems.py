@@ -163,7 +163,7 @@ async def read_json_object(request: Request) -> bytes:
     Raises
     ------
     Problem
-        The body is no JSON object, or its content type is not JSON.
+        The body is not a JSON object, or its content type is not JSON.
     """
     _require_json(request)
     body = await request.body()

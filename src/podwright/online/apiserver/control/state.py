@@ -1,4 +1,4 @@
-"""The stream of the present state of nodes and queue, as server-sent events.
+"""The stream of the current state of nodes and queue, as server-sent events.
 
 One feed of each scheduler serves all clients of a server. If another scheduler schedules the pods,
 the feed has the nodes of the API and no queue. It is updated after a turn in which something
@@ -111,7 +111,7 @@ class StateFeed:
                     client.set()
 
     async def _source(self) -> tuple[Machine, CountPods]:
-        """Return the machine with the present nodes, and what counts the pods."""
+        """Return the machine with the current nodes, and what counts the pods."""
         turns = self.turns
         if turns.cluster.has_scheduler:
             machine = self._scheduler.world.machine
@@ -137,7 +137,7 @@ class StateFeed:
         return is_changed
 
     def parts(self, last_id: str) -> tuple[str, Iterator[bytes]]:
-        """Return the identifier of the present state, and an event with what leads to it.
+        """Return the identifier of the current state, and an event with what leads to it.
 
         Parameters
         ----------

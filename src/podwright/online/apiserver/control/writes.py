@@ -58,7 +58,7 @@ class WriteReply(msgspec.Struct, frozen=True):
     status : int
         The HTTP status.
     body : JSON
-        The object, or the error; a string for paths that do not exist, as their text is no JSON.
+        The object, or the error; a string for paths that do not exist, as their text is not JSON.
     """
 
     status: int
@@ -115,7 +115,7 @@ class _Writing:
 
 
 def _reply(found: HttpReply | Watch) -> WriteReply:
-    assert isinstance(found, HttpReply), "writes are no watches"
+    assert isinstance(found, HttpReply), "writes are not watches"
     body = b"".join((found.body, *(found.rest or ())))
     if body and not (found.header("content-type") or "").startswith(JSON):
         body = msgspec.json.encode(body.decode())

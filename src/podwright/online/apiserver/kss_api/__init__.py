@@ -1,6 +1,6 @@
 """The HTTP API of kube-scheduler-simulator, over a served cluster.
 
-It has a listener of its own, because its paths are those of the Kubernetes API. Every route reads
+It has its own listener, because its paths are those of the Kubernetes API. Every route reads
 and writes by requests to the API server of the cluster, as kube-scheduler-simulator does; what
 these requests are is in the room `kss`.
 

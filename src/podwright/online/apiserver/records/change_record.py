@@ -3,7 +3,7 @@
 The changes of all kinds are in the order in which the store made them. Each turn appends its
 changes after its commit, so the file has no change that a crash could take back.
 
-A record can continue in another file when one is large. Each file begins with the objects that are
+A record can continue in another file when one is large. Each file starts with the objects that are
 there, so it is a record by itself. They are written in parts, one in a turn; the changes that are
 made meanwhile follow them.
 """
@@ -72,7 +72,7 @@ class ChangeRecord:
             raise self._unwritable(error) from error
 
     def begin(self, store: ObjectStore, now_ns: int) -> None:
-        """Write the present objects, and follow the later changes.
+        """Write the current objects, and follow the later changes.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class ChangeRecord:
             self._rotate()
 
     def _rotate(self) -> None:
-        """Continue in another file, which begins with the present objects."""
+        """Continue in another file, which starts with the current objects."""
         self._number += 1
         before, self.path = self._file, self._named(self._number)
         self._file = self._opened()
@@ -136,7 +136,7 @@ class ChangeRecord:
         return self._first.with_name(f"{self._first.stem}-{number}{self._first.suffix}")
 
     def _write_initial(self, now_ns: int) -> None:
-        """Write a part of the objects that were there when the file was begun."""
+        """Write a part of the objects that were there when the file was started."""
         left = _PART_OBJECTS
         while self._initial and left > 0:
             objects = self._initial[0].read(left)

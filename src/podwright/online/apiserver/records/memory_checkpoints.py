@@ -1,7 +1,7 @@
 """In-memory checkpoints of the decision logs, so that an explanation replays few events.
 
-A reader process encodes the machine as it is, every so many events, while the server goes on. What
-the server does is the beginning of the process, and keeping its reply.
+A reader process encodes the machine as it is, every so many events, while the server continues.
+What the server does is the start of the process, and keeping its reply.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def changed_objects(
     Raises
     ------
     InputError
-        With all errors; the paths begin with `objects`, `patches`, `removed`, `withoutTaints` and
+        With all errors; the paths start with `objects`, `patches`, `removed`, `withoutTaints` and
         `pod`.
     """
     changes = _Changes(objects)

@@ -170,7 +170,7 @@ class _EarlierObjects:
         self._objects: dict[tuple[GroupKind, NamespacedName], KubernetesObject | None] = {}
 
     def keep(self, part: _Wave) -> None:
-        """Keep the present versions of objects."""
+        """Keep the current versions of objects."""
         for kind, document in part:
             metadata = document["metadata"]
             key = kind.key_of(metadata.get("namespace") or "", metadata["name"])

@@ -48,7 +48,7 @@ class ExtenderThreads:
         self.is_idle.set()
 
     def begin(self, number: int, request: ExtenderCall) -> None:
-        """Begin a call; `replied` receives its reply."""
+        """Start a call; `replied` receives its reply."""
         with self._lock:
             self._unfinished += 1
             self.is_idle.clear()

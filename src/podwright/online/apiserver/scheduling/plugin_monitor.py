@@ -170,7 +170,7 @@ class PluginMonitor:
         self._failed(method, arguments, status.message, _traceback_text(error))
 
     def attempt_of(self, pod: Pod) -> int:
-        """Return the number of the present attempt of a pod, or of the last one."""
+        """Return the number of the current attempt of a pod, or of the last one."""
         return self._world.machine.attempts_of(pod)
 
     def _add(

@@ -49,7 +49,7 @@ def read_received(
     PartialConfiguration
         Fields are not valid, or not allowed; with the rest of the configuration.
     InputError
-        It is no configuration.
+        It is not a configuration.
     """
     errors: tuple[FieldError, ...] = ()
     try:

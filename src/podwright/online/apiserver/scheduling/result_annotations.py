@@ -113,7 +113,7 @@ def _scheduled(pod: Pod) -> list[tuple[str, str]]:
     ]
 
 
-# The results of all attempts in a served cluster, found while it goes on.
+# The results of all attempts in a served cluster, found while it continues.
 #
 # The decision log of each scheduler is followed in slices of turns, so that each attempt is
 # explained once, and the turn loop is never held up. What the followers do not keep is found by a
@@ -169,6 +169,6 @@ class FollowedResults:
 
 
 def _slice() -> Callable[[], bool]:
-    """Return a function that says whether a slice of real time, which begins now, has ended."""
+    """Return a function that says whether a slice of real time, which starts now, has ended."""
     end_ns = time.perf_counter_ns() + SLICE_NS
     return lambda: time.perf_counter_ns() >= end_ns

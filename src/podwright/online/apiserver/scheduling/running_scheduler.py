@@ -109,7 +109,7 @@ class RunningScheduler:
         *,
         source: str = "configuration",
     ) -> tuple[SchedulerOptions, EffectiveConfiguration]:
-        """Return the present options with another configuration, and that with all defaults.
+        """Return the current options with another configuration, and that with all defaults.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class RunningScheduler:
 
     @property
     def present(self) -> SchedulerChoice:
-        """The present choice, to come back to it."""
+        """The current choice, to come back to it."""
         return SchedulerChoice(self.first.options, self._documents[self.first])
 
     def changed(self, document: Document, *, source: str = "configuration") -> SchedulerChoice:
@@ -193,7 +193,7 @@ class RunningScheduler:
         ------
         ExternalScheduler
         InputError
-            As for `read`. The present configuration stays.
+            As for `read`. The current configuration stays.
         """
         self.require_own()
         served = served or self.first
@@ -209,7 +209,7 @@ class RunningScheduler:
         ------
         ExternalScheduler
         InputError
-            The configuration is not valid with them. The present plugins stay.
+            The configuration is not valid with them. The current plugins stay.
         """
         self.require_own()
         schedulers = self.turns.cluster.schedulers

@@ -1,6 +1,6 @@
 """One of the schedulers of a cluster: its world, its configuration and its decision logs.
 
-Each scheduler of a cluster is a machine in a world of its own. The worlds have one store, so each
+Each scheduler of a cluster is a machine in a separate world. The worlds have one store, so each
 scheduler receives the writes of all others, as separate processes with watches do. The first world
 also has the controllers and the kubelets.
 """
@@ -24,7 +24,7 @@ from podwright.simulation.recording import DecisionLog, TimelineFeed
 from podwright.simulation.world import World, with_scheduler
 
 LOGS_MAX: Final = 10
-"""How many configurations back, counting the present one, decisions can be explained."""
+"""How many configurations back, counting the current one, decisions can be explained."""
 
 LOG_BLOCK_EVENTS: Final = 256
 """The number of events in a block of the decision log: encoding 1,024 takes 40 ms of a turn, and a
@@ -103,15 +103,15 @@ class ServedScheduler:
     Attributes
     ----------
     extender_calls : list of (int, ExtenderCall)
-        Calls to extenders that the driver has to begin, outside the turn loop. It removes them,
+        Calls to extenders that the driver has to start, outside the turn loop. It removes them,
         and passes the replies to `World.extender_replied`.
     logs : list of DecisionLog
-        The decision logs of the configurations so far; the last one is that of the present one.
+        The decision logs of the configurations so far; the last one is that of the current one.
     monitor : PluginMonitor
-        Of the plugins of the present configuration.
+        Of the plugins of the current configuration.
     timeline : TimelineFeed, optional
-        The changes since the present configuration began; None if they are not collected, or since
-        the log has dropped events: then a replay of the log has what is kept.
+        The changes since the current configuration started; None if they are not collected, or
+        since the log has dropped events: then a replay of the log has what is kept.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class ServedScheduler:
             is_shorter = log.drop_before_checkpoint(self._log_events, self._log_bytes) > 0
             self._last_size = log.size_bytes
             if is_shorter and self.timeline is not None:
-                # It would grow for as long as the server runs. A reader process that begins now
+                # It would grow for as long as the server runs. A reader process that starts now
                 # has the one or the other.
                 short = copy.copy(self.timeline)
                 short.drop_before(log.first_ns)
@@ -220,7 +220,7 @@ class ServedScheduler:
         Raises
         ------
         InputError
-            The configuration is not valid; the present one stays.
+            The configuration is not valid; the current one stays.
         """
         self.world = with_scheduler(self.world, options, checkpoint_events=CHECKPOINT_BY_DRIVER)
         self.options = options

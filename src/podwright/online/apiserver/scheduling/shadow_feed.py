@@ -34,7 +34,7 @@ class ShadowFeed:
         self._refreshing = asyncio.Lock()
 
     def begin(self, store: ObjectStore, now_ns: int) -> None:
-        """Take the present objects, and follow the later changes."""
+        """Take the current objects, and follow the later changes."""
         self._changes = store.follow()
         kinds = filter(is_recorded, store.kinds())
         self._shadow.begin((obj for kind in kinds for obj in store.list(kind).objects), now_ns)

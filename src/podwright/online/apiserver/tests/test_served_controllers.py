@@ -201,10 +201,10 @@ def test_types_of_policies_are_checked_against_the_matched_kinds(driven):
             " | .............^\n",
         },
     ]
-    mended = a_policy("wrong", [{"expression": "object.spec.replicas > 1"}])
+    fixed = a_policy("wrong", [{"expression": "object.spec.replicas > 1"}])
     version = driven.send("GET", f"{POLICIES}/wrong")[1]["metadata"]["resourceVersion"]
-    mended["metadata"]["resourceVersion"] = version
-    assert driven.send("PUT", f"{POLICIES}/wrong", mended)[0] == 200
+    fixed["metadata"]["resourceVersion"] = version
+    assert driven.send("PUT", f"{POLICIES}/wrong", fixed)[0] == 200
     driven.run(1)
     assert driven.send("GET", f"{POLICIES}/wrong")[1]["status"] == {
         "observedGeneration": 2,

@@ -154,7 +154,7 @@ async def _disconnected(receive: Receive) -> None:
 
 
 def start_message(status: int, headers: Any) -> Message:
-    """Return the message that begins a reply."""
+    """Return the message that starts a reply."""
     encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
     return {"type": "http.response.start", "status": status, "headers": encoded}
 

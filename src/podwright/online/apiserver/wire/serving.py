@@ -134,7 +134,7 @@ class ControlledParts(NamedTuple):
 
 
 class Site(NamedTuple):
-    """A further application of a server, on a socket of its own, with the TLS of the server."""
+    """A further application of a server, on a separate socket, with the TLS of the server."""
 
     application: Any
     listening: socket.socket

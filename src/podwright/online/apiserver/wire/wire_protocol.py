@@ -55,7 +55,7 @@ class WireProtocol(HttpToolsProtocol):
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of TCP
-        """Begin a connection; its client certificate is that of all its requests."""
+        """Start a connection; its client certificate is that of all its requests."""
         super().connection_made(transport)
         self.app_state = {**self.app_state, ABORT: transport.abort}
         self._limit_head()
@@ -84,12 +84,12 @@ class WireProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
+        """Start a request."""
         self._has_head = False
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Begin to execute a request."""
+        """Start to execute a request."""
         self._has_head = True
         # The last part of a head arrives with its end.
         may_be_long = self._head_bytes + len(self._received) > HEAD_BYTES_MAX

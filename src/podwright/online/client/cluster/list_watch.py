@@ -13,7 +13,7 @@ or `failed`. `page` and `event` return changes.
         v                                    |  |  the watch ends: again from the last version
      paging ------- last page -----------> watching
 
-In each state 410 (the version is gone) begins a new list, with WatchList where the server has it.
+In each state 410 (the version is gone) starts a new list, with WatchList where the server has it.
 
 While a list is read, whether as pages or as the initial events of a watch, nothing is returned
 until it is complete. The changes then are the differences to the index: objects that are absent
@@ -21,7 +21,7 @@ were deleted while nothing was watched, and an object with another uid is a new 
 name.
 
 Failures are followed by a wait that doubles, with jitter; 429 and 503 with Retry-After wait as long
-as the server demands. `failed` never gives up; whether to go on is the driver's decision.
+as the server demands. `failed` never gives up; whether to continue is the driver's decision.
 
 Upstream: staging/src/k8s.io/client-go/tools/cache/reflector.go;
 staging/src/k8s.io/client-go/tools/cache/reflector.go, `NewReflectorWithOptions`.
@@ -69,7 +69,7 @@ class OpenWatch(msgspec.Struct, frozen=True):
     Attributes
     ----------
     version : str
-        The version after which its events begin; "" for the present objects first.
+        The version after which its events start; "" for the current objects first.
     """
 
     version: str
@@ -391,5 +391,5 @@ class Backoff:
         return int(doubled * (1.0 + self._draw.random()))
 
     def reset(self) -> None:
-        """Begin with the first wait again."""
+        """Start with the first wait again."""
         self._attempts = 0

@@ -44,7 +44,7 @@ OnReply = Callable[[str, str, int, float], None]
 class ReadConnection:
     """Sends GET requests to one cluster.
 
-    Use it with `async with`. Credentials are loaded at its begin, once a minute if they are in a
+    Use it with `async with`. Credentials are loaded at its start, once a minute if they are in a
     file or from a plugin, and after each reply with status 401.
 
     Parameters
@@ -54,7 +54,7 @@ class ReadConnection:
         How many requests start per second, and at once; a watch is one request.
     on_reply : callable, optional
         Called with the verb, the address of the server, the status, and the seconds until the
-        reply begins, of each request.
+        reply starts, of each request.
     """
 
     def __init__(
@@ -252,7 +252,7 @@ def connection_failures(server: str) -> Iterator[None]:
         raise failure from error
 
 
-# A token bucket for requests, without a clock of its own.
+# A token bucket for requests, without its own clock.
 
 
 class TokenBucket:

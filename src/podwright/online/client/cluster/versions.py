@@ -56,7 +56,7 @@ async def server_version(connection: ReadConnection) -> ServerVersion:
     Raises
     ------
     UnreachableCluster
-        It cannot be reached, or is no API server of Kubernetes.
+        It cannot be reached, or is not an API server of Kubernetes.
     RejectedRequest
     """
     server = connection.access.server

@@ -167,7 +167,7 @@ def test_an_existing_file_is_not_overwritten(tmp_path):
     path.write_text("x\n")
     with pytest.raises(UnwritableClusterRecord, match="continue it with --resume"):
         ClusterRecord(path)
-    with pytest.raises(UnwritableClusterRecord, match="line 1: this is no record"):
+    with pytest.raises(UnwritableClusterRecord, match="line 1: this is not a record"):
         ClusterRecord(path, resumes=True)
     with pytest.raises(UnwritableClusterRecord, match="No such file"):
         ClusterRecord(tmp_path / "absent" / "r.jsonl")

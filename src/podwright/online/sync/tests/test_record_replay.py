@@ -74,5 +74,5 @@ def test_kinds_that_are_not_replayed_differ_from_unknown_objects(tmp_path):
 
 def test_a_line_that_is_no_change_is_named(tmp_path):
     path = written(tmp_path, line("Add", "Node", "n1"), line("Added", "Node", "n1"))
-    with pytest.raises(InputError, match="line 2: this is no change of an object"):
+    with pytest.raises(InputError, match="line 2: this is not a change of an object"):
         list(recorded_changes(path))

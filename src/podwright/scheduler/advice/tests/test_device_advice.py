@@ -118,7 +118,7 @@ def test_a_rule_without_effect_does_not_appear(rule: Object, options: SchedulerO
 
 _MATCH = [{"matchAttribute": f"{_DRIVER}/model"}]
 _TAINTS = [{"key": "bad", "value": "yes", "effect": "NoSchedule"}]
-_ANEW = "(ResourceClaim default/c, created anew)"
+_ANEW = "(ResourceClaim default/c, created again)"
 
 
 @pytest.mark.parametrize(
@@ -380,7 +380,7 @@ def _advice(*objects: Object) -> Advice:
     return scheduler.advice(scheduler.explain(pod.key))
 
 
-_ANEW = "(ResourceClaim default/c, created anew)"
+_ANEW = "(ResourceClaim default/c, created again)"
 
 
 @pytest.mark.parametrize(
@@ -518,7 +518,7 @@ def test_the_nearest_name_of_a_class_is_tried() -> None:
     found = _advice(_devices("new"), half, _claim(_request(deviceClassName="gqu")))
     assert [each.text for each in found.remedies] == [
         "use deviceClassName gpu instead of gqu in request gpu (ResourceClaim default/c,"
-        " created anew)"
+        " created again)"
     ]
     (claim,) = (obj for obj in found.remedies[0].put if isinstance(obj, ResourceClaim))
     exactly = claim.spec.devices.requests[0].exactly
@@ -539,9 +539,9 @@ def test_every_class_that_does_not_exist_is_replaced_by_one_remedy() -> None:
     assert [each.edits for each in found.remedies] == [
         (
             "use deviceClassName half instead of half0 in request any/large (ResourceClaim"
-            " default/c, created anew)",
+            " default/c, created again)",
             "use deviceClassName gpu instead of gqu in request gpu (ResourceClaim default/c,"
-            " created anew)",
+            " created again)",
         )
     ]
     assert len(found.limits) == 2
@@ -550,7 +550,7 @@ def test_every_class_that_does_not_exist_is_replaced_by_one_remedy() -> None:
 def test_what_the_class_alone_does_not_help_is_changed_with_it() -> None:
     found = _advice(_devices("old"), _claim(_selecting(_NEW, deviceClassName="gqu")))
     assert [each.edits[1] for each in found.remedies] == [
-        f"drop the selector {_NEW} of request gpu (ResourceClaim default/c, created anew)"
+        f"drop the selector {_NEW} of request gpu (ResourceClaim default/c, created again)"
     ]
 
 

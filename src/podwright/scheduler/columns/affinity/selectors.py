@@ -112,7 +112,7 @@ class SelectorCounters:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin without classes, terms and counters."""
+        """Start without classes, terms and counters."""
         self._classes = LabelClasses()
         self._placed = PlacementLog()
         self._terms = TermIndex()

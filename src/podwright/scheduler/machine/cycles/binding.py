@@ -48,9 +48,9 @@ class Binding:
     timer : int
         The counter of the pending timer, that of the expiry once the pod is bound; 0: none.
     started_ns : int
-        When the attempt began.
+        When the attempt started.
     waits_since_ns : int
-        When the pod began to wait for Permit plugins; -1: it did not wait.
+        When the pod started to wait for Permit plugins; -1: it did not wait.
     steps : generator or None
         The calls to extenders that bind the pod.
     """

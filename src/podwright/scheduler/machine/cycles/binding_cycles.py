@@ -506,5 +506,5 @@ def forget(state: State, binding: Binding) -> bool:
 
 
 def call_failed(error: CallError | None) -> bool:
-    """Report whether a call failed; NotFound is no failure, since the object is gone already."""
+    """Report whether a call failed; NotFound is not a failure, since the object is gone already."""
     return error is not None and not error.is_not_found

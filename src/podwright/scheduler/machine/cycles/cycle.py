@@ -6,10 +6,10 @@ PostFilter may nominate one and name victims, whose removal then runs beside the
 Only one cycle runs at a time. A cycle that calls an extender is *suspended* until the reply is
 handled; so is a cycle that waits for its victims to be deleted
 (without the gate SchedulerAsyncPreemption). Until then the machine holds all other events, so that
-the cycle ends with the cluster that it began with, as upstream's does with its snapshot.
+the cycle ends with the cluster that it started with, as upstream's does with its snapshot.
 
 What a cycle changes when it ends well: the pod counts on its node
-(*assumed*) although the API server does not know yet, so that the next cycle can begin.
+(*assumed*) although the API server does not know yet, so that the next cycle can start.
 
 Upstream: pkg/scheduler/schedule_one.go, `ScheduleOne`, `schedulingCycle`
 """

@@ -36,7 +36,7 @@ def handle_failure(
     pod : Pod
         The version that the attempt was made with.
     started_ns : int, optional
-        When the attempt began; None: with the scheduling cycle.
+        When the attempt started; None: with the scheduling cycle.
     path : ExtensionPath, optional
         The extension points that a pod passed after a node was chosen.
     """

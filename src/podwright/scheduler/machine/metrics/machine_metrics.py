@@ -133,7 +133,7 @@ class Metrics:
         """The subject of the time spent in this event: a histogram's name, or an event's label."""
         self.plugin_timings: PluginTimings | None = None
         self._ended_at_once: Labels | None = None
-        """Result and profile of the attempt that began and ended in this event."""
+        """Result and profile of the attempt that started and ended in this event."""
 
     # ------------------------------------------------------------ the scheduling cycle
 
@@ -184,7 +184,7 @@ class Metrics:
         Parameters
         ----------
         started_ns : int
-            When its last cycle began.
+            When its last cycle started.
         path : ExtensionPath
             `extension_path.binding_path` up to PostBind.
         """

@@ -1,6 +1,6 @@
 """Every metric as data: name, type, labels, buckets and help text.
 
-The names, labels and buckets are kube-scheduler's; ours begin with ``podwright_``. A metric
+The names, labels and buckets are kube-scheduler's; ours start with ``podwright_``. A metric
 that is not in this table does not exist: `metrics`, `exposition` and the reference page are
 derived from it.
 
@@ -258,7 +258,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         stability="BETA",
         labels=("operation",),
         help="Operations in progress outside the scheduling cycle, by kind.",
-        note="Counts binding cycles and calls to extenders, which are no threads.",
+        note="Counts binding cycles and calls to extenders, which are not threads.",
     ),
     Metric(
         name="scheduler_cache_size",

@@ -22,7 +22,7 @@ def events_to_register() -> tuple[EventHint, ...]:
 
 
 def after_pod_change(pod: Pod, old: object | None, new: object | None) -> Hint:
-    """Queue if another pod began to help or ceased to hurt, or the pod itself changed."""
+    """Queue if another pod started to help or ceased to hurt, or the pod itself changed."""
     before = None if old is None else only(Pod, old)
     after = None if new is None else only(Pod, new)
     if after is not None and before is not None and after.metadata.uid == pod.metadata.uid:

@@ -245,7 +245,7 @@ class ScheduledScenario:
             key = pod.key
             if key not in scheduler.pending or key not in self._only:
                 continue
-            # The explanation needs the position at which the search of this decision began.
+            # The explanation needs the position at which the search of this decision started.
             began = scheduler.visiting()
             decision = scheduler.schedule(key)
             is_full = len(self.reasons) >= self._most_reasons

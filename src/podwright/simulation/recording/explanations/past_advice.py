@@ -55,7 +55,7 @@ class _PastTrial:
 
     def run(self, change: Change) -> Outcome | None:
         """Run the cycle with a change; None if the pod does not fit."""
-        # A cycle moves the start of the next search; every trial begins where the recorded one did.
+        # A cycle moves the start of the next search; every trial starts where the recorded one did.
         position = self._past.runner.search_position()
         try:
             with edited(self._cluster, put=change.put, delete=change.delete, drop=change.drop):

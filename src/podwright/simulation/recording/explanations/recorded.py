@@ -43,7 +43,7 @@ def recorded_view(
     log : DecisionLog
         Of the cycle.
     start_ns, end_ns : int
-        Start and end of the run; of one that goes on, the present time.
+        Start and end of the run; of one that continues, the current time.
     """
     setup, cluster = log.setup, past.machine.cluster
     explanation = past.explain()

@@ -112,7 +112,7 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     own = tuple(plugins)
     at_ns = log.read_optional_time(at)
     if own:
-        # On a machine of its own: confirming handles the cycle, and `past` has to stay before it.
+        # On a separate machine: confirming handles the cycle, and `past` has to stay before it.
         find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own).confirm()
     past = find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own)
     unrestorable = past.machine.unrestorable

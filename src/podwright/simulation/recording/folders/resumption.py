@@ -20,7 +20,7 @@ def resume(
     """Continue a recorded run where its log ends.
 
     The machine is restored from the last checkpoint that has the state of all plugins, or built
-    anew, and handles the events after it; its actions must equal the recorded ones. Recording then
+    again, and handles the events after it; its actions must equal the recorded ones. Recording then
     continues. A driver uses the same objects as the machine: `Recorder.machine.objects()`.
 
     Parameters

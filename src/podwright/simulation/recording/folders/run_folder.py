@@ -176,7 +176,7 @@ class RunFolder:
             # The resumed run writes the rows after the checkpoint again.
             for part in self._parts()[self._part_count :]:
                 part.unlink()
-            # The run begins anew, and a new log needs an empty folder.
+            # The run starts again, and a new log needs an empty folder.
             if checkpoint is None:
                 shutil.rmtree(self.path / "log", ignore_errors=True)
             self._write_manifest("running")
@@ -310,7 +310,7 @@ class RunFolder:
     def close(self, status: Status, warnings: Sequence[str] = ()) -> None:
         """Write the status and release the lock; a finished run loses its checkpoint."""
         try:
-            # The status first: an unfinished run without a checkpoint would begin anew.
+            # The status first: an unfinished run without a checkpoint would start again.
             self._write_manifest(status, warnings)
             if status == "finished":
                 (self.path / "checkpoint").unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 """The manifest of a run: what it was made of, and whether it can be resumed.
 
-Runs with equal manifests are equal, so a run is resumed only with the manifest that it began with.
+Runs with equal manifests are equal, so a run is resumed only with the manifest that it started
+with.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ def _subject_of(entry: Entry) -> NamespacedName:
 
 
 def _call_of(entry: Entry) -> int:
-    """Return the number of the call that an event replies to; -1 if it is no reply."""
+    """Return the number of the call that an event replies to; -1 if it is not a reply."""
     match entry.event:
         case CallDone(call) | ExtenderReplied(call):
             return call

@@ -126,7 +126,7 @@ class DecisionLog(LogReading):
         Parameters
         ----------
         path : str or Path, optional
-            A folder without a log, made if need be; None keeps the log in memory, where
+            A folder without a log, made if missing; None keeps the log in memory, where
             events wait for `flush`.
         setup : Setup, optional
             How the machine is made; the default is that of an empty configuration.
@@ -324,7 +324,7 @@ class DecisionLog(LogReading):
         Parameters
         ----------
         path : str or Path
-            A folder without a log, made if need be.
+            A folder without a log, made if missing.
 
         Raises
         ------

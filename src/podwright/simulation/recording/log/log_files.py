@@ -321,7 +321,7 @@ def _scan(file: Path, number: int, *, is_last: bool) -> list[Frame]:
     frames: list[Frame] = []
     with file.open("rb") as segment:
         data = segment.read(SEGMENT_HEAD_BYTES)
-        # A writer ended while it began this segment; the log ends with the segment before.
+        # A writer ended while it started this segment; the log ends with the segment before.
         if len(data) < SEGMENT_HEAD_BYTES and is_last and number:
             return []
         if len(data) < SEGMENT_HEAD_BYTES:

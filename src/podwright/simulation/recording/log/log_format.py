@@ -168,7 +168,7 @@ def encode_frame(
     level : int
         The compression level, 0 to 9.
     """
-    # Each part is a stream of its own, so that the index is read without the rest.
+    # Each part is a separate stream, so that the index is read without the rest.
     compressed = _compressed_in_parts if kind in (CHECKPOINT, OBJECTS) else _compressed
     payload = b"".join(compressed(value, level) for value in values)
     head = FrameHead(

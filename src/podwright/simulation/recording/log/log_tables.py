@@ -60,7 +60,7 @@ def tables_of_log(
 ) -> RunTables:
     """Return the tables of a recorded run, by replaying it.
 
-    Of a log that has dropped its oldest events, the tables begin with its first checkpoint.
+    Of a log that has dropped its oldest events, the tables start with its first checkpoint.
 
     Parameters
     ----------

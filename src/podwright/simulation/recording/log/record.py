@@ -123,7 +123,7 @@ def record(
     Parameters
     ----------
     path : str, optional
-        A folder without a log, made if need be: every block of 1,024 events is written to it,
+        A folder without a log, made if missing: every block of 1,024 events is written to it,
         and a process that dies takes those of an unfinished one with it. None keeps the log in
         memory: events are encoded when the log is read, or by `flush` or `save`.
     configuration : KubeSchedulerConfiguration or SchedulerOptions, optional

@@ -4,8 +4,8 @@ A line is `{"time": ..., "event": ..., "resource": ...}` in this order. An Add a
 have the whole object; a Delete has no more than says which object it was, with `"namespace":""`
 outside of namespaces. Times are in UTC, with nine digits after the second.
 
-Objects that are there at the beginning are written as Adds in the order in which upstream's
-recorder begins to watch kinds, so that what others need is there before them.
+Objects that are there at the start are written as Adds in the order in which upstream's
+recorder starts to watch kinds, so that what others need is there before them.
 
 Upstream: kube-scheduler-simulator simulator/recorder/recorder.go
 """

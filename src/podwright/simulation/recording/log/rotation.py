@@ -1,7 +1,7 @@
 """Decision logs in numbered run folders, of which the oldest are deleted.
 
-A log begins with a checkpoint of the machine, so that each folder is a run by itself. A process
-that starts again goes on with the next number.
+A log starts with a checkpoint of the machine, so that each folder is a run by itself. A process
+that starts again continues with the next number.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RotatingRecorder:
     begin : callable
         Makes the machine, and its log in the folder that it is called with; called once.
     largest_bytes : int
-        How large a log becomes before the next one begins.
+        How large a log becomes before the next one starts.
     kept_count : int
         The most folders to keep; 0 for all.
 
@@ -63,7 +63,7 @@ class RotatingRecorder:
 
     @property
     def log(self) -> DecisionLog:
-        """The present log."""
+        """The current log."""
         return self._recorder.log
 
     def handle(self, event: Event, now_ns: int) -> list[Action]:
@@ -71,9 +71,9 @@ class RotatingRecorder:
         return self._recorder.handle(event, now_ns)
 
     def rotate_if_due(self) -> bool:
-        """Begin the next log if the present one is large; return whether it was begun.
+        """Start the next log if the present one is large; return whether it was started.
 
-        While the machine has work that cannot be saved, the present log goes on.
+        While the machine has work that cannot be saved, the current log continues.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""One past cycle as a log of its own: a checkpoint before the cycle, and the events to its end.
+"""One past cycle as a separate log: a checkpoint before the cycle, and the events to its end.
 
 The events before the checkpoint are dropped. If the state before the cycle cannot be written down,
-because of a plugin or of pending work, the log begins at the first event of the run instead.
+because of a plugin or of pending work, the log starts at the first event of the run instead.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def save_cycle(
     past : PastCycle
         A cycle of `log`; it is not changed.
     path : str or Path
-        A folder without a log, made if need be.
+        A folder without a log, made if missing.
     plugins : iterable of type
         The out-of-tree plugin classes that the run was recorded with.
 

@@ -85,7 +85,7 @@ def test_a_reference_that_moves_to_a_later_name_is_in_the_chunk():
     [
         (lambda content: content[:-1], "ends within a chunk"),
         (lambda content: content + b"PWT1", "ends within a chunk"),
-        (lambda content: b"X" + content[1:], "begins with PWT1"),
+        (lambda content: b"X" + content[1:], "starts with PWT1"),
         (lambda content: content.replace(b'"rows":', b'"rowz":'), "the header is not valid"),
         (lambda content: content.replace(b'"rows":', b'"rows":9'), "rows"),
     ],

@@ -100,7 +100,7 @@ def decode_chunks(content: bytes) -> Timeline:
             raise LogError(f"byte {at}: the timeline ends within a chunk")
         magic, header_bytes, body_bytes = _HEAD.unpack_from(content, at)
         if magic != _MAGIC:
-            raise LogError(f"byte {at}: a chunk of a timeline begins with {_MAGIC.decode()}")
+            raise LogError(f"byte {at}: a chunk of a timeline starts with {_MAGIC.decode()}")
         body = at + _HEAD.size + header_bytes
         if len(content) < body + body_bytes:
             raise LogError(f"byte {at}: the timeline ends within a chunk")

@@ -325,7 +325,7 @@ class TimelineFeed:
         return index
 
     def timeline(self) -> Timeline:
-        """Compare the present state, and return the rows as columns."""
+        """Compare the current state, and return the rows as columns."""
         if self._now_ns is not None:
             self._compare(self._now_ns)
         return self._timeline()

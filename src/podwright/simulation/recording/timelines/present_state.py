@@ -1,4 +1,4 @@
-"""The present state of nodes and queue as columns, and what changed since a version of it.
+"""The current state of nodes and queue as columns, and what changed since a version of it.
 
 The fields of the nodes are those of a timeline. An update costs as much as the number of nodes that
 changed, which the journals of the columns name; so does asking what changed since a version.

@@ -1,4 +1,4 @@
-"""A timeline without its beginning: the changes up to a time become its first state."""
+"""A timeline without its start: the changes up to a time become its first state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podwright.simulation.recording.timelines.columns import REFERENCES, Timelin
 
 
 def shortened(timeline: Timeline, first_ns: int) -> Timeline:
-    """Return a timeline that begins with the state at a time.
+    """Return a timeline that starts with the state at a time.
 
     Subjects that are not left are removed, so those that stay may have other indexes.
 
@@ -74,6 +74,6 @@ def _differences(subjects: I64Array, fields: I64Array, referred: I64Array) -> I6
 
 
 def _starts(subjects: I64Array, fields: I64Array) -> I64Array:
-    """Return the places at which another subject or field begins."""
+    """Return the places at which another subject or field starts."""
     is_other = (np.diff(subjects, prepend=-1) != 0) | (np.diff(fields, prepend=-1) != 0)
     return np.flatnonzero(is_other)

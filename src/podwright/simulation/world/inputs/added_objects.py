@@ -16,7 +16,7 @@ def check_added(objects: Sequence[KubernetesObject], validate: FieldValidation) 
     Raises
     ------
     ArgumentError
-        If one of them is no object.
+        If one of them is not an object.
     InputError
         If the value of `validate` is not supported.
     InvalidObject

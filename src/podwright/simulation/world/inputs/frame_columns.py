@@ -233,7 +233,7 @@ class Frame:
         return found
 
     def check_prefix(self, prefix: str | None) -> None:
-        """Add an error if no name can begin with a prefix."""
+        """Add an error if no name can start with a prefix."""
         if prefix is None:
             return
         require_type(prefix, str, "prefix", "a text")
@@ -398,9 +398,9 @@ class Names:
     column : Column, optional
         The column of names; without it, the names are numbers of rows.
     prefix : str, optional
-        What names begin with.
+        What names start with.
     default_prefix : str
-        What names without a column begin with if there is no prefix.
+        What names without a column start with if there is no prefix.
 
     Attributes
     ----------

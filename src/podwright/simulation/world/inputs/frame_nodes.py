@@ -59,7 +59,7 @@ def nodes_from_frame(  # noqa: PLR0913 - one keyword for each column of a table
     replicas : str, optional
         The column of the number of nodes of a row, which then end with a number: `node-0-1`.
     prefix : str, optional
-        What names begin with.
+        What names start with.
 
     Returns
     -------

@@ -121,7 +121,7 @@ def _possible(start_ns: int) -> int:
 
 
 class Inputs:
-    """The validated inputs of a run; each iterator over them starts from the beginning.
+    """The validated inputs of a run; each iterator over them starts from the start.
 
     Parameters
     ----------

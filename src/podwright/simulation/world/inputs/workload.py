@@ -120,8 +120,8 @@ class Workload(Sequence[Mapping[str, Any]]):
         replicas : str, optional
             The column of the number of pods of a row, which then end with a number: `pod-0-1`.
         prefix : str, optional
-            What names begin with. Two workloads of one simulation need distinct names: without
-            `name` and `prefix`, those of the second one begin with `pod2`.
+            What names start with. Two workloads of one simulation need distinct names: without
+            `name` and `prefix`, those of the second one start with `pod2`.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class Workload(Sequence[Mapping[str, Any]]):
         return self._has_default_names
 
     def with_prefix(self, prefix: str) -> Workload:
-        """Return a workload with default names with names that begin with another prefix."""
+        """Return a workload with default names with names that start with another prefix."""
         assert self._has_default_names, "names of a column"
         lines = [{**line, "apply": _with_prefix(line["apply"], prefix)} for line in self._lines]
         renamed = Workload(lines, start_ns=self.start_ns)

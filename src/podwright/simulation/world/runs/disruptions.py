@@ -227,7 +227,7 @@ class Disruptions(Checkpointed):
             return
         node, counts = pod.spec.node_name, self.evictions
         if request.user in _TAINT_EVICTIONS:
-            # The deletion of a pod that is terminating already is no further eviction.
+            # The deletion of a pod that is terminating already is not a further eviction.
             counts.by_taint += not pod.is_terminating
             self._check_lost(pod, "evicted by taint", now_ns)
         elif request.user == PodGarbageCollector.name and node and not self._has_node(node):

@@ -369,7 +369,7 @@ class Simulation:
     def _timeline(self) -> Timeline:
         if self._feed is not None:
             return self._feed.timeline()
-        # A resumed run has no feed of its beginning.
+        # A resumed run has no feed of its start.
         return timeline_of_log(self.world.log, plugins=self._options.scheduler.plugins)
 
 

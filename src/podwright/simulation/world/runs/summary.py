@@ -61,7 +61,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     Attributes
     ----------
     start, end : str
-        When it began and ended, in simulated time.
+        When it started and ended, in simulated time.
     simulated_ns : int
         How long that was.
     is_interrupted : bool

@@ -4,7 +4,7 @@ The *target* of a workload is its number of replicas (of a DaemonSet, the number
 should run a pod). Its availability is measured from the time at which it first reached its target,
 or from its creation if it never did. States that lasted no time do not count.
 
-A rollout begins when a workload is created or its pod template changes. It is complete by the rules
+A rollout starts when a workload is created or its pod template changes. It is complete by the rules
 of `kubectl rollout status`. Upstream: staging/src/k8s.io/kubectl/pkg/polymorphichelpers/
 rollout_status.go
 """
@@ -211,7 +211,7 @@ def _update(record: WorkloadRecord, spec: Document, status: Document, now_ns: in
     _close(record, now_ns)
     record.available, record.target, record.since_ns = available, target, now_ns
     if record.reached_ns is None and available >= target:
-        # The time before the target was reached first is no disruption.
+        # The time before the target was reached first is not a disruption.
         record.reached_ns, record.below_ns, record.lowest_ns = now_ns, 0, 0
 
 

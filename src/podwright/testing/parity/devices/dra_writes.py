@@ -78,7 +78,7 @@ class Writes:
 
     def _keep(self, claim: ResourceClaim) -> Answer:
         self.claims[claim.key] = claim
-        # The informer sees what was written before the plugin goes on.
+        # The informer sees what was written before the plugin continues.
         self._cluster.put(claim)
         return Answer(obj=claim)
 

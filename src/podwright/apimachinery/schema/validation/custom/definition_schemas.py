@@ -61,7 +61,7 @@ _SET_TEXT: Final = "must be atomic as item of a list with x-kubernetes-list-type
 
 
 class SchemaOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is checked: a stored definition that violates a rule may go on to do so.
+    """What is checked: a stored definition that violates a rule may continue to do so.
 
     Attributes
     ----------

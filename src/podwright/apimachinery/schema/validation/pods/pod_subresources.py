@@ -71,7 +71,7 @@ def resize_problems(new: Document, old: Document, *, qos_class: str) -> list[Pro
 
 
 def _validate_same_containers(errors: FieldErrors, spec: Document, stored: Document) -> bool:
-    """Check that no container was added, removed, renamed or moved; whether to go on."""
+    """Check that no container was added, removed, renamed or moved; whether to continue."""
     found = len(errors)
     for field in ("containers", "initContainers"):
         names = [each.get("name") for each in spec.get(field) or ()]

@@ -69,7 +69,7 @@ def _validate_mirror(errors: FieldErrors, new: Document, old: Document) -> None:
 
 
 def _validate_deadline(errors: FieldErrors, spec: Document, before: Document) -> bool:
-    """Check that a deadline is only shortened; whether to go on."""
+    """Check that a deadline is only shortened; whether to continue."""
     at, deadline = "spec.activeDeadlineSeconds", spec.get("activeDeadlineSeconds")
     former = before.get("activeDeadlineSeconds")
     if deadline is not None:

@@ -67,7 +67,7 @@ def unless_windows(check: Check) -> Check:
 
 
 def unless_user_namespace(check: Check) -> Check:
-    """Return a check that allows pods in a user namespace of their own."""
+    """Return a check that allows pods in a separate user namespace."""
     return lambda metadata, spec: None if _has_user_namespace(spec) else check(metadata, spec)
 
 

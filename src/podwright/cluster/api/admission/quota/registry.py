@@ -69,7 +69,7 @@ class QuotaEvaluators:
         quota : dict
         list_objects : callable
         now_ns : int
-            The present time: pods count until their grace period is over.
+            The current time: pods count until their grace period is over.
         """
         hard = amounts_of((quota.get("spec") or {}).get("hard"))
         scopes = scope_requirements(quota)

@@ -40,7 +40,7 @@ class Authenticator:
         self._anonymous = anonymous
 
     def add(self, lookup: TokenLookup) -> None:
-        """Add a lookup after the present ones."""
+        """Add a lookup after the current ones."""
         self._lookups.append(lookup)
 
     def authenticate(

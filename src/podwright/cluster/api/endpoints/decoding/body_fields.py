@@ -95,7 +95,7 @@ def _dotted(key: re.Match[str]) -> str:
 def _ends_decoding(kind: ObjectKind, problem: Problem) -> bool:
     """Whether a value is of a type that decodes itself: its error ends Go's decoding at once.
 
-    After other errors the decoder goes on, and returns the first of them at the end.
+    After other errors the decoder continues, and returns the first of them at the end.
     """
     return go_type_at(kind, problem[0]) in _SELF_DECODING
 

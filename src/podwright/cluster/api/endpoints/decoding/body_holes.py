@@ -168,7 +168,7 @@ class BodyPattern:
             return None
         values: list[bytes] = []
         for text in self._between:
-            # A text begins with the quote that ends a value, and no plain value has one.
+            # A text starts with the quote that ends a value, and no plain value has one.
             found = body.find(text, at, end)
             if found < 0:
                 return None
@@ -217,7 +217,7 @@ def places(document: object, values: dict[str, int], path: Path = ()) -> list[tu
 
 
 def paths_of(kind: GroupKind, texts: Texts, values: Texts) -> tuple[Path, ...] | None:
-    """Return the paths of the holes that the values of a body are; None if one is no hole.
+    """Return the paths of the holes that the values of a body are; None if one is not a hole.
 
     A value may not occur twice, and its replacement by another must change its place only.
     """

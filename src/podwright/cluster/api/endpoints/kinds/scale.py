@@ -1,4 +1,4 @@
-"""The subresource `scale`: the number of replicas of a workload as an object of its own.
+"""The subresource `scale`: the number of replicas of a workload as a separate object.
 
 Upstream: pkg/registry/apps/deployment/storage/storage.go, ScaleREST;
 staging/src/k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go
@@ -294,7 +294,7 @@ def _with_value(document: Document, path: Sequence[str], value: int) -> Document
     Raises
     ------
     ApiError
-        A value on the path is no object.
+        A value on the path is not an object.
     """
     name, *rest = path
     if not rest:

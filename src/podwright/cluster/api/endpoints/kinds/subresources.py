@@ -60,7 +60,7 @@ def not_implemented(subresource: str) -> ApiError:
 
 
 PROXY: Final = "proxy"
-"""The subresource whose path goes on with the path of the request."""
+"""The subresource whose path continues with the path of the request."""
 
 _PARTS: Final[dict[str, Handler]] = {"get": get_parent, "update": update, "patch": patch}
 

@@ -59,7 +59,7 @@ def decode_protobuf(body: bytes, api_version: str = "", kind: str = "") -> Docum
     Raises
     ------
     ProtobufError
-        The body is no envelope.
+        The body is not an envelope.
     ProtobufObjectError
         The object in the envelope cannot be decoded.
     """

@@ -107,7 +107,7 @@ class FieldReader:
     wire_type : int
         The wire type of a value.
     scalar : str
-        The type of a value that is no message; "" for a message.
+        The type of a value that is not a message; "" for a message.
     message : callable or None
         Reads a message.
     zero : callable

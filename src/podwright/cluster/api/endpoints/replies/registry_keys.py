@@ -33,7 +33,7 @@ def precondition_failed(
 ) -> str:
     """Return the message of a precondition that the stored object does not meet.
 
-    A dry run does not reach etcd, whose keys begin with `/registry`.
+    A dry run does not reach etcd, whose keys start with `/registry`.
     """
     shown = registry_key(resource, key)
     if is_dry_run:

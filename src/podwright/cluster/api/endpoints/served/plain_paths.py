@@ -1,4 +1,4 @@
-"""The paths that are no resources: version and health.
+"""The paths that are not resources: version and health.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/server/{routes,healthz}
 """
@@ -37,7 +37,7 @@ _JSON: Final = (CACHE_CONTROL, ("content-type", "application/json"))
 
 
 def plain_path(request: HttpRequest) -> HttpReply | None:
-    """Return the reply to a path that is no resource; None if it is not one of these.
+    """Return the reply to a path that is not a resource; None if it is not one of these.
 
     Raises
     ------

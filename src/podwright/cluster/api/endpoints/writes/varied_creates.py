@@ -110,8 +110,8 @@ class _Template(msgspec.Struct, frozen=True, eq=False):
         if not self.has_same_status:
             return obj
         raw["status"] = self.like.raw["status"]
-        assert isinstance(obj, Pod), f"a {obj.kind} is no pod"
-        assert isinstance(self.like, Pod), f"a {self.like.kind} is no pod"
+        assert isinstance(obj, Pod), f"a {obj.kind} is not a pod"
+        assert isinstance(self.like, Pod), f"a {self.like.kind} is not a pod"
         return msgspec.structs.replace(obj, status=self.like.status)
 
 

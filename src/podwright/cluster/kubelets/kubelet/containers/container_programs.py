@@ -335,7 +335,7 @@ def _duration(text: str) -> int:
     try:
         return max(parse_duration(text), 0)
     except ValueError:
-        return 0  # as for stages, whose default is no delay
+        return 0  # as for stages, whose default is not a delay
 
 
 Execute = Callable[[Sequence[str]], CommandRun | None]

@@ -498,7 +498,7 @@ def _at_once(execute: _Builtin) -> Callable[[ShellState, Sequence[str]], Steps]:
 SPECIAL: Final = frozenset(
     [":", "break", "continue", "exec", "exit", "export", "return", "set", "shift", "trap", "unset"]
 )
-"""The special builtins, after whose errors shells differ, and which are no programs."""
+"""The special builtins, after whose errors shells differ, and which are not programs."""
 
 _BUILTINS: Final[dict[str, _Builtin]] = {
     ":": _constant(0),

@@ -199,7 +199,7 @@ class _Configuration:
         "POST", "/configuration/diff", changes_nothing=True, reply=DiffDocument, problems=_PROBLEMS
     )
     async def compare(self, body: OtherConfiguration, query: SchedulerParameter) -> Response:
-        """Compare where another configuration places the present pods."""
+        """Compare where another configuration places the current pods."""
         served = self._served(query)
         try:
             options, _ = self._scheduler.read(body.configuration, served)
@@ -213,7 +213,7 @@ class _Configuration:
     def _differences(
         self, served: ServedScheduler, options: SchedulerOptions, *, is_rescheduled: bool
     ) -> bytes:
-        """Schedule the present pods by both configurations."""
+        """Schedule the current pods by both configurations."""
         scheduler = self._scheduler
         objects = present_objects(served)
         before, after = (

@@ -1,7 +1,7 @@
 """Explanation of a pod, now and in past attempts: the document of `podwright explain -o json`.
 
 A copy of the process replays the decision log, or schedules the pod in the cluster as it is, so the
-cluster goes on meanwhile.
+cluster continues meanwhile.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ExplanationParameters(msgspec.Struct, frozen=True):
         Raises
         ------
         Problem
-            It is no time, or `attempt` is given too.
+            It is not a time, or `attempt` is given too.
         """
         if self.attempt is not None and self.at is not None:
             raise Problem(422, "attempt and at: one of them is expected, not both", field="at")

@@ -1,4 +1,4 @@
-"""What if: the present pods scheduled with another configuration, or with changed objects.
+"""What if: the current pods scheduled with another configuration, or with changed objects.
 
 A copy of the process schedules both sides; the cluster does not change.
 """
@@ -61,7 +61,7 @@ class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     Attributes
     ----------
     configuration : dict, optional
-        A KubeSchedulerConfiguration; the present one if left out.
+        A KubeSchedulerConfiguration; the current one if left out.
     weights : dict of str to int
         New weights of score plugins in all profiles that enable them.
     objects : list of dict

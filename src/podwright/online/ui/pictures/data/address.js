@@ -62,7 +62,7 @@ class Address extends EventTarget {
     globalThis.addEventListener?.("popstate", () => this.#move(parse(queryOfPage())));
   }
 
-  /** Returns the present state. */
+  /** Returns the current state. */
   get() {
     return this.state;
   }
@@ -84,7 +84,7 @@ class Address extends EventTarget {
     this.#move(next);
   }
 
-  /** Returns the link of the present state with some keys changed. */
+  /** Returns the link of the current state with some keys changed. */
   link(changes) {
     const query = format(this.#changed(changes));
     return location.protocol === "file:" ? `#${query}` : `?${query}`;

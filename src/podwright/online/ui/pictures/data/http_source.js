@@ -7,7 +7,7 @@ const HIDDEN_MS = 10_000;
 /** @implements {import("./source.js").Source} */
 export class HttpSource {
   /**
-   * @param {string} base where the server's paths begin on this origin
+   * @param {string} base where the server's paths start on this origin
    * @param {string} feeds where the shared streams are
    */
   constructor(base = "/server", feeds = "/feeds") {

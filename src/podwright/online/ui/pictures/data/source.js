@@ -6,7 +6,7 @@
 /**
  * @typedef {Object} Source
  * @property {boolean} isLive whether it is a server, which changes and accepts requests
- * @property {Object<string, Object<string, string>>} [labels] those of nodes, if it is no server
+ * @property {Object<string, Object<string, string>>} [labels] those of nodes, if it is not a server
  * @property {(listener: StateListener) => (() => void)} state delivers the events of the stream of
  *   the state (docs/reference/state.md) until the returned function is called
  * @property {(path: string, headers?: Object<string, string>) => Promise<any>} get the JSON of a path

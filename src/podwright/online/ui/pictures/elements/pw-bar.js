@@ -1,7 +1,7 @@
 /**
  * The bar at the top of each page: the pages, the server, the time and the theme.
  *
- * Attributes: `server`, the address of the server; `current`, the title of the present page.
+ * Attributes: `server`, the address of the server; `current`, the title of the current page.
  * `<pw-time>` is added when that element is defined.
  */
 
@@ -14,7 +14,7 @@ const PAGES = [
   ["Sync", "/sync"],
 ];
 
-// Pages that show the present only.
+// Pages that show the current state only.
 const PRESENT = ["/resources", "/configuration", "/runs", "/sync"];
 
 // Pages with `pw-screen`, which has the help sheet.

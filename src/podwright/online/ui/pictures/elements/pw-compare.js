@@ -288,7 +288,7 @@ class Compare extends PwElement {
     const heads = [["Pod", "pod"], ["Change", "place"], ["Before", "place"], ["After", "place"], ["Because", ""]];
     render(
       this.results,
-      h("h2", {}, summary.same ? `All ${countText(summary.pods, "pod")} have the same place.` : `${countText(summary.different, "pod")} of ${summary.pods.toLocaleString("en-US")} ${summary.different === 1 ? "has" : "have"} another place.`),
+      h("h2", {}, summary.same ? `All ${countText(summary.pods, "pod")} have the same place.` : `${summary.different.toLocaleString("en-US")} of ${countText(summary.pods, "pod")} ${summary.different === 1 ? "is" : "are"} placed differently.`),
       rows.length ? h("table", {}, h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), h("tbody", {}, rows)) : null,
       pods.length > ROWS_SHOWN ? h("p", { class: "muted" }, `and ${countText(pods.length - ROWS_SHOWN, "pod")} more`) : null,
       h(

@@ -109,7 +109,7 @@ class Curves extends PwElement {
   }
 }
 
-/** Returns the share of a curve at a time; null before it begins. */
+/** Returns the share of a curve at a time; null before it starts. */
 export function valueAt(points, seconds) {
   let found = null;
   for (const point of points) {

@@ -48,7 +48,7 @@ pre { margin: 4px 0 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 `;
 
 const NO_ATTEMPT =
-  "The scheduler's log has no attempt of this pod up to this time: it was created with a node, or the log begins later.";
+  "The scheduler's log has no attempt of this pod up to this time: it was created with a node, or the log starts later.";
 
 class PodInspector extends PwElement {
   constructor() {
@@ -122,7 +122,7 @@ class PodInspector extends PwElement {
             this.invalidate();
           }
         } else if (this.working) {
-          return; // it is created anew with the change
+          return; // it is created again with the change
         }
       }
     } catch (error) {

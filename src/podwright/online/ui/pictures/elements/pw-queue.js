@@ -29,7 +29,7 @@ td { overflow-wrap: anywhere; }
 const PLACES = [
   ["active", "Active", "Waits for its turn."],
   ["backoff", "Back-off", "Was tried, and waits until its back-off ends."],
-  ["errorBackoff", "Back-off after an error", "An attempt failed for a reason other than the pod's fit."],
+  ["errorBackoff", "Error back-off", "An attempt failed for a reason other than the pod's fit."],
   ["unschedulable", "Unschedulable", "Waits for an event that may help."],
   ["gated", "Gated", "A plugin does not let it into the active queue."],
   ["inFlight", "In flight", "Is being scheduled or bound."],

@@ -82,7 +82,7 @@ class Screen extends PwElement {
     this.node.hidden = !node;
     const { isConnected, reason } = data.connection;
     let text = "";
-    if (!isConnected) text = `Not connected: ${reason} The page goes on by itself when the server is back.`;
+    if (!isConnected) text = `Not connected: ${reason} The page continues when the server is back.`;
     else if (data.pastError) text = `The past cannot be shown: ${data.pastError}`;
     this.main.classList.toggle("past", data.isPast);
     this.notice.hidden = !text;

@@ -99,7 +99,7 @@ class Servers extends PwElement {
     this.curves.data = { sides: this.sides, seconds, atSeconds: sinceNs === null ? null : Number(sinceNs) / 1e9 };
     this.found = differences(here.past.places(), there.past.places());
     const { both, paired, different } = this.found;
-    setText(this.heading, different.length ? `${countText(different.length, "pod")} of ${both.toLocaleString("en-US")} ${different.length === 1 ? "has" : "have"} another place.` : both ? `All ${countText(both, "pod")} have the same place.` : "They have no pods in common.");
+    setText(this.heading, different.length ? `${different.length.toLocaleString("en-US")} of ${countText(both, "pod")} ${different.length === 1 ? "is" : "are"} placed differently.` : both ? `All ${countText(both, "pod")} have the same place.` : "They have no pods in common.");
     const when = sinceNs === null ? "at the end of both" : isClock ? `at ${clockText(timeText(data.past.timeNs))}` : "as long after the begin of each";
     const pairs = paired ? ` ${countText(paired, "pod")} with another name ${paired === 1 ? "is" : "are"} matched by workload, in order of creation.` : "";
     setText(this.note, `Between ${here.name} and ${there.name}, ${when}. Pods are the same if their namespace and name are.${pairs}`);

@@ -100,8 +100,8 @@ export function usageCurves(timeline, beginNs, endNs) {
 }
 
 /**
- * Returns the range of time of each of two timelines, so that equal distances from the begin are drawn
- * over each other: the time of the clock if both ran at the same time, else the time since each began.
+ * Returns the range of time of each of two timelines, so that equal distances from the start are drawn
+ * over each other: the time of the clock if both ran at the same time, else the time since each started.
  *
  * @param {{beginNs: bigint, endNs: bigint}} one
  * @param {{beginNs: bigint, endNs: bigint}} other

@@ -77,7 +77,7 @@ export function drawMarks(canvas, past, { end, width, height }, axis, [, accent,
   }
 }
 
-/** Returns the nanoseconds between the begin and each mark, by its kind. */
+/** Returns the nanoseconds between the start and each mark, by its kind. */
 function marksByKind(past) {
   const found = { binding: [], preemption: [], failure: [] };
   for (const { kind, timeNs } of marksOf(past.timeline)) found[kind].push(Number(timeNs - past.beginNs));
@@ -111,7 +111,7 @@ export function marksOf(timeline) {
     if (kind !== "node") continue;
     if (fieldIndex[row] === present) {
       isThere[subject] = delta > 0 ? 1 : 0;
-      // The values of a node that is deleted become 0 at the same time: that is no failure.
+      // The values of a node that is deleted become 0 at the same time: that is not a failure.
       if (delta < 0 && lost.get(subject)?.timeNs === timeNs) lost.get(subject).kind = "";
     }
     if (fieldIndex[row] === ready && delta < 0 && isThere[subject]) {

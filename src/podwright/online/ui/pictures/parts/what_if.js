@@ -63,7 +63,7 @@ export function whatIfOfPod(object, { weights = {}, toleration = "", requests = 
   const { metadata, spec } = object;
   const name = `${metadata.namespace}/${metadata.name}`;
   const patch = {};
-  // The list is replaced by a strategic merge patch, so it has the present ones.
+  // The list is replaced by a strategic merge patch, so it has the current ones.
   if (toleration) patch.tolerations = [...(spec.tolerations ?? []), parseToleration(toleration)];
   if (Object.keys(requests).length) patch.containers = [{ name: spec.containers[0].name, resources: { requests } }];
   const body = { pod: name, matrix: true };
