@@ -183,7 +183,9 @@ class Kind:
 
     @cached_property
     def _validate_update(self) -> ValidateUpdate | None:
-        name = self.row.validation_of_update
+        name, validate = self.row.validation_of_update, self._validate
+        if validate is not None and name == self.row.validation:
+            return lambda errors, new, _old: validate(errors, new)
         return cast(ValidateUpdate | None, _function("validation", name))
 
     @cached_property
@@ -346,9 +348,9 @@ class Kind:
             )
         if self._validate_update is not None:
             self._validate_update(errors, new, old)
-        else:
-            for path in self.row.immutable:
-                errors.immutable(path, _value_at(new, path), _value_at(old, path))
+        for row in self.row.immutable:
+            path, _, go_type = row.partition(" ")
+            errors.immutable(path, _value_at(new, path), _value_at(old, path), go_type)
         return errors.problems
 
     def status_problems(self, new: Document, old: Document) -> list[Problem]:

@@ -127,11 +127,13 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     columns : tuple of Column
         The columns of kubectl's tables; empty if the kind cannot be listed.
     immutable : tuple of str
-        The fields that an update may not change.
+        The fields that an update may not change, besides what its function reports before: `PATH`,
+        or `PATH TYPE` with the internal type that the error shows.
     validation : str
         The function that validates a new object: `module:function` in `schema.validation`.
     validation_of_update : str
-        The function that validates a changed object, in the same form.
+        The function that validates a changed object, in the same form; that of a new object if
+        the changed one is validated as such.
     validation_of_status : str
         The function that validates a changed status, in the same form.
     warnings : str

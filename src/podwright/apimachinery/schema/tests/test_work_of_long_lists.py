@@ -23,6 +23,7 @@ from podwright.apimachinery.schema.validation.custom import definition_schemas
 from podwright.apimachinery.schema.validation.dynamic_resources import devices
 from podwright.apimachinery.schema.validation.field_errors import TEXT_MAX, FieldErrors, repeats
 from podwright.apimachinery.schema.validation.pods import pod_update, resources, scheduling
+from podwright.apimachinery.schema.validation.rules import SEGMENT, distinct
 from podwright.apimachinery.schema.warnings.pod_ports import port_warnings
 from podwright.apimachinery.schema.warnings.volume_paths import path_warnings
 
@@ -68,15 +69,12 @@ def _named(field: str = "name", **fields: Any) -> Callable[[int], list[Any]]:
 
 RULES: dict[str, tuple[Callable[..., Any], Callable[[int], list[Any]]]] = {
     "review versions": (
-        lambda items: admission._validate_review_versions(
+        lambda items: admission.validate_review_versions(
             FieldErrors(), "v", items, needs_known=False
         ),
         _names,
     ),
-    "resource names": (
-        lambda items: admission._validate_resource_names(FieldErrors(), "v", items),
-        _names,
-    ),
+    "resource names": (lambda items: distinct(SEGMENT)(FieldErrors(), "v", items), _names),
     "actions": (lambda items: admission._validate_actions(FieldErrors(), "v", items), _names),
     "conditions of signing requests": (
         lambda items: certificates._validate_conditions(
@@ -109,7 +107,7 @@ RULES: dict[str, tuple[Callable[..., Any], Callable[[int], list[Any]]]] = {
         _names,
     ),
     "zones of hints": (
-        lambda items: endpoints._validate_zones(FieldErrors(), "z", {"forZones": items}),
+        lambda items: endpoints._validate_zones(FieldErrors(), "z", items),
         lambda count: _named()(min(count, 8)),
     ),
     "exit codes": (
@@ -163,7 +161,7 @@ RULES: dict[str, tuple[Callable[..., Any], Callable[[int], list[Any]]]] = {
         _names,
     ),
     "topologies": (
-        lambda items: storage._validate_topologies(FieldErrors(), items),
+        lambda items: storage._validate_topologies(FieldErrors(), "t", items),
         lambda count: [
             {"matchLabelExpressions": [{"key": "zone", "values": [each]}]} for each in _names(count)
         ],

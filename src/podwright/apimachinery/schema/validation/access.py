@@ -34,11 +34,6 @@ def validate_role(errors: FieldErrors, role: Document) -> None:
     _validate_rules(errors, role, is_namespaced=True)
 
 
-def validate_role_update(errors: FieldErrors, new: Document, _old: Document) -> None:
-    """Check a changed Role."""
-    validate_role(errors, new)
-
-
 def validate_cluster_role(errors: FieldErrors, role: Document) -> None:
     """Check a new ClusterRole."""
     _validate_rules(errors, role, is_namespaced=False)
@@ -56,11 +51,6 @@ def validate_cluster_role(errors: FieldErrors, role: Document) -> None:
         validate_label_selector(errors, f"{path}[{index}]", selector)
         if not selector_is_valid(selector):
             errors.invalid(f"{path}[{index}]", None, "invalid label selector.")
-
-
-def validate_cluster_role_update(errors: FieldErrors, new: Document, _old: Document) -> None:
-    """Check a changed ClusterRole."""
-    validate_cluster_role(errors, new)
 
 
 def _validate_rules(errors: FieldErrors, role: Document, *, is_namespaced: bool) -> None:

@@ -12,30 +12,19 @@ import re
 from typing import Final
 
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats
 from podwright.apimachinery.schema.validation.internal_structs import internal_form
 from podwright.apimachinery.schema.validation.metadata import validate_label_selector
 from podwright.apimachinery.schema.validation.names import (
-    dns_1035_label,
     dns_subdomain,
-    path_segment,
     port_number,
-    qualified_name,
 )
 
-_FAILURE_POLICIES: Final = ("Fail", "Ignore")
-_MATCH_POLICIES: Final = ("Equivalent", "Exact")
-_REINVOCATION_POLICIES: Final = ("IfNeeded", "Never")
 _NO_SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
-_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
-_SCOPES: Final = ("*", "Cluster", "Namespaced")
 _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
-_ACTIONS: Final = ("Audit", "Deny", "Warn")
-_REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _PATCH_TYPES: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
-_LONGEST_TIMEOUT_S: Final = 30
-_MOST_CONDITIONS: Final = 64
 _MOST_ANNOTATIONS: Final = 20
 _ANNOTATION_MAX_BYTES: Final = 5 * 1024
 _URL: Final = re.compile(
@@ -54,78 +43,34 @@ _CEL_RESERVED: Final = frozenset({
 
 def validate_webhooks(errors: FieldErrors, configuration: Document) -> None:
     """Check a new configuration of webhooks."""
-    _validate_webhooks(errors, configuration, None)
+    validate_webhooks_update(errors, configuration, {})
 
 
 def validate_webhooks_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed configuration of webhooks; what was invalid in all of them may stay."""
-    _validate_webhooks(errors, new, old.get("webhooks") or [])
-
-
-def _validate_webhooks(
-    errors: FieldErrors, configuration: Document, before: list[Document] | None
-) -> None:
-    old = before or []
-    old_names = [hook.get("name") for hook in old]
+    former = old.get("webhooks") or []
+    old_names = [hook.get("name") for hook in former]
     has_unique_names = len({*old_names}) == len(old_names)
-    had_no_effects = all(hook.get("sideEffects") in _NO_SIDE_EFFECTS for hook in old)
+    had_no_effects = all(hook.get("sideEffects") in _NO_SIDE_EFFECTS for hook in former)
     had_known_versions = all(
         {*_REVIEW_VERSIONS} & {*(hook.get("admissionReviewVersions") or _REVIEW_VERSIONS)}
-        for hook in old
+        for hook in former
     )
     names: set[str] = set()
-    for index, hook in enumerate(configuration.get("webhooks") or ()):
+    for index, hook in enumerate(new.get("webhooks") or ()):
         path, name = f"webhooks[{index}]", hook.get("name") or ""
-        _validate_webhook(errors, path, hook, needs_no_effects=had_no_effects)
-        _validate_review_versions(
-            errors,
-            f"{path}.admissionReviewVersions",
-            hook.get("admissionReviewVersions") or [],
-            needs_known=had_known_versions,
-        )
+        _WEBHOOK[had_no_effects](errors, path, hook)
+        at, versions = f"{path}.admissionReviewVersions", hook.get("admissionReviewVersions") or []
+        if not versions:
+            errors.required(at, f"must specify one of {', '.join(_REVIEW_VERSIONS)}")
+        validate_review_versions(errors, at, versions, needs_known=had_known_versions)
         if has_unique_names and name:
             if name in names:
                 errors.duplicate(f"{path}.name", name)
             names.add(name)
 
 
-def _validate_webhook(
-    errors: FieldErrors, path: str, hook: Document, *, needs_no_effects: bool
-) -> None:
-    _validate_full_name(errors, f"{path}.name", hook.get("name") or "")
-    for index, rule in enumerate(hook.get("rules") or ()):
-        _validate_rule(errors, f"{path}.rules[{index}]", rule)
-    _validate_choice(errors, f"{path}.failurePolicy", hook.get("failurePolicy"), _FAILURE_POLICIES)
-    _validate_choice(errors, f"{path}.matchPolicy", hook.get("matchPolicy"), _MATCH_POLICIES)
-    allowed = _NO_SIDE_EFFECTS if needs_no_effects else _SIDE_EFFECTS
-    effects = hook.get("sideEffects")
-    if effects is None:
-        errors.required(f"{path}.sideEffects", f"must specify one of {', '.join(allowed)}")
-    _validate_choice(errors, f"{path}.sideEffects", effects, allowed)
-    seconds = hook.get("timeoutSeconds")
-    if seconds is not None and not 1 <= seconds <= _LONGEST_TIMEOUT_S:
-        text = "the timeout value must be between 1 and 30 seconds"
-        errors.invalid(f"{path}.timeoutSeconds", seconds, text)
-    for name in ("namespaceSelector", "objectSelector"):
-        if (selector := hook.get(name)) is not None:
-            validate_label_selector(errors, f"{path}.{name}", selector)
-    policy = hook.get("reinvocationPolicy")
-    _validate_choice(errors, f"{path}.reinvocationPolicy", policy, _REINVOCATION_POLICIES)
-    validate_webhook_client(errors, f"{path}.clientConfig", hook.get("clientConfig") or {})
-    _validate_conditions(errors, f"{path}.matchConditions", hook.get("matchConditions") or [])
-
-
-def _validate_choice(
-    errors: FieldErrors, path: str, value: str | None, choices: tuple[str, ...]
-) -> None:
-    if value is not None and value not in choices:
-        errors.unsupported(path, value, choices)
-
-
 def _validate_full_name(errors: FieldErrors, path: str, name: str) -> None:
-    if not name:
-        errors.required(path)
-        return
     if problems := dns_subdomain(name):
         errors.invalid(path, name, ",".join(problems))
     elif name.count(".") < 2:
@@ -133,20 +78,18 @@ def _validate_full_name(errors: FieldErrors, path: str, name: str) -> None:
         errors.invalid(path, name, text)
 
 
-def _validate_review_versions(
-    errors: FieldErrors, path: str, versions: list[str], *, needs_known: bool
+def validate_review_versions(
+    errors: FieldErrors, path: str, versions: list[str], *, needs_known: bool = True
 ) -> None:
-    known = ", ".join(_REVIEW_VERSIONS)
-    if not versions:
-        errors.required(path, f"must specify one of {known}")
-        return
+    """Check the versions of reviews that a webhook reads."""
     for index, (version, is_repeated) in enumerate(zip(versions, repeats(versions), strict=True)):
         if is_repeated:
             errors.invalid(f"{path}[{index}]", version, "duplicate version")
         else:
-            errors.each(f"{path}[{index}]", version, dns_1035_label(version))
-    if needs_known and not {*_REVIEW_VERSIONS} & {*versions}:
-        errors.invalid(path, versions, f"must include at least one of {known}")
+            r.LABEL_1035(errors, f"{path}[{index}]", version)
+    if versions and needs_known and not {*_REVIEW_VERSIONS} & {*versions}:
+        text = f"must include at least one of {', '.join(_REVIEW_VERSIONS)}"
+        errors.invalid(path, versions, text)
 
 
 def validate_webhook_client(errors: FieldErrors, path: str, client: Document) -> None:
@@ -157,7 +100,7 @@ def validate_webhook_client(errors: FieldErrors, path: str, client: Document) ->
     elif url is not None:
         _validate_url(errors, f"{path}.url", url)
     else:
-        _validate_service(errors, f"{path}.service", service or {})
+        _SERVICE(errors, f"{path}.service", service)
 
 
 def _validate_url(errors: FieldErrors, path: str, url: str) -> None:
@@ -177,56 +120,44 @@ def _validate_url(errors: FieldErrors, path: str, url: str) -> None:
         errors.invalid(path, match["query"], "query parameters are not permitted in the URL")
 
 
-def _validate_service(errors: FieldErrors, path: str, service: Document) -> None:
-    for name in ("name", "namespace"):
-        if not service.get(name):
-            errors.required(f"{path}.{name}", f"service {name} is required")
-    port, where = service.get("port") or 0, service.get("path") or "/"
-    if problems := port_number(port):
-        errors.invalid(f"{path}.port", port, f"port is not valid: {','.join(problems)}")
+def _validate_service_path(errors: FieldErrors, path: str, where: str) -> None:
     if where == "/":
         return
     if where == "//":
-        errors.invalid(f"{path}.path", where, "segment[0] may not be empty")
+        errors.invalid(path, where, "segment[0] may not be empty")
         return
     if not where.startswith("/"):
-        errors.invalid(f"{path}.path", where, "must start with a '/'")
+        errors.invalid(path, where, "must start with a '/'")
     for index, step in enumerate(where[1:].removesuffix("/").split("/")):
         if not step:
-            errors.invalid(f"{path}.path", where, f"segment[{index}] may not be empty")
-        else:
-            problems = [f"segment[{index}]: {each}" for each in dns_subdomain(step)]
-            errors.each(f"{path}.path", where, problems)
+            errors.invalid(path, where, f"segment[{index}] may not be empty")
+        errors.each(path, where, [f"segment[{index}]: {one}" for one in dns_subdomain(step or "a")])
+
+
+_SERVICE: Final = r.struct(
+    name=r.required(detail="service name is required"),
+    namespace=r.required(detail="service namespace is required"),
+    port=r.always(
+        r.valid(lambda port: 0 < port < 65536, f"port is not valid: {port_number(0)[0]}"), 0
+    ),
+    path=r.optional(_validate_service_path),
+)
 
 
 # ------------------------------------------------------------------------------- rules
 
 
-def _validate_rule(errors: FieldErrors, path: str, rule: Document) -> None:
-    operations = rule.get("operations") or []
-    _validate_wildcard(errors, f"{path}.operations", operations, "operations")
-    for index, operation in enumerate(operations):
-        _validate_choice(errors, f"{path}.operations[{index}]", operation, _OPERATIONS)
-    _validate_wildcard(errors, f"{path}.apiGroups", rule.get("apiGroups") or [], "API groups")
-    versions = rule.get("apiVersions") or []
-    _validate_wildcard(errors, f"{path}.apiVersions", versions, "API versions")
-    for index, version in enumerate(versions):
-        if not version:
-            errors.required(f"{path}.apiVersions[{index}]")
-    _validate_resources(errors, f"{path}.resources", rule.get("resources") or [])
-    _validate_choice(errors, f"{path}.scope", rule.get("scope"), _SCOPES)
+def _wildcard(what: str, *rules: r.Rule) -> r.Rule:
+    """Return the rule of a list in which `*` must be the only item."""
 
+    def check(errors: FieldErrors, path: str, values: list[str]) -> None:
+        if len(values) > 1 and "*" in values:
+            errors.invalid(path, values, f"if '*' is present, must not specify other {what}")
 
-def _validate_wildcard(errors: FieldErrors, path: str, values: list[str], what: str) -> None:
-    if not values:
-        errors.required(path)
-    elif len(values) > 1 and "*" in values:
-        errors.invalid(path, values, f"if '*' is present, must not specify other {what}")
+    return r.required(check, *rules)
 
 
 def _validate_resources(errors: FieldErrors, path: str, resources: list[str]) -> None:
-    if not resources:
-        errors.required(path)
     all_of: set[str] = set()
     in_all: set[str] = set()
     for index, each in enumerate(resources):
@@ -256,37 +187,55 @@ def _validate_resources(errors: FieldErrors, path: str, resources: list[str]) ->
         errors.invalid(path, resources, text)
 
 
-def _validate_conditions(errors: FieldErrors, path: str, conditions: list[Document]) -> None:
-    if len(conditions) > _MOST_CONDITIONS:
-        errors.too_many(path, len(conditions), _MOST_CONDITIONS)
-    names: set[str] = set()
-    for index, condition in enumerate(conditions):
-        at, name = f"{path}[{index}]", condition.get("name") or ""
-        if not (condition.get("expression") or "").strip():
-            errors.required(f"{at}.expression")
-        if name:
-            errors.each(f"{at}.name", name, qualified_name(name))
-            if name in names:
-                errors.duplicate(f"{at}.name", name)
-            names.add(name)
-        else:
-            errors.required(f"{at}.name")
+_OPERATION: Final = r.one_of("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_RULE: Final = r.struct(
+    operations=_wildcard("operations", r.each(_OPERATION)),
+    apiGroups=_wildcard("API groups"),
+    apiVersions=_wildcard("API versions", r.each(r.nonempty())),
+    resources=r.required(_validate_resources),
+    scope=r.one_of("*", "Cluster", "Namespaced"),
+)
+
+
+_CONDITIONS: Final = r.always(
+    r.each(
+        r.struct(expression=r.not_blank(), name=r.required(r.QUALIFIED)),
+        most=64,
+        key="name",
+        checks_too_many=True,
+    ),
+    (),
+)
+_FAILURE_POLICY: Final = r.one_of("Fail", "Ignore")
+_MATCH_POLICY: Final = r.one_of("Equivalent", "Exact")
+_REINVOCATION_POLICY: Final = r.one_of("IfNeeded", "Never")
+_TIMEOUT: Final = "the timeout value must be between 1 and 30 seconds"
+_WEBHOOK: Final = {
+    needs_no_effects: r.struct(
+        name=r.required(_validate_full_name),
+        rules=r.each(_RULE),
+        failurePolicy=_FAILURE_POLICY,
+        matchPolicy=_MATCH_POLICY,
+        sideEffects=r.not_null(
+            r.one_of(*effects), detail=f"must specify one of {', '.join(effects)}"
+        ),
+        timeoutSeconds=r.valid(lambda seconds: 1 <= seconds <= 30, _TIMEOUT),
+        namespaceSelector=validate_label_selector,
+        objectSelector=validate_label_selector,
+        reinvocationPolicy=_REINVOCATION_POLICY,
+        clientConfig=r.always(validate_webhook_client, {}),
+        matchConditions=_CONDITIONS,
+    )
+    for needs_no_effects, effects in ((True, _NO_SIDE_EFFECTS), (False, _SIDE_EFFECTS))
+}
 
 
 # ---------------------------------------------------------------------------- policies
 
 
-def validate_validating_policy(errors: FieldErrors, policy: Document) -> None:
-    """Check a new ValidatingAdmissionPolicy."""
+def _validate_audits(errors: FieldErrors, policy: Document) -> None:
     spec = policy.get("spec") or {}
-    _validate_policy(errors, spec)
-    validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
-    if not validations and not annotations:
-        text = "validations or auditAnnotations must contain at least one item"
-        errors.required("spec.validations", text)
-        errors.required("spec.auditAnnotations", text)
-    for index, each in enumerate(validations):
-        _validate_validation(errors, f"spec.validations[{index}]", each)
+    annotations = spec.get("auditAnnotations") or []
     if len(annotations) > _MOST_ANNOTATIONS:
         text = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
         shown = internal_form(annotations, "[AuditAnnotation]")
@@ -295,229 +244,171 @@ def validate_validating_policy(errors: FieldErrors, policy: Document) -> None:
     keys: set[str] = set()
     for index, each in enumerate(annotations):
         path, key = f"spec.auditAnnotations[{index}]", each.get("key") or ""
-        _validate_annotation(errors, path, key, each, name)
+        if name:
+            r.QUALIFIED(errors, f"{path}.key", f"{name}/{key}")
+        else:
+            errors.invalid(f"{path}.key", key, "requires metadata.name be non-empty")
+        _AUDITED(errors, path, each)
         if key in keys:
             errors.duplicate(f"{path}.key", key)
         keys.add(key)
 
 
-def validate_validating_policy_update(errors: FieldErrors, new: Document, _old: Document) -> None:
-    """Check a changed ValidatingAdmissionPolicy."""
-    validate_validating_policy(errors, new)
+def _validate_effects(errors: FieldErrors, path: str, spec: Document) -> None:
+    if not spec.get("validations") and not spec.get("auditAnnotations"):
+        for name in ("validations", "auditAnnotations"):
+            text = "validations or auditAnnotations must contain at least one item"
+            errors.required(f"{path}.{name}", text)
 
 
-def validate_mutating_policy(errors: FieldErrors, policy: Document) -> None:
-    """Check a new MutatingAdmissionPolicy."""
-    spec = policy.get("spec") or {}
-    _validate_policy(errors, spec)
-    mutations = spec.get("mutations") or []
-    if not mutations:
-        errors.required("spec.mutations", "mutations must contain at least one item")
-    for index, mutation in enumerate(mutations):
-        _validate_mutation(errors, f"spec.mutations[{index}]", mutation)
-    path, reinvocation = "spec.reinvocationPolicy", spec.get("reinvocationPolicy")
-    if not reinvocation:
-        errors.required(path)
-    else:
-        _validate_choice(errors, path, reinvocation, _REINVOCATION_POLICIES)
-
-
-def validate_mutating_policy_update(errors: FieldErrors, new: Document, _old: Document) -> None:
-    """Check a changed MutatingAdmissionPolicy."""
-    validate_mutating_policy(errors, new)
-
-
-def _validate_policy(errors: FieldErrors, spec: Document) -> None:
-    policy = spec.get("failurePolicy")
-    if policy is None:
-        errors.required("spec.failurePolicy")
-    _validate_choice(errors, "spec.failurePolicy", policy, _FAILURE_POLICIES)
-    if (kind := spec.get("paramKind")) is not None:
-        _validate_parameter_kind(errors, kind)
-    constraints = spec.get("matchConstraints")
-    if constraints is None:
-        errors.required("spec.matchConstraints")
-    else:
-        _validate_match(errors, "spec.matchConstraints", constraints)
-        if not constraints.get("resourceRules"):
-            errors.required("spec.matchConstraints.resourceRules")
-    _validate_conditions(errors, "spec.matchConditions", spec.get("matchConditions") or [])
-    for index, variable in enumerate(spec.get("variables") or ()):
-        _validate_variable(errors, f"spec.variables[{index}]", variable)
-
-
-def _validate_parameter_kind(errors: FieldErrors, kind: Document) -> None:
-    path, api_version = "spec.paramKind.apiVersion", kind.get("apiVersion") or ""
+def _validate_version(errors: FieldErrors, path: str, api_version: str) -> None:
     group, separator, version = api_version.partition("/")
     if not separator:
         group, version = "", api_version
-    if not api_version:
-        errors.required(path)
-    elif "/" in version:
-        text = f"unexpected GroupVersion string: {api_version}"
-        errors.invalid(path, api_version, text)
+    if "/" in version:
+        errors.invalid(path, api_version, f"unexpected GroupVersion string: {api_version}")
+        return
+    if group:
+        r.ONE_SUBDOMAIN(errors, path, group)
+    if not version:
+        errors.invalid(path, api_version, "version must be specified")
     else:
-        if group and (problems := dns_subdomain(group)):
-            errors.invalid(path, group, ",".join(problems))
-        if not version:
-            errors.invalid(path, api_version, "version must be specified")
-        elif problems := dns_1035_label(version):
-            errors.invalid(path, version, ",".join(problems))
-    path, name = "spec.paramKind.kind", kind.get("kind") or ""
-    if not name:
-        errors.required(path)
-    elif problems := dns_1035_label(name.lower()):
-        text = f"may have mixed case, but should otherwise match: {','.join(problems)}"
-        errors.invalid(path, name, text)
+        r.ONE_LABEL_1035(errors, path, version)
 
 
-def _validate_match(errors: FieldErrors, path: str, match: Document) -> None:
-    policy = match.get("matchPolicy")
-    if policy is None:
-        errors.required(f"{path}.matchPolicy")
-    _validate_choice(errors, f"{path}.matchPolicy", policy, _MATCH_POLICIES)
-    for name in ("namespaceSelector", "objectSelector"):
-        if (selector := match.get(name)) is None:
-            errors.required(f"{path}.{name}")
-        else:
-            validate_label_selector(errors, f"{path}.{name}", selector)
-    for name in ("resourceRules", "excludeResourceRules"):
-        for index, rule in enumerate(match.get(name) or ()):
-            at = f"{path}.{name}[{index}]"
-            _validate_resource_names(errors, f"{at}.resourceNames", rule.get("resourceNames") or [])
-            _validate_rule(errors, at, rule)
-
-
-def _validate_resource_names(errors: FieldErrors, path: str, names: list[str]) -> None:
-    for index, (name, is_repeated) in enumerate(zip(names, repeats(names), strict=True)):
-        errors.each(f"{path}[{index}]", name, path_segment(name))
-        if is_repeated:
-            errors.duplicate(f"{path}[{index}]", name)
-
-
-def _validate_variable(errors: FieldErrors, path: str, variable: Document) -> None:
-    name = variable.get("name") or ""
-    if not name.strip():
-        errors.required(f"{path}.name", "name is not specified")
-    elif not _CEL_NAME.fullmatch(name) or name in _CEL_RESERVED:
-        errors.invalid(f"{path}.name", name, "must be a valid CEL identifier")
-    if not (variable.get("expression") or "").strip():
-        errors.required(f"{path}.expression", "expression is not specified")
-
-
-def _validate_validation(errors: FieldErrors, path: str, validation: Document) -> None:
-    if not (validation.get("expression") or "").strip():
-        errors.required(f"{path}.expression", "expression is not specified")
-    if (text := validation.get("messageExpression")) and not text.strip():
-        errors.invalid(f"{path}.messageExpression", text, "must be non-empty if specified")
-    if message := validation.get("message"):
-        if not message.strip():
-            text = "message must be non-empty if specified"
-            errors.invalid(f"{path}.message", message, text)
-        elif "\n" in message.strip() or "\r" in message.strip():
-            errors.invalid(f"{path}.message", message, "must not contain line breaks")
-    _validate_choice(errors, f"{path}.reason", validation.get("reason"), _REASONS)
-
-
-def _validate_annotation(
-    errors: FieldErrors, path: str, key: str, annotation: Document, policy: str
-) -> None:
-    if policy:
-        full = f"{policy}/{key}"
-        errors.each(f"{path}.key", full, qualified_name(full))
-    else:
-        errors.invalid(f"{path}.key", key, "requires metadata.name be non-empty")
-    expression = (annotation.get("valueExpression") or "").strip()
-    if not expression:
-        errors.required(f"{path}.valueExpression", "valueExpression is not specified")
-    elif len(expression.encode()) > _ANNOTATION_MAX_BYTES:
-        text = f"must not exceed {_ANNOTATION_MAX_BYTES} bytes in length"
-        errors.required(f"{path}.valueExpression", text)
+def _validate_message(errors: FieldErrors, path: str, message: str) -> None:
+    if not message.strip():
+        errors.invalid(path, message, "message must be non-empty if specified")
+    elif "\n" in message.strip() or "\r" in message.strip():
+        errors.invalid(path, message, "must not contain line breaks")
 
 
 def _validate_mutation(errors: FieldErrors, path: str, mutation: Document) -> None:
     patch_type = mutation.get("patchType") or ""
-    if not patch_type:
-        errors.required(f"{path}.patchType")
-    elif patch_type not in _PATCH_TYPES:
-        errors.unsupported(f"{path}.patchType", patch_type, tuple(_PATCH_TYPES))
-    else:
-        field = _PATCH_TYPES[patch_type]
-        patch = mutation.get(field)
-        if patch is None:
-            text = f"must be specified when patchType is {patch_type}"
-            errors.required(f"{path}.{field}", text)
-        elif not (patch.get("expression") or "").strip():
-            errors.required(f"{path}.{field}.expression", "expression is not specified")
+    if field := _PATCH_TYPES.get(patch_type):
+        text = f"must be specified when patchType is {patch_type}"
+        patch = r.struct(expression=r.not_blank("expression is not specified"))
+        r.struct(**{field: r.not_null(patch, detail=text)})(errors, path, mutation)
+
+
+def _validate_variable_name(errors: FieldErrors, path: str, name: str) -> None:
+    if not name.strip():
+        errors.required(path, "name is not specified")
+    elif not _CEL_NAME.fullmatch(name) or name in _CEL_RESERVED:
+        errors.invalid(path, name, "must be a valid CEL identifier")
+
+
+def _validate_value_expression(errors: FieldErrors, path: str, text: str) -> None:
+    if not text.strip():
+        errors.required(path, "valueExpression is not specified")
+    elif len(text.strip().encode()) > _ANNOTATION_MAX_BYTES:
+        errors.required(path, f"must not exceed {_ANNOTATION_MAX_BYTES} bytes in length")
+
+
+_AUDITED: Final = r.struct(valueExpression=r.always(_validate_value_expression, ""))
+_RULES: Final = r.each(r.all_of(r.struct(resourceNames=r.distinct(r.SEGMENT)), _RULE))
+_MATCH: Final = r.struct(
+    matchPolicy=r.not_null(_MATCH_POLICY),
+    namespaceSelector=r.not_null(validate_label_selector),
+    objectSelector=r.not_null(validate_label_selector),
+    resourceRules=_RULES,
+    excludeResourceRules=_RULES,
+)
+_POLICY: Final = r.struct(
+    failurePolicy=r.not_null(_FAILURE_POLICY),
+    paramKind=r.struct(
+        apiVersion=r.required(_validate_version),
+        kind=r.required(r.MIXED_CASE_LABEL),
+    ),
+    matchConstraints=r.not_null(_MATCH, r.struct(resourceRules=r.required())),
+    matchConditions=_CONDITIONS,
+    variables=r.each(
+        r.struct(
+            name=r.always(_validate_variable_name, ""),
+            expression=r.not_blank("expression is not specified"),
+        )
+    ),
+)
+_VALIDATION: Final = r.struct(
+    expression=r.not_blank("expression is not specified"),
+    messageExpression=r.optional(r.valid(str.strip, "must be non-empty if specified")),
+    message=r.optional(_validate_message),
+    reason=r.one_of("Forbidden", "Invalid", "RequestEntityTooLarge"),
+)
+_validate_validating_spec: Final = r.of_spec(
+    _POLICY, _validate_effects, r.struct(validations=r.each(_VALIDATION))
+)
+
+
+def validate_validating_policy(errors: FieldErrors, policy: Document) -> None:
+    """Check a new ValidatingAdmissionPolicy."""
+    _validate_validating_spec(errors, policy)
+    _validate_audits(errors, policy)
+
+
+validate_mutating_policy: Final = r.of_spec(
+    _POLICY,
+    r.struct(
+        mutations=r.required(
+            r.each(
+                r.all_of(
+                    r.struct(patchType=r.required(r.one_of(*_PATCH_TYPES))),
+                    _validate_mutation,
+                )
+            ),
+            detail="mutations must contain at least one item",
+        ),
+        reinvocationPolicy=r.required(_REINVOCATION_POLICY),
+    ),
+)
 
 
 # ---------------------------------------------------------------------------- bindings
 
 
-def validate_validating_binding(errors: FieldErrors, binding: Document) -> None:
-    """Check a new ValidatingAdmissionPolicyBinding."""
-    spec = binding.get("spec") or {}
-    _validate_binding(errors, spec)
-    _validate_actions(errors, "spec.validationActions", spec.get("validationActions") or [])
-
-
-def validate_validating_binding_update(errors: FieldErrors, new: Document, _old: Document) -> None:
-    """Check a changed ValidatingAdmissionPolicyBinding."""
-    validate_validating_binding(errors, new)
-
-
-def validate_mutating_binding(errors: FieldErrors, binding: Document) -> None:
-    """Check a new MutatingAdmissionPolicyBinding."""
-    _validate_binding(errors, binding.get("spec") or {})
-
-
-def validate_mutating_binding_update(errors: FieldErrors, new: Document, _old: Document) -> None:
-    """Check a changed MutatingAdmissionPolicyBinding."""
-    validate_mutating_binding(errors, new)
-
-
-def _validate_binding(errors: FieldErrors, spec: Document) -> None:
-    if name := spec.get("policyName"):
-        errors.each("spec.policyName", name, dns_subdomain(name))
-    else:
-        errors.required("spec.policyName")
-    if (reference := spec.get("paramRef")) is not None:
-        _validate_parameters(errors, "spec.paramRef", reference)
+def _validate_bound_match(errors: FieldErrors, path: str, spec: Document) -> None:
     if (match := spec.get("matchResources")) is not None:
         # The path is misspelled upstream.
-        _validate_match(errors, "spec.matchResouces", match)
+        _MATCH(errors, f"{path}.matchResouces", match)
 
 
 def _validate_parameters(errors: FieldErrors, path: str, reference: Document) -> None:
     name, selector = reference.get("name"), reference.get("selector")
     text = "name and selector are mutually exclusive"
     if name:
-        errors.each(f"{path}.name", name, path_segment(name))
+        r.SEGMENT(errors, f"{path}.name", name)
         if selector is not None:
             errors.forbidden(f"{path}.name", text)
-    if selector is not None:
-        validate_label_selector(errors, f"{path}.selector", selector)
-        if name:
-            errors.forbidden(f"{path}.selector", text)
+    validate_label_selector(errors, f"{path}.selector", selector)
+    if name and selector is not None:
+        errors.forbidden(f"{path}.selector", text)
     if not name and selector is None:
         errors.required(path, "one of name or selector must be specified")
-    action = reference.get("parameterNotFoundAction")
-    if not action:
-        errors.required(f"{path}.parameterNotFoundAction")
-    else:
-        _validate_choice(errors, f"{path}.parameterNotFoundAction", action, ("Deny", "Allow"))
 
 
 def _validate_actions(errors: FieldErrors, path: str, actions: list[str]) -> None:
-    for index, (action, is_repeated) in enumerate(zip(actions, repeats(actions), strict=True)):
-        _validate_choice(errors, f"{path}[{index}]", action, _ACTIONS)
-        if is_repeated:
-            errors.duplicate(f"{path}[{index}]", action)
+    _ACTIONS(errors, path, actions)
     if {"Deny", "Warn"} <= {*actions}:
         text = (
             "must not contain both Deny and Warn (repeating the same validation failure information"
             " in the API response and headers serves no purpose)"
         )
         errors.invalid(path, actions, text)
-    if not actions:
-        errors.required(path, "at least one validation action is required")
+
+
+_ACTIONS: Final = r.distinct(r.one_of("Audit", "Deny", "Warn"))
+_BINDING: Final = r.all_of(
+    r.struct(
+        policyName=r.required(r.SUBDOMAIN),
+        paramRef=r.all_of(
+            _validate_parameters,
+            r.struct(parameterNotFoundAction=r.required(r.one_of("Deny", "Allow"))),
+        ),
+    ),
+    _validate_bound_match,
+)
+_NO_ACTION: Final = "at least one validation action is required"
+validate_validating_binding: Final = r.of_spec(
+    _BINDING, r.struct(validationActions=r.required(_validate_actions, detail=_NO_ACTION))
+)
+validate_mutating_binding: Final = r.of_spec(_BINDING)

@@ -41,12 +41,6 @@ def validate_api_service(errors: FieldErrors, api_service: Document) -> None:
         _validate_remote(errors, spec)
 
 
-def validate_api_service_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed APIService, for which the rules of new ones apply."""
-    del old
-    validate_api_service(errors, new)
-
-
 def _validate_local(errors: FieldErrors, spec: Document) -> None:
     if bundle := spec.get("caBundle"):
         text = "local APIServices may not have a caBundle"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.apimachinery.objects import Document, format_quantity
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
-from podwright.apimachinery.schema.validation.names import dns_label, path_segment
 from podwright.apimachinery.schema.validation.pods.resources import (
+    quantity,
     validate_container_resource_name,
-    validate_quantity,
 )
 
 _SOURCES: Final = {
@@ -22,7 +22,6 @@ _SOURCES: Final = {
     "Resource": "resource",
     "ContainerResource": "containerResource",
 }
-_TYPES: Final = ("ContainerResource", "External", "Object", "Pods", "Resource")
 _RESOURCE_CHOICE: Final = (
     "averageUtilization",
     "must set either a target raw value or a target utilization",
@@ -39,47 +38,20 @@ _CHOICES: Final = {
     "resource": _RESOURCE_CHOICE,
     "containerResource": _RESOURCE_CHOICE,
 }
-_PERIOD_MAX_S: Final = 1800
-_WINDOW_MAX_S: Final = 3600
 
 
-def validate_autoscaler(errors: FieldErrors, autoscaler: Document) -> None:
-    """Check a new autoscaler."""
-    _validate(errors, autoscaler, needs_group=True)
-
-
-def _validate(errors: FieldErrors, autoscaler: Document, *, needs_group: bool) -> None:
-    spec = autoscaler.get("spec") or {}
+def _validate_bounds(errors: FieldErrors, path: str, spec: Document) -> None:
     least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
-    if least is not None and least < 1:
-        errors.invalid("spec.minReplicas", least, "must be greater than or equal to 1")
-    if most == 0:
-        errors.required("spec.maxReplicas", "must be set and greater than 0")
-    elif most < 0:
-        errors.invalid("spec.maxReplicas", most, "must be greater than or equal to 1")
     if least is not None and most < least:
-        errors.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
-    target = spec.get("scaleTargetRef") or {}
-    _validate_reference(errors, "spec.scaleTargetRef", target)
-    if needs_group:
-        _validate_group(errors, "spec.scaleTargetRef", target)
-    for index, metric in enumerate(spec.get("metrics") or ()):
-        _validate_metric(errors, f"spec.metrics[{index}]", metric)
+        text = "must be greater than or equal to `minReplicas`"
+        errors.invalid(f"{path}.maxReplicas", most, text)
+
+
+def _validate_zero(errors: FieldErrors, path: str, spec: Document) -> None:
     kinds = {metric.get("type") for metric in spec.get("metrics") or ()}
-    if least == 0 and not kinds & {"Object", "External"}:
+    if spec.get("minReplicas") == 0 and not kinds & {"Object", "External"}:
         text = "must specify at least one Object or External metric to support scaling to zero"
-        errors.forbidden("spec.metrics", f"{text} replicas")
-    behavior = spec.get("behavior") or {}
-    for name in ("scaleUp", "scaleDown"):
-        if (rules := behavior.get(name)) is not None:
-            _validate_rules(errors, f"spec.behavior.{name}", rules)
-
-
-def validate_autoscaler_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed autoscaler, all of whose fields may change."""
-    before = FieldErrors()
-    _validate_group(before, "", (old.get("spec") or {}).get("scaleTargetRef") or {})
-    _validate(errors, new, needs_group=not before.problems)
+        errors.forbidden(f"{path}.metrics", f"{text} replicas")
 
 
 def _validate_group(errors: FieldErrors, path: str, reference: Document) -> None:
@@ -89,16 +61,9 @@ def _validate_group(errors: FieldErrors, path: str, reference: Document) -> None
         errors.invalid(f"{path}.apiVersion", version, "apiVersion must specify API group")
 
 
-def _validate_reference(errors: FieldErrors, path: str, reference: Document) -> None:
-    for name in ("kind", "name"):
-        if value := reference.get(name):
-            errors.each(f"{path}.{name}", value, path_segment(value))
-        else:
-            errors.required(f"{path}.{name}")
-    version = reference.get("apiVersion") or ""
+def _validate_version(errors: FieldErrors, path: str, version: str) -> None:
     if version.count("/") > 1:
-        text = f"unexpected GroupVersion string: {version}"
-        errors.invalid(f"{path}.apiVersion", version, text)
+        errors.invalid(path, version, f"unexpected GroupVersion string: {version}")
 
 
 def _validate_metric(errors: FieldErrors, path: str, metric: Document) -> None:
@@ -106,13 +71,15 @@ def _validate_metric(errors: FieldErrors, path: str, metric: Document) -> None:
     if not kind:
         errors.required(f"{path}.type", "must specify a metric source type")
     if kind not in _SOURCES:
-        errors.unsupported(f"{path}.type", kind, _TYPES)
+        _TYPE(errors, f"{path}.type", kind)
     found = [name for name in _SOURCES.values() if metric.get(name) is not None]
     if found:
-        _validate_source(errors, f"{path}.{found[0]}", found[0], metric[found[0]])
+        at, source = f"{path}.{found[0]}", metric[found[0]]
+        _SOURCE[found[0]](errors, at, source)
+        _validate_chosen(errors, f"{at}.target", found[0], source.get("target") or {})
     if kind not in _SOURCES:
         # Upstream reports it where it looks for the source, too.
-        errors.unsupported(f"{path}.type", kind, _TYPES)
+        _TYPE(errors, f"{path}.type", kind)
     expected = _SOURCES.get(kind, "")
     if expected and expected not in found:
         text = "must populate information for the given metric source"
@@ -122,27 +89,6 @@ def _validate_metric(errors: FieldErrors, path: str, metric: Document) -> None:
             if name != expected:
                 text = "must populate the given metric source only"
                 errors.forbidden(f"{path}.{name}", text)
-
-
-def _validate_source(errors: FieldErrors, path: str, kind: str, source: Document) -> None:
-    if kind in ("resource", "containerResource"):
-        if not source.get("name"):
-            errors.required(f"{path}.name", "must specify a resource name")
-        elif kind == "containerResource":
-            validate_container_resource_name(errors, f"{path}.name", source["name"])
-        if kind == "containerResource":
-            _validate_container(errors, path, source.get("container"))
-    else:
-        if kind == "object":
-            described = source.get("describedObject") or {}
-            _validate_reference(errors, f"{path}.describedObject", described)
-        name = (source.get("metric") or {}).get("name")
-        if not name:
-            errors.required(f"{path}.metric.name", "must specify a metric name")
-        else:
-            errors.each(f"{path}.metric.name", name, path_segment(name))
-    _validate_target(errors, f"{path}.target", source.get("target") or {})
-    _validate_chosen(errors, f"{path}.target", kind, source.get("target") or {})
 
 
 def _validate_chosen(errors: FieldErrors, path: str, kind: str, target: Document) -> None:
@@ -163,53 +109,74 @@ def _validate_chosen(errors: FieldErrors, path: str, kind: str, target: Document
         errors.forbidden(f"{path}.{field}", both)
 
 
-def _validate_container(errors: FieldErrors, path: str, name: str | None) -> None:
-    if not name:
-        errors.required(f"{path}.container", "must specify a container")
-    else:
-        errors.each(f"{path}.container", name, dns_label(name))
-
-
-def _validate_target(errors: FieldErrors, path: str, target: Document) -> None:
-    kind = target.get("type") or ""
+def _validate_target_type(errors: FieldErrors, path: str, kind: str) -> None:
     if not kind:
-        errors.required(f"{path}.type", "must specify a metric target type")
+        errors.required(path, "must specify a metric target type")
     if kind not in ("Utilization", "Value", "AverageValue"):
-        text = "must be either Utilization, Value, or AverageValue"
-        errors.invalid(f"{path}.type", kind, text)
-    for name in ("value", "averageValue"):
-        if (written := target.get(name)) is not None:
-            amount = validate_quantity(errors, f"{path}.{name}", written)
-            if amount is not None and amount.nano <= 0:
-                errors.invalid(f"{path}.{name}", format_quantity(amount), "must be positive")
-    share = target.get("averageUtilization")
-    if share is not None and share < 1:
-        errors.invalid(f"{path}.averageUtilization", share, "must be greater than 0")
+        errors.invalid(path, kind, "must be either Utilization, Value, or AverageValue")
 
 
-def _validate_rules(errors: FieldErrors, path: str, rules: Document) -> None:
-    window, at = rules.get("stabilizationWindowSeconds"), f"{path}.stabilizationWindowSeconds"
-    if window is not None and window < 0:
-        errors.invalid(at, window, "must be greater than or equal to zero")
-    if window is not None and window > _WINDOW_MAX_S:
-        errors.invalid(at, window, f"must be less than or equal to {_WINDOW_MAX_S}")
-    select, choices = rules.get("selectPolicy"), ("Disabled", "Max", "Min")
-    if select is not None and select not in choices:
-        errors.unsupported(f"{path}.selectPolicy", select, choices)
-    if not (policies := rules.get("policies")):
-        errors.required(f"{path}.policies", "must specify at least one Policy")
-    for index, policy in enumerate(policies or ()):
-        here, kind = f"{path}.policies[{index}]", policy.get("type") or ""
-        if kind not in ("Pods", "Percent"):
-            errors.unsupported(f"{here}.type", kind, ("Percent", "Pods"))
-        for name in ("value", "periodSeconds"):
-            if (policy.get(name) or 0) <= 0:
-                errors.invalid(f"{here}.{name}", policy.get(name) or 0, "must be greater than zero")
-        if (policy.get("periodSeconds") or 0) > _PERIOD_MAX_S:
-            text = f"must be less than or equal to {_PERIOD_MAX_S}"
-            errors.invalid(f"{here}.periodSeconds", policy["periodSeconds"], text)
-    if (tolerance := rules.get("tolerance")) is not None:
-        at = f"{path}.tolerance"
-        amount = validate_quantity(errors, at, tolerance)
-        if amount is not None and amount.nano < 0:
-            errors.invalid(at, format_quantity(amount), "must be greater than or equal to 0")
+_TYPE: Final = r.one_of(*sorted(_SOURCES))
+_REFERENCE: Final = r.always(
+    r.struct(kind=r.required(r.SEGMENT), name=r.required(r.SEGMENT), apiVersion=_validate_version)
+)
+_POSITIVE: Final = quantity(lambda nano: nano > 0, "must be positive")
+_TARGET: Final = r.always(
+    r.struct(
+        type=r.always(_validate_target_type, ""),
+        value=_POSITIVE,
+        averageValue=_POSITIVE,
+        averageUtilization=r.at_least(1, "must be greater than 0"),
+    )
+)
+_METRIC: Final = r.always(r.struct(name=r.required(r.SEGMENT, detail="must specify a metric name")))
+_NO_RESOURCE: Final = "must specify a resource name"
+_SOURCE: Final = {
+    "object": r.struct(describedObject=_REFERENCE, metric=_METRIC, target=_TARGET),
+    "external": r.struct(metric=_METRIC, target=_TARGET),
+    "pods": r.struct(metric=_METRIC, target=_TARGET),
+    "resource": r.struct(name=r.required(detail=_NO_RESOURCE), target=_TARGET),
+    "containerResource": r.struct(
+        name=r.required(validate_container_resource_name, detail=_NO_RESOURCE),
+        container=r.required(r.LABEL, detail="must specify a container"),
+        target=_TARGET,
+    ),
+}
+_MORE_THAN_ZERO: Final = r.always(r.at_least(1, "must be greater than zero"), 0)
+_POLICY: Final = r.struct(
+    type=r.always(r.one_of("Percent", "Pods"), ""),
+    value=_MORE_THAN_ZERO,
+    periodSeconds=r.always(
+        r.all_of(r.at_least(1, "must be greater than zero"), r.at_most(1800)), 0
+    ),
+)
+_RULES: Final = r.struct(
+    stabilizationWindowSeconds=r.all_of(
+        r.at_least(0, "must be greater than or equal to zero"), r.at_most(3600)
+    ),
+    selectPolicy=r.one_of("Disabled", "Max", "Min"),
+    policies=r.required(r.each(_POLICY), detail="must specify at least one Policy"),
+    tolerance=quantity(lambda nano: nano >= 0, "must be greater than or equal to 0"),
+)
+_TARGET_REF: Final = r.struct(scaleTargetRef=_REFERENCE)
+_SPEC: Final = r.struct(
+    minReplicas=r.at_least(1),
+    maxReplicas=r.required(r.at_least(1), detail="must be set and greater than 0"),
+)
+_REST: Final = r.all_of(
+    r.struct(metrics=r.each(_validate_metric)),
+    _validate_zero,
+    r.struct(behavior=r.struct(scaleUp=_RULES, scaleDown=_RULES)),
+)
+_BEFORE: Final = r.all_of(_SPEC, _validate_bounds, _TARGET_REF)
+validate_autoscaler: Final = r.of_spec(
+    _BEFORE, r.struct(scaleTargetRef=r.always(_validate_group, {})), _REST
+)
+_validate_without_group: Final = r.of_spec(_BEFORE, _REST)
+
+
+def validate_autoscaler_update(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a changed autoscaler; a target without an API group may stay."""
+    before = FieldErrors()
+    _validate_group(before, "", (old.get("spec") or {}).get("scaleTargetRef") or {})
+    (_validate_without_group if before.problems else validate_autoscaler)(errors, new)

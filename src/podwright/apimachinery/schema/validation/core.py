@@ -190,12 +190,6 @@ def validate_limit_range(errors: FieldErrors, limit_range: Document) -> None:
         _validate_limit(errors, at, kind, limit)
 
 
-def validate_limit_range_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed limit range, all of whose fields may change."""
-    del old
-    validate_limit_range(errors, new)
-
-
 def _validate_limit(errors: FieldErrors, path: str, kind: str, limit: Document) -> None:
     rule = (
         validate_container_resource_name if kind in ("Pod", "Container") else validate_resource_name
@@ -369,12 +363,6 @@ def validate_lease(errors: FieldErrors, lease: Document) -> None:
         errors.forbidden("spec.preferredHolder", text)
 
 
-def validate_lease_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed lease, all of whose fields may change."""
-    del old
-    validate_lease(errors, new)
-
-
 def validate_runtime_class(errors: FieldErrors, runtime_class: Document) -> None:
     """Check a new runtime class."""
     handler = runtime_class.get("handler") or ""
@@ -396,15 +384,6 @@ def validate_runtime_class(errors: FieldErrors, runtime_class: Document) -> None
         if is_repeated:
             shown = internal_form(toleration, "Toleration")
             errors.duplicate(f"scheduling.tolerations[{index}]", shown)
-
-
-def validate_runtime_class_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed runtime class, whose handler is immutable.
-
-    Upstream: pkg/registry/node/runtimeclass/strategy.go
-    """
-    validate_runtime_class(errors, new)
-    errors.immutable("handler", new.get("handler"), old.get("handler"))
 
 
 # Validation of the credentials of registries in Secrets.

@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
     repeats,
@@ -21,66 +22,41 @@ from podwright.apimachinery.schema.validation.names import (
     canonical_ip,
     dns_label,
     dns_subdomain,
-    ip_address,
-    label_value,
-    port_number,
-    qualified_name,
 )
 from podwright.apimachinery.schema.validation.pods.containers import PROTOCOLS
 
-_ADDRESS_TYPES: Final = ("FQDN", "IPv4", "IPv6")
 _VERSIONS: Final = {"IPv4": 4, "IPv6": 6}
-_MOST_ENDPOINTS: Final = 1_000
-_MOST_ADDRESSES: Final = 100
-_MOST_PORTS: Final = 20_000
-_MOST_LABELS: Final = 16
-_MOST_ZONES: Final = 8
+
+
+def _slice(address_type: str, *, checks_endpoints: bool = True) -> r.Rule:
+    """Return the rule of an EndpointSlice with a type of addresses."""
+
+    def check_address(errors: FieldErrors, path: str, address: str) -> None:
+        _validate_address(errors, path, address, address_type)
+
+    endpoint = r.struct(
+        addresses=r.required(
+            r.each(check_address, most=100, checks_too_many=True),
+            detail="must contain at least 1 address",
+        ),
+        nodeName=r.SUBDOMAIN,
+        deprecatedTopology=_validate_topology,
+        hostname=r.LABEL,
+        hints=r.struct(forZones=_validate_zones),
+    )
+    endpoints = r.each(endpoint, most=1000) if checks_endpoints else r.all_of()
+    return r.struct(addressType=_ADDRESS_TYPE, ports=_validate_ports, endpoints=endpoints)
 
 
 def validate_endpoint_slice(errors: FieldErrors, endpoint_slice: Document) -> None:
     """Check a new EndpointSlice."""
-    _validate_slice(errors, endpoint_slice, None)
-
-
-def _validate_slice(errors: FieldErrors, endpoint_slice: Document, former: Document | None) -> None:
-    address_type = endpoint_slice.get("addressType") or ""
-    if not address_type:
-        errors.required("addressType")
-    elif address_type not in _ADDRESS_TYPES:
-        errors.unsupported("addressType", address_type, _ADDRESS_TYPES)
-    _validate_slice_ports(errors, endpoint_slice.get("ports") or [])
-    # An update that keeps the endpoints is not refused for them.
-    if former is None or not same(endpoint_slice.get("endpoints"), former.get("endpoints")):
-        _validate_endpoints(errors, endpoint_slice.get("endpoints") or [], address_type)
+    _slice(endpoint_slice.get("addressType") or "")(errors, "", endpoint_slice)
 
 
 def validate_endpoint_slice_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed EndpointSlice, which keeps its type of addresses."""
-    _validate_slice(errors, new, old)
-    errors.immutable("addressType", new.get("addressType"), old.get("addressType"))
-
-
-def _validate_endpoints(errors: FieldErrors, endpoints: list[Document], address_type: str) -> None:
-    if len(endpoints) > _MOST_ENDPOINTS:
-        errors.too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)
-        return
-    for index, endpoint in enumerate(endpoints):
-        path, addresses = f"endpoints[{index}]", endpoint.get("addresses") or []
-        if not addresses:
-            errors.required(f"{path}.addresses", "must contain at least 1 address")
-        elif len(addresses) > _MOST_ADDRESSES:
-            errors.too_many(f"{path}.addresses", len(addresses), _MOST_ADDRESSES)
-        for at, address in enumerate(addresses):
-            _validate_address(errors, f"{path}.addresses[{at}]", address, address_type)
-        if (node := endpoint.get("nodeName")) is not None:
-            errors.each(f"{path}.nodeName", node, dns_subdomain(node))
-        labels = endpoint.get("deprecatedTopology") or {}
-        if len(labels) > _MOST_LABELS:
-            errors.too_many(f"{path}.deprecatedTopology", len(labels), _MOST_LABELS)
-        validate_labels(errors, f"{path}.deprecatedTopology", labels)
-        if (hostname := endpoint.get("hostname")) is not None:
-            errors.each(f"{path}.hostname", hostname, dns_label(hostname))
-        _validate_zones(errors, f"{path}.hints.forZones", endpoint.get("hints") or {})
+    """Check a changed EndpointSlice; one that keeps the endpoints is not refused for them."""
+    is_changed = not same(new.get("endpoints"), old.get("endpoints"))
+    _slice(new.get("addressType") or "", checks_endpoints=is_changed)(errors, "", new)
 
 
 def _validate_address(errors: FieldErrors, path: str, address: str, address_type: str) -> None:
@@ -141,80 +117,76 @@ def validate_not_special(errors: FieldErrors, path: str, text: str) -> None:
             errors.invalid(path, text, problem)
 
 
-def _validate_zones(errors: FieldErrors, path: str, hints: Document) -> None:
-    zones = [zone.get("name") or "" for zone in hints.get("forZones") or ()]
-    if len(zones) > _MOST_ZONES:
-        errors.too_many(path, len(zones), _MOST_ZONES)
+def _validate_topology(errors: FieldErrors, path: str, labels: Document) -> None:
+    if len(labels) > 16:
+        errors.too_many(path, len(labels), 16)
+    validate_labels(errors, path, labels)
+
+
+def _validate_zones(errors: FieldErrors, path: str, zones: list[Document]) -> None:
+    names = [zone.get("name") or "" for zone in zones]
+    if len(names) > 8:
+        errors.too_many(path, len(names), 8)
         return
-    for index, (zone, is_repeated) in enumerate(zip(zones, repeats(zones), strict=True)):
-        at = f"{path}[{index}].name"
+    for index, (name, is_repeated) in enumerate(zip(names, repeats(names), strict=True)):
         if is_repeated:
-            errors.duplicate(at, zone)
-        errors.each(at, zone, label_value(zone))
+            errors.duplicate(f"{path}[{index}].name", name)
+        r.LABEL_VALUE(errors, f"{path}[{index}].name", name)
 
 
-def _validate_slice_ports(errors: FieldErrors, ports: list[Document]) -> None:
-    if len(ports) > _MOST_PORTS:
-        errors.too_many("ports", len(ports), _MOST_PORTS)
+def _validate_ports(errors: FieldErrors, path: str, ports: list[Document]) -> None:
+    if len(ports) > 20_000:
+        errors.too_many(path, len(ports), 20_000)
         return
-    names: set[str] = set()
-    for index, port in enumerate(ports):
-        path, name = f"ports[{index}]", port.get("name") or ""
-        if name:
-            errors.each(f"{path}.name", name, dns_label(name))
-        if name in names:
-            errors.duplicate(f"{path}.name", name)
-        names.add(name)
-        _validate_protocol(errors, path, port)
+    names = [port.get("name") or "" for port in ports]
+    for index, is_repeated in enumerate(repeats(names)):
+        at = f"{path}[{index}]"
+        r.optional(r.LABEL)(errors, f"{at}.name", names[index])
+        if is_repeated:
+            errors.duplicate(f"{at}.name", names[index])
+        _PROTOCOL(errors, at, ports[index])
 
 
-def _validate_protocol(errors: FieldErrors, path: str, port: Document) -> None:
-    protocol, application = port.get("protocol"), port.get("appProtocol")
-    if protocol is None:
-        errors.required(f"{path}.protocol")
-    elif protocol not in PROTOCOLS:
-        errors.unsupported(f"{path}.protocol", protocol, PROTOCOLS)
-    if application is not None:
-        errors.each(f"{path}.appProtocol", application, qualified_name(application))
+_ADDRESS_TYPE: Final = r.required(r.one_of("FQDN", "IPv4", "IPv6"))
+_PROTOCOL: Final = r.struct(protocol=r.not_null(r.one_of(*PROTOCOLS)), appProtocol=r.QUALIFIED)
 
 
 # --------------------------------------------------------------------------- endpoints
 
 
-def validate_endpoints(errors: FieldErrors, endpoints: Document) -> None:
-    """Check new Endpoints."""
-    for index, subset in enumerate(endpoints.get("subsets") or ()):
-        path = f"subsets[{index}]"
-        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
-            errors.required(path, "must specify `addresses` or `notReadyAddresses`")
-        for name in ("addresses", "notReadyAddresses"):
-            for at, address in enumerate(subset.get(name) or ()):
-                _validate_endpoint(errors, f"{path}.{name}[{at}]", address)
-        ports = subset.get("ports") or []
-        for at, port in enumerate(ports):
-            _validate_port(errors, f"{path}.ports[{at}]", port, needs_name=len(ports) > 1)
+def _validate_some_address(errors: FieldErrors, path: str, subset: Document) -> None:
+    if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+        errors.required(path, "must specify `addresses` or `notReadyAddresses`")
 
 
-def validate_endpoints_update(errors: FieldErrors, new: Document, _old: Document) -> None:
-    """Check changed Endpoints."""
-    validate_endpoints(errors, new)
+def _validate_endpoint_ports(errors: FieldErrors, path: str, ports: list[Document]) -> None:
+    r.each(_PORT[len(ports) > 1])(errors, path, ports)
 
 
-def _validate_endpoint(errors: FieldErrors, path: str, address: Document) -> None:
-    text = address.get("ip") or ""
-    errors.each(f"{path}.ip", text, ip_address(text))
-    if hostname := address.get("hostname"):
-        errors.each(f"{path}.hostname", hostname, dns_label(hostname))
-    if (node := address.get("nodeName")) is not None:
-        errors.each(f"{path}.nodeName", node, dns_subdomain(node))
-    validate_not_special(errors, f"{path}.ip", text)
+_ADDRESSES: Final = r.each(
+    r.all_of(
+        r.struct(ip=r.always(r.ADDRESS, ""), hostname=r.optional(r.LABEL), nodeName=r.SUBDOMAIN),
+        r.struct(ip=r.always(validate_not_special, "")),
+    )
+)
+_PORT: Final = [
+    r.all_of(r.struct(name=name, port=r.always(r.PORT, 0)), _PROTOCOL)
+    for name in (r.optional(r.LABEL), r.required(r.LABEL))
+]
+validate_endpoints: Final = r.of_object(
+    r.struct(
+        subsets=r.each(
+            r.all_of(
+                _validate_some_address,
+                r.struct(
+                    addresses=_ADDRESSES,
+                    notReadyAddresses=_ADDRESSES,
+                    ports=_validate_endpoint_ports,
+                ),
+            )
+        )
+    )
+)
 
 
-def _validate_port(errors: FieldErrors, path: str, port: Document, *, needs_name: bool) -> None:
-    name, number = port.get("name") or "", port.get("port") or 0
-    if name:
-        errors.each(f"{path}.name", name, dns_label(name))
-    elif needs_name:
-        errors.required(f"{path}.name")
-    errors.each(f"{path}.port", number, port_number(number))
-    _validate_protocol(errors, path, port)
+# --------------------------------------------------------------------------- endpoints

@@ -44,12 +44,6 @@ def validate_core_event(errors: FieldErrors, event: Document) -> None:
     _validate(errors, event, event.get("involvedObject") or {}, "reportingComponent", "message")
 
 
-def validate_core_event_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed event of the core group, all of whose fields may change."""
-    del old
-    validate_core_event(errors, new)
-
-
 def validate_event(errors: FieldErrors, event: Document) -> None:
     """Check a new event of events.k8s.io/v1, which has stricter rules."""
     _validate(errors, event, event.get("regarding") or {}, "reportingController", "note")

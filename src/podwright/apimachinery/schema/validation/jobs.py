@@ -37,14 +37,6 @@ _LABELS: Final = (
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-name",
 )
-_IMMUTABLE: Final = {
-    "completionMode": "",
-    "podFailurePolicy": "*PodFailurePolicy",
-    "backoffLimitPerIndex": "",
-    "managedBy": "",
-    "successPolicy": "*SuccessPolicy",
-}
-"""The immutable fields, with the internal types of those that are structs."""
 _ZONE_PREFIX: Final = re.compile(r"^(CRON_)?TZ=(?P<zone>\S*)\s+")
 _ZONE_PART: Final = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
@@ -395,8 +387,6 @@ def validate_job_update(errors: FieldErrors, new: Document, old: Document) -> No
     _validate_completions(errors, spec, before)
     errors.immutable("spec.selector", spec.get("selector"), before.get("selector"))
     _validate_template_update(errors, spec, before, old.get("status") or {})
-    for name, go_type in _IMMUTABLE.items():
-        errors.immutable(f"spec.{name}", spec.get(name), before.get(name), go_type)
 
 
 def _validate_completions(errors: FieldErrors, spec: Document, before: Document) -> None:

@@ -10,14 +10,14 @@ import posixpath
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, QuantityError, format_quantity, parse_quantity
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors, same
+from podwright.apimachinery.schema.validation import rules as r
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats, same
 from podwright.apimachinery.schema.validation.internal_structs import difference, internal_form
 from podwright.apimachinery.schema.validation.metadata import (
     validate_label_selector,
     validate_unchanged_metadata,
 )
-from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain, qualified_name
-from podwright.apimachinery.schema.validation.pods.resources import validate_quantity
+from podwright.apimachinery.schema.validation.pods.resources import quantity, validate_quantity
 from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
 from podwright.apimachinery.schema.validation.pods.volume_sources import (
     PERSISTENT_SOURCES,
@@ -26,7 +26,6 @@ from podwright.apimachinery.schema.validation.pods.volume_sources import (
 )
 
 _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_VOLUME_MODES: Final = ("Block", "Filesystem")
 _CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
 _OPTIONS_ANNOTATION: Final = "volume.beta.kubernetes.io/mount-options"
 _MOUNTED: Final = (
@@ -35,12 +34,11 @@ _MOUNTED: Final = (
 )  # fmt: skip
 _PARAMETERS_MAX: Final = 512
 _PARAMETERS_MAX_BYTES: Final = 256 * 1024
-_IMMUTABLE: Final = "field is immutable"
 
 
 def validate_persistent_volume(errors: FieldErrors, volume: Document) -> None:
     """Check a new persistent volume."""
-    _validate_volume_spec(errors, volume.get("spec") or {})
+    _VOLUME(errors, "spec", volume.get("spec") or {})
     _validate_mount_options(errors, volume)
 
 
@@ -52,7 +50,7 @@ def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: D
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     validate_persistent_volume(errors, new)
     validate_unchanged_metadata(errors, new.get("metadata") or {}, "subdomain")
-    _validate_volume_spec(errors, spec)
+    _VOLUME(errors, "spec", spec)
     sources = {kind: spec.get(kind) for kind in PERSISTENT_SOURCES}
     old_sources = {kind: before.get(kind) for kind in PERSISTENT_SOURCES}
     csi, old_csi = sources["csi"], old_sources["csi"]
@@ -65,7 +63,7 @@ def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: D
     errors.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
     affinity, old_affinity = spec.get("nodeAffinity"), before.get("nodeAffinity")
     if old_affinity is not None and not same(affinity, old_affinity):
-        text = f"{_IMMUTABLE}, except for updating from beta label to GA"
+        text = "field is immutable, except for updating from beta label to GA"
         errors.invalid("nodeAffinity", internal_form(affinity, "*VolumeNodeAffinity"), text)
     attributes = "volumeAttributesClassName"
     if before.get(attributes) is not None and spec.get(attributes) is None:
@@ -85,60 +83,60 @@ def _validate_mount_options(errors: FieldErrors, volume: Document) -> None:
         errors.forbidden(path, "may not specify mount options for this volume type")
 
 
-def _validate_volume_spec(errors: FieldErrors, spec: Document) -> None:
-    _validate_access_modes(errors, spec, "")
-    given = spec.get("capacity")
-    capacity = given or {}
-    if not capacity:
-        errors.required("spec.capacity")
-    if set(capacity) != {"storage"}:
-        errors.unsupported("spec.capacity", given, ("storage",))
-    for name, text in sorted(capacity.items()):
-        _validate_size(errors, f"spec.capacity[{name}]", text)
-    policy = spec.get("persistentVolumeReclaimPolicy")
-    if policy and policy not in ("Delete", "Recycle", "Retain"):
-        choices = ("Delete", "Recycle", "Retain")
-        errors.unsupported("spec.persistentVolumeReclaimPolicy", policy, choices)
-    affinity = spec.get("nodeAffinity")
-    if affinity is not None:
-        if affinity.get("required") is None:
-            text = "must specify required node constraints"
-            errors.required("spec.nodeAffinity.required", text)
-        else:
-            at = "spec.nodeAffinity.required"
-            validate_node_selector(errors, at, affinity["required"])
-    validate_sources(errors, "spec", spec, PERSISTENT_SOURCES)
-    if spec.get("local") is not None and affinity is None:
-        errors.required("spec.nodeAffinity", "Local volume requires node affinity")
-    where = (spec.get("hostPath") or {}).get("path")
-    if where and posixpath.normpath(where) == "/" and policy == "Recycle":
-        text = "may not be 'recycle' for a hostPath mount of '/'"
-        errors.forbidden("spec.persistentVolumeReclaimPolicy", text)
-    _validate_class_name(errors, "spec.storageClassName", spec.get("storageClassName"))
-    _validate_volume_mode(errors, "spec.volumeMode", spec.get("volumeMode"))
-    attributes = spec.get("volumeAttributesClassName")
-    if attributes is not None:
-        at = "spec.volumeAttributesClassName"
-        if not attributes:
-            errors.required(at, "an empty string is disallowed")
-        _validate_class_name(errors, at, attributes)
-        if spec.get("csi") is None:
-            text = "has to be specified when using volumeAttributesClassName"
-            errors.required("spec.csi", text)
-
-
-def _validate_access_modes(
-    errors: FieldErrors, spec: Document, required: str, path: str = "spec"
-) -> None:
-    modes, at = spec.get("accessModes") or (), f"{path}.accessModes"
-    if not modes:
-        errors.required(at, required)
+def _validate_access_modes(errors: FieldErrors, path: str, modes: list[str]) -> None:
     for mode in modes:
-        if mode not in _ACCESS_MODES:
-            errors.unsupported(at, mode, _ACCESS_MODES)
-    valid = {mode for mode in modes if mode in _ACCESS_MODES}
-    if "ReadWriteOncePod" in valid and len(valid) > 1:
-        errors.forbidden(at, "may not use ReadWriteOncePod with other access modes")
+        _ACCESS_MODE(errors, path, mode)
+    valid_modes = {*modes} & {*_ACCESS_MODES}
+    if "ReadWriteOncePod" in valid_modes and len(valid_modes) > 1:
+        errors.forbidden(path, "may not use ReadWriteOncePod with other access modes")
+
+
+def _validate_capacity(errors: FieldErrors, path: str, spec: Document) -> None:
+    capacity = spec.get("capacity")
+    if set(capacity or ()) != {"storage"}:
+        errors.unsupported(f"{path}.capacity", capacity, ("storage",))
+    for name, text in sorted((capacity or {}).items()):
+        _validate_size(errors, f"{path}.capacity[{name}]", text)
+
+
+def _validate_kind_of_volume(errors: FieldErrors, path: str, spec: Document) -> None:
+    validate_sources(errors, path, spec, PERSISTENT_SOURCES)
+    if spec.get("local") is not None and spec.get("nodeAffinity") is None:
+        errors.required(f"{path}.nodeAffinity", "Local volume requires node affinity")
+    where, policy = (spec.get("hostPath") or {}).get("path"), "persistentVolumeReclaimPolicy"
+    if where and posixpath.normpath(where) == "/" and spec.get(policy) == "Recycle":
+        text = "may not be 'recycle' for a hostPath mount of '/'"
+        errors.forbidden(f"{path}.{policy}", text)
+
+
+def _validate_attributes(errors: FieldErrors, path: str, spec: Document) -> None:
+    if spec.get("volumeAttributesClassName") is not None and spec.get("csi") is None:
+        text = "has to be specified when using volumeAttributesClassName"
+        errors.required(f"{path}.csi", text)
+
+
+_ACCESS_MODE: Final = r.one_of(*_ACCESS_MODES)
+_CLASS_AND_MODE: Final = r.struct(
+    storageClassName=r.optional(r.SUBDOMAIN), volumeMode=r.one_of("Block", "Filesystem")
+)
+_VOLUME: Final = r.all_of(
+    r.struct(accessModes=r.required(_validate_access_modes), capacity=r.required()),
+    _validate_capacity,
+    r.struct(
+        persistentVolumeReclaimPolicy=r.optional(r.one_of("Delete", "Recycle", "Retain")),
+        nodeAffinity=r.struct(
+            required=r.not_null(
+                validate_node_selector, detail="must specify required node constraints"
+            )
+        ),
+    ),
+    _validate_kind_of_volume,
+    _CLASS_AND_MODE,
+    r.struct(
+        volumeAttributesClassName=r.nonempty(r.SUBDOMAIN, detail="an empty string is disallowed")
+    ),
+    _validate_attributes,
+)
 
 
 def _validate_size(errors: FieldErrors, path: str, text: Any) -> None:
@@ -149,67 +147,58 @@ def _validate_size(errors: FieldErrors, path: str, text: Any) -> None:
         errors.invalid(path, format_quantity(amount), "must be greater than zero")
 
 
-def _validate_class_name(errors: FieldErrors, path: str, name: str | None) -> None:
-    if name:
-        errors.each(path, name, dns_subdomain(name))
-
-
-def _validate_volume_mode(errors: FieldErrors, path: str, mode: str | None) -> None:
-    if mode is not None and mode not in _VOLUME_MODES:
-        errors.unsupported(path, mode, _VOLUME_MODES)
-
-
 # ------------------------------------------------------------------------------------ claims
 
 
-def validate_claim(errors: FieldErrors, claim: Document) -> None:
-    """Check a new claim."""
-    validate_claim_spec(errors, "spec", claim.get("spec") or {})
+_POSITIVE: Final = quantity(lambda nano: nano > 0, "must be greater than zero")
 
 
-def validate_claim_spec(errors: FieldErrors, path: str, spec: Document) -> None:
-    """Check the spec of a claim or of a claim template."""
-    if not spec.get("accessModes"):
-        errors.required(f"{path}.accessModes", "at least 1 access mode is required")
-    validate_label_selector(errors, f"{path}.selector", spec.get("selector"))
-    if spec.get("accessModes"):
-        _validate_access_modes(errors, spec, "", path)
+def _validate_requested(errors: FieldErrors, path: str, spec: Document) -> None:
     requests = (spec.get("resources") or {}).get("requests") or {}
     at = f"{path}.resources[storage]"
     if "storage" not in requests:
         errors.required(at)
     else:
-        amount = validate_quantity(errors, at, requests["storage"])
-        if amount is not None and amount.nano <= 0:
-            errors.invalid(at, format_quantity(amount), "must be greater than zero")
-    _validate_class_name(errors, f"{path}.storageClassName", spec.get("storageClassName"))
-    _validate_volume_mode(errors, f"{path}.volumeMode", spec.get("volumeMode"))
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    for name, part in (("dataSource", source), ("dataSourceRef", reference)):
-        if part is not None:
-            _validate_data_source(errors, f"{path}.{name}", part)
-    if source is not None and reference is not None:
-        if reference.get("namespace"):
-            text = "may not be specified when dataSourceRef.namespace is specified"
-            errors.invalid(path, {}, text)
-        elif any(source.get(n) != reference.get(n) for n in ("apiGroup", "kind", "name")):
-            errors.invalid(path, {}, "must match dataSourceRef")
-    attributes = f"{path}.volumeAttributesClassName"
-    _validate_class_name(errors, attributes, spec.get("volumeAttributesClassName"))
+        _POSITIVE(errors, at, requests["storage"])
 
 
-def _validate_data_source(errors: FieldErrors, path: str, source: Document) -> None:
-    for name in ("name", "kind"):
-        if not source.get(name):
-            errors.required(f"{path}.{name}")
-    group = source.get("apiGroup") or ""
-    if not group and source.get("kind") != "PersistentVolumeClaim":
+def _validate_group(errors: FieldErrors, path: str, source: Document) -> None:
+    kind = source.get("kind") or ""
+    if not source.get("apiGroup") and kind != "PersistentVolumeClaim":
         text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        errors.invalid(path, source.get("kind") or "", text)
-    if group:
-        errors.each(f"{path}.apiGroup", group, dns_subdomain(group))
-    if namespace := source.get("namespace"):
-        errors.each(f"{path}.namespace", namespace, dns_label(namespace))
+        errors.invalid(path, kind, text)
+
+
+def _validate_same_source(errors: FieldErrors, path: str, spec: Document) -> None:
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is None or reference is None:
+        return
+    if reference.get("namespace"):
+        text = "may not be specified when dataSourceRef.namespace is specified"
+        errors.invalid(path, {}, text)
+    elif any(source.get(n) != reference.get(n) for n in ("apiGroup", "kind", "name")):
+        errors.invalid(path, {}, "must match dataSourceRef")
+
+
+_DATA_SOURCE: Final = r.all_of(
+    r.struct(name=r.required(), kind=r.required()),
+    _validate_group,
+    r.struct(apiGroup=r.optional(r.SUBDOMAIN), namespace=r.optional(r.LABEL)),
+)
+validate_claim_spec: Final = r.all_of(
+    r.struct(
+        accessModes=r.required(detail="at least 1 access mode is required"),
+        selector=validate_label_selector,
+    ),
+    r.struct(accessModes=_validate_access_modes),
+    _validate_requested,
+    _CLASS_AND_MODE,
+    r.struct(dataSource=_DATA_SOURCE, dataSourceRef=_DATA_SOURCE),
+    _validate_same_source,
+    r.struct(volumeAttributesClassName=r.optional(r.SUBDOMAIN)),
+)
+"""Rules of the spec of a claim or of a claim template."""
+validate_claim: Final = r.of_spec(validate_claim_spec)
 
 
 def validate_claim_update(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -307,7 +296,7 @@ def _allow_class(
         new_class = annotations.get(_CLASS_ANNOTATION)
         if new_class != written:
             at = f"metadata.annotations.{_CLASS_ANNOTATION}"
-            errors.invalid(at, new_class or "", _IMMUTABLE)
+            errors.invalid(at, new_class or "", "field is immutable")
     if is_upgrade or (name is not None and was_absent and written in (None, name)):
         spec["storageClassName"] = before.get("storageClassName")
 
@@ -324,73 +313,90 @@ def _size_of(part: Document, name: str) -> int:
 # --------------------------------------------------------------------------- storage classes
 
 
-def validate_storage_class(errors: FieldErrors, storage_class: Document) -> None:
-    """Check a new storage class."""
-    _validate_provisioner(errors, "provisioner", storage_class.get("provisioner") or "")
-    _validate_parameters(errors, storage_class.get("parameters") or {})
-    policy = storage_class.get("reclaimPolicy")
-    if policy and policy not in ("Delete", "Retain"):
-        errors.unsupported("reclaimPolicy", policy, ("Delete", "Retain"))
-    mode = storage_class.get("volumeBindingMode", "Immediate")
-    if mode not in ("Immediate", "WaitForFirstConsumer"):
-        errors.unsupported("volumeBindingMode", mode, ("Immediate", "WaitForFirstConsumer"))
-    _validate_topologies(errors, storage_class.get("allowedTopologies") or [])
-
-
-def validate_storage_class_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed storage class.
-
-    Upstream: pkg/registry/storage/storageclass/strategy.go
-    """
-    validate_storage_class(errors, new)
-    for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-        errors.immutable(name, new.get(name), old.get(name))
-
-
-def _validate_provisioner(errors: FieldErrors, path: str, name: str) -> None:
-    if not name:
-        errors.required(path)
-    else:
-        errors.each(path, name.lower(), qualified_name(name.lower()))
-
-
-def _validate_parameters(errors: FieldErrors, parameters: Document) -> None:
+def _validate_parameters(errors: FieldErrors, path: str, parameters: Document) -> None:
     if len(parameters) > _PARAMETERS_MAX:
-        errors.too_long("parameters", _PARAMETERS_MAX)
+        errors.too_long(path, _PARAMETERS_MAX)
         return
     size = 0
     for key, value in sorted(parameters.items()):
         if not key:
-            errors.invalid("parameters", key, "field can not be empty.")
+            errors.invalid(path, key, "field can not be empty.")
         size += len(key.encode()) + len((value or "").encode())
     if size > _PARAMETERS_MAX_BYTES:
-        errors.too_long("parameters", _PARAMETERS_MAX_BYTES)
+        errors.too_long(path, _PARAMETERS_MAX_BYTES)
 
 
-def _validate_topologies(errors: FieldErrors, topologies: list[Document]) -> None:
+def _validate_topologies(errors: FieldErrors, path: str, topologies: list[Document]) -> None:
     # An empty term is equal to those that upstream has not read yet.
     before: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}
     for index, term in enumerate(topologies):
-        at, terms = f"allowedTopologies[{index}]", dict[str, frozenset[str]]()
-        for number, each in enumerate(term.get("matchLabelExpressions") or ()):
-            here, key = f"{at}.matchLabelExpressions[{number}]", each.get("key") or ""
-            values: set[str] = set()
-            if not each.get("values"):
+        at, terms = f"{path}[{index}].matchLabelExpressions", dict[str, frozenset[str]]()
+        for number, expression in enumerate(term.get("matchLabelExpressions") or ()):
+            here, key = f"{at}[{number}]", expression.get("key") or ""
+            values = expression.get("values") or []
+            if not values:
                 errors.required(f"{here}.values")
-            for position, value in enumerate(each.get("values") or ()):
-                if value in values:
-                    errors.duplicate(f"{here}.values[{position}]", value)
-                values.add(value)
-            errors.each(f"{here}.key", key, qualified_name(key))
+            for position, is_repeated in enumerate(repeats(values)):
+                if is_repeated:
+                    errors.duplicate(f"{here}.values[{position}]", values[position])
+            r.QUALIFIED(errors, f"{here}.key", key)
             if key in terms:
                 errors.duplicate(f"{here}.key", key)
             terms[key] = frozenset(values)
         if (found := frozenset(terms.items())) in before:
-            errors.duplicate(f"{at}.matchLabelExpressions", "")
+            errors.duplicate(at, "")
         before.add(found)
 
 
+def _lowered(errors: FieldErrors, path: str, name: str) -> None:
+    r.QUALIFIED(errors, path, name.lower())
+
+
+validate_storage_class: Final = r.of_object(
+    r.struct(
+        provisioner=r.required(_lowered),
+        parameters=_validate_parameters,
+        reclaimPolicy=r.optional(r.one_of("Delete", "Retain")),
+        volumeBindingMode=r.one_of("Immediate", "WaitForFirstConsumer"),
+        allowedTopologies=_validate_topologies,
+    )
+)
+validate_storage_capacity: Final = r.of_object(
+    r.struct(
+        nodeTopology=validate_label_selector,
+        storageClassName=r.always(r.SUBDOMAIN, ""),
+        capacity=quantity(lambda nano: nano >= 0, "must be greater than or equal to 0"),
+    )
+)
+validate_attributes_class: Final = r.of_object(
+    r.struct(
+        driverName=r.required(_lowered),
+        parameters=r.required(
+            _validate_parameters, detail="must contain at least one key/value pair"
+        ),
+    )
+)
+
+
 # ---------------------------------------------------------------------------------- drivers
+
+
+def _validate_topology_keys(errors: FieldErrors, path: str, driver: Document) -> None:
+    keys = driver.get("topologyKeys") or []
+    for key, is_repeated in zip(keys, repeats(keys), strict=True):
+        # Upstream's path is the one of the driver.
+        if not key:
+            errors.required(path)
+        if is_repeated:
+            errors.duplicate(path, key)
+        r.QUALIFIED(errors, path, key)
+
+
+_DRIVER: Final = r.struct(
+    name=r.always(validate_driver_name),
+    nodeID=r.required(r.valid(lambda node: len(node) <= 256, "must be 256 characters or less")),
+    allocatable=r.struct(count=r.NOT_NEGATIVE),
+)
 
 
 def validate_csi_node(errors: FieldErrors, node: Document) -> None:
@@ -398,25 +404,11 @@ def validate_csi_node(errors: FieldErrors, node: Document) -> None:
     seen: set[str] = set()
     for index, driver in enumerate((node.get("spec") or {}).get("drivers") or ()):
         at, name = f"spec.drivers[{index}]", driver.get("name") or ""
-        validate_driver_name(errors, f"{at}.name", name)
-        node_id = driver.get("nodeID") or ""
-        if not node_id:
-            errors.required(f"{at}.nodeID")
-        if len(node_id) > 256:
-            errors.invalid(f"{at}.nodeID", node_id, "must be 256 characters or less")
-        count = (driver.get("allocatable") or {}).get("count")
-        errors.not_negative(f"{at}.allocatable.count", count)
+        _DRIVER(errors, at, driver)
         if name in seen:
             errors.duplicate(f"{at}.name", name)
         seen.add(name)
-        keys: set[str] = set()
-        for key in driver.get("topologyKeys") or ():
-            if not key:
-                errors.required(at)
-            if key in keys:
-                errors.duplicate(at, key)
-            keys.add(key)
-            errors.each(at, key, qualified_name(key))
+        _validate_topology_keys(errors, at, driver)
 
 
 def validate_csi_node_update(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -430,116 +422,27 @@ def validate_csi_node_update(errors: FieldErrors, new: Document, old: Document) 
             errors.immutable("spec.drivers", changed, kept, "CSINodeDriver")
 
 
-def validate_csi_driver(errors: FieldErrors, driver: Document) -> None:
-    """Check a new CSIDriver."""
-    _validate_csi_driver_spec(errors, driver.get("spec") or {})
+def _validate_token_requests(errors: FieldErrors, path: str, requests: list[Document]) -> None:
+    audiences = [request.get("audience") or "" for request in requests]
+    for index, is_repeated in enumerate(repeats(audiences)):
+        at = f"{path}[{index}]"
+        if is_repeated:
+            errors.duplicate(f"{at}.audience", audiences[index])
+        else:
+            _TOKEN_REQUEST(errors, at, requests[index])
 
 
-def validate_csi_driver_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed CSIDriver."""
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
-    _validate_csi_driver_spec(errors, spec)
-    modes = "volumeLifecycleModes"
-    errors.immutable(
-        "spec.attachedRequired", spec.get("attachRequired"), before.get("attachRequired")
+_TOKEN_REQUEST: Final = r.struct(expirationSeconds=r.TOKEN_SECONDS)
+validate_csi_driver: Final = r.of_spec(
+    r.struct(
+        fsGroupPolicy=r.one_of("File", "None", "ReadWriteOnceWithFSType"),
+        volumeLifecycleModes=r.every(r.one_of("Persistent", "Ephemeral")),
+        tokenRequests=_validate_token_requests,
+        nodeAllocatableUpdatePeriodSeconds=r.at_least(
+            10, "must be greater than or equal to 10 seconds"
+        ),
     )
-    errors.immutable(f"spec.{modes}", spec.get(modes), before.get(modes))
-
-
-def _validate_csi_driver_spec(errors: FieldErrors, spec: Document) -> None:
-    policy = spec.get("fsGroupPolicy")
-    choices = ("File", "None", "ReadWriteOnceWithFSType")
-    if policy is not None and policy not in choices:
-        errors.unsupported("spec.fsGroupPolicy", policy, choices)
-    for mode in spec.get("volumeLifecycleModes") or ():
-        if mode not in ("Persistent", "Ephemeral"):
-            errors.unsupported("spec.volumeLifecycleModes", mode, ("Persistent", "Ephemeral"))
-    _validate_token_requests(errors, spec.get("tokenRequests") or [])
-    period = spec.get("nodeAllocatableUpdatePeriodSeconds")
-    if period is not None and period < 10:
-        at = "spec.nodeAllocatableUpdatePeriodSeconds"
-        errors.invalid(at, period, "must be greater than or equal to 10 seconds")
-
-
-def _validate_token_requests(errors: FieldErrors, requests: list[Document]) -> None:
-    """Upstream: pkg/apis/storage/validation/validation.go, validateTokenRequests."""
-    seen: set[str] = set()
-    for index, request in enumerate(requests):
-        at, audience = f"spec.tokenRequests[{index}]", request.get("audience") or ""
-        if audience in seen:
-            errors.duplicate(f"{at}.audience", audience)
-            continue
-        seen.add(audience)
-        seconds = request.get("expirationSeconds")
-        if seconds is not None and seconds < _TOKEN_LEAST_S:
-            text = "may not specify a duration less than 10 minutes"
-            errors.invalid(f"{at}.expirationSeconds", seconds, text)
-        if seconds is not None and seconds > _TOKEN_MOST_S:
-            text = "may not specify a duration larger than 2^32 seconds"
-            errors.invalid(f"{at}.expirationSeconds", seconds, text)
-
-
-_TOKEN_LEAST_S: Final = 600
-_TOKEN_MOST_S: Final = 2**32
-
-
-def validate_storage_capacity(errors: FieldErrors, capacity: Document) -> None:
-    """Check a new CSIStorageCapacity."""
-    validate_label_selector(errors, "nodeTopology", capacity.get("nodeTopology"))
-    name = capacity.get("storageClassName") or ""
-    errors.each("storageClassName", name, dns_subdomain(name))
-    if (text := capacity.get("capacity")) is not None:
-        amount = validate_quantity(errors, "capacity", text)
-        if amount is not None and amount.unscaled < 0:
-            errors.invalid(
-                "capacity", format_quantity(amount), "must be greater than or equal to 0"
-            )
-
-
-def validate_storage_capacity_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed CSIStorageCapacity.
-
-    Upstream: pkg/registry/storage/csistoragecapacity/strategy.go
-    """
-    validate_storage_capacity(errors, new)
-    for name in ("nodeTopology", "storageClassName"):
-        errors.immutable(name, new.get(name), old.get(name))
-
-
-def validate_volume_attachment(errors: FieldErrors, attachment: Document) -> None:
-    """Check a new VolumeAttachment."""
-    spec = attachment.get("spec") or {}
-    validate_driver_name(errors, "spec.attacher", spec.get("attacher"))
-    source = spec.get("source") or {}
-    name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
-    text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-    if name is None and inline is None:
-        errors.required("spec.source", text)
-    elif name is not None and inline is not None:
-        errors.forbidden("spec.source", text)
-    elif name is not None and not name:
-        at = "spec.source.persistentVolumeName"
-        errors.required(at, "must specify non empty persistentVolumeName")
-    node = spec.get("nodeName") or ""
-    errors.each("spec.nodeName", node, dns_subdomain(node))
-    if name is not None:
-        errors.each("spec.source.persistentVolumeName", name, dns_subdomain(name))
-
-
-def validate_volume_attachment_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed VolumeAttachment, whose spec is immutable."""
-    validate_volume_attachment(errors, new)
-    errors.immutable("spec", new.get("spec"), old.get("spec"), "VolumeAttachmentSpec")
-
-
-def validate_attributes_class(errors: FieldErrors, attributes_class: Document) -> None:
-    """Check a new VolumeAttributesClass."""
-    _validate_provisioner(errors, "driverName", attributes_class.get("driverName") or "")
-    parameters = attributes_class.get("parameters") or {}
-    if parameters:
-        _validate_parameters(errors, parameters)
-    else:
-        errors.required("parameters", "must contain at least one key/value pair")
+)
 
 
 def validate_attributes_class_update(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -547,3 +450,32 @@ def validate_attributes_class_update(errors: FieldErrors, new: Document, old: Do
     for name in ("driverName", "parameters"):
         if not same(new.get(name), old.get(name)):
             errors.forbidden(name, f"updates to {name} are forbidden.")
+
+
+def validate_csi_driver_update(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a changed CSIDriver; upstream's error has another name for the field."""
+    validate_csi_driver(errors, new)
+    now, before = ((each.get("spec") or {}).get("attachRequired") for each in (new, old))
+    errors.immutable("spec.attachedRequired", now, before)
+
+
+def _validate_source_of_attachment(errors: FieldErrors, path: str, source: Document) -> None:
+    name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
+    text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    if name is None and inline is None:
+        errors.required(path, text)
+    elif name is not None and inline is not None:
+        errors.forbidden(path, text)
+    elif name is not None and not name:
+        text = "must specify non empty persistentVolumeName"
+        errors.required(f"{path}.persistentVolumeName", text)
+
+
+validate_volume_attachment: Final = r.of_spec(
+    r.struct(
+        attacher=r.always(validate_driver_name),
+        source=r.always(_validate_source_of_attachment, {}),
+        nodeName=r.always(r.SUBDOMAIN, ""),
+    ),
+    r.struct(source=r.struct(persistentVolumeName=r.SUBDOMAIN)),
+)

@@ -30,13 +30,6 @@ def validate_migration(errors: FieldErrors, migration: Document) -> None:
         errors.invalid(f"{path}.group", group, ",".join(details))
 
 
-def validate_migration_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed StorageVersionMigration, whose spec is immutable."""
-    validate_migration(errors, new)
-    spec, before = (each.get("spec") or {} for each in (new, old))
-    errors.immutable("spec", spec, before, "StorageVersionMigrationSpec")
-
-
 def validate_migration_status(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed status: the version stays, and the end of a migration is final."""
     path = "status.resourceVersion"

@@ -56,8 +56,6 @@ def validate_bundle_update(errors: FieldErrors, new: Document, old: Document) ->
     _validate_bundle_names(errors, new)
     if spec.get("trustBundle") != before.get("trustBundle"):
         _validate_anchors(errors, spec.get("trustBundle") or "")
-    signer, former = spec.get("signerName") or "", before.get("signerName") or ""
-    errors.immutable("spec.signerName", signer, former)
 
 
 def _validate_bundle_names(errors: FieldErrors, bundle: Document) -> None:
@@ -226,11 +224,6 @@ def _validate_algorithm(
     elif key.algorithm == "RSA" and key.modulus_bits not in (3072, 4096):
         text = "RSA keys must have modulus size 3072 or 4096"
         errors.invalid(path, f"{key.modulus_bits}-bit modulus", text)
-
-
-def validate_pod_request_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed PodCertificateRequest, whose spec is immutable."""
-    errors.immutable("spec", new.get("spec"), old.get("spec"), "PodCertificateRequestSpec")
 
 
 def validate_pod_request_status(errors: FieldErrors, new: Document, old: Document) -> None:

@@ -44,12 +44,6 @@ def validate_deployment(errors: FieldErrors, deployment: Document) -> None:
     _validate_deployment_spec(errors, deployment.get("spec") or {})
 
 
-def validate_deployment_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed deployment, whose selector is immutable."""
-    _validate_deployment_spec(errors, new.get("spec") or {})
-    _validate_kept_selector(errors, new, old)
-
-
 def _validate_deployment_spec(errors: FieldErrors, spec: Document) -> None:
     errors.not_negative("spec.replicas", spec.get("replicas"))
     _validate_selector(errors, spec, "deployment", "ReplicaSet", detail="invalid label selector")
@@ -195,12 +189,6 @@ def validate_replica_set(errors: FieldErrors, replica_set: Document) -> None:
     _validate_replica_set_spec(errors, replica_set.get("spec") or {})
 
 
-def validate_replica_set_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed replica set, whose selector is immutable."""
-    _validate_replica_set_spec(errors, new.get("spec") or {})
-    _validate_kept_selector(errors, new, old)
-
-
 def _validate_replica_set_spec(errors: FieldErrors, spec: Document) -> None:
     errors.not_negative("spec.replicas", spec.get("replicas"))
     errors.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
@@ -211,14 +199,6 @@ def _validate_replica_set_spec(errors: FieldErrors, spec: Document) -> None:
 def validate_replication_controller(errors: FieldErrors, controller: Document) -> None:
     """Check a new replication controller."""
     _validate_controller_spec(errors, controller.get("spec") or {})
-
-
-def validate_replication_controller_update(
-    errors: FieldErrors, new: Document, old: Document
-) -> None:
-    """Check a changed replication controller, all of whose fields may change."""
-    del old
-    _validate_controller_spec(errors, new.get("spec") or {})
 
 
 def _validate_controller_spec(errors: FieldErrors, spec: Document) -> None:
@@ -397,4 +377,3 @@ def validate_controller_revision(errors: FieldErrors, revision: Document) -> Non
 def validate_controller_revision_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed ControllerRevision, which keeps its data."""
     errors.not_negative("revision", new.get("revision"))
-    errors.immutable("data", new.get("data"), old.get("data"))

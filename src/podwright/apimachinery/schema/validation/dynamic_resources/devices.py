@@ -59,28 +59,12 @@ def validate_resource_claim(errors: FieldErrors, claim: Document) -> None:
     _validate_claim_spec(errors, "spec", claim.get("spec") or {})
 
 
-def validate_resource_claim_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed ResourceClaim, which keeps its spec."""
-    _validate_kept(errors, "ResourceClaimSpec", "spec", new.get("spec"), old.get("spec"))
-
-
 def validate_resource_claim_template(errors: FieldErrors, template: Document) -> None:
     """Check a new ResourceClaimTemplate."""
     spec = template.get("spec") or {}
     metadata = spec.get("metadata") or {}
     validate_template_metadata(errors, "spec.metadata", metadata)
     _validate_claim_spec(errors, "spec.spec", spec.get("spec") or {})
-
-
-def validate_resource_claim_template_update(
-    errors: FieldErrors, new: Document, old: Document
-) -> None:
-    """Check a changed ResourceClaimTemplate, which keeps its spec.
-
-    Upstream: pkg/registry/resource/resourceclaimtemplate/strategy.go
-    """
-    validate_resource_claim_template(errors, new)
-    _validate_kept(errors, "ResourceClaimTemplateSpec", "spec", new.get("spec"), old.get("spec"))
 
 
 def _validate_kept(
@@ -486,11 +470,6 @@ def validate_device_class(errors: FieldErrors, device_class: Document) -> None:
         errors.invalid("spec.extendedResourceName", name, text)
 
 
-def validate_device_class_update(errors: FieldErrors, new: Document, _old: Document) -> None:
-    """Check a changed DeviceClass."""
-    validate_device_class(errors, new)
-
-
 # ------------------------------------------------------------------------------- taints
 
 
@@ -517,8 +496,3 @@ def validate_taint_rule(errors: FieldErrors, rule: Document) -> None:
     if (device := selector.get("device")) is not None:
         errors.each(f"{path}.device", device, dns_label(device))
     validate_taint(errors, "spec.taint", spec.get("taint") or {})
-
-
-def validate_taint_rule_update(errors: FieldErrors, new: Document, _old: Document) -> None:
-    """Check a changed DeviceTaintRule."""
-    validate_taint_rule(errors, new)

@@ -126,12 +126,6 @@ def validate_pod_template(errors: FieldErrors, template: Document) -> None:
     validate_template(errors, "template", template.get("template") or {})
 
 
-def validate_pod_template_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed PodTemplate, all of whose fields may change."""
-    del old
-    validate_pod_template(errors, new)
-
-
 def _validate_pod_annotations(
     errors: FieldErrors, path: str, metadata: Document, spec: Document
 ) -> None:

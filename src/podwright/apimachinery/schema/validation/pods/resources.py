@@ -16,6 +16,7 @@ from podwright.apimachinery.objects import (
     format_quantity,
     parse_quantity,
 )
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.names import dns_label, qualified_name
 
@@ -80,6 +81,17 @@ def validate_quantity(errors: FieldErrors, path: str, text: Any) -> Quantity | N
     except QuantityError as error:
         errors.invalid(path, text, str(error))
         return None
+
+
+def quantity(test: Callable[[int], bool], detail: str) -> r.Rule:
+    """Return the rule of a quantity that must pass a test of its nano-units."""
+
+    def check(errors: FieldErrors, path: str, text: Any) -> None:
+        amount = validate_quantity(errors, path, text)
+        if amount is not None and not test(amount.nano):
+            errors.invalid(path, format_quantity(amount), detail)
+
+    return check
 
 
 def validate_amount(errors: FieldErrors, path: str, name: str, amount: Quantity) -> None:

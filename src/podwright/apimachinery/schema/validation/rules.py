@@ -1,0 +1,301 @@
+"""Rules of fields as rows: a struct is a call whose keywords are its fields, with a rule each.
+
+    validate_runtime_class = of_object(
+        struct(handler=required(LABEL), scheduling=struct(nodeSelector=validate_labels)),
+        _validate_overhead,
+    )
+
+Rows are checked in the order in which they are written, which is that of upstream's errors. A rule
+adds the errors of a value at a path; it is not called for a field that is absent or null, unless
+it is `required`, `not_null` or `always`. Functions of the same form stand between structs where
+fields depend on each other.
+
+Upstream: apimachinery pkg/api/validate, which has such rules for generated validation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeAlias
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats
+from podwright.apimachinery.schema.validation.names import (
+    dns_1035_label,
+    dns_label,
+    dns_subdomain,
+    ip_address,
+    label_value,
+    path_segment,
+    port_name,
+    port_number,
+    qualified_name,
+)
+
+Rule: TypeAlias = Callable[[FieldErrors, str, Any], object]
+"""Adds the errors of a value at a path."""
+
+ObjectRule: TypeAlias = Callable[[FieldErrors, Document], object]
+"""Adds the errors of a whole object."""
+
+
+class _Always:
+    """A rule that is called for absent fields, too."""
+
+    __slots__ = ("_rule",)
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+
+    def __call__(self, errors: FieldErrors, path: str, value: Any) -> None:
+        self._rule(errors, path, value)
+
+
+# ------------------------------------------------------------------------------ structs
+
+
+def struct(**rows: Rule) -> Rule:
+    """Return the rule of a struct, from the rules of its fields in upstream's order."""
+    fields = [(name, rule, isinstance(rule, _Always)) for name, rule in rows.items()]
+
+    def check(errors: FieldErrors, path: str, value: Any) -> None:
+        prefix, found = f"{path}." if path else "", value or {}
+        for name, rule, is_always in fields:
+            part = found.get(name)
+            if is_always or part is not None:
+                rule(errors, prefix + name, part)
+
+    return check
+
+
+def all_of(*rules: Rule) -> Rule:
+    """Return the rule of a value to which several rules apply, one after the other."""
+
+    def check(errors: FieldErrors, path: str, value: Any) -> None:
+        for rule in rules:
+            rule(errors, path, value)
+
+    return check
+
+
+def of_object(*rules: Rule) -> ObjectRule:
+    """Return the rule of an object, from rules of the whole of it."""
+    rule = all_of(*rules)
+    return lambda errors, document: rule(errors, "", document)
+
+
+def of_spec(*rules: Rule) -> ObjectRule:
+    """Return the rule of an object, from rules of its spec."""
+    rule = all_of(*rules)
+    return lambda errors, document: rule(errors, "spec", document.get("spec") or {})
+
+
+# ------------------------------------------------------------------- absent and empty values
+
+
+def always(rule: Rule, default: Any = None) -> Rule:
+    """Return a rule for which an absent or empty value is the default."""
+    return _Always(lambda errors, path, value: rule(errors, path, value or default))
+
+
+def optional(*rules: Rule) -> Rule:
+    """Return rules that an empty value passes."""
+    rule = all_of(*rules)
+
+    def check(errors: FieldErrors, path: str, value: Any) -> None:
+        if value:
+            rule(errors, path, value)
+
+    return check
+
+
+def nonempty(*rules: Rule, detail: str = "") -> Rule:
+    """Return rules of a value that may be absent, but not empty."""
+    rule = all_of(*rules)
+
+    def check(errors: FieldErrors, path: str, value: Any) -> None:
+        if value:
+            rule(errors, path, value)
+        else:
+            errors.required(path, detail)
+
+    return check
+
+
+def required(*rules: Rule, detail: str = "") -> Rule:
+    """Return rules of a value that may not be absent or empty."""
+    return _Always(nonempty(*rules, detail=detail))
+
+
+def not_null(*rules: Rule, detail: str = "") -> Rule:
+    """Return rules of a value that may be empty, but not absent."""
+    rule = all_of(*rules)
+
+    def check(errors: FieldErrors, path: str, value: Any) -> None:
+        if value is None:
+            errors.required(path, detail)
+        else:
+            rule(errors, path, value)
+
+    return _Always(check)
+
+
+def not_blank(detail: str = "") -> Rule:
+    """Return the rule of a text that must have more than white space."""
+
+    def check(errors: FieldErrors, path: str, value: str) -> None:
+        if not value.strip():
+            errors.required(path, detail)
+
+    return always(check, "")
+
+
+# ------------------------------------------------------------------------------- values
+
+
+def one_of(*choices: str) -> Rule:
+    """Return the rule of an enumeration; upstream's errors list the choices in this order."""
+
+    def check(errors: FieldErrors, path: str, value: Any) -> None:
+        if value not in choices:
+            errors.unsupported(path, value, choices)
+
+    return check
+
+
+def form(details: Callable[[Any], Iterable[str]]) -> Rule:
+    """Return a rule with an error for each detail about a value."""
+
+    def check(errors: FieldErrors, path: str, value: Any) -> None:
+        for detail in details(value):
+            errors.invalid(path, value, detail)
+
+    return check
+
+
+def joined(details: Callable[[Any], Iterable[str]], separator: str = ",") -> Rule:
+    """Return a rule with one error for all details about a value."""
+
+    def check(errors: FieldErrors, path: str, value: Any) -> None:
+        if found := separator.join(details(value)):
+            errors.invalid(path, value, found)
+
+    return check
+
+
+def valid(test: Callable[[Any], object], detail: str) -> Rule:
+    """Return the rule of a value that must pass a test."""
+    return form(lambda value: () if test(value) else (detail,))
+
+
+def at_least(low: int, detail: str = "") -> Rule:
+    """Return the rule of a number with a lower bound."""
+    text = detail or f"must be greater than or equal to {low}"
+    return valid(lambda number: number >= low, text)
+
+
+def at_most(high: int, detail: str = "") -> Rule:
+    """Return the rule of a number with an upper bound."""
+    text = detail or f"must be less than or equal to {high}"
+    return valid(lambda number: number <= high, text)
+
+
+def max_bytes(limit: int) -> Rule:
+    """Return the rule of a text whose length is limited."""
+
+    def check(errors: FieldErrors, path: str, value: Any) -> None:
+        if len(value.encode()) > limit:
+            errors.too_long(path, limit)
+
+    return check
+
+
+def forbidden(detail: str) -> Rule:
+    """Return the rule of a field that may not be set here."""
+    return lambda errors, path, _value: errors.forbidden(path, detail)
+
+
+# -------------------------------------------------------------------------------- lists
+
+
+def each(
+    rule: Rule, *, most: int | None = None, key: str = "", checks_too_many: bool = False
+) -> Rule:
+    """Return the rule of a list, from the one of its items.
+
+    Parameters
+    ----------
+    most : int, optional
+        How many items a list may have.
+    key : str
+        A field of the items whose values, unless empty, are distinct; "" if there is none.
+    checks_too_many : bool
+        Whether the items of a list that is too long are checked.
+    """
+
+    def check(errors: FieldErrors, path: str, values: Any) -> None:
+        if most is not None and len(values) > most:
+            errors.too_many(path, len(values), most)
+            if not checks_too_many:
+                return
+        seen: set[str] = set()
+        for index, value in enumerate(values):
+            rule(errors, f"{path}[{index}]", value)
+            if key:
+                name = value.get(key) or ""
+                if name in seen:
+                    errors.duplicate(f"{path}[{index}].{key}", name)
+                if name:
+                    seen.add(name)
+
+    return check
+
+
+def distinct(rule: Rule) -> Rule:
+    """Return the rule of a list of distinct values, from the one of its items."""
+
+    def check(errors: FieldErrors, path: str, values: list[Any]) -> None:
+        for index, (value, is_repeated) in enumerate(zip(values, repeats(values), strict=True)):
+            rule(errors, f"{path}[{index}]", value)
+            if is_repeated:
+                errors.duplicate(f"{path}[{index}]", value)
+
+    return check
+
+
+def every(rule: Rule) -> Rule:
+    """Return the rule of a list whose errors upstream reports at the path of the list."""
+
+    def check(errors: FieldErrors, path: str, values: Any) -> None:
+        for value in values:
+            rule(errors, path, value)
+
+    return check
+
+
+# ------------------------------------------------------------------------------ formats
+
+
+def _mixed_case(name: str) -> Iterable[str]:
+    if details := ",".join(dns_1035_label(name.lower())):
+        yield f"may have mixed case, but should otherwise match: {details}"
+
+
+LABEL: Final = form(dns_label)
+LABEL_1035: Final = form(dns_1035_label)
+ONE_LABEL_1035: Final = joined(dns_1035_label)
+MIXED_CASE_LABEL: Final = form(_mixed_case)
+LABEL_VALUE: Final = form(label_value)
+SUBDOMAIN: Final = form(dns_subdomain)
+ONE_SUBDOMAIN: Final = joined(dns_subdomain)
+QUALIFIED: Final = form(qualified_name)
+SEGMENT: Final = form(path_segment)
+PORT: Final = form(port_number)
+PORT_NAME: Final = form(port_name)
+ADDRESS: Final = form(ip_address)
+NOT_NEGATIVE: Final = at_least(0)
+TOKEN_SECONDS: Final = all_of(
+    at_least(600, "may not specify a duration less than 10 minutes"),
+    at_most(1 << 32, "may not specify a duration larger than 2^32 seconds"),
+)
+"""The lifetime of a token."""
