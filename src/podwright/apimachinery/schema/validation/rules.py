@@ -94,7 +94,9 @@ def of_spec(*rules: Rule) -> ObjectRule:
 
 
 def always(rule: Rule, default: Any = None) -> Rule:
-    """Return a rule for which an absent or empty value is the default."""
+    """Return a rule for absent values, too; an absent or empty one is the default, if any."""
+    if default is None:
+        return _Always(rule)
     return _Always(lambda errors, path, value: rule(errors, path, value or default))
 
 

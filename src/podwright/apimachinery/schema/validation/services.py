@@ -10,24 +10,19 @@ from collections.abc import Collection
 from typing import Final
 
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.endpoints import validate_not_special
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats
 from podwright.apimachinery.schema.validation.internal_structs import internal_form
 from podwright.apimachinery.schema.validation.metadata import validate_labels
 from podwright.apimachinery.schema.validation.names import (
-    dns_label,
-    dns_subdomain,
     ip_address,
-    port_number,
     port_number_or_name,
     qualified_name,
     strict_cidr,
 )
 from podwright.apimachinery.schema.validation.pods.containers import PROTOCOLS
 
-_TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-_DISTRIBUTIONS: Final = ("PreferClose", "PreferSameZone", "PreferSameNode")
-_AFFINITY_MAX_S: Final = 86400
 _BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
@@ -86,69 +81,83 @@ def _validate_spec(errors: FieldErrors, spec: Document, former: Collection[str])
         errors.invalid("spec.clusterIPs[0]", "None", text)
     if kind == "ExternalName":
         _validate_external(errors, spec)
-    names: set[str] = set()
-    for index, port in enumerate(ports):
-        _validate_port(errors, f"spec.ports[{index}]", port, names, needs_name=len(ports) > 1)
+    _validate_ports(errors, "spec.ports", ports)
     validate_labels(errors, "spec.selector", spec.get("selector"))
-    _validate_affinity(errors, spec)
+    _AFFINITY[spec.get("sessionAffinity") == "ClientIP"](errors, "spec", spec)
     if kind != "ExternalName":
         _validate_addresses(errors, spec)
-    for index, address in enumerate(spec.get("externalIPs") or ()):
-        if problems := ip_address(address):
-            errors.each(f"spec.externalIPs[{index}]", address, problems)
-        else:
-            validate_not_special(errors, f"spec.externalIPs[{index}]", address)
-    if kind not in _TYPES:
-        errors.unsupported("spec.type", kind, _TYPES)
+    _LATER(errors, "spec", spec)
     _validate_unique_ports(errors, kind, ports)
     _validate_balancer(errors, kind, spec, former)
     _validate_traffic(errors, kind, spec)
 
 
 def _validate_external(errors: FieldErrors, spec: Document) -> None:
-    text = "may not be set for ExternalName services"
     if _addresses(spec):
-        errors.forbidden("spec.clusterIPs", text)
-    for name in ("ipFamilies", "ipFamilyPolicy"):
-        if spec.get(name):
-            errors.forbidden(f"spec.{name}", text)
-    name = (spec.get("externalName") or "").removesuffix(".")
-    if name:
-        errors.each("spec.externalName", name, dns_subdomain(name))
+        errors.forbidden("spec.clusterIPs", _NOT_EXTERNAL)
+    _EXTERNAL(errors, "spec", spec)
+
+
+def _validate_external_name(errors: FieldErrors, path: str, name: str) -> None:
+    r.required(r.SUBDOMAIN)(errors, path, name.removesuffix("."))
+
+
+def _validate_external_address(errors: FieldErrors, path: str, address: str) -> None:
+    if problems := ip_address(address):
+        errors.each(path, address, problems)
     else:
-        errors.required("spec.externalName")
+        validate_not_special(errors, path, address)
 
 
-def _validate_port(
-    errors: FieldErrors, path: str, port: Document, names: set[str], *, needs_name: bool
-) -> None:
-    name, number = port.get("name") or "", port.get("port") or 0
-    if needs_name and not name:
-        errors.required(f"{path}.name")
-    elif name:
-        errors.each(f"{path}.name", name, dns_label(name))
-        if name in names:
-            errors.duplicate(f"{path}.name", name)
-        names.add(name)
-    errors.each(f"{path}.port", number, port_number(number))
-    protocol = port.get("protocol") or "TCP"
-    if protocol not in PROTOCOLS:
-        errors.unsupported(f"{path}.protocol", protocol, PROTOCOLS)
+def _validate_target_port(errors: FieldErrors, path: str, port: Document) -> None:
     # The default target is the port itself.
-    port_number_or_name(errors, f"{path}.targetPort", port.get("targetPort") or number)
-    if (application := port.get("appProtocol")) is not None:
-        errors.each(f"{path}.appProtocol", application, qualified_name(application))
+    target = port.get("targetPort") or port.get("port") or 0
+    port_number_or_name(errors, f"{path}.targetPort", target)
 
 
-def _validate_affinity(errors: FieldErrors, spec: Document) -> None:
-    affinity, config = spec.get("sessionAffinity") or "None", spec.get("sessionAffinityConfig")
-    if affinity not in ("ClientIP", "None"):
-        errors.unsupported("spec.sessionAffinity", affinity, ("ClientIP", "None"))
-    seconds = ((config or {}).get("clientIP") or {}).get("timeoutSeconds")
-    if affinity == "ClientIP" and seconds is not None and not 0 < seconds <= _AFFINITY_MAX_S:
-        at = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
-        text = f"must be greater than 0 and less than {_AFFINITY_MAX_S}"
-        errors.invalid(at, seconds, text)
+_NOT_EXTERNAL: Final = "may not be set for ExternalName services"
+_EXTERNAL: Final = r.struct(
+    ipFamilies=r.optional(r.forbidden(_NOT_EXTERNAL)),
+    ipFamilyPolicy=r.optional(r.forbidden(_NOT_EXTERNAL)),
+    externalName=r.always(_validate_external_name, ""),
+)
+
+
+def _validate_ports(errors: FieldErrors, path: str, ports: list[Document]) -> None:
+    names = [port.get("name") or "" for port in ports]
+    for index, is_repeated in enumerate(repeats(names)):
+        at = f"{path}[{index}]"
+        _NAME[len(ports) > 1](errors, at, ports[index])
+        if is_repeated and names[index]:
+            errors.duplicate(f"{at}.name", names[index])
+        _PORT(errors, at, ports[index])
+
+
+_NAME: Final = (r.struct(name=r.optional(r.LABEL)), r.struct(name=r.required(r.LABEL)))
+_PORT: Final = r.all_of(
+    r.struct(port=r.always(r.PORT, 0), protocol=r.always(r.one_of(*PROTOCOLS), "TCP")),
+    _validate_target_port,
+    r.struct(appProtocol=r.QUALIFIED),
+)
+_AFFINITY: Final = [
+    r.struct(
+        sessionAffinity=r.optional(r.one_of("ClientIP", "None")),
+        sessionAffinityConfig=r.struct(clientIP=r.struct(timeoutSeconds=seconds)),
+    )
+    for seconds in (
+        r.all_of(),
+        r.valid(lambda seconds: 0 < seconds <= 86400, "must be greater than 0 and less than 86400"),
+    )
+]
+_LATER: Final = r.struct(
+    externalIPs=r.each(_validate_external_address),
+    type=r.optional(r.one_of("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")),
+)
+_CLUSTER_OR_LOCAL: Final = r.one_of("Cluster", "Local")
+_TRAFFIC: Final = r.struct(
+    internalTrafficPolicy=_CLUSTER_OR_LOCAL,
+    trafficDistribution=r.one_of("PreferClose", "PreferSameZone", "PreferSameNode"),
+)
 
 
 def _validate_addresses(errors: FieldErrors, spec: Document) -> None:
@@ -184,39 +193,30 @@ def _validate_addresses(errors: FieldErrors, spec: Document) -> None:
 
 
 def _validate_families(errors: FieldErrors, spec: Document) -> None:
-    families: list[str] = spec.get("ipFamilies") or []
-    for index, (family, is_repeated) in enumerate(zip(families, repeats(families), strict=True)):
-        if family not in ("IPv4", "IPv6"):
-            errors.unsupported(f"spec.ipFamilies[{index}]", family, ("IPv4", "IPv6"))
-        if is_repeated:
-            errors.duplicate(f"spec.ipFamilies[{index}]", family)
-    policy = spec.get("ipFamilyPolicy")
-    choices = ("PreferDualStack", "RequireDualStack", "SingleStack")
-    if policy is not None and policy not in choices:
-        errors.unsupported("spec.ipFamilyPolicy", policy, choices)
+    _FAMILIES(errors, "spec", spec)
+
+
+_FAMILIES: Final = r.struct(
+    ipFamilies=r.distinct(r.one_of("IPv4", "IPv6")),
+    ipFamilyPolicy=r.one_of("PreferDualStack", "RequireDualStack", "SingleStack"),
+)
 
 
 def _validate_unique_ports(errors: FieldErrors, kind: str, ports: list[Document]) -> None:
     if kind == "ClusterIP":
-        for index, port in enumerate(ports):
-            if port.get("nodePort"):
-                text = "may not be used when `type` is 'ClusterIP'"
-                errors.forbidden(f"spec.ports[{index}].nodePort", text)
-    nodes: set[tuple[str, int]] = set()
-    for index, port in enumerate(ports):
-        if number := port.get("nodePort"):
-            key = (port.get("protocol") or "TCP", number)
-            if key in nodes:
-                errors.duplicate(f"spec.ports[{index}].nodePort", number)
-            nodes.add(key)
-    seen: set[tuple[str, int]] = set()
-    for index, port in enumerate(ports):
-        protocol, number = port.get("protocol") or "TCP", port.get("port") or 0
-        if (protocol, number) in seen:
+        text = "may not be used when `type` is 'ClusterIP'"
+        r.each(r.struct(nodePort=r.optional(r.forbidden(text))))(errors, "spec.ports", ports)
+    pairs = [(port.get("protocol") or "TCP", port.get("port") or 0) for port in ports]
+    nodes = [f"{pair[0]}/{port.get('nodePort')}" for pair, port in zip(pairs, ports, strict=True)]
+    for index, is_repeated in enumerate(repeats(nodes)):
+        if is_repeated and ports[index].get("nodePort"):
+            errors.duplicate(f"spec.ports[{index}].nodePort", ports[index]["nodePort"])
+    for index, is_repeated in enumerate(repeats(pairs)):
+        if is_repeated:
             # Upstream prints what it compares.
+            protocol, number = pairs[index]
             shown = internal_form({"protocol": protocol, "port": number}, "ServicePort")
             errors.duplicate(f"spec.ports[{index}]", shown)
-        seen.add((protocol, number))
 
 
 def _validate_balancer(
@@ -248,8 +248,8 @@ def _validate_traffic(errors: FieldErrors, kind: str, spec: Document) -> None:
     at = "spec.externalTrafficPolicy"
     if external and not is_accessible:
         errors.invalid(at, external, "may only be set for externally-accessible services")
-    elif external and external not in ("Cluster", "Local"):
-        errors.unsupported(at, external, ("Cluster", "Local"))
+    elif external:
+        _CLUSTER_OR_LOCAL(errors, at, external)
     health = spec.get("healthCheckNodePort")
     needs_check = kind == "LoadBalancer" and external == "Local"
     if health and not needs_check:
@@ -258,10 +258,5 @@ def _validate_traffic(errors: FieldErrors, kind: str, spec: Document) -> None:
         )
         errors.invalid("spec.healthCheckNodePort", health, text)
     elif health:
-        errors.each("spec.healthCheckNodePort", health, port_number(health))
-    internal = spec.get("internalTrafficPolicy")
-    if internal is not None and internal not in ("Cluster", "Local"):
-        errors.unsupported("spec.internalTrafficPolicy", internal, ("Cluster", "Local"))
-    distribution = spec.get("trafficDistribution")
-    if distribution is not None and distribution not in _DISTRIBUTIONS:
-        errors.unsupported("spec.trafficDistribution", distribution, _DISTRIBUTIONS)
+        r.PORT(errors, "spec.healthCheckNodePort", health)
+    _TRAFFIC(errors, "spec", spec)

@@ -13,15 +13,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats, same
 from podwright.apimachinery.schema.validation.internal_structs import internal_form
 from podwright.apimachinery.schema.validation.metadata import validate_template_metadata
 from podwright.apimachinery.schema.validation.names import (
     c_identifier,
     dns_label,
-    dns_subdomain,
-    label_value,
-    qualified_name,
 )
 from podwright.apimachinery.schema.validation.pods.resources import is_extended
 from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
@@ -31,19 +29,13 @@ RequestNames: TypeAlias = Mapping[str, frozenset[str]]
 """The names of the subrequests of each request."""
 
 _MOST_REQUESTS: Final = 32
-_MOST_ALTERNATIVES: Final = 8
-_MOST_SELECTORS: Final = 32
 _MOST_CONSTRAINTS: Final = 32
-_MOST_CONFIGURATIONS: Final = 32
 _MOST_RESULTS: Final = 32
 _MOST_CONSUMERS: Final = 256
-_MOST_CONDITIONS: Final = 8
 _MOST_BINDING_CONDITIONS: Final = 4
-_EXPRESSION_MAX_BYTES: Final = 10 * 1024
 _PARAMETERS_MAX_BYTES: Final = 10 * 1024
 _POOL_MAX_BYTES: Final = 253
 _IDENTIFIER_MAX_BYTES: Final = 32
-_EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
 _NO_REQUEST: Final = (
     "must be the name of a request in the claim or the name of a request and a subrequest separated"
     " by '/'"
@@ -54,19 +46,6 @@ _UUID: Final = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a
 # ------------------------------------------------------------------------------ claims
 
 
-def validate_resource_claim(errors: FieldErrors, claim: Document) -> None:
-    """Check a new ResourceClaim."""
-    _validate_claim_spec(errors, "spec", claim.get("spec") or {})
-
-
-def validate_resource_claim_template(errors: FieldErrors, template: Document) -> None:
-    """Check a new ResourceClaimTemplate."""
-    spec = template.get("spec") or {}
-    metadata = spec.get("metadata") or {}
-    validate_template_metadata(errors, "spec.metadata", metadata)
-    _validate_claim_spec(errors, "spec.spec", spec.get("spec") or {})
-
-
 def _validate_kept(
     errors: FieldErrors, struct: str, path: str, new: Document | None, old: Document | None
 ) -> None:
@@ -75,18 +54,21 @@ def _validate_kept(
 
 
 def _validate_claim_spec(errors: FieldErrors, path: str, spec: Document) -> None:
-    devices = spec.get("devices") or {}
-    at, names = f"{path}.devices", _request_names(devices)
-    requests = devices.get("requests") or []
-    validate_named(errors, f"{at}.requests", requests, _MOST_REQUESTS, _validate_request)
-    _validate_each(
-        errors, f"{at}.constraints", devices.get("constraints"), _MOST_CONSTRAINTS,
-        lambda errors, path, each: _validate_constraint(errors, path, each, names),
-    )  # fmt: skip
-    _validate_each(
-        errors, f"{at}.config", devices.get("config"), _MOST_CONFIGURATIONS,
-        lambda errors, path, each: _validate_claim_configuration(errors, path, each, names),
-    )  # fmt: skip
+    names = _request_names(spec.get("devices") or {})
+
+    def check_constraint(errors: FieldErrors, path: str, constraint: Document) -> None:
+        _validate_constraint(errors, path, constraint, names)
+
+    devices = r.struct(
+        requests=_validate_requests,
+        constraints=r.each(check_constraint, most=_MOST_CONSTRAINTS),
+        config=r.each(_claim_configuration(names), most=32),
+    )
+    r.struct(devices=devices)(errors, path, spec)
+
+
+def _validate_requests(errors: FieldErrors, path: str, requests: list[Any]) -> None:
+    validate_named(errors, path, requests, _MOST_REQUESTS, _validate_request)
 
 
 def _request_names(devices: Document) -> RequestNames:
@@ -98,24 +80,16 @@ def _request_names(devices: Document) -> RequestNames:
     }
 
 
-Check: TypeAlias = Callable[[FieldErrors, str, Any], None]
-
-
 def _validate_each(
-    errors: FieldErrors, path: str, items: list[Any] | None, most: int, check: Check
+    errors: FieldErrors, path: str, items: list[Any] | None, most: int, check: r.Rule
 ) -> bool:
     """Check the items of a list unless there are too many; return whether they were checked."""
-    found = items or []
-    if len(found) > most:
-        errors.too_many(path, len(found), most)
-        return False
-    for index, item in enumerate(found):
-        check(errors, f"{path}[{index}]", item)
-    return True
+    r.each(check, most=most)(errors, path, items or ())
+    return len(items or ()) <= most
 
 
 def validate_distinct(
-    errors: FieldErrors, path: str, items: list[Any] | None, most: int, check: Check,
+    errors: FieldErrors, path: str, items: list[Any] | None, most: int, check: r.Rule,
     key_of: Callable[[Any], Any] = lambda item: item,
 ) -> None:  # fmt: skip
     """Check the items of a list, none of which may have the key of another."""
@@ -128,80 +102,67 @@ def validate_distinct(
 
 
 def validate_named(
-    errors: FieldErrors, path: str, items: list[Any] | None, most: int, check: Check
+    errors: FieldErrors, path: str, items: list[Any] | None, most: int, check: r.Rule
 ) -> None:
     """Check the items of a list whose names are distinct."""
     validate_distinct(errors, path, items, most, check, lambda item: item.get("name") or "")
 
 
 def _validate_request(errors: FieldErrors, path: str, request: Document) -> None:
-    errors.each(f"{path}.name", request.get("name") or "", dns_label(request.get("name") or ""))
+    _NAME(errors, path, request)
     exactly, alternatives = request.get("exactly"), request.get("firstAvailable") or []
     if exactly is None and not alternatives:
         errors.required(path, _ONE_KIND)
     elif exactly is not None and alternatives:
         errors.invalid(path, None, f"{_ONE_KIND}, but multiple fields are set")
     elif exactly is not None:
-        _validate_devices(errors, f"{path}.exactly", exactly)
+        _DEVICES(errors, f"{path}.exactly", exactly)
     else:
-        at = f"{path}.firstAvailable"
-        validate_named(errors, at, alternatives, _MOST_ALTERNATIVES, _validate_alternative)
+        validate_named(errors, f"{path}.firstAvailable", alternatives, 8, r.all_of(_NAME, _DEVICES))
 
 
-def _validate_alternative(errors: FieldErrors, path: str, request: Document) -> None:
-    errors.each(f"{path}.name", request.get("name") or "", dns_label(request.get("name") or ""))
-    _validate_devices(errors, path, request)
-
-
-def _validate_devices(errors: FieldErrors, path: str, request: Document) -> None:
-    if name := request.get("deviceClassName"):
-        errors.each(f"{path}.deviceClassName", name, dns_subdomain(name))
-    else:
-        errors.required(f"{path}.deviceClassName")
-    _validate_selectors(errors, f"{path}.selectors", request.get("selectors"))
+def _validate_count(errors: FieldErrors, path: str, request: Document) -> None:
     mode, count = request.get("allocationMode"), request.get("count") or 0
-    if mode == "All":
-        if count:
-            text = f"must not be specified when allocationMode is '{mode}'"
-            errors.invalid(f"{path}.count", count, text)
-    elif mode == "ExactCount":
-        if count <= 0:
-            errors.invalid(f"{path}.count", count, "must be greater than zero")
-    else:
-        errors.unsupported(f"{path}.allocationMode", mode, ("All", "ExactCount"))
-    for index, toleration in enumerate(request.get("tolerations") or ()):
-        _validate_toleration(errors, f"{path}.tolerations[{index}]", toleration)
-
-
-def _validate_selectors(errors: FieldErrors, path: str, selectors: list[Any] | None) -> None:
-    _validate_each(errors, path, selectors, _MOST_SELECTORS, _validate_selector)
-
-
-def _validate_selector(errors: FieldErrors, path: str, selector: Document) -> None:
-    cel = selector.get("cel")
-    if cel is None:
-        errors.required(f"{path}.cel")
-    elif len((cel.get("expression") or "").encode()) > _EXPRESSION_MAX_BYTES:
-        errors.too_long(f"{path}.cel.expression", _EXPRESSION_MAX_BYTES)
+    if mode == "All" and count:
+        text = f"must not be specified when allocationMode is '{mode}'"
+        errors.invalid(f"{path}.count", count, text)
+    elif mode == "ExactCount" and count <= 0:
+        errors.invalid(f"{path}.count", count, "must be greater than zero")
 
 
 def _validate_toleration(errors: FieldErrors, path: str, toleration: Document) -> None:
-    key, value = toleration.get("key"), toleration.get("value") or ""
-    if key:
-        errors.each(f"{path}.key", key, qualified_name(key))
+    value = toleration.get("value") or ""
     match toleration.get("operator"):
         case "Exists":
             if value:
                 errors.invalid(f"{path}.value", value, "must be empty for operator `Exists`")
         case "Equal":
-            errors.each(f"{path}.value", value, label_value(value))
-        case None | "":
-            errors.required(f"{path}.operator")
+            r.LABEL_VALUE(errors, f"{path}.value", value)
         case operator:
-            errors.unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
-    effect = toleration.get("effect")
-    if effect and effect not in _EFFECTS:
-        errors.unsupported(f"{path}.effect", effect, _EFFECTS)
+            r.required(r.one_of("Equal", "Exists"))(errors, f"{path}.operator", operator)
+
+
+_EFFECT: Final = r.one_of("NoExecute", "NoSchedule", "None")
+_TOLERATIONS: Final = r.each(
+    r.all_of(
+        r.struct(key=r.optional(r.QUALIFIED)),
+        _validate_toleration,
+        r.struct(effect=r.optional(_EFFECT)),
+    )
+)
+_SELECTORS: Final = r.each(
+    r.struct(cel=r.not_null(r.struct(expression=r.max_bytes(10 * 1024)))), most=32
+)
+_NAME: Final = r.struct(name=r.always(r.LABEL, ""))
+_DEVICES: Final = r.all_of(
+    r.struct(
+        deviceClassName=r.required(r.SUBDOMAIN),
+        selectors=_SELECTORS,
+        allocationMode=r.always(r.one_of("All", "ExactCount")),
+    ),
+    _validate_count,
+    r.struct(tolerations=_TOLERATIONS),
+)
 
 
 def _validate_constraint(
@@ -267,23 +228,16 @@ def _validate_identifier(errors: FieldErrors, path: str, name: str) -> None:
     errors.each(path, name, c_identifier(name))
 
 
-def _validate_claim_configuration(
-    errors: FieldErrors, path: str, configuration: Document, names: RequestNames
-) -> None:
-    _validate_references(errors, f"{path}.requests", configuration.get("requests"), names)
-    _validate_configuration(errors, path, configuration)
+def _claim_configuration(names: RequestNames) -> r.Rule:
+    """Return the rule of a configuration of a claim with requests of these names."""
+
+    def check_requests(errors: FieldErrors, path: str, references: list[Any]) -> None:
+        _validate_references(errors, path, references, names)
+
+    return r.all_of(r.struct(requests=check_requests), _CONFIGURATION)
 
 
-def _validate_configuration(errors: FieldErrors, path: str, configuration: Document) -> None:
-    opaque = configuration.get("opaque")
-    if opaque is None:
-        errors.required(f"{path}.opaque")
-        return
-    validate_driver_name(errors, f"{path}.opaque.driver", opaque.get("driver") or "")
-    _validate_parameters(errors, f"{path}.opaque.parameters", opaque.get("parameters"))
-
-
-def _validate_parameters(errors: FieldErrors, path: str, parameters: Any) -> None:
+def validate_parameters(errors: FieldErrors, path: str, parameters: Any) -> None:
     """Check a value that only its reader understands.
 
     Upstream: pkg/apis/resource/validation/validation.go, validateRawExtension
@@ -305,7 +259,7 @@ def validate_resource_claim_status(errors: FieldErrors, new: Document, old: Docu
     consumers, allocation = status.get("reservedFor") or [], status.get("allocation")
     path = "status.reservedFor"
     validate_distinct(
-        errors, path, consumers, _MOST_CONSUMERS, _validate_consumer, lambda each: each.get("uid")
+        errors, path, consumers, _MOST_CONSUMERS, _CONSUMER, lambda each: each.get("uid")
     )
     allocated = [_device_of(each) for each in _results(allocation)]
     _validate_device_statuses(errors, status.get("devices"), allocated)
@@ -335,61 +289,29 @@ def _device_of(part: Document) -> tuple[Any, ...]:
     return tuple(part.get(name) or "" for name in ("driver", "pool", "device", "shareID"))
 
 
-def _validate_consumer(errors: FieldErrors, path: str, consumer: Document) -> None:
-    for name in ("resource", "name", "uid"):
-        if not consumer.get(name):
-            errors.required(f"{path}.{name}")
-
-
 def _validate_allocation(errors: FieldErrors, allocation: Document, names: RequestNames) -> None:
-    devices, path = allocation.get("devices") or {}, "status.allocation.devices"
-    _validate_each(
-        errors, f"{path}.results", devices.get("results"), _MOST_RESULTS,
-        lambda errors, path, each: _validate_result(errors, path, each, names),
-    )  # fmt: skip
-    _validate_each(
-        errors, f"{path}.config", devices.get("config"), 2 * _MOST_CONFIGURATIONS,
-        lambda errors, path, each: _validate_allocated_configuration(errors, path, each, names),
-    )  # fmt: skip
-    if (selector := allocation.get("nodeSelector")) is not None:
-        validate_node_selector(errors, "status.allocation.nodeSelector", selector)
+    def check_result(errors: FieldErrors, path: str, result: Document) -> None:
+        _validate_reference(errors, f"{path}.request", result.get("request") or "", names)
+
+    configuration = r.all_of(
+        r.struct(source=r.required(r.one_of("FromClaim", "FromClass"))), _claim_configuration(names)
+    )
+    devices = r.struct(
+        results=r.each(r.all_of(check_result, _RESULT), most=_MOST_RESULTS),
+        config=r.each(configuration, most=64),
+    )
+    r.struct(devices=devices, nodeSelector=validate_node_selector)(
+        errors, "status.allocation", allocation
+    )
 
 
-def _validate_result(errors: FieldErrors, path: str, result: Document, names: RequestNames) -> None:
-    _validate_reference(errors, f"{path}.request", result.get("request") or "", names)
-    _validate_device(errors, path, result)
-    validate_binding_conditions(errors, path, result)
-    for index, toleration in enumerate(result.get("tolerations") or ()):
-        _validate_toleration(errors, f"{path}.tolerations[{index}]", toleration)
-    _validate_share(errors, path, result)
-
-
-def _validate_device(errors: FieldErrors, path: str, part: Document) -> None:
-    validate_driver_name(errors, f"{path}.driver", part.get("driver") or "")
-    validate_pool_name(errors, f"{path}.pool", part.get("pool") or "")
-    device = part.get("device") or ""
-    errors.each(f"{path}.device", device, dns_label(device))
-
-
-def _validate_share(errors: FieldErrors, path: str, part: Document) -> None:
-    share = part.get("shareID")
-    if share is not None and not _UUID.fullmatch(share):
-        text = (
-            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with"
-            " lowercase hexadecimal characters"
-        )
-        errors.invalid(f"{path}.shareID", share, text)
-
-
-def _validate_allocated_configuration(
-    errors: FieldErrors, path: str, configuration: Document, names: RequestNames
-) -> None:
-    source, sources = configuration.get("source") or "", ("FromClaim", "FromClass")
-    if not source:
-        errors.required(f"{path}.source")
-    elif source not in sources:
-        errors.unsupported(f"{path}.source", source, sources)
-    _validate_claim_configuration(errors, path, configuration, names)
+_SHARE: Final = r.struct(
+    shareID=r.valid(
+        _UUID.fullmatch,
+        "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with"
+        " lowercase hexadecimal characters",
+    )
+)
 
 
 def _validate_device_statuses(
@@ -397,17 +319,13 @@ def _validate_device_statuses(
 ) -> None:
     for index, device in enumerate(devices or ()):
         path = f"status.devices[{index}]"
-        _validate_device(errors, path, device)
-        _validate_share(errors, path, device)
+        _IDENTITY(errors, path, device)
+        _SHARE(errors, path, device)
         if _device_of(device) not in allocated:
             names = ("Driver", "Pool", "Device", "ShareID")
             shown = dict(zip(names, _device_of(device), strict=True))
             errors.invalid(path, shown, "must be an allocated device in the claim")
-        conditions = device.get("conditions") or []
-        if len(conditions) > _MOST_CONDITIONS:
-            errors.too_many(f"{path}.conditions", len(conditions), _MOST_CONDITIONS)
-        if device.get("data") is not None:
-            _validate_parameters(errors, f"{path}.data", device["data"])
+        _DEVICE_STATUS(errors, path, device)
 
 
 def validate_pool_name(errors: FieldErrors, path: str, name: str) -> None:
@@ -417,8 +335,14 @@ def validate_pool_name(errors: FieldErrors, path: str, name: str) -> None:
         return
     if len(name) > _POOL_MAX_BYTES:
         errors.too_long(path, _POOL_MAX_BYTES)
-    for part in name.split("/"):
-        errors.each(path, part, dns_subdomain(part))
+    r.every(r.SUBDOMAIN)(errors, path, name.split("/"))
+
+
+_IDENTITY: Final = r.struct(
+    driver=r.always(validate_driver_name),
+    pool=r.always(validate_pool_name, ""),
+    device=r.always(r.LABEL, ""),
+)
 
 
 def validate_binding_conditions(errors: FieldErrors, path: str, part: Document) -> None:
@@ -427,9 +351,7 @@ def validate_binding_conditions(errors: FieldErrors, path: str, part: Document) 
     fields = (("bindingConditions", waited), ("bindingFailureConditions", failing))
     awaited = frozenset(waited or ())
     for name, conditions in fields:
-        _validate_each(
-            errors, f"{path}.{name}", conditions, _MOST_BINDING_CONDITIONS, _validate_condition
-        )
+        _validate_each(errors, f"{path}.{name}", conditions, _MOST_BINDING_CONDITIONS, r.QUALIFIED)
     for name, conditions in fields:
         are_repeated = repeats(conditions or ())
         for index, (condition, is_repeated) in enumerate(
@@ -449,50 +371,45 @@ def validate_binding_conditions(errors: FieldErrors, path: str, part: Document) 
         errors.invalid(f"{path}.bindingFailureConditions", failing, text)
 
 
-def _validate_condition(errors: FieldErrors, path: str, condition: str) -> None:
-    errors.each(path, condition, qualified_name(condition))
-
-
 # ---------------------------------------------------------------------- device classes
-
-
-def validate_device_class(errors: FieldErrors, device_class: Document) -> None:
-    """Check a new DeviceClass."""
-    spec = device_class.get("spec") or {}
-    _validate_selectors(errors, "spec.selectors", spec.get("selectors"))
-    configurations = spec.get("config")
-    _validate_each(
-        errors, "spec.config", configurations, _MOST_CONFIGURATIONS, _validate_configuration
-    )
-    name = spec.get("extendedResourceName")
-    if name is not None and not is_extended(name):
-        text = "must be a valid extended resource name"
-        errors.invalid("spec.extendedResourceName", name, text)
 
 
 # ------------------------------------------------------------------------------- taints
 
 
-def validate_taint(errors: FieldErrors, path: str, taint: Document) -> None:
-    """Check a taint of a device."""
-    key, value, effect = (taint.get(name) or "" for name in ("key", "value", "effect"))
-    errors.each(f"{path}.key", key, qualified_name(key))
-    if value:
-        errors.each(f"{path}.value", value, label_value(value))
-    if not effect:
-        errors.required(f"{path}.effect")
-    elif effect not in _EFFECTS:
-        errors.unsupported(f"{path}.effect", effect, _EFFECTS)
-
-
-def validate_taint_rule(errors: FieldErrors, rule: Document) -> None:
-    """Check a new DeviceTaintRule."""
-    spec, path = rule.get("spec") or {}, "spec.deviceSelector"
-    selector = spec.get("deviceSelector") or {}
-    if (driver := selector.get("driver")) is not None:
-        validate_driver_name(errors, f"{path}.driver", driver)
-    if (pool := selector.get("pool")) is not None:
-        validate_pool_name(errors, f"{path}.pool", pool)
-    if (device := selector.get("device")) is not None:
-        errors.each(f"{path}.device", device, dns_label(device))
-    validate_taint(errors, "spec.taint", spec.get("taint") or {})
+validate_resource_claim: Final = r.of_spec(_validate_claim_spec)
+validate_resource_claim_template: Final = r.of_spec(
+    r.struct(
+        metadata=validate_template_metadata,
+        spec=r.always(_validate_claim_spec, {}),
+    )
+)
+_CONFIGURATION: Final = r.struct(
+    opaque=r.not_null(
+        r.struct(driver=r.always(validate_driver_name), parameters=r.always(validate_parameters))
+    )
+)
+_CONSUMER: Final = r.struct(resource=r.required(), name=r.required(), uid=r.required())
+_RESULT: Final = r.all_of(
+    _IDENTITY, validate_binding_conditions, r.struct(tolerations=_TOLERATIONS), _SHARE
+)
+_DEVICE_STATUS: Final = r.struct(conditions=r.each(r.all_of(), most=8), data=validate_parameters)
+validate_device_class: Final = r.of_spec(
+    r.struct(
+        selectors=_SELECTORS,
+        config=r.each(_CONFIGURATION, most=32),
+        extendedResourceName=r.valid(is_extended, "must be a valid extended resource name"),
+    )
+)
+validate_taint: Final = r.struct(
+    key=r.always(r.QUALIFIED, ""), value=r.optional(r.LABEL_VALUE), effect=r.required(_EFFECT)
+)
+"""Rules of a taint of a device."""
+validate_taint_rule: Final = r.of_spec(
+    r.struct(
+        deviceSelector=r.struct(
+            driver=validate_driver_name, pool=validate_pool_name, device=r.LABEL
+        ),
+        taint=r.always(validate_taint),
+    )
+)
