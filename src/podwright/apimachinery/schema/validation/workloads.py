@@ -374,6 +374,6 @@ def validate_controller_revision(errors: FieldErrors, revision: Document) -> Non
         errors.required("data", "data must be a valid JSON object")
 
 
-def validate_controller_revision_update(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_controller_revision_update(errors: FieldErrors, new: Document, _old: Document) -> None:
     """Check a changed ControllerRevision, which keeps its data."""
     errors.not_negative("revision", new.get("revision"))
