@@ -12,8 +12,11 @@ defaults are set; a field may be absent or null. It adds the path, the message a
 every violation, with upstream's texts and in upstream's order, to a `FieldErrors`. It changes
 nothing. Metadata is validated by `metadata.py`, apart from the metadata of embedded templates.
 
+Rules of single fields are rows: `rules.py` describes them.
+
 `validation_of_update = "pods.pod_update:validate_pod_update"` names the function for a changed
-object; it also receives the stored object, and validates the new one as a whole.
+object; it also receives the stored object, and validates the new one as a whole. It is the name of
+`validation` where that is all; `immutable` lists the fields that are compared afterwards.
 `validation_of_status` names the function for a changed status.
 
 Values whose feature gate is off by default in the API server are valid: the gates of a simulated

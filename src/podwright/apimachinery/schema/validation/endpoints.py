@@ -22,6 +22,7 @@ from podwright.apimachinery.schema.validation.names import (
     canonical_ip,
     dns_label,
     dns_subdomain,
+    ip_address,
 )
 from podwright.apimachinery.schema.validation.pods.containers import PROTOCOLS
 

@@ -17,6 +17,7 @@ from podwright.apimachinery.schema.validation.metadata import (
     validate_label_selector,
     validate_unchanged_metadata,
 )
+from podwright.apimachinery.schema.validation.names import qualified_name
 from podwright.apimachinery.schema.validation.pods.resources import quantity, validate_quantity
 from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
 from podwright.apimachinery.schema.validation.pods.volume_sources import (
