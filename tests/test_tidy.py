@@ -19,6 +19,7 @@ from podwright.scheduler.config import IN_TREE_POINTS
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "podwright"
 MOST_LINES = 800
+MOST_IDEAS = 25
 
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "manager", "misc", "base"}
 
@@ -247,6 +248,23 @@ def test_every_room_has_content() -> None:
         and not any(path.stem != "__init__" for path in room.parent.glob("*.py"))
     ]
     assert not empty, f"nothing but a docstring: {empty}"
+
+
+def test_a_folder_has_few_enough_ideas() -> None:
+    """Modules and subfolders that name ideas: what a reader can take in at once."""
+    many = {}
+    for folder in (SOURCE, *(each for each in SOURCE.rglob("*") if each.is_dir())):
+        if folder.name in ("tests", "__pycache__") or "tests" in folder.relative_to(SOURCE).parts:
+            continue
+        ideas = [
+            each.name
+            for each in folder.iterdir()
+            if (each.suffix in (".py", ".js") and not each.stem.startswith("__"))
+            or (each.is_dir() and each.name not in ("tests", "__pycache__"))
+        ]
+        if len(ideas) > MOST_IDEAS:
+            many[shown(folder)] = len(ideas)
+    assert not many, f"folders with more than {MOST_IDEAS} modules and subfolders"
 
 
 USED_AS = {

@@ -180,7 +180,7 @@ class ServingOptions(Options):
 
     port: int = option("0: any free port.", "PORT", default=DEFAULT_PORT, min=0, max=65535)
     address: str = option(
-        "The IP address to serve. One that other machines reach needs --tls.",
+        "The IP address to serve. Non-loopback addresses require --tls.",
         "IP",
         default="127.0.0.1",
         parser=_ip_address,

@@ -30,7 +30,7 @@ from podwright.cluster.api.deletion import FOREGROUND as FOREGROUND, ORPHAN as O
 from podwright.cluster.api.events import RecordEvent as RecordEvent
 from podwright.cluster.api.gated_fields import GATED_FIELDS as GATED_FIELDS, has_field as has_field
 from podwright.cluster.api.invalid import Invalid as Invalid
-from podwright.cluster.api.job_selectors import (
+from podwright.cluster.api.kind_strategies import (
     GENERATED_JOB_LABELS as GENERATED_JOB_LABELS,
     with_generated_selector as with_generated_selector,
     without_generated_selector as without_generated_selector,

@@ -28,8 +28,8 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api.admission import SERVED, Admission, Rejected
 from podwright.cluster.api.bootstrap_objects import namespace
-from podwright.cluster.api.component_owners import ComponentOwners
 from podwright.cluster.api.create_update import Scope
+from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.object_edits import merge_patched, with_defaults, with_fields_of_others
 from podwright.cluster.api.object_validation import ObjectValidation
 from podwright.cluster.api.pods.binding import NO_LABELS, topology_labels

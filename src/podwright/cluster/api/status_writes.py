@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in, decode
-from podwright.cluster.api.component_owners import SERVER_USER, ComponentOwners
+from podwright.cluster.api.field_management import SERVER_USER, ComponentOwners
 from podwright.cluster.api.resource_storage import ResourceStorage
 
 

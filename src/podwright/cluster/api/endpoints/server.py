@@ -33,7 +33,6 @@ from podwright.cluster.api.authorization import (
     RoleResolver,
     authorizer_chain,
 )
-from podwright.cluster.api.component_owners import ComponentOwners
 from podwright.cluster.api.endpoints import read
 from podwright.cluster.api.endpoints.access.access_reviews import allows_approval
 from podwright.cluster.api.endpoints.access.authentication import Authenticator, TokenLookup
@@ -81,7 +80,7 @@ from podwright.cluster.api.endpoints.writes.prepared_creates import (
     PreparedCreates,
 )
 from podwright.cluster.api.endpoints.writes.update import update
-from podwright.cluster.api.field_management import FieldManagement
+from podwright.cluster.api.field_management import ComponentOwners, FieldManagement
 from podwright.cluster.api.gated_fields import COMPARISONS, disabled_fields
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.api.status_writes import StatusWrites

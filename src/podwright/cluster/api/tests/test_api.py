@@ -23,8 +23,7 @@ from podwright.cluster.api import (
     UpdateObject,
     WriteRequest,
 )
-from podwright.cluster.api.component_owners import ComponentOwners
-from podwright.cluster.api.field_management import FieldManagement
+from podwright.cluster.api.field_management import ComponentOwners, FieldManagement
 from podwright.cluster.api.versions.resources import Resources
 from podwright.cluster.store import (
     NAMESPACE,

@@ -6,7 +6,7 @@ from podwright.apimachinery.objects import with_fields
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, BindPod, CreateObject, TooLarge, UpdateObject
 from podwright.cluster.api.bootstrap_objects import namespace
-from podwright.cluster.api.component_owners import ComponentOwners
+from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.stored_sizes import SIZE_MAX_BYTES
 from podwright.cluster.store import POD, ObjectStore
 

@@ -35,7 +35,7 @@ from podwright.cluster.api.endpoints.custom_resources.preparation import (
     new_definition,
 )
 from podwright.cluster.api.endpoints.kinds.service_fields import changed_service, new_service
-from podwright.cluster.api.job_selectors import generated_selector, with_template_labels
+from podwright.cluster.api.kind_strategies import generated_selector, with_template_labels
 from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.pods.qos import qos_class
 from podwright.cluster.api.versions.conversions import TEMPLATE_GENERATION
