@@ -187,8 +187,9 @@ def same(new: Any, old: Any, go_type: str = "") -> bool:
     if new is old:
         return True
     if go_type:
+        # `==` alone would ignore the texts of free parts.
         forms = (internal_form(value, go_type) for value in (new, old))
-        return new == old or (same(new, old) and _are_equal(*forms))
+        return same(new, old) and (new == old or _are_equal(*forms))
     if isinstance(new, RawObject) or isinstance(old, RawObject):
         return raw_text(new) == raw_text(old)
     if isinstance(new, dict) or isinstance(old, dict):

@@ -224,7 +224,7 @@ def test_the_claim_that_uses_a_device_is_in_the_document() -> None:
     assert near[0].lacks == (
         "claim default/c, request gpu: none of 1 device can be used: 1 in use",
     )
-    assert document["nearest"][0]["devices"] == [
+    assert list(document["nearest"][0]["devices"]) == [
         {
             "claim": "default/c",
             "request": "gpu",
@@ -351,7 +351,7 @@ def test_a_selector_of_the_class_of_an_extended_resource_is_named() -> None:
         "add a node like n but with 1 example.com/gpu",
     ]
     refusal = f"not selected by {_NEW} of DeviceClass gpu"
-    assert found["lacks"] == [f"{_RESOURCE}: none of 1 device can be used: 1 {refusal}"]
+    assert list(found["lacks"]) == [f"{_RESOURCE}: none of 1 device can be used: 1 {refusal}"]
     (device,) = found["devices"]
     assert (device["claim"], device["device"]) == ("default/<extended-resources>", "d0")
     assert device["reason"] == refusal
@@ -364,7 +364,7 @@ def test_the_rule_that_taints_a_device_of_an_extended_resource_is_named() -> Non
         "reduce the example.com/gpu request from 2 to 1",
         "add a node like n but with 2 example.com/gpu",
     ]
-    assert found["lacks"] == [
+    assert list(found["lacks"]) == [
         f"{_RESOURCE}: needs 2, 1 of 2 devices can be used: 1 with untolerated taint"
         " bad:NoSchedule of DeviceTaintRule broken-cards"
     ]

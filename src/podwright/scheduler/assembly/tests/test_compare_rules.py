@@ -68,7 +68,7 @@ def test_a_gate_that_1_16_did_not_know() -> None:
     pod = only(make_node("n1"), make_pod("web", gates=["wait"]))
     modern, _ = pod.because
     assert modern is not None
-    assert (modern.kind, modern.rule) == ("held back", "SchedulingGates")
+    assert (modern.kind, modern.rule) == ("gated", "SchedulingGates")
     assert pod.decisions[1].node == "n1"
 
 
