@@ -174,8 +174,7 @@ def possible(area: str, module: str, path: Path, seed: int) -> Iterator[Mutant]:
                 occurrence = counts[name]
                 counts[name] += 1
                 text = " ".join(lines[start[0] - 1].split())
-                # Between patterns, `|` is no operator.
-                if not is_meaningful(node) or (text.startswith("case ") and node.value == "|"):
+                if not is_meaningful(node) or is_between_patterns(node, text):
                     continue
                 nth = repeats[name, text]
                 repeats[name, text] += 1
@@ -212,6 +211,11 @@ def is_meaningful(node: Any) -> bool:
             return False
         child, parent = parent, parent.parent
     return str(node.type) != "assert_stmt" and not is_for_types(node)
+
+
+def is_between_patterns(node: Any, text: str) -> bool:
+    """Whether a node is the `|` of a `case`, which is no operator."""
+    return bool(node.type == "operator" and node.value == "|" and text.startswith("case "))
 
 
 def is_for_types(node: Any) -> bool:
