@@ -214,7 +214,7 @@ def is_meaningful(node: Any) -> bool:
 
 
 def is_between_patterns(node: Any, text: str) -> bool:
-    """Whether a node is the `|` of a `case`, which is no operator."""
+    """Whether a node is the `|` of a `case`, which is not an operator."""
     return bool(node.type == "operator" and node.value == "|" and text.startswith("case "))
 
 

@@ -1,4 +1,4 @@
-"""The typed kinds, and `Unknown` for all others."""
+"""The typed kinds, `Unknown` for all others, and changes of objects."""
 
 from __future__ import annotations
 

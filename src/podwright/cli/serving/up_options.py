@@ -466,7 +466,7 @@ class KssOptions(Options):
     )
 
     def check(self) -> None:
-        """Reject what is no origin or no host.
+        """Reject what is not an origin or a host.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What the lifecycle keeps for each object: its scheduled stage, and the stages played so far."""
+"""What the lifecycle keeps for each object, and the events and actions of the lifecycle."""
 
 from __future__ import annotations
 

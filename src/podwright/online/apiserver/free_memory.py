@@ -1,4 +1,4 @@
-"""Free memory of the C library, which a long-lived server gives back to the system.
+"""The memory of a long-lived server: what it gives back, huge pages, and garbage collection.
 
 What a thread allocates for long enough to write a checkpoint, 20 MB of arrays, stays in the heap
 when it is freed, and each thread has its own heap. Only the GNU C library has these functions.

@@ -1,4 +1,4 @@
-"""Nodes for a cluster that has none: `podwright up --nodes N`."""
+"""What a cluster gets that has none: nodes (`podwright up --nodes N`), and a default class."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ checked, and `process_metrics` counts requests. The room decides nothing
 about pods. It needs the extra `live`.
 """
 
-from podwright.online.live.api_calls import RetryTimes as RetryTimes
+from podwright.online.live.attempts import RetryTimes as RetryTimes
 from podwright.online.live.driver import LiveDriver as LiveDriver
 from podwright.online.live.event_writer import EventWriter as EventWriter
 from podwright.online.live.executors import DryRun as DryRun, Executor as Executor, Writes as Writes

@@ -40,15 +40,17 @@ from podwright.online.live.api_calls import (
     STRATEGIC,
     ApiCall,
     ApiRequest,
+    object_path,
+    pod_path,
+    request_of,
+)
+from podwright.online.live.attempts import (
     Attempts,
     FailedRequest,
     RetryTimes,
     call_error,
     is_passing,
     may_be_executed,
-    object_path,
-    pod_path,
-    request_of,
 )
 from podwright.online.live.event_writer import EventWriter
 from podwright.scheduler.framework import CallError

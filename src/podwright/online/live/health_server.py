@@ -1,4 +1,4 @@
-"""Serves metrics and health, as kube-scheduler does.
+"""Serves metrics, those of the process included, and health, as kube-scheduler does.
 
 Upstream: cmd/kube-scheduler/app/server.go, `newEndpointsHandler`;
 staging/src/k8s.io/component-base/metrics/prometheus/slis,

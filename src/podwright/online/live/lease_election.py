@@ -23,7 +23,7 @@ import msgspec
 from podwright.apimachinery.objects import Document, PodwrightError, timestamp_text_micro
 from podwright.online.client.cluster import RejectedRequest, UnreachableCluster
 from podwright.online.client.cluster.write_connection import WriteConnection
-from podwright.online.live.api_calls import is_passing
+from podwright.online.live.attempts import is_passing
 
 _RELEASED_SECONDS: Final = 1
 _TOLERANCE_NS: Final = 20_000_000_000

@@ -1,4 +1,4 @@
-"""Where pods are at the source and at the destinations, without I/O."""
+"""Where pods are at the source and at the destinations, and which were seen, without I/O."""
 
 from __future__ import annotations
 

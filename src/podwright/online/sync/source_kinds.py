@@ -1,4 +1,4 @@
-"""The kinds that are read of a source, and their order.
+"""The kinds that a source serves, those of them that are read, and their order.
 
 Upstream: kube-scheduler-simulator simulator/oneshotimporter/importer.go, `DefaultGVRs`;
 staging/src/k8s.io/client-go/discovery/discovery_client.go, `ServerPreferredResources`.

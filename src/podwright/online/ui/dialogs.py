@@ -1,4 +1,4 @@
-"""Dialogs of the forms: a frame with actions, confirmations, and messages."""
+"""Dialogs of the forms: a frame with actions, confirmations, messages, and an editor for YAML."""
 
 from __future__ import annotations
 

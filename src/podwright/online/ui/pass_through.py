@@ -1,4 +1,4 @@
-"""Passes requests of the page through to the server: bytes in, bytes out, with the token added."""
+"""Passes requests of the page through to the server, with the token added; streams are shared."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _event(data: Mapping[str, object]) -> bytes:
 #
 # The bytes since the last snapshot are kept. A page that joins receives the snapshot and what
 # followed it; each page reads at its own pace, and one that is behind a newer snapshot continues
-# with that. So a slow page costs no memory of its own.
+# with that. So a slow page costs no additional memory.
 
 RETRY_SECONDS: Final = 1.0
 KEPT_BYTES_MAX: Final = 16 * 1024 * 1024

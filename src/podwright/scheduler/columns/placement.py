@@ -1,4 +1,4 @@
-"""A placed pod: a pod on a slot, with its interned parts.
+"""A placed pod: a pod on a slot, with its interned parts; and the order of importance of pods.
 
 Notes
 -----

@@ -209,7 +209,7 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
 
 
 def _check_is_version(text: str) -> None:
-    """Reject a resourceVersion that is no number.
+    """Reject a resourceVersion that is not a number.
 
     Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
     """
