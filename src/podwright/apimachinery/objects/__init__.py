@@ -31,9 +31,11 @@ from podwright.apimachinery.objects.decode import (
     decode_json as decode_json,
     decode_node as decode_node,
     decode_pod as decode_pod,
+    without_nulls as without_nulls,
     wrong_with as wrong_with,
 )
 from podwright.apimachinery.objects.devices import (
+    DELETE_PROTECTION as DELETE_PROTECTION,
     AllocatedDeviceStatus as AllocatedDeviceStatus,
     AllocationResult as AllocationResult,
     CapacityRequestPolicy as CapacityRequestPolicy,
@@ -133,11 +135,16 @@ from podwright.apimachinery.objects.names import (
     subdomain_errors as subdomain_errors,
 )
 from podwright.apimachinery.objects.node import (
+    BETA_REGION as BETA_REGION,
+    BETA_ZONE as BETA_ZONE,
+    REGION as REGION,
+    ZONE as ZONE,
     ContainerImage as ContainerImage,
     Node as Node,
     NodeSpec as NodeSpec,
     NodeStatus as NodeStatus,
     Taint as Taint,
+    zone_key as zone_key,
 )
 from podwright.apimachinery.objects.openb import (
     CREATION_TIME as CREATION_TIME,

@@ -200,7 +200,7 @@ def _decode(
         decoded = msgspec.convert(document, cls)
         _parse_all(_quantities_of(decoded))
     except (msgspec.ValidationError, QuantityError):
-        pruned = _without_nulls(document)
+        pruned = without_nulls(document)
         errors = [
             FieldError(source=source, path=path, message=message, value=value)
             for path, message, value in _walk(pruned, cls, "")
@@ -243,11 +243,12 @@ def _with_namespace(document: Document, cls: type[KubernetesObject]) -> Document
     return document | {"metadata": metadata | {"namespace": DEFAULT_NAMESPACE}}
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
+    """Return a value without the null fields of its objects."""
     if isinstance(value, dict):
-        return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
+        return {key: without_nulls(entry) for key, entry in value.items() if entry is not None}
     if isinstance(value, list):
-        return [_without_nulls(entry) for entry in value]
+        return [without_nulls(entry) for entry in value]
     return value
 
 
@@ -352,7 +353,7 @@ _Problem = tuple[str, str, Any]
 
 def wrong_with(value: Any, cls: type[msgspec.Struct], path: str = "") -> Iterator[_Problem]:
     """Yield path, message and value of every violation of a struct's fields in a document."""
-    yield from _walk(_without_nulls(value), cls, path)
+    yield from _walk(without_nulls(value), cls, path)
 
 
 _JSON_NAME: dict[type, str] = {str: "a string", int: "an integer", bool: "true or false"}

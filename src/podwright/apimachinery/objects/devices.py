@@ -5,12 +5,15 @@ Upstream: staging/src/k8s.io/api/resource/v1/types.go
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from podwright.apimachinery.objects.meta import Condition, KubernetesObject, QuantityText, Struct
 from podwright.apimachinery.objects.selecting.node_selector import NodeSelector
+
+DELETE_PROTECTION: Final = "resource.kubernetes.io/delete-protection"
+"""The finalizer of allocated claims."""
 
 # ---------------------------------------------------------------------------- selecting
 

@@ -5,12 +5,30 @@ Upstream: staging/src/k8s.io/api/core/v1/types.go
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 import msgspec
 
 from podwright.apimachinery.objects.meta import Condition, KubernetesObject, ResourceList, Struct
 from podwright.apimachinery.objects.pods.pod import TaintEffect
+
+ZONE: Final = "topology.kubernetes.io/zone"
+REGION: Final = "topology.kubernetes.io/region"
+BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
+BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
+
+
+def zone_key(labels: Mapping[str, str]) -> str:
+    """Return the region and zone of a node by its labels; "" if it has neither.
+
+    Upstream: staging/src/k8s.io/component-helpers/node/topology/helpers.go, GetZoneKey
+    """
+    # Upstream reads the beta labels first, even if a node has both.
+    zone = labels.get(BETA_ZONE, labels.get(ZONE, ""))
+    region = labels.get(BETA_REGION, labels.get(REGION, ""))
+    # The null character separates the two even if one of them contains a colon.
+    return f"{region}:\0:{zone}" if zone or region else ""
 
 
 class Taint(Struct, frozen=True, kw_only=True):

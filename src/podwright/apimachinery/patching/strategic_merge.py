@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any, Final, NamedTuple
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, without_nulls
 from podwright.apimachinery.patching.errors import PatchError, rejected, unclassified, wrong_json
 from podwright.apimachinery.patching.go_text import GO_TYPE, printed
 from podwright.apimachinery.schema import Field, Kind, StructType, TypeRef, built_in
@@ -135,7 +135,7 @@ def _rest_of_value(present: Any, value: Any, of: TypeRef, name: str) -> Any:
     if value is None:
         return value
     if not _are_alike(present, value):
-        return _without_inner_directives(_without_nulls(value))
+        return _without_inner_directives(without_nulls(value))
     if isinstance(value, dict):
         if _is_replaced(of, name):
             return value
@@ -166,7 +166,7 @@ def _with(document: Document, key: str, value: Any) -> Document:
 def _merged_value(present: Any, value: Any, of: TypeRef, name: str) -> Any:
     if not _are_alike(present, value):
         # The field is not set, or has a value of another form.
-        return _plain(_without_nulls(value))
+        return _plain(without_nulls(value))
     if isinstance(value, dict):
         if _is_replaced(of, name):
             return value
@@ -197,14 +197,6 @@ def _retained(original: Document, patch: Document) -> Document:
     if all(name in keys for name in original):
         return original
     return {name: value for name, value in original.items() if name in keys}
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value
 
 
 def _plain(value: Any) -> Any:

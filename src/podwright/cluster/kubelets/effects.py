@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -59,7 +59,7 @@ def apply_patch_step(
         patch = [_with_root(step.root, operation) for operation in patch]
     elif step.root:
         patch = {step.root: patch}
-    return cast(Document, apply_patch(document, patch, step.type))
+    return apply_patch(document, patch, step.type)
 
 
 def applied_request(

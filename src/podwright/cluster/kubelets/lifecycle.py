@@ -49,6 +49,7 @@ from podwright.apimachinery.objects import (
     PodwrightError,
     encode,
 )
+from podwright.apimachinery.patching import PatchError
 from podwright.cluster.api import (
     DeleteObject,
     NodeDown,
@@ -78,7 +79,6 @@ from podwright.cluster.kubelets.object_state import (
     StagedKind,
     StageDue,
 )
-from podwright.cluster.kubelets.patches import PatchError
 from podwright.cluster.kubelets.stages.annotation_stages import (
     default_stages,
     stages_beside_kubelet,

@@ -2,7 +2,8 @@
 
 The room sends requests and returns replies; it does not depend on scheduling and keeps no
 objects. `extender` calls the extenders of a scheduler, `cluster_connection` a running cluster, and
-`cluster` reads real clusters. `sync_status` is what a sync reports to its destination.
+`cluster` reads real clusters. `sync_status` is what a sync reports to its destination, `writes`
+how it sends several writes at once.
 """
 
 from podwright.online.client.cluster_connection import (
@@ -25,4 +26,13 @@ from podwright.online.client.sync_status import (
     SyncSource as SyncSource,
     SyncStatus as SyncStatus,
     Unfreed as Unfreed,
+)
+from podwright.online.client.writes import (
+    ABSENT as ABSENT,
+    WRITES as WRITES,
+    WRITES_MAX as WRITES_MAX,
+    Write as Write,
+    WriteReplies as WriteReplies,
+    WriteReply as WriteReply,
+    Writes as Writes,
 )

@@ -19,6 +19,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import built_in
 from podwright.scheduler.machine import (
+    ApiCall,
     Bind,
     DeletePod,
     PatchExtendedClaim,
@@ -34,7 +35,7 @@ JSON = "application/json"
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 
-Verb = Literal["POST", "PUT", "PATCH", "DELETE"]
+Verb = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class ApiRequest(msgspec.Struct, frozen=True):
@@ -57,22 +58,7 @@ class ApiRequest(msgspec.Struct, frozen=True):
     has_object: bool = False
 
 
-SimpleCall = (
-    Bind
-    | PatchPodStatus
-    | PatchPodGroupStatus
-    | DeletePod
-    | UpdateVolume
-    | UpdateClaim
-    | PatchExtendedClaim
-    | PatchPodMetadata
-)
-"""Actions that are one request."""
-
-ApiCall = SimpleCall | WriteResourceClaim
-
-
-def request_of(call: SimpleCall) -> ApiRequest:
+def request_of(call: ApiCall) -> ApiRequest:
     """Return the request that an action is."""
     match call:
         case Bind(pod=pod, uid=uid, node=node):
@@ -101,6 +87,28 @@ def request_of(call: SimpleCall) -> ApiRequest:
         case PatchPodMetadata(pod=pod, uid=uid, annotations=annotations, labels=labels):
             metadata = {"uid": uid, "annotations": annotations, "labels": labels}
             return ApiRequest("PATCH", pod_path(pod), {"metadata": metadata}, MERGE)
+        case WriteResourceClaim():
+            return _claim_request(call)
+
+
+def _claim_request(call: WriteResourceClaim) -> ApiRequest:
+    claim, path = call.claim, object_path(call.claim)
+    match call.operation:
+        case "get":
+            return ApiRequest("GET", path, {}, has_object=True)
+        case "create":
+            collection = object_path(claim, is_collection=True)
+            return ApiRequest("POST", collection, encode(claim), has_object=True)
+        case "update":
+            return ApiRequest("PUT", path, encode(claim), has_object=True)
+        case "updateStatus":
+            return ApiRequest("PUT", f"{path}/status", encode(claim), has_object=True)
+        case "release":
+            users = [{"$patch": "delete", "uid": call.pod_uid}]
+            patch = {"metadata": {"uid": claim.uid}, "status": {"reservedFor": users}}
+            return ApiRequest("PATCH", f"{path}/status", patch, STRATEGIC, has_object=True)
+        case "delete":
+            return ApiRequest("DELETE", path, {"preconditions": {"uid": claim.uid}})
 
 
 def pod_path(pod: NamespacedName) -> str:

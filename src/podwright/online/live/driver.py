@@ -16,13 +16,13 @@ from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, KubernetesObject, Pod, api_group
 from podwright.apimachinery.schema import decode
-from podwright.online.live.api_calls import ApiCall
 from podwright.online.live.executors import Executor
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.scheduler.machine import (
     SELECTOR_KINDS,
     UNWATCHED_KINDS,
     Action,
+    ApiCall,
     Bind,
     CallDone,
     CallExtender,

@@ -32,15 +32,18 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, KubernetesObject, Pod, encode, with_node_name
+from podwright.apimachinery.objects import (
+    DELETE_PROTECTION,
+    Document,
+    KubernetesObject,
+    Pod,
+    with_node_name,
+)
 from podwright.apimachinery.schema import decode
 from podwright.online.client.cluster import RejectedRequest, UnreachableCluster
 from podwright.online.client.cluster.write_connection import WriteConnection
 from podwright.online.live.api_calls import (
-    STRATEGIC,
-    ApiCall,
     ApiRequest,
-    object_path,
     pod_path,
     request_of,
 )
@@ -55,6 +58,7 @@ from podwright.online.live.attempts import (
 from podwright.online.live.event_writer import EventWriter
 from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
+    ApiCall,
     Bind,
     CallDone,
     DeletePod,
@@ -72,7 +76,6 @@ _WAITING_EVENTS_MAX: Final = 50_000
 """Upstream bounds only those that are not attempted yet: each attempt is a goroutine."""
 _EVENT_ATTEMPTS_MAX: Final = 12
 """Upstream: event_broadcaster.go, maxTriesPerEvent"""
-_FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 
 
 class Executor(ABC):
@@ -266,9 +269,9 @@ class Writes(Executor):
     async def _once(self, call: ApiCall) -> CallDone:
         if self._check_leads is not None:
             self._check_leads()
-        if isinstance(call, WriteResourceClaim):
-            return CallDone(call.call, obj=await self._write_claim(call))
         request = request_of(call)
+        if isinstance(call, WriteResourceClaim) and call.operation == "delete":
+            await self._free_claim(request.path)
         body = await _write(self._connection, request)
         if not request.has_object:
             return CallDone(call.call)
@@ -313,40 +316,14 @@ class Writes(Executor):
             found: list[Document] = msgspec.json.decode(body).get("items") or []
             return next((pod for pod in found if pod["metadata"].get("uid") == call.uid), None)
 
-    async def _write_claim(self, call: WriteResourceClaim) -> Any:
-        claim = call.claim
-        path = object_path(claim)
-        body = b""
-        match call.operation:
-            case "get":
-                body = await self._connection.get(path)
-            case "create":
-                collection = object_path(claim, is_collection=True)
-                body = await _write(self._connection, ApiRequest("POST", collection, encode(claim)))
-            case "update":
-                body = await _write(self._connection, ApiRequest("PUT", path, encode(claim)))
-            case "updateStatus":
-                body = await _write(
-                    self._connection, ApiRequest("PUT", f"{path}/status", encode(claim))
-                )
-            case "release":
-                users = [{"$patch": "delete", "uid": call.pod_uid}]
-                patch = {"metadata": {"uid": claim.uid}, "status": {"reservedFor": users}}
-                body = await _write(
-                    self._connection, ApiRequest("PATCH", f"{path}/status", patch, STRATEGIC)
-                )
-            case "delete":
-                await self._delete_claim(path, claim.uid)
-        return decode(msgspec.json.decode(body)) if body else None
-
-    async def _delete_claim(self, path: str, uid: str) -> None:
+    async def _free_claim(self, path: str) -> None:
+        """Take the finalizer off a claim, which is deleted then."""
         present = msgspec.json.decode(await self._connection.get(path))
         metadata = present["metadata"]
-        if _FINALIZER in (metadata.get("finalizers") or ()):
-            kept = [each for each in metadata["finalizers"] if each != _FINALIZER]
+        if DELETE_PROTECTION in (metadata.get("finalizers") or ()):
+            kept = [each for each in metadata["finalizers"] if each != DELETE_PROTECTION]
             freed = {**present, "metadata": {**metadata, "finalizers": kept}}
             await _write(self._connection, ApiRequest("PUT", path, freed))
-        await _write(self._connection, ApiRequest("DELETE", path, {"preconditions": {"uid": uid}}))
 
 
 def _creates_twice(call: ApiCall, error: FailedRequest) -> bool:
@@ -363,6 +340,8 @@ def _has_status(error: FailedRequest, status: HTTPStatus) -> bool:
 
 
 async def _write(connection: WriteConnection, request: ApiRequest) -> bytes:
+    if request.verb == "GET":
+        return await connection.get(request.path)
     return await connection.write(
         request.verb,
         request.path,

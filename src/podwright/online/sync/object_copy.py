@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from podwright.apimachinery.objects import SOURCE_UID, Document
+from podwright.apimachinery.objects import DELETE_PROTECTION, SOURCE_UID, Document
 from podwright.online.sync.source_kinds import SourceKind
 
 _OF_THE_SERVER: Final = (
@@ -130,7 +130,6 @@ _STATUS: Final = ("allocation", "reservedFor", "devices")
 _POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 _EXTENDED: Final = "resource.kubernetes.io/extended-resource-claim"
 _MADE_FOR_PODS: Final = frozenset({_POD_CLAIM_NAME, _EXTENDED})
-DELETE_PROTECTION: Final = "resource.kubernetes.io/delete-protection"
 
 
 def pod_of(claim: Document) -> str | None:

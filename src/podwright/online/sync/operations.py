@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.online.client import SyncPolicies
+from podwright.online.client import SyncPolicies, Write
 from podwright.online.sync.settlement import Settlement, pod_patches, settled
 from podwright.online.sync.source_kinds import SourceKind
 
@@ -143,38 +143,6 @@ Operation: TypeAlias = Create | Settle | BindPod | AllocateExtended | AllocateCl
 NOW: Final = {"gracePeriodSeconds": 0}
 MERGE: Final = "application/merge-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
-WRITES: Final = "/podwright/v1/writes"
-
-
-class Write(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A request that changes something."""
-
-    method: Literal["POST", "PUT", "PATCH", "DELETE"]
-    path: str
-    body: msgspec.Raw = msgspec.Raw(b"null")
-    content_type: str = "application/json"
-
-
-class Writes(msgspec.Struct, frozen=True):
-    """Several requests, which are executed in order."""
-
-    writes: Sequence[Write]
-
-
-class Reply(msgspec.Struct, frozen=True):
-    """The reply to one of several requests."""
-
-    status: int
-    body: msgspec.Raw
-
-
-class Replies(msgspec.Struct, frozen=True):
-    """The replies to several requests, one for each, in order."""
-
-    replies: Sequence[Reply]
-
-
-REPLIES: Final = msgspec.json.Decoder(Replies)
 
 
 def is_separate(operation: Operation) -> bool:
@@ -191,13 +159,13 @@ def writes_of(operation: Operation) -> Sequence[Write]:
     match operation:
         case Create(kind, _, obj):
             collection = kind.path(obj["metadata"].get("namespace", ""))
-            return (Write("POST", collection, _raw(obj)),)
+            return (Write("POST", collection, body=_raw(obj)),)
         case BindPod(_, key, node):
             target = {"apiVersion": "v1", "kind": "Node", "name": node}
             binding = {"metadata": {"name": key.rpartition("/")[2]}, "target": target}
-            return (Write("POST", f"{path}/binding", _raw(binding)),)
+            return (Write("POST", f"{path}/binding", body=_raw(binding)),)
         case Delete(kind):
-            return (Write("DELETE", path, _raw(NOW if kind.resource == "pods" else None)),)
+            return (Write("DELETE", path, body=_raw(NOW if kind.resource == "pods" else None)),)
         case Settle() | AllocateExtended() | AllocateClaim():
             raise AssertionError("what it writes depends on what the destination has")
 
@@ -212,18 +180,18 @@ def settling_writes(
     if operation.kind.resource == "pods":
         return [
             Write(
-                "PATCH", f"{path}/{subresource}" if subresource else path, _raw(patch),
-                STRATEGIC if subresource == "resize" else MERGE,
+                "PATCH", f"{path}/{subresource}" if subresource else path,
+                STRATEGIC if subresource == "resize" else MERGE, _raw(patch),
             )
             for subresource, patch in pod_patches(settlement, present)
         ]  # fmt: skip
     of_status = [each.path.startswith("status") for each in settlement.differences]
     aim = settlement.obj
-    writes = [] if all(of_status) else [Write("PUT", path, _raw(aim))]
+    writes = [] if all(of_status) else [Write("PUT", path, body=_raw(aim))]
     if any(of_status):
         # The first request has changed the version; and a status is that of the source whole.
         metadata = {k: v for k, v in aim["metadata"].items() if k != "resourceVersion"}
-        writes.append(Write("PUT", f"{path}/status", _raw({**aim, "metadata": metadata})))
+        writes.append(Write("PUT", f"{path}/status", body=_raw({**aim, "metadata": metadata})))
     return writes
 
 

@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import SOURCE_UID, Document
+from podwright.apimachinery.objects import DELETE_PROTECTION, SOURCE_UID, Document
 from podwright.apimachinery.schema import built_in
 from podwright.online.client import BoundPods, SyncPolicies
-from podwright.online.sync.object_copy import DELETE_PROTECTION, has_devices, without_account
+from podwright.online.sync.object_copy import has_devices, without_account
 from podwright.online.sync.source_kinds import SourceKind
 
 _OF_THE_DESTINATION: Final = (

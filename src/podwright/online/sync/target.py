@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.online.client import SyncStatus
+from podwright.online.client import WRITES, SyncStatus, Write, WriteReplies, WriteReply, Writes
 from podwright.online.client.cluster import (
     Backoff,
     ClusterAddress,
@@ -38,18 +38,13 @@ from podwright.online.sync.object_copy import (
 from podwright.online.sync.operations import (
     MERGE,
     NOW,
-    REPLIES,
-    WRITES,
     AllocateClaim,
     AllocateExtended,
     BindPod,
     Create,
     Delete,
     Operation,
-    Reply,
     Settle,
-    Write,
-    Writes,
     is_separate,
     path_of,
     settling_writes,
@@ -294,12 +289,12 @@ class Target:
             for operation, _ in operations:
                 await self.execute(operation)
             return
-        replies = iter(REPLIES.decode(found).replies)
+        replies = iter(msgspec.json.decode(found, type=WriteReplies).replies)
         for operation, writes in operations:
             if not self._is_done(operation, [next(replies) for _ in writes]):
                 await self.execute(operation)
 
-    def _is_done(self, operation: Operation, replies: Sequence[Reply]) -> bool:
+    def _is_done(self, operation: Operation, replies: Sequence[WriteReply]) -> bool:
         """Count an operation that was executed with others; return whether nothing is left."""
         if replies[0].status == HTTPStatus.NOT_FOUND and not isinstance(operation, Create):
             self.done["absent"] += 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podwright.apimachinery.objects import Node, Pod, Taint, quantity_value
+from podwright.apimachinery.objects import BETA_REGION, BETA_ZONE, Node, Pod, Taint, quantity_value
 from podwright.scheduler.classic.resources import Resources, allocatable, occupied, scoring_request
 
 HostPort = tuple[str, str, int]
@@ -17,13 +17,11 @@ ZoneKey = str
 """Region and zone of a node; empty if it has neither."""
 
 _ANY_ADDRESS = "0.0.0.0"  # compared, never bound
-_ZONE_LABEL = "failure-domain.beta.kubernetes.io/zone"
-_REGION_LABEL = "failure-domain.beta.kubernetes.io/region"
 
 
 def zone_key(labels: dict[str, str]) -> ZoneKey:
     """Return the zone of a node with these labels; the labels of v1.17 and later are ignored."""
-    region, zone = labels.get(_REGION_LABEL, ""), labels.get(_ZONE_LABEL, "")
+    region, zone = labels.get(BETA_REGION, ""), labels.get(BETA_ZONE, "")
     return f"{region}:\x00:{zone}" if region or zone else ""
 
 

@@ -24,6 +24,7 @@ from podwright.apimachinery.objects import (
     is_extended_resource,
     label_key_errors,
     nearest,
+    without_nulls,
 )
 from podwright.scheduler.classic.extender import ExtenderSettings, ManagedResource
 from podwright.scheduler.classic.predicates import REGISTERED as REGISTERED_PREDICATES
@@ -286,18 +287,11 @@ def _entries(
 
 def _entry(value: Any, cls: type[T], path: str, problems: list[_Problem]) -> T | None:
     try:
-        return msgspec.convert(_without_nulls(value), cls)
+        return msgspec.convert(without_nulls(value), cls)
     except msgspec.ValidationError as error:
         message, _, inner = str(error).partition(" - at `$")
         problems.append(_Problem(path + inner.rstrip("`"), message))
         return None
-
-
-def _without_nulls(value: Any) -> Any:
-    """Remove null fields, which upstream treats as absent."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
-    return [_without_nulls(entry) for entry in value] if isinstance(value, list) else value
 
 
 # -------------------------------------------------------------------------- validating

@@ -104,11 +104,7 @@ from podwright.scheduler.columns.ports import (
 )
 from podwright.scheduler.columns.volumes.class_volumes import is_bound_to as is_bound_to
 from podwright.scheduler.columns.volumes.csi_migration import (
-    BETA_REGION as BETA_REGION,
-    BETA_ZONE as BETA_ZONE,
     MULTI_ZONE_DELIMITER as MULTI_ZONE_DELIMITER,
-    REGION as REGION,
-    ZONE as ZONE,
     CSIVolume as CSIVolume,
     migration_of as migration_of,
 )

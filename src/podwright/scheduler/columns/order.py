@@ -11,18 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-ZONE = "topology.kubernetes.io/zone"
-REGION = "topology.kubernetes.io/region"
-_OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
-_OLD_REGION = "failure-domain.beta.kubernetes.io/region"
-
-
-def zone_key(labels: Mapping[str, str]) -> str:
-    """Return the zone by which upstream interleaves; "" if the node has none."""
-    # Upstream prefers the deprecated labels where they exist.
-    zone = labels.get(_OLD_ZONE, labels.get(ZONE, ""))
-    region = labels.get(_OLD_REGION, labels.get(REGION, ""))
-    return f"{region}:\x00:{zone}" if zone or region else ""
+from podwright.apimachinery.objects import zone_key
 
 
 class NodeTree:

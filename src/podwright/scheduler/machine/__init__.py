@@ -17,7 +17,9 @@ confirmation by the API server; an *eviction* is the deletion of the victims of 
 
 from podwright.apimachinery.objects import ObjectDeleted as ObjectDeleted, ObjectPut as ObjectPut
 from podwright.scheduler.machine.actions import (
+    API_CALLS as API_CALLS,
     Action as Action,
+    ApiCall as ApiCall,
     Bind as Bind,
     CallExtender as CallExtender,
     DeletePod as DeletePod,

@@ -7,7 +7,7 @@ before or after the answer.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -207,7 +207,7 @@ class WakeAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like
     due_ns: int
 
 
-Action: TypeAlias = (
+ApiCall: TypeAlias = (
     Bind
     | PatchPodStatus
     | PatchPodGroupStatus
@@ -217,7 +217,10 @@ Action: TypeAlias = (
     | WriteResourceClaim
     | PatchExtendedClaim
     | PatchPodMetadata
-    | CallExtender
-    | EmitEvent
-    | WakeAt
 )
+"""A call of the API server; the answer is `CallDone` with the same number."""
+
+API_CALLS: Final = get_args(ApiCall)
+"""The classes of `ApiCall`."""
+
+Action: TypeAlias = ApiCall | CallExtender | EmitEvent | WakeAt

@@ -22,14 +22,18 @@ from typing import ClassVar
 import numpy as np
 
 from podwright._arrays import Mask
-from podwright.apimachinery.objects import PersistentVolume, PersistentVolumeClaim, Pod
-from podwright.scheduler.columns import (
-    ABSENT,
+from podwright.apimachinery.objects import (
     BETA_REGION,
     BETA_ZONE,
-    MULTI_ZONE_DELIMITER,
     REGION,
     ZONE,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
+from podwright.scheduler.columns import (
+    ABSENT,
+    MULTI_ZONE_DELIMITER,
     NodeColumns,
     Reads,
     StorageIndex,

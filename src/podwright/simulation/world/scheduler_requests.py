@@ -5,11 +5,12 @@ Upstream: pkg/registry/core/pod/storage/storage.go
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias, get_args
+from typing import Final
 
 import msgspec
 
 from podwright.apimachinery.objects import (
+    DELETE_PROTECTION,
     Document,
     KubernetesObject,
     Object,
@@ -37,6 +38,7 @@ from podwright.cluster.api import (
 from podwright.cluster.store import POD, Conflict, NotFound, ObjectStore
 from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
+    ApiCall,
     Bind,
     CallDone,
     DeletePod,
@@ -49,25 +51,7 @@ from podwright.scheduler.machine import (
     WriteResourceClaim,
 )
 
-ApiCall: TypeAlias = (
-    Bind
-    | PatchPodStatus
-    | PatchPodGroupStatus
-    | DeletePod
-    | UpdateVolume
-    | UpdateClaim
-    | WriteResourceClaim
-    | PatchExtendedClaim
-    | PatchPodMetadata
-)
-
-API_CALLS: Final = get_args(ApiCall)
-"""The classes of `ApiCall`."""
-
-
 RESOURCE_CLAIM: Final = ("resource.k8s.io", "ResourceClaim")
-FINALIZER: Final = "resource.kubernetes.io/delete-protection"
-"""The finalizer of allocated claims."""
 
 
 def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
@@ -120,7 +104,7 @@ def _request_of(store: ObjectStore, call: ApiCall) -> WriteRequest:
 
 def _remove_finalizer(api: Api, claim: ResourceClaim, now_ns: int) -> None:
     present = _present(api.store, claim)
-    finalizers = tuple(each for each in present.metadata.finalizers if each != FINALIZER)
+    finalizers = tuple(each for each in present.metadata.finalizers if each != DELETE_PROTECTION)
     if len(finalizers) != len(present.metadata.finalizers):
         freed = with_fields(present, "metadata", finalizers=finalizers)
         api.handle(

@@ -43,8 +43,10 @@ from podwright.cluster.controllers import (
 from podwright.cluster.kubelets import ScheduleStage, StageDue
 from podwright.cluster.store import Change, GroupKind, ObjectError
 from podwright.scheduler.machine import (
+    API_CALLS,
     SELECTOR_KINDS,
     UNWATCHED_KINDS,
+    ApiCall,
     Bind,
     CallDone,
     CallExtender,
@@ -66,7 +68,7 @@ from podwright.simulation.world.observers import (
     RemovalObserver,
     event_of,
 )
-from podwright.simulation.world.scheduler_requests import API_CALLS, ApiCall, execute
+from podwright.simulation.world.scheduler_requests import execute
 from podwright.simulation.world.world_components import WorldAction, WorldComponents
 from podwright.simulation.world.world_scheduler import WorldScheduler
 

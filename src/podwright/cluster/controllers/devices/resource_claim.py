@@ -18,6 +18,7 @@ from typing import Final, Literal
 from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.devices import generated_claims, is_reserved_for
 from podwright.apimachinery.objects import (
+    DELETE_PROTECTION,
     Document,
     KubernetesObject,
     NamespacedName,
@@ -43,7 +44,6 @@ from podwright.cluster.controllers.kinds import (
 )
 from podwright.cluster.controllers.lister import Lister
 
-FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 _POD, _CLAIM = "pod:", "claim:"
 _RESERVED_FOR_MAX: Final = 256
@@ -188,7 +188,7 @@ class ResourceClaimController(Checkpointed):
     def _sync_claim(self, claim: ResourceClaim) -> list[ControllerAction]:
         users = claim.status.reserved_for
         left = [user for user in users if self._is_using(claim, user)]
-        is_protected = FINALIZER in claim.metadata.finalizers
+        is_protected = DELETE_PROTECTION in claim.metadata.finalizers
         actions: list[ControllerAction] = []
         if len(left) < len(users):
             actions += self._without_users(claim, left, is_protected=is_protected)
@@ -220,7 +220,7 @@ class ResourceClaimController(Checkpointed):
 
     def _unprotected(self, claim: ResourceClaim) -> ControllerAction:
         # The version is that after the update of the status.
-        metadata = finalizers_without(claim, FINALIZER) | {"resourceVersion": None}
+        metadata = finalizers_without(claim, DELETE_PROTECTION) | {"resourceVersion": None}
         return UpdateObject(patched(claim, metadata=metadata), "main", self.name)
 
     def _is_using(self, claim: ResourceClaim, user: ResourceClaimConsumerReference) -> bool:

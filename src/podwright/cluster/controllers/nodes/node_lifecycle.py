@@ -26,6 +26,7 @@ from podwright.apimachinery.objects import (
     Pod,
     condition_of,
     timestamp_text,
+    zone_key,
 )
 from podwright.cluster.api import conditions_with, patched, section
 from podwright.cluster.controllers.actions import event_by
@@ -375,10 +376,6 @@ UNHEALTHY_PERCENT: Final = 55
 """From here on a zone is partially disrupted (`--unhealthy-zone-threshold`)."""
 
 _EXCLUDED: Final = "node.kubernetes.io/exclude-disruption"
-_ZONE: Final = "topology.kubernetes.io/zone"
-_REGION: Final = "topology.kubernetes.io/region"
-_BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
-_BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
 
 Disruption: TypeAlias = Literal["Normal", "PartialDisruption", "FullDisruption"]
 
@@ -568,15 +565,3 @@ class Zones(Checkpointed):
             ),
             default=None,
         )
-
-
-def zone_key(labels: dict[str, str]) -> str:
-    """Return the zone key of a node: its region and zone, empty if it has neither.
-
-    Upstream: staging/src/k8s.io/component-helpers/node/topology/helpers.go, GetZoneKey
-    """
-    # Upstream reads the beta labels first, even if a node has both.
-    zone = labels.get(_BETA_ZONE, labels.get(_ZONE, ""))
-    region = labels.get(_BETA_REGION, labels.get(_REGION, ""))
-    # Upstream: the null character separates the two even if one of them contains a colon.
-    return f"{region}:\0:{zone}" if zone or region else ""

@@ -397,7 +397,7 @@ def test_an_endless_loop_of_stages_is_an_error():
     ("template", "error", "message"),
     [
         pytest.param("a: {{ index .spec.containers 9 }}", StageError, "line 1: index: 9", id="run"),
-        pytest.param("conditions: [{a: 1}]", StageError, 'no "type" to find it by', id="patch"),
+        pytest.param("$patch: drop", StageError, "unknown patch type: drop", id="patch"),
         pytest.param("a: [", StageError, "is not YAML", id="text"),
         pytest.param(
             "phase: Runing", InputError, 'status.phase: Unsupported value: "Runing"', id="object"
@@ -407,7 +407,7 @@ def test_an_endless_loop_of_stages_is_an_error():
 def test_the_error_of_a_stage_names_the_stage_and_the_object(template, error, message):
     stages = stages_of(f'selector: {{}}, next: {{statusTemplate: "{template}"}}')
     driver = LifecycleDriver(Lifecycle(stages))
-    driver.put(a_pod())
+    driver.put(a_pod(status={"phase": "Pending"}))
     with pytest.raises(error, match=message) as raised:
         driver.run()
     place = "s.yaml: document 1 (line 1): Stage s0: Pod default/web: "

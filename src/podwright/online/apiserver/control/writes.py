@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Final, Literal
+from typing import Final
 
 import msgspec
 from starlette.requests import Request
@@ -12,68 +12,11 @@ from podwright.cluster.api.endpoints import HttpReply, HttpRequest, Watch
 from podwright.online.apiserver.control.endpoints import JSON, Endpoint, declared, endpoint
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.latency import ApiLatency
+from podwright.online.client import ABSENT, WriteReplies, WriteReply, Writes
 
-WRITES_MAX: Final = 1_000
 _BODY_MAX: Final = 64 << 20
-_ABSENT: Final = b"null"
 _OF_THE_WHOLE: Final = frozenset({"content-length", "content-type", "accept", "accept-encoding"})
 """The headers of the request that are not those of each write."""
-
-
-class Write(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A request of the Kubernetes API.
-
-    Attributes
-    ----------
-    method : str
-    path : str
-    content_type : str
-        Of the body, such as `application/merge-patch+json`.
-    body : JSON
-        Left out for none.
-    """
-
-    method: Literal["POST", "PUT", "PATCH", "DELETE"]
-    path: Annotated[str, msgspec.Meta(pattern="^/apis?/")]
-    content_type: str = "application/json"
-    body: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(_ABSENT))
-
-
-class Writes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Writes in their order.
-
-    Attributes
-    ----------
-    writes : list of Write
-    """
-
-    writes: Annotated[list[Write], msgspec.Meta(max_length=WRITES_MAX)]
-
-
-class WriteReply(msgspec.Struct, frozen=True):
-    """What the Kubernetes API replies to a write.
-
-    Attributes
-    ----------
-    status : int
-        The HTTP status.
-    body : JSON
-        The object, or the error; a string for paths that do not exist, as their text is not JSON.
-    """
-
-    status: int
-    body: msgspec.Raw
-
-
-class WriteReplies(msgspec.Struct, frozen=True):
-    """The replies in the order of the writes.
-
-    Attributes
-    ----------
-    replies : list of WriteReply
-    """
-
-    replies: list[WriteReply]
 
 
 class _Writing:
@@ -102,7 +45,7 @@ class _Writing:
                     "accept": "application/json",
                     "content-type": each.content_type,
                 },
-                body=b"" if bytes(each.body) == _ABSENT else bytes(each.body),
+                body=b"" if bytes(each.body) == ABSENT else bytes(each.body),
                 certified=certified,
             )
             for each in body.writes
@@ -119,7 +62,7 @@ def _reply(found: HttpReply | Watch) -> WriteReply:
     body = b"".join((found.body, *(found.rest or ())))
     if body and not (found.header("content-type") or "").startswith(JSON):
         body = msgspec.json.encode(body.decode())
-    return WriteReply(found.status, msgspec.Raw(body or _ABSENT))
+    return WriteReply(found.status, msgspec.Raw(body or ABSENT))
 
 
 def write_endpoints(turns: TurnLoop, latency: ApiLatency) -> list[Endpoint]:

@@ -8,10 +8,17 @@ import pytest
 
 from podwright.apimachinery.objects import encode, with_node_name
 from podwright.online.live import Executor, LiveDriver
-from podwright.online.live.api_calls import ApiCall
 from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.config import parse_gates
-from podwright.scheduler.machine import Bind, CallDone, EmitEvent, Event, Machine, SchedulerOptions
+from podwright.scheduler.machine import (
+    ApiCall,
+    Bind,
+    CallDone,
+    EmitEvent,
+    Event,
+    Machine,
+    SchedulerOptions,
+)
 from podwright.testing import make_node, make_pod
 
 GATES = "GenericWorkload=true,GangScheduling=true"

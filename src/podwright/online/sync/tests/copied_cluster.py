@@ -10,6 +10,7 @@ import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching import merge_patched
+from podwright.online.client import Write
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.operations import (
     BindPod,
@@ -17,7 +18,6 @@ from podwright.online.sync.operations import (
     Delete,
     Operation,
     Settle,
-    Write,
     settling_writes,
 )
 from podwright.online.sync.settlement import Difference

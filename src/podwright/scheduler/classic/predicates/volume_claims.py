@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from podwright.apimachinery.objects import (
+    BETA_REGION,
+    BETA_ZONE,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
@@ -36,10 +38,7 @@ _NODE_AFFINITY: Final = Failure(
 _NO_MATCH: Final = Failure(
     "VolumeBindingNoMatch", "node(s) didn't find available persistent volumes to bind"
 )
-_ZONE_LABELS: Final = (
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-)
+_ZONE_LABELS: Final = (BETA_ZONE, BETA_REGION)
 _NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 

@@ -16,6 +16,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from podwright.apimachinery.objects import (
+    BETA_REGION,
+    BETA_ZONE,
+    REGION,
+    ZONE,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
@@ -26,9 +30,6 @@ from podwright.apimachinery.objects import (
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 """The annotation of a CSINode that lists the in-tree plugins its drivers took over."""
 
-ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
-BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 MULTI_ZONE_DELIMITER = "__"
 
 _EBS_VOLUME = re.compile(r"vol-[^/]*")

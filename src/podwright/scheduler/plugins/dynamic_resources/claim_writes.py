@@ -11,7 +11,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,7 @@ from podwright.apimachinery.devices import (
     readiness as readiness_of,
 )
 from podwright.apimachinery.objects import (
+    DELETE_PROTECTION,
     SECOND_NS,
     AllocationResult,
     Pod,
@@ -48,8 +49,6 @@ from podwright.scheduler.framework import (
     is_in_memory,
 )
 from podwright.scheduler.plugins.dynamic_resources.pod_devices import PodDevices, Reserved
-
-FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 
 _WAIT_METRIC = "scheduler_dra_bindingconditions_wait_duration_seconds"
 _ALLOCATIONS_METRIC = "scheduler_dra_bindingconditions_allocations_total"
@@ -198,8 +197,8 @@ class ClaimWrites:
         if allocation is not None:
             if written is not None:
                 return _Failure(f"claim {name} got allocated elsewhere in the meantime")
-            if FINALIZER not in claim.metadata.finalizers:
-                finalizers = (*claim.metadata.finalizers, FINALIZER)
+            if DELETE_PROTECTION not in claim.metadata.finalizers:
+                finalizers = (*claim.metadata.finalizers, DELETE_PROTECTION)
                 protected = with_fields(claim, "metadata", finalizers=finalizers)
                 answer = yield from self._call(ResourceClaimWrite("update", protected))
                 if answer.error is not None:

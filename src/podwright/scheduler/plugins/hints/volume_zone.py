@@ -6,6 +6,10 @@ Upstream: pkg/scheduler/framework/plugins/volumezone/volume_zone.go
 from __future__ import annotations
 
 from podwright.apimachinery.objects import (
+    BETA_REGION,
+    BETA_ZONE,
+    REGION,
+    ZONE,
     PersistentVolume,
     Pod,
     StorageClass,
@@ -22,12 +26,7 @@ from podwright.scheduler.framework import (
 from podwright.scheduler.plugins.hints.objects import changed, queue_if
 from podwright.scheduler.plugins.hints.volumes import after_named_claim
 
-TOPOLOGY_LABELS = (
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-)
+TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 
 
 def events_to_register() -> tuple[EventHint, ...]:
