@@ -35,11 +35,13 @@ class LeaseThread:
     def __init__(self, connection: WriteConnection, election: LeaseElection) -> None:
         self._connection = connection
         self._election = election
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="lease", daemon=True)
+        self._opened: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
         self._renewal: Future[None] | None = None
 
     async def __aenter__(self) -> Self:
+        # A loop has sockets: one that is never entered has none to close.
+        self._opened = asyncio.new_event_loop()
         self._thread.start()
         try:
             await self._call(self._connection.__aenter__())
@@ -49,9 +51,23 @@ class LeaseThread:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._stop_renewals()
-        await self._call(self._connection.close())
-        await self._end()
+        try:
+            await self._stop_renewals()
+            await self._call(self._connection.close())
+        finally:
+            await self._end()
+
+    @property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        assert self._opened is not None, "the thread has started"
+        return self._opened
+
+    def _run(self) -> None:
+        """Run the loop until it is stopped, and close it, whoever still waits for that."""
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
 
     def is_renewed(self) -> bool:
         """Whether this replica waits for the Lease, or has renewed it while it was valid."""
@@ -105,7 +121,6 @@ class LeaseThread:
     async def _end(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         await asyncio.to_thread(self._thread.join)
-        self._loop.close()
 
 
 async def _other_tasks_ended() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from http.server import BaseHTTPRequestHandler
 
 import pytest
@@ -124,3 +125,21 @@ def test_a_replica_without_rights_does_not_wait():
 
     with served.address() as address, pytest.raises(RejectedRequest):
         asyncio.run(run(address))
+
+
+def test_the_thread_ends_although_its_connection_cannot_be_closed():
+    class Failing(WriteConnection):
+        async def close(self):
+            await super().close()
+            raise OSError("no")
+
+    async def run(address):
+        connection = Failing(ClusterAddress(server=address))
+        election = LeaseElection(connection, "kube-system", "l", LeaseState("a", TIMES))
+        with pytest.raises(OSError, match="no"):
+            async with LeaseThread(connection, election):
+                assert "lease" in [thread.name for thread in threading.enumerate()]
+
+    with Served().address() as address:
+        asyncio.run(run(address))
+    assert "lease" not in [thread.name for thread in threading.enumerate()]
