@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import itertools
 import threading
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -25,8 +26,10 @@ from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.online.apiserver.wire.serving import serving
 from podwright.scheduler.machine import SchedulerOptions
 
-SPEED = 50.0
-"""Watches of the recordings end after some seconds."""
+SPEED = 1e6
+_READ_NS = 10
+"""The time passes while watches are open, by 10 ms with each reading of the clock: a busy machine
+would end a watch before its first events, or after its history."""
 
 _SECOND_NS = 1_000_000_000
 
@@ -35,7 +38,10 @@ class ServedCluster:
     """A bare cluster, served in a thread."""
 
     def __init__(self) -> None:
-        self._clock = ClusterClock(start_ns=START_NS, speed=SPEED)
+        self._clock = ClusterClock(
+            start_ns=START_NS, speed=SPEED, read_ns=itertools.count(step=_READ_NS).__next__
+        )
+        self._clock.pause()
         self._loop = asyncio.new_event_loop()
         self._cluster = self._new_cluster()
         self._turns = TurnLoop(self._cluster, self._clock)
@@ -63,6 +69,13 @@ class ServedCluster:
     def send(self, request: HttpRequest) -> Answer:
         """Send a request, a second after the last one."""
         self._clock.step(_SECOND_NS)
+        self._clock.resume()
+        try:
+            return self._answer(request)
+        finally:
+            self._clock.pause()
+
+    def _answer(self, request: HttpRequest) -> Answer:
         query = f"?{request.query}" if request.query else ""
         self._connection.putrequest(
             request.method, quote(request.path, safe="/:%") + query, skip_accept_encoding=True
