@@ -446,17 +446,21 @@ KEYS = st.integers(0, 3_000).map("{:04}".format)
 
 @effort(50)
 @given(st.integers(0, 3_000), st.lists(KEYS, max_size=60), KEYS)
-def test_sorted_keys_are_a_sorted_set(size, changed, after):
-    model = {f"{number:04}" for number in range(0, 2 * size, 2)}
+def test_sorted_keys_are_a_sorted_mapping(size, changed, after):
+    model = {f"{number:04}": number for number in range(0, 2 * size, 2)}
     kept = SortedKeys(model)
-    for key in changed:
+    for version, key in enumerate(changed):
+        assert (key in kept) is (key in model)
         if key in model:
-            model.remove(key)
+            del model[key]
             kept.remove(key)
         else:
-            model.add(key)
+            model[key] = version
             kept.add(key)
+            kept.set_version(key, version)
     kept.validate()
+    assert {key: kept.version_of(key) for key in kept} == model
+    assert kept.version_of(after) == model.get(after)
     assert list(kept) == list(kept.after(None)) == sorted(model)
     later = [key for key in sorted(model) if key > after]
     assert list(kept.after(after)) == later

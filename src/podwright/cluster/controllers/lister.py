@@ -9,8 +9,7 @@ the order sorts by a field of the objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar, cast
 
@@ -22,7 +21,7 @@ from podwright.apimachinery.objects import (
     Unknown,
 )
 from podwright.cluster.controllers.kinds import EVENT, POD, GroupKind
-from podwright.cluster.store import kind_of
+from podwright.cluster.store import Names, kind_of
 
 Objects: TypeAlias = dict[NamespacedName, KubernetesObject]
 Keys: TypeAlias = dict[NamespacedName, None]
@@ -35,36 +34,23 @@ class _NamedEvents(Mapping[NamespacedName, KubernetesObject]):
     """The Events of a cluster, of which only the names are kept.
 
     There can be more Events than all other objects, and controllers only delete and count them.
-
-    Parameters
-    ----------
-    names : dict of str to dict
-        The keys by namespace.
     """
 
-    def __init__(self, names: dict[str, Keys]) -> None:
-        self.names = names
+    def __init__(self) -> None:
+        self.names = Names()
 
     def __getitem__(self, key: NamespacedName) -> KubernetesObject:
         namespace, _, name = key.rpartition("/")
-        if key not in self.names.get(namespace, ()):
+        if key not in self.names.of(namespace):
             raise KeyError(key)
         metadata = ObjectMeta(name=name, namespace=namespace)
         return Unknown(api_version="v1", kind="Event", metadata=metadata)
 
     def __iter__(self) -> Iterator[NamespacedName]:
-        return chain.from_iterable(self.names.values())
+        return self.names.after(None, None)
 
     def __len__(self) -> int:
-        return sum(map(len, self.names.values()))
-
-    def add(self, key: NamespacedName) -> None:
-        """Add a key."""
-        _add_key(self.names, key.rpartition("/")[0], key)
-
-    def remove(self, key: NamespacedName) -> None:
-        """Remove a key."""
-        _remove_key(self.names, key.rpartition("/")[0], key)
+        return self.names.count(None)
 
 
 class Lister:
@@ -83,7 +69,7 @@ class Lister:
     def __init__(self, *, has_namespaces: bool = False) -> None:
         self._has_namespaces = has_namespaces
         self._objects: dict[GroupKind, Objects] = {}
-        self._events = _NamedEvents({})
+        self._events = _NamedEvents()
         self._in_namespace: dict[GroupKind, dict[str, Keys]] = {}
         # Built for a kind on its first lookup: most kinds have no owners that adopt.
         self._orphans: dict[GroupKind, dict[str, Keys]] = {}
@@ -102,20 +88,22 @@ class Lister:
         self, kind: GroupKind, namespace: str
     ) -> Mapping[NamespacedName, KubernetesObject]:
         """Return the objects of a kind in a namespace."""
-        return self._named(kind, self._names_in(kind).get(namespace))
+        return self._named(kind, self._names_in(kind, namespace))
 
     def count_in_namespace(self, kind: GroupKind, namespace: str) -> int:
         """Return the number of objects of a kind in a namespace, without reading them."""
-        return len(self._names_in(kind).get(namespace) or ())
+        return len(self._names_in(kind, namespace))
 
-    def _names_in(self, kind: GroupKind) -> dict[str, dict[NamespacedName, None]]:
-        """Return the names of the objects of a kind, by namespace."""
-        names = self._events.names if kind == EVENT else self._in_namespace.get(kind)
+    def _names_in(self, kind: GroupKind, namespace: str) -> Collection[NamespacedName]:
+        """Return the names of the objects of a kind in a namespace."""
+        if kind == EVENT:
+            return self._events.names.of(namespace)
+        names = self._in_namespace.get(kind)
         if names is None:
             names = self._in_namespace[kind] = {}
             for key, obj in self.all(kind).items():
                 _add_key(names, obj.metadata.namespace, key)
-        return names
+        return names.get(namespace, ())
 
     def controlled_by(self, uid: str, kind: GroupKind) -> Mapping[NamespacedName, KubernetesObject]:
         """Return the objects of a kind whose controlling owner has a uid."""
@@ -136,7 +124,7 @@ class Lister:
         return cast(Mapping[NamespacedName, Pod], self._named(POD, self._pods_on.get(node)))
 
     def _named(
-        self, kind: GroupKind, keys: Keys | None
+        self, kind: GroupKind, keys: Collection[NamespacedName] | None
     ) -> Mapping[NamespacedName, KubernetesObject]:
         if not keys:
             return _NONE
@@ -169,7 +157,7 @@ class Lister:
 
     def add_event(self, key: NamespacedName) -> None:
         """Add an Event that does not exist yet."""
-        self._events.add(key)
+        self._events.names.add(key)
 
     def add(self, kind: GroupKind, key: NamespacedName, obj: KubernetesObject) -> None:
         """Add an object that does not exist yet."""
@@ -220,7 +208,7 @@ class Lister:
     def remove(self, kind: GroupKind, key: NamespacedName, old: KubernetesObject) -> None:
         """Remove an object that exists."""
         if kind == EVENT:
-            self._events.remove(key)
+            self._events.names.remove(key)
             return
         del self._objects[kind][key]
         names = self._in_namespace.get(kind)

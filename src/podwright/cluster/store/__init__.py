@@ -51,6 +51,7 @@ from podwright.cluster.store.objects_store import (
     ObjectStore as ObjectStore,
 )
 from podwright.cluster.store.pages import Page as Page
+from podwright.cluster.store.sorted_keys import Names as Names
 from podwright.cluster.store.sqlite_store import open_store as open_store
 from podwright.cluster.store.stored import LARGE_BYTES as LARGE_BYTES, Stored as Stored
 from podwright.cluster.store.versions import (

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, Final, Protocol, cast
 
 from podwright.apimachinery.objects import TYPES, KubernetesObject, NamespacedName, decode_json
 from podwright.apimachinery.schema import decode
 from podwright.cluster.store.kinds import GroupKind, group_kind
+from podwright.cluster.store.sorted_keys import Names
 
 DECODED_MAX: Final = 1_024
 """How many of the objects at rest that were read last stay decoded."""
@@ -145,57 +146,84 @@ class ObjectsAtRest:
         self.texts.forget(version)
 
 
-class RestingObjects(dict[NamespacedName, KubernetesObject]):
-    """The objects of a kind by key, of which some are at rest.
+class RestingObjects(MutableMapping[NamespacedName, KubernetesObject]):
+    """The objects of a kind by key, in the order of their keys, of which some are at rest.
 
-    An object at rest has its version in the place of the object.
+    An object at rest has only its version, in `names`; the others have version 0 there.
 
     Parameters
     ----------
     at_rest : ObjectsAtRest
+
+    Attributes
+    ----------
+    names : Names
+        The keys of all objects.
     """
 
     def __init__(self, at_rest: ObjectsAtRest) -> None:
-        super().__init__()
         self._at_rest = at_rest
+        self._awake: dict[NamespacedName, KubernetesObject] = {}
+        self.names = Names()
 
     def __getitem__(self, key: NamespacedName) -> KubernetesObject:
-        return self._awake(super().__getitem__(key))
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return cast("KubernetesObject", found)
 
     def get(self, key: NamespacedName, default: Any = None) -> Any:
         """Return an object; None if there is none."""
-        found = super().get(key)
-        return default if found is None else self._awake(found)
+        found = self._awake.get(key)
+        if found is None:
+            version = self.names.version_of(key)
+            return self._at_rest.read(version) if version else default
+        return found
 
-    def items(self) -> Any:
-        """Yield keys and objects; those at rest are decoded one by one."""
-        return ((key, self._awake(found)) for key, found in super().items())
+    def __contains__(self, key: object) -> bool:
+        return key in self._awake or self.names.version_of(str(key)) is not None
 
-    def values(self) -> Any:
-        """Yield the objects."""
-        return map(self._awake, super().values())
+    def __iter__(self) -> Iterator[NamespacedName]:
+        return self.names.after(None, None)
 
-    def _awake(self, found: KubernetesObject | int) -> KubernetesObject:
-        return self._at_rest.read(found) if type(found) is int else cast("KubernetesObject", found)
+    def __len__(self) -> int:
+        return self.names.count(None)
+
+    def __setitem__(self, key: NamespacedName, obj: KubernetesObject) -> None:
+        if key not in self._awake:
+            if self.names.version_of(key) is None:
+                self.names.add(key)
+            else:
+                self.names.set_version(key, 0)
+        self._awake[key] = obj
+
+    def __delitem__(self, key: NamespacedName) -> None:
+        self._awake.pop(key, None)
+        self.names.remove(key)
 
     def is_resting(self, key: NamespacedName) -> bool:
         """Whether an object is at rest."""
-        found: Any = super().get(key)
-        return type(found) is int
+        return key not in self._awake and self.names.version_of(key) is not None
 
     def holds(self, key: NamespacedName, obj: KubernetesObject) -> bool:
         """Whether an object is the current one, and not at rest."""
-        return super().get(key) is obj
+        return self._awake.get(key) is obj
 
     def rest(self, key: NamespacedName, version: int) -> None:
         """Replace an object by its version."""
-        self[key] = cast("Any", version)
+        del self._awake[key]
+        self.names.set_version(key, version)
 
-    def restore(self, versions: dict[NamespacedName, int]) -> None:
-        """Add objects that are at rest."""
-        self.update(cast("Any", versions))
+    def restore(self, versions: Mapping[NamespacedName, int]) -> None:
+        """Set the objects, all at rest, where there are none."""
+        assert not self, "there are objects already"
+        self.names = Names(versions)
 
     def version_of(self, key: NamespacedName) -> int:
         """Return the version of an object without decoding it."""
-        found: Any = super().__getitem__(key)
-        return found if type(found) is int else int(found.metadata.resource_version)
+        awake = self._awake.get(key)
+        if awake is not None:
+            return int(awake.metadata.resource_version)
+        version = self.names.version_of(key)
+        assert version is not None, f"{key} does not exist"
+        return version

@@ -10,7 +10,7 @@ lists, as in most simulations, writes update no index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, MutableMapping
 from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Requirement
@@ -19,7 +19,7 @@ from podwright.cluster.store.fields import Getter, fields_of, indexed_fields
 from podwright.cluster.store.history import Change
 from podwright.cluster.store.kinds import GroupKind
 from podwright.cluster.store.query import Query
-from podwright.cluster.store.sorted_keys import SortedKeys
+from podwright.cluster.store.sorted_keys import Names
 from podwright.cluster.store.stored import SavedVersions
 
 
@@ -51,14 +51,14 @@ class KindTable:
     def __init__(self, kind: GroupKind, at_rest: ObjectsAtRest) -> None:
         self._at_rest = at_rest
         self._resting = RestingObjects(at_rest) if rests(kind) else None
-        self.objects: dict[NamespacedName, KubernetesObject] = (
+        self.objects: MutableMapping[NamespacedName, KubernetesObject] = (
             {} if self._resting is None else self._resting
         )
         self.examined_count = 0
         self._fields = indexed_fields(kind)
         self._values = _VALUES | {name: _value_of(fields_of(kind)[name]) for name in self._fields}
         self._indexes: dict[str, Index] = {}
-        self._names: Names | None = None
+        self._names = None if self._resting is None else self._resting.names
         self._followers: list[
             Callable[[NamespacedName, KubernetesObject | None, KubernetesObject | None], None]
         ] = []
@@ -80,7 +80,7 @@ class KindTable:
             self.objects[key] = new
         for follow in self._followers:
             follow(key, old, new)
-        if self._names is not None:
+        if self._names is not None and self._resting is None:
             if new is None:
                 self._names.remove(key)
             elif old is None:
@@ -107,6 +107,7 @@ class KindTable:
         """Add objects that rest already."""
         assert self._resting is not None, "objects of the kind do not rest"
         self._resting.restore({key: version for key, (version, _) in versions.items()})
+        self._names = self._resting.names
         for number, name in enumerate(self._fields):
             add = self._index(name).add
             for key, (_, values) in versions.items():
@@ -142,7 +143,7 @@ class KindTable:
 
     def _by_namespace(self) -> Names:
         if self._names is None:
-            self._names = Names(self.objects)
+            self._names = Names(dict.fromkeys(self.objects, 0))
         return self._names
 
     # ------------------------------------------------------------------------ queries
@@ -226,7 +227,7 @@ def _size(parts: list[Keys]) -> int:
     return sum(map(len, parts))
 
 
-# Indexes over the objects of a kind: by values, names and namespaces.
+# Indexes over the objects of a kind: by values.
 #
 # An index is built from the current objects and then updated with every change.
 
@@ -314,82 +315,3 @@ def _add(keys_of: dict[Hashable, _SomeKeys], value: Hashable, key: NamespacedNam
         keys_of[value] = {*keys, key}
     elif key not in keys:
         keys_of[value] = (*keys, key)
-
-
-class Names:
-    """The keys of each namespace in order.
-
-    Parameters
-    ----------
-    objects : mapping
-        The current objects.
-    """
-
-    def __init__(self, objects: Objects) -> None:
-        keys: dict[str, list[NamespacedName]] = {}
-        for key in objects:
-            keys.setdefault(_namespace_of(key), []).append(key)
-        self._of = {namespace: SortedKeys(each) for namespace, each in keys.items()}
-
-    @property
-    def namespaces(self) -> Collection[str]:
-        """The namespaces that have objects."""
-        return self._of.keys()
-
-    def add(self, key: NamespacedName) -> None:
-        """Add a key."""
-        namespace = _namespace_of(key)
-        known = self._of.get(namespace)
-        if known is None:
-            known = self._of[namespace] = SortedKeys()
-        known.add(key)
-
-    def remove(self, key: NamespacedName) -> None:
-        """Remove a key."""
-        namespace = _namespace_of(key)
-        names = self._of[namespace]
-        names.remove(key)
-        if not len(names):
-            del self._of[namespace]
-
-    def count(self, namespace: str | None) -> int:
-        """Return the number of keys in a namespace, or in all."""
-        if namespace is None:
-            return sum(map(len, self._of.values()))
-        names = self._of.get(namespace)
-        return len(names) if names else 0
-
-    def after(self, key: NamespacedName | None, namespace: str | None) -> Iterator[NamespacedName]:
-        """Yield the keys after a key, of a namespace or of all, in order."""
-        for names in self._after(key, namespace):
-            yield from names.after(key)
-
-    def count_after(self, key: NamespacedName, namespace: str | None) -> int:
-        """Return how many keys come after a key, in a namespace or in all."""
-        return sum(names.count_after(key) for names in self._after(key, namespace))
-
-    def _after(self, key: NamespacedName | None, namespace: str | None) -> Iterator[SortedKeys]:
-        """Yield the sets that can have keys after a key, in the order of their keys."""
-        if namespace is not None:
-            names = self._of.get(namespace)
-            if names:
-                yield names
-            return
-        # Keys are compared whole, as in etcd: `a-b/x` is before `a/x`.
-        for prefix, place in sorted((f"{place}/", place) for place in self._of):
-            if key is None or prefix >= key or key.startswith(prefix) or not place:
-                yield self._of[place]
-
-    def validate(self, objects: Objects) -> None:
-        """Check the names against the objects."""
-        places: dict[str, list[NamespacedName]] = {}
-        for key in objects:
-            places.setdefault(_namespace_of(key), []).append(key)
-        for names in self._of.values():
-            names.validate()
-        kept = {place: list(names) for place, names in self._of.items()}
-        assert kept == {place: sorted(keys) for place, keys in places.items()}, "names are wrong"
-
-
-def _namespace_of(key: NamespacedName) -> str:
-    return key.rpartition("/")[0]

@@ -25,12 +25,23 @@ SMALL_BYTES: Final = 512 << 20
 """In a larger process, releasing the free memory can take longer than 100 ms."""
 
 _HEAPS_MAX: Final = -8
-"""The number of the option M_ARENA_MAX."""
+_MAPPED_FROM: Final = -3
+_TRIMMED_FROM: Final = -1
+"""The numbers of the options M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD."""
+
+_LARGE_BYTES: Final = 1 << 20
 
 
 def share_heap() -> None:
-    """Let threads that start from now on use one heap; the interpreter runs one of them anyway."""
+    """Let threads that start from now on use one heap; the interpreter runs one of them anyway.
+
+    What is large stays outside the heap, and is given back when it is freed. Otherwise the library
+    moves its limit up to the largest piece that was ever freed, 32 MiB at most, and the heap gets
+    gaps of such sizes: 20 MB in an hour of dictionaries and arrays that grow.
+    """
     _call("mallopt", _HEAPS_MAX, 1)
+    _call("mallopt", _MAPPED_FROM, _LARGE_BYTES)
+    _call("mallopt", _TRIMMED_FROM, _LARGE_BYTES)
 
 
 def release_free_memory(below_bytes: int = SMALL_BYTES) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.objects import parse_field_selector
-from podwright.cluster.store import ObjectStore, objects_store, open_store
+from podwright.cluster.store import Names, ObjectStore, objects_store, open_store
 from podwright.cluster.store.fields import indexed_values
 from podwright.cluster.store.tests.documents import EVENT, a_config_map, a_pod, document, names
 
@@ -62,6 +62,40 @@ def test_an_event_at_rest_costs_at_most_twice_its_json(store):
     finally:
         tracemalloc.stop()
     assert used_bytes < 2 * size_bytes
+
+
+def test_names_that_come_and_go_take_no_more_memory():
+    # A dictionary doubles, although it has no more entries than before.
+    keys = [f"default/pod-{number % 97}.{number:05}" for number in range(12_000)]
+    tracemalloc.start()
+    try:
+        names = Names(dict.fromkeys(keys[:4_000], 1))
+        for gone, new in zip(keys, keys[4_000:], strict=False):
+            names.remove(gone)
+            names.add(new)
+            names.set_version(new, 1)
+        used_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    names.validate(keys[8_000:])
+    assert used_bytes < 32 * 4_000
+
+
+def test_an_object_at_rest_is_replaced_removed_and_found_by_its_key(store):
+    for number in range(40):
+        store.put(an_event(number))
+    keys = [key for key, _ in store.versions(EVENT)]
+    store.put(an_event(3, count=2))
+    store.drop(EVENT, keys[4])
+    found = dict(store.versions(EVENT))
+    assert list(found) == sorted(set(keys) - {keys[4]})
+    assert found[keys[3]] == 42
+    assert found[keys[5]] == 7
+    assert store.version_of(EVENT, keys[4]) is None
+    assert store.get(EVENT, keys[4]) is None
+    assert store.get(EVENT, keys[3]).raw["count"] == 2
+    assert store.get(EVENT, keys[5]).name == an_event(5).name
+    store.validate()
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ LOG_BLOCK_EVENTS: Final = 256
 block of 128 costs 4 us more per pod."""
 
 LOG_EVENTS: Final = 500_000
-LOG_BYTES: Final = 12 << 20
+LOG_BYTES: Final = 10 << 20
 """How many events of a scheduler can be looked back at, unless an option says otherwise: so many,
 or those of so many bytes of the log, whichever are fewer. An event takes 45 to 90 bytes."""
 

@@ -8,7 +8,7 @@ Upstream: pkg/registry/core/event/storage/storage.go; cmd/kube-apiserver/app/opt
 
 from __future__ import annotations
 
-from collections import deque
+from array import array
 from typing import Final
 
 from podwright.apimachinery.objects import NamespacedName
@@ -38,23 +38,27 @@ class EventExpiry:
         self._store = store
         self._ttl_ns = ttl_ns
         self._not_before_ns = 0
-        # The keys are those of the store, so they take no memory of their own.
-        self._written: deque[tuple[int, NamespacedName]] = deque()
+        # In two sequences, 16 bytes for each write; the keys are those of the store.
+        self._versions = array("Q")
+        self._keys: list[NamespacedName] = []
+        self._first = 0
         self._cursor = self._from_now()
 
     def _from_now(self) -> Cursor:
         """Read the current Events, and return a cursor over the later changes."""
         # In the order of their versions, which is that of their times. An Event that was written
         # again has a later entry too.
-        versions = self._store.versions(EVENT)
-        self._written = deque(sorted((version, key) for key, version in versions))
+        written = sorted((version, key) for key, version in self._store.versions(EVENT))
+        self._versions = array("Q", [version for version, _ in written])
+        self._keys = [key for _, key in written]
+        self._first = 0
         return self._store.watch(EVENT, since=self._store.resource_version, reads_batch=True)
 
     @property
     def next_due_ns(self) -> int | None:
         """When the next Event may expire; None if there is none."""
         self._catch_up()
-        return self._due_ns(self._written[0][0]) if self._written else None
+        return self._first_due_ns()
 
     def expire(self, now_ns: int) -> int:
         """Delete the Events that have expired, and return how many; at most some hundreds."""
@@ -63,24 +67,33 @@ class EventExpiry:
         if now_ns < self._not_before_ns and unread < _UNREAD_MAX:
             return 0
         self._catch_up()
-        written = self._written
         count = 0
-        while written and count < _EXPIRED_MAX:
-            if self._due_ns(written[0][0]) > now_ns:
+        while count < _EXPIRED_MAX:
+            due_ns = self._first_due_ns()
+            if due_ns is None or due_ns > now_ns:
                 break
-            version, key = written.popleft()
+            version, key = self._versions[self._first], self._keys[self._first]
+            self._first += 1
             if store.version_of(EVENT, key) != version:
                 continue
             current = store.get(EVENT, key)
             next_version = store.resource_version + 1
             store.commit(change_of(next_version, EVENT, key, current, None))
             count += 1
+        if self._first > _EXPIRED_MAX:
+            del self._versions[: self._first], self._keys[: self._first]
+            self._first = 0
         # An Event that is written from now on expires later than this; a mark can be too early by
         # its period.
         self._not_before_ns = now_ns + self._ttl_ns - MARK_PERIOD_NS
-        if written:
-            self._not_before_ns = min(self._not_before_ns, self._due_ns(written[0][0]))
+        due_ns = self._first_due_ns()
+        if due_ns is not None:
+            self._not_before_ns = min(self._not_before_ns, due_ns)
         return count
+
+    def _first_due_ns(self) -> int | None:
+        """Return when the oldest write of an Event expires; None if there is none."""
+        return self._due_ns(self._versions[self._first]) if self._first < len(self._keys) else None
 
     def _due_ns(self, version: int) -> int:
         written_ns = self._store.time_of(version)
@@ -93,6 +106,7 @@ class EventExpiry:
         except Expired:  # more was written between two requests than the history keeps
             self._cursor = self._from_now()
             return
-        self._written.extend(
-            (change.version, change.key) for change in changes if not change.is_removal
-        )
+        for change in changes:
+            if not change.is_removal:
+                self._versions.append(change.version)
+                self._keys.append(change.key)
