@@ -1,7 +1,8 @@
 """Go's types of the fields of upstream's API structs, read from their sources.
 
 Kept are the fields whose type OpenAPI does not tell (`v1.Protocol`, `types.UID`), those of embedded
-structs, which Go's decoder names in its errors, and the lists and maps without `omitempty`.
+structs, which Go's decoder names in its errors, and the lists, maps and pointers without
+`omitempty`.
 """
 
 import re
@@ -39,11 +40,12 @@ class Structs:
         for name, fields in types.items():
             if name.count(".") != 2:
                 continue
-            for field, go_type, embedded, omits_empty in self._fields(name):
+            for field, declared, embedded, omits_empty in self._fields(name):
                 if field not in fields:
                     continue
                 is_nil = fields[field][0] in "[{" or fields[field].startswith("bytes")
-                is_null = is_nil and not omits_empty
+                is_null = (is_nil or declared.startswith("*")) and not omits_empty
+                go_type = declared.lstrip("*")
                 fact = ["null"] if is_null else []
                 fact += [f"go={go_type}"] if go_type != go_type_of(fields[field]) else []
                 fact += [f"in={'.'.join(embedded)}"] if embedded else []
@@ -58,7 +60,9 @@ class Structs:
         for go_name, go_type, tag in self._of_folder(group, version).get(struct, ()):
             field, _, options = tag.partition(",")
             if go_name:
-                yield field, _qualified(go_type, version), embedded, "omit" in options
+                pointer = "*" if go_type.startswith("*") else ""
+                qualified = _qualified(go_type, version)
+                yield field, pointer + qualified, embedded, "omit" in options
             elif not field:
                 inner = go_type.lstrip("*").rpartition(".")[2]
                 if inner != "TypeMeta":

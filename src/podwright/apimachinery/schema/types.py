@@ -65,7 +65,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     is_zero : bool
         Whether Go writes the field also if it has the zero value (no `omitempty`).
     is_null : bool
-        Whether Go writes an absent list, map or bytes as null (no `omitempty`).
+        Whether Go writes an absent list, map, bytes or pointer as null (no `omitempty`).
     default : Any
         The default of OpenAPI, which applies when the list or map that holds the struct is
         merged; None if there is none. Other defaults are functions, see `schema.defaults`.

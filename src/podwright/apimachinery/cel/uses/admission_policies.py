@@ -170,10 +170,10 @@ class _Policy:
         self.has_params = self.spec.get("paramKind") is not None
         variables = self.spec.get("variables") or ()
         self.compiler = AdmissionCompiler(has_params=self.has_params, has_variables=bool(variables))
+        self._variables = []
         for variable in variables:
-            self.compiler.add_variable(
-                str(variable.get("name") or ""), str(variable.get("expression") or "")
-            )
+            name, source = str(variable.get("name") or ""), str(variable.get("expression") or "")
+            self._variables.append((source, self.compiler.add_variable(name, source)))
         conditions = self.spec.get("matchConditions") or ()
         self.conditions = MatchConditions(conditions, self.compiler) if conditions else None
 
@@ -183,9 +183,8 @@ class _Policy:
         yield from match_condition_problems(
             conditions, "spec.matchConditions", has_params=self.has_params
         )
-        for index, variable in enumerate(self.spec.get("variables") or ()):
-            if str(variable.get("expression") or "").strip():
-                expression = self.compiler.variables[str(variable.get("name") or "")]
+        for index, (source, expression) in enumerate(self._variables):
+            if source.strip():
                 yield from _problem(f"spec.variables[{index}].expression", expression)
 
 

@@ -13,7 +13,7 @@ staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.g
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import msgspec
@@ -52,7 +52,7 @@ class SchemaRules:
     def __init__(self, root: RuleNode) -> None:
         self._root = root
 
-    def problems(self, base: str = "") -> list[RuleError]:
+    def problems(self, base: str = "", wrong: Collection[str] = ()) -> list[RuleError]:
         """Return why the API server refuses a definition with this schema.
 
         Parameters
@@ -60,10 +60,14 @@ class SchemaRules:
         base : str
             The path of the schema of the whole object, for messages; the paths of the errors are
             relative to it.
+        wrong : collection of str
+            The paths of schemas, after `base`, whose rules are left out.
         """
         errors: list[RuleError] = []
         costs: list[tuple[int, str]] = []
         for node in _nodes(self._root):
+            if wrong and ".".join(filter(None, (base, node.path))) in wrong:
+                continue
             for index, rule in enumerate(node.rules):
                 errors += _rule_problems(node, rule, f"{node.path}.{FIELD}[{index}]", costs, base)
         total = min(sum(cost for cost, _ in costs), UNBOUNDED)
@@ -107,10 +111,10 @@ class SchemaRules:
 
 
 def _nodes(root: RuleNode) -> Iterator[RuleNode]:
-    yield root
-    for child in (*root.all_of, *root.properties.values(), root.items, root.values):
+    for child in (*root.all_of, root.values, *root.properties.values(), root.items):
         if child is not None:
             yield from _nodes(child)
+    yield root
 
 
 def _rule_problems(

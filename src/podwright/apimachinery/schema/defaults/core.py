@@ -18,7 +18,7 @@ from podwright.apimachinery.schema.defaults.filling import (
     with_part,
     with_spec,
 )
-from podwright.apimachinery.schema.defaults.pods import claim_spec
+from podwright.apimachinery.schema.defaults.pods import claim_spec, with_source_defaults
 
 _AFFINITY_SECONDS: Final = 10800
 
@@ -143,8 +143,7 @@ def set_persistent_volume_defaults(volume: Document) -> Document:
 def _persistent_volume(spec: Document) -> Document:
     spec = with_empty(spec, {"persistentVolumeReclaimPolicy": "Retain"})
     spec = with_absent(spec, {"volumeMode": "Filesystem"})
-    spec = with_part(spec, "hostPath", lambda each: with_absent(each, {"type": ""}))
-    return with_part(spec, "capacity", rounded)
+    return with_part(with_source_defaults(spec), "capacity", rounded)
 
 
 def set_claim_defaults(claim: Document) -> Document:

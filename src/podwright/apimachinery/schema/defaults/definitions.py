@@ -31,7 +31,6 @@ def _names(names: Document) -> Document:
 
 
 def _conversion(conversion: Document) -> Document:
-    conversion = with_empty(conversion, {"strategy": "None"})
     return with_part(conversion, "webhook", lambda hook: with_part(hook, "clientConfig", _client))
 
 

@@ -41,6 +41,8 @@ _PROBE: Final = {
 }
 _FILE_MODE: Final = 0o644
 _NOT_SOURCES: Final = frozenset({"name"})
+_TEXT_SOURCES: Final = frozenset({"iscsi", "rbd", "scaleIO"})
+"""The sources whose defaults replace empty texts."""
 _VOLUMES: Final[dict[str, Document]] = {
     "hostPath": {"type": ""},
     "secret": {"defaultMode": _FILE_MODE},
@@ -248,23 +250,24 @@ def pull_policy(image: str) -> str:
 # ---------------------------------------------------------------------------------- volumes
 
 
+def with_source_defaults(holder: Document) -> Document:
+    """Set the defaults of the sources of a volume, or of the spec of a PersistentVolume."""
+    for kind, defaults in _VOLUMES.items():
+        if (source := holder.get(kind)) is not None:
+            fill = with_empty if kind in _TEXT_SOURCES else with_absent
+            filled = fill(source, defaults)
+            if filled is not source:
+                holder = holder | {kind: filled}
+    return holder
+
+
 def _volume(volume: Document) -> Document:
     kinds = [
         name for name, value in volume.items() if value is not None and name not in _NOT_SOURCES
     ]
     if not kinds:
         return with_absent(volume, {"emptyDir": {}})
-    for kind in kinds:
-        if kind in _VOLUMES:
-            is_text = kind in ("iscsi", "rbd", "scaleIO")
-            source = volume[kind]
-            filled = (
-                with_empty(source, _VOLUMES[kind])
-                if is_text
-                else with_absent(source, _VOLUMES[kind])
-            )
-            if filled is not source:
-                volume = volume | {kind: filled}
+    volume = with_source_defaults(volume)
     if "downwardAPI" in kinds:
         volume = with_part(volume, "downwardAPI", _downward)
     if "projected" in kinds:

@@ -57,7 +57,7 @@ def unsupported_field(schema: Schema) -> str:
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
     items = schema.get("items")
-    if isinstance(items, list):
+    if items and isinstance(items, list):
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
     return next(filter(None, map(unsupported_field, sub_schemas(schema))), "")
 
@@ -97,7 +97,7 @@ def _validate(errors: FieldErrors, schema: Schema, level: Level, path: str) -> N
     properties: Mapping[str, Any] = schema.get("properties") or {}
     is_embedded = bool(schema.get("x-kubernetes-embedded-resource"))
     keeps = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
-    if type_ == "array" and items is None:
+    if type_ == "array" and not isinstance(items, Mapping):
         errors.required(f"{path}.items", "must be specified")
     if isinstance(items, Mapping):
         _validate(errors, items, "item", f"{path}.items")

@@ -71,6 +71,14 @@ def test_mandatory_lists_are_null(api_version, kind, document, path):
     assert found[path[-1]] is None
 
 
+def test_mandatory_pointers_are_null():
+    claim = {"spec": {"dataSource": {"kind": "PersistentVolumeClaim", "name": "a"}}}
+    source = go_form("v1", "PersistentVolumeClaim", claim)["spec"]["dataSource"]
+    assert source["apiGroup"] is None
+    volume = {"spec": {"azureFile": {"secretName": "a", "shareName": "b"}}}
+    assert go_form("v1", "PersistentVolume", volume)["spec"]["azureFile"]["secretNamespace"] is None
+
+
 def test_times_that_are_no_pointers_are_null():
     found = go_form("v1", "Event", {"metadata": {"name": "e"}})
     assert (found["firstTimestamp"], found["eventTime"]) == (None, None)

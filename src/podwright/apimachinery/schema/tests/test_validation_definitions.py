@@ -162,6 +162,39 @@ def test_the_schema(schema: Any, field: str, message: str) -> None:
     assert any(path == field and text.startswith(message) for path, text in found), found
 
 
+def test_wrong_schemas_are_found_wherever_they_are() -> None:
+    wrong = {"type": "x"}
+    spec = {"type": "object", "definitions": {"a": wrong}, "dependencies": {"b": wrong, "c": ["d"]}}
+    paths = [path.removeprefix(SPEC) for path, _ in problems(definition(spec))]
+    assert paths == [".definitions", ".dependencies", ".definitions[a].type",
+                     ".dependencies[b].type"]  # fmt: skip
+
+
+def test_rules_are_compiled_beside_wrong_schemas_but_not_around_them() -> None:
+    rules = {"x-kubernetes-validations": [{"rule": "1"}]}
+    inner = {"type": "object", "properties": {"x": {"type": "integer", **rules}}, **rules}
+    spec = {"type": "object", "properties": {"a": inner, "b": {"type": "weird"}}, **rules}
+    paths = [path.removeprefix(f"{SPEC}.properties") for path, _ in problems(definition(spec))]
+    at = "x-kubernetes-validations[0].rule"
+    assert paths == ["[b].type", f"[a].properties[x].{at}", f"[a].{at}"]
+
+
+def test_an_empty_list_of_items_is_none() -> None:
+    assert problems(definition({"type": "array", "items": []})) == [
+        (f"{SPEC}.items", "Required value: must be specified")
+    ]
+
+
+def test_a_version_without_a_name_is_one_error() -> None:
+    found = problems(definition(version={"name": ""}))
+    assert [path for path, _ in found] == ["spec.versions[0].name"]
+
+
+def test_a_conversion_has_no_default_strategy() -> None:
+    document = kind().with_defaults(definition(conversion={}))
+    assert problems(document) == [("spec.conversion.strategy", "Required value")]
+
+
 def test_value_validations_of_the_root_name_fields_of_the_structure() -> None:
     document = definition()
     nested = {"required": ["a"], "properties": {"a": {}}}

@@ -162,12 +162,72 @@ def test_constraints_and_configurations(devices: Document, expected: list[str]) 
     assert of_claim(**devices) == expected
 
 
+def test_the_error_of_an_expression_is_at_its_selector() -> None:
+    wrong = {"allocationMode": "A_", "selectors": [{"cel": {"expression": "1"}}, {}]}
+    assert [each.partition(": ")[0] for each in of_request(**wrong)] == [
+        "exactly.selectors[0].cel.expression",
+        "exactly.selectors[1].cel",
+        "exactly.allocationMode",
+    ]
+
+
+def test_an_expression_may_not_cost_too_much() -> None:
+    loop = 'device.attributes["a"].all({}, {})'
+    nested = loop.format("k", loop.format("l", loop.format("m", loop.format("n", "k.matches(l)"))))
+    spec = {"selectors": [{"cel": {"expression": nested}}]}
+    assert problems("DeviceClass", spec) == [
+        "spec.selectors[0].cel.expression: Forbidden: too complex, exceeds cost limit"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("uid", "problem"),
+    [
+        pytest.param("", "error validating uid: invalid UUID length: 0", id="empty"),
+        pytest.param("a" * 32, "uid must be in RFC 4122", id="without hyphens"),
+        pytest.param("z" * 32, "error validating uid: invalid UUID format", id="no digits"),
+        pytest.param("[" + "a" * 36 + "]", "error validating uid: invalid bracketed UUID format",
+                     id="other brackets"),
+        pytest.param("urn:uuix:" + "a" * 36, "error validating uid: invalid urn prefix: ",
+                     id="another prefix"),
+        pytest.param("A0000000-0000-0000-0000-000000000000", "uid must be in RFC 4122", id="upper"),
+        pytest.param("a0000000-0000-0000-0000-000000000000", "", id="normal"),
+    ],
+)  # fmt: skip
+def test_the_id_of_a_share_is_a_uuid(uid: str, problem: str) -> None:
+    found = status_problems({"allocation": allocation(shareID=uid)})
+    start = f'status.allocation.devices.results[0].shareID: Invalid value: "{uid}": {problem}'
+    assert [each[: len(start)] for each in found] == ([start] if problem else [])
+
+
+def test_the_status_of_a_device_has_upstreams_errors() -> None:
+    device = {name: RESULT[name] for name in ("driver", "pool", "device")}
+    network = {"interfaceName": "a" * 257, "ips": ["1.2.3.4", "FE80::1/64", "::1/8", "::1/8"]}
+    of_network = {**device, "networkData": network, "conditions": [{"type": "A", "status": "X"}]}
+    at = "status.devices[0]"
+    assert status_problems({"allocation": allocation(), "devices": [of_network, device]}) == [
+        f'{at}.conditions[0].status: Unsupported value: "X": supported values: "False", "True",'
+        ' "Unknown"',
+        f"{at}.conditions[0].lastTransitionTime: Required value",
+        f"{at}.conditions[0].reason: Required value",
+        f"{at}.networkData.interfaceName: Too long: may not be more than 256 bytes",
+        f'{at}.networkData.ips[0]: Invalid value: "1.2.3.4": must be a valid address in CIDR form,'
+        " (e.g. 10.9.8.7/24 or 2001:db8::1/64)",
+        f'{at}.networkData.ips[1]: Invalid value: "FE80::1/64": must be in canonical form'
+        ' ("fe80::1/64")',
+        f'{at}.networkData.ips[3]: Duplicate value: "::1/8"',
+        'status.devices[1]: Duplicate value: {"Driver":"gpu.io","Pool":"n1","Device":"d0",'
+        '"ShareID":""}',
+    ]
+
+
 def test_a_template_names_no_claim() -> None:
-    metadata = {"name": "n", "labels": {"a": "b"}, "finalizers": ["x.y/z"]}
+    metadata = {"name": "n", "uid": "u", "labels": {"a": "b"}, "finalizers": ["x.y/z"]}
     spec = {"metadata": metadata, "spec": {"devices": {"requests": [REQUEST]}}}
     assert problems("ResourceClaimTemplate", spec) == [
-        "spec.metadata.finalizers: Forbidden: cannot be set",
         "spec.metadata.name: Forbidden: cannot be set",
+        "spec.metadata.uID: Forbidden: cannot be set",
+        "spec.metadata.finalizers: Forbidden: cannot be set",
     ]
 
 
@@ -222,9 +282,8 @@ CONSUMER = {"resource": "pods", "name": "p", "uid": "u"}
         pytest.param({"allocation": allocation(driver="", pool="", shareID="X")}, [
             "status.allocation.devices.results[0].driver: Required value",
             "status.allocation.devices.results[0].pool: Required value",
-            'status.allocation.devices.results[0].shareID: Invalid value: "X": uid must be in RFC'
-            " 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase"
-            " hexadecimal characters"], id="an incomplete device"),
+            'status.allocation.devices.results[0].shareID: Invalid value: "X": error validating'
+            " uid: invalid UUID length: 1"], id="an incomplete device"),
         pytest.param({"allocation": allocation(pool="a//b", bindingConditions=["c"])}, [
             "status.allocation.devices.results[0].pool: Invalid value: \"\": a lowercase RFC 1123"
             " subdomain must consist of lower case alphanumeric characters, '-' or '.', and must"
@@ -433,14 +492,14 @@ def policy(**fields: Any) -> Document:
         pytest.param(policy(default="1Gi", validRange={"min": "50Gi", "max": "45Gi"}), [
             'capacity[memory].requestPolicy.validRange.min: Invalid value: "50Gi": min is larger'
             " than capacity value: 40Gi",
-            'capacity[memory].requestPolicy.validRange.default: Invalid value: "1Gi": default is'
+            'capacity[memory].requestPolicy.validRange.min: Invalid value: "1Gi": default is'
             " less than min: 50Gi",
             'capacity[memory].requestPolicy.validRange.max: Invalid value: "50Gi": min is larger'
             " than max: 45Gi",
             'capacity[memory].requestPolicy.validRange.max: Invalid value: "45Gi": max is larger'
             " than capacity value: 40Gi"], id="a range beyond the capacity"),
         pytest.param(policy(default="3Gi", validRange={"min": "1Gi", "max": "2Gi", "step": "0"}), [
-            'capacity[memory].requestPolicy.validRange.default: Invalid value: "3Gi": default is'
+            'capacity[memory].requestPolicy.validRange.max: Invalid value: "3Gi": default is'
             " more than max: 2Gi",
             'capacity[memory].requestPolicy.validRange.step: Invalid value: "0": must be greater'
             " than zero"], id="a step of zero"),

@@ -135,8 +135,8 @@ def _validate_service_path(errors: FieldErrors, path: str, where: str) -> None:
 
 
 _SERVICE: Final = r.struct(
-    name=r.required(detail="service name is required"),
-    namespace=r.required(detail="service namespace is required"),
+    name=r.required(),
+    namespace=r.required(),
     port=r.always(
         r.valid(lambda port: 0 < port < 65536, f"port is not valid: {port_number(0)[0]}"), 0
     ),
@@ -369,7 +369,7 @@ validate_mutating_policy: Final = r.of_spec(
 def _validate_bound_match(errors: FieldErrors, path: str, spec: Document) -> None:
     if (match := spec.get("matchResources")) is not None:
         # The path is misspelled upstream.
-        _MATCH(errors, f"{path}.matchResouces", match)
+        _MATCH(errors, f"{path}.matchResources", match)
 
 
 def _validate_parameters(errors: FieldErrors, path: str, reference: Document) -> None:

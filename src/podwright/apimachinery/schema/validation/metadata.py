@@ -41,6 +41,12 @@ _GENERIC_GROUPS: Final = frozenset(
 )
 _STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _SIMPLE_FIELDS: Final = frozenset({"name", "namespace", "labels", "creationTimestamp"})
+_METADATA_FIELDS: Final = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
+    "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences",
+    "finalizers", "managedFields",
+)  # fmt: skip
+"""The fields of metadata besides labels and annotations, as in Go's struct."""
 _REFERENCE_FIELDS: Final = (
     "apiVersion",
     "kind",
@@ -237,9 +243,11 @@ def validate_template_metadata(errors: FieldErrors, path: str, metadata: Documen
     """
     validate_annotations(errors, f"{path}.annotations", metadata.get("annotations"))
     validate_labels(errors, f"{path}.labels", metadata.get("labels"))
-    for name in sorted(metadata.keys() - {"annotations", "labels"}):
-        if metadata[name]:
-            errors.forbidden(f"{path}.{name}", "cannot be set")
+    for name in _METADATA_FIELDS:
+        value = metadata.get(name)
+        if value not in (None, "") and (name != "generation" or value):
+            # Upstream writes the names of Go's fields with a small first letter.
+            errors.forbidden(f"{path}.{'uID' if name == 'uid' else name}", "cannot be set")
 
 
 def validate_labels(errors: FieldErrors, path: str, labels: Mapping[str, str] | None) -> None:

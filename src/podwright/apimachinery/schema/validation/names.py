@@ -264,6 +264,8 @@ def canonical_ip(text: str) -> Details:
 
 _LEADING_ZEROS: Final = re.compile(r"(^|[./])0+(?=[0-9]+(?:[./]|$))")
 """Zeros before a decimal number of an IPv4 address, or before a prefix length."""
+_MAPPED_BITS: Final = 96
+"""The bits of an IPv6 address before the IPv4 address that it stands for."""
 
 
 def cidr(text: str) -> Details:
@@ -311,6 +313,21 @@ def canonical_cidr(text: str) -> Details:
     if errors := strict_cidr(text):
         return errors
     canonical = str(network(text))
+    return [] if text == canonical else [f'must be in canonical form ("{canonical}")']
+
+
+def interface_address(text: str) -> Details:
+    """Return the errors of an address with the length of its network's prefix.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go, IsValidInterfaceAddress
+    """
+    if cidr(text):
+        return ["must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"]
+    address = ipaddress.ip_interface(_LEADING_ZEROS.sub(r"\1", text))
+    canonical = str(address)
+    mapped = address.ip.ipv4_mapped if isinstance(address, ipaddress.IPv6Interface) else None
+    if mapped is not None and (length := address.network.prefixlen) >= _MAPPED_BITS:
+        canonical = f"{mapped}/{length - _MAPPED_BITS}"
     return [] if text == canonical else [f'must be in canonical form ("{canonical}")']
 
 

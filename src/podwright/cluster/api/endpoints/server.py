@@ -401,7 +401,7 @@ class ApiServer:
                 raise bad_request("name must be provided")
             media = negotiate(
                 request.header("accept"),
-                streams=not info.name,
+                streams=request.method == "GET" and not info.name,
                 is_route=not resource.is_custom,
                 has_tables=subresources.has_tables(info),
                 has_protobuf=not resource.is_custom,

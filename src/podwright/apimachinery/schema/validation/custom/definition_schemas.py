@@ -1,7 +1,8 @@
 """Validation of the schemas of a CustomResourceDefinition.
 
 A schema is checked in this order: what the root may have, whether it is structural, its defaults,
-every schema in it, its validation rules. The rules are compiled only if nothing else is wrong.
+every schema in it, its validation rules. The rules of a schema are compiled only if the whole is
+structural, and nothing else is wrong with this schema and those in it.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go
 """
@@ -9,7 +10,7 @@ Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/vali
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -128,12 +129,13 @@ def validate_schema(
         problems = structural_problems(schema, path) or default_problems(schema, path)
         errors.problems += problems
         is_structural = not problems
-    _Schemas(errors, options).validate(schema, path, _Place(is_root=True))
+    schemas = _Schemas(errors, options)
+    schemas.validate(schema, path, _Place(is_root=True))
     if len(errors) == before and unsupported:
         errors.invalid(path, "", unsupported)
-    if len(errors) == before and is_structural and options.compiles_rules:
+    if is_structural and options.compiles_rules:
         rules = compile_rules(schema)
-        for error in rules.problems(path) if rules is not None else ():
+        for error in rules.problems(path, schemas.wrong) if rules is not None else ():
             at = f"{path}.{error.path}" if error.path else path
             shown = printed_rule(error.value) if isinstance(error.value, dict) else error.value
             add_rule_error(errors, at, msgspec.structs.replace(error, value=shown))
@@ -173,14 +175,27 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 class _Schemas:
-    """Checks each schema of a definition."""
+    """Checks each schema of a definition.
+
+    Attributes
+    ----------
+    wrong : set of str
+        The paths of the schemas with errors, in themselves or in schemas in them.
+    """
 
     def __init__(self, errors: FieldErrors, options: SchemaOptions) -> None:
+        self.wrong: set[str] = set()
         self._errors = errors
         self._options = options
 
     def validate(self, schema: Schema, path: str, place: _Place) -> None:
         """Check a schema and those in it."""
+        before = len(self._errors)
+        self._validate(schema, path, place)
+        if len(self._errors) > before:
+            self.wrong.add(path)
+
+    def _validate(self, schema: Schema, path: str, place: _Place) -> None:
         errors = self._errors
         self._validate_fields(schema, path, place)
         if schema.get("uniqueItems"):
@@ -218,7 +233,7 @@ class _Schemas:
         if type_ == "null":
             text = "type cannot be set to null, use nullable as an alternative"
             errors.forbidden(f"{path}.type", text)
-        if isinstance(schema.get("items"), list):
+        if schema.get("items") and isinstance(schema["items"], list):
             errors.forbidden(f"{path}.items", "items must be a schema object and not an array")
         if place.is_in_metadata and schema.get("x-kubernetes-embedded-resource"):
             text = "must not be used inside of resource meta"
@@ -245,13 +260,27 @@ class _Schemas:
                 why = f"in top-level {name}" if place.is_root else inner.no_default
                 of_field = _Place(is_in_metadata=True, no_default=why)
             self.validate(properties[name], f"{path}.properties[{name}]", of_field)
-        if isinstance(schema.get("not"), Mapping):
-            self.validate(schema["not"], f"{path}.not", inner)
-        for name in ("allOf", "oneOf", "anyOf"):
-            for index, part in enumerate(schema.get(name) or ()):
-                self.validate(part, f"{path}.{name}[{index}]", inner)
-        if isinstance(schema.get("items"), Mapping):
-            self.validate(schema["items"], f"{path}.items", inner)
+        for name, part in _other_parts(schema):
+            self.validate(part, f"{path}.{name}", inner)
+
+
+def _other_parts(schema: Schema) -> Iterator[tuple[str, Schema]]:
+    """Yield the schemas in a schema that have no names of fields, with their places in it."""
+    if isinstance(schema.get("not"), Mapping):
+        yield "not", schema["not"]
+    for name in ("allOf", "oneOf", "anyOf"):
+        for index, part in enumerate(schema.get(name) or ()):
+            yield f"{name}[{index}]", part
+    for name, part in sorted((schema.get("definitions") or {}).items()):
+        yield f"definitions[{name}]", part
+    items = schema.get("items")
+    if isinstance(items, Mapping):
+        yield "items", items
+    for index, part in enumerate(items if isinstance(items, list) else ()):
+        yield f"items[{index}]", part
+    for name, part in sorted((schema.get("dependencies") or {}).items()):
+        if isinstance(part, Mapping):
+            yield f"dependencies[{name}]", part
 
 
 def _validate_map_type(errors: FieldErrors, schema: Schema, path: str) -> None:

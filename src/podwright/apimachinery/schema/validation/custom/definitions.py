@@ -198,8 +198,9 @@ def _validate_versions(
     if sum(bool(each.get("storage")) for each in versions) != 1:
         text = "must have exactly one version marked as storage version"
         errors.invalid("spec.versions", shown or None, text)
-    if versions and (problems := dns_1035_label(versions[0].get("name") or "")):
-        errors.invalid("spec.version", versions[0].get("name") or "", ",".join(problems))
+    first = versions[0].get("name") if versions else ""
+    if first and (problems := dns_1035_label(first)):
+        errors.invalid("spec.version", first, ",".join(problems))
 
 
 def _has_default(schema: Any) -> bool:

@@ -1,7 +1,5 @@
 """Validation of resource claims and their templates, device classes and taint rules.
 
-The expressions of selectors are limited in length here; whoever evaluates them compiles them.
-
 Upstream: pkg/apis/resource/validation/validation.go
 """
 
@@ -9,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.cel import SelectorError, compile_new_selector
+from podwright.apimachinery.objects import Document, go_quoted
 from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats, same
 from podwright.apimachinery.schema.validation.internal_structs import internal_form
@@ -20,10 +20,12 @@ from podwright.apimachinery.schema.validation.metadata import validate_template_
 from podwright.apimachinery.schema.validation.names import (
     c_identifier,
     dns_label,
+    interface_address,
 )
 from podwright.apimachinery.schema.validation.pods.resources import is_extended
 from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
 from podwright.apimachinery.schema.validation.pods.volume_sources import validate_driver_name
+from podwright.apimachinery.schema.validation.statuses import validate_conditions
 
 RequestNames: TypeAlias = Mapping[str, frozenset[str]]
 """The names of the subrequests of each request."""
@@ -32,6 +34,7 @@ _MOST_REQUESTS: Final = 32
 _MOST_CONSTRAINTS: Final = 32
 _MOST_RESULTS: Final = 32
 _MOST_CONSUMERS: Final = 256
+_MOST_ADDRESSES: Final = 16
 _MOST_BINDING_CONDITIONS: Final = 4
 _PARAMETERS_MAX_BYTES: Final = 10 * 1024
 _POOL_MAX_BYTES: Final = 253
@@ -41,7 +44,9 @@ _NO_REQUEST: Final = (
     " by '/'"
 )
 _ONE_KIND: Final = "exactly one of `exactly` or `firstAvailable` is required"
-_UUID: Final = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_UUID: Final = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_URN: Final = "urn:uuid:"
+_EXPRESSION_MAX_BYTES: Final = 10 * 1024
 
 # ------------------------------------------------------------------------------ claims
 
@@ -142,6 +147,23 @@ def _validate_toleration(errors: FieldErrors, path: str, toleration: Document) -
             r.required(r.one_of("Equal", "Exists"))(errors, f"{path}.operator", operator)
 
 
+def _validate_expression(errors: FieldErrors, path: str, expression: str) -> None:
+    """Check the expression of a selector.
+
+    Upstream: pkg/apis/resource/validation/validation.go, validateCELSelector
+    """
+    if len(expression.encode()) > _EXPRESSION_MAX_BYTES:
+        errors.too_long(path, _EXPRESSION_MAX_BYTES)
+        return
+    try:
+        compiled = compile_new_selector(expression)
+    except SelectorError as error:
+        errors.invalid(path, expression, str(error))
+        return
+    if compiled.is_too_expensive():
+        errors.forbidden(path, "too complex, exceeds cost limit")
+
+
 _EFFECT: Final = r.one_of("NoExecute", "NoSchedule", "None")
 _TOLERATIONS: Final = r.each(
     r.all_of(
@@ -151,7 +173,7 @@ _TOLERATIONS: Final = r.each(
     )
 )
 _SELECTORS: Final = r.each(
-    r.struct(cel=r.not_null(r.struct(expression=r.max_bytes(10 * 1024)))), most=32
+    r.struct(cel=r.not_null(r.struct(expression=r.always(_validate_expression, "")))), most=32
 )
 _NAME: Final = r.struct(name=r.always(r.LABEL, ""))
 _DEVICES: Final = r.all_of(
@@ -305,27 +327,61 @@ def _validate_allocation(errors: FieldErrors, allocation: Document, names: Reque
     )
 
 
-_SHARE: Final = r.struct(
-    shareID=r.valid(
-        _UUID.fullmatch,
-        "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with"
-        " lowercase hexadecimal characters",
-    )
-)
+def _validate_uid(errors: FieldErrors, path: str, uid: str) -> None:
+    """Check that a text is a UUID in its normal form.
+
+    Upstream: pkg/apis/resource/validation/validation.go, validateUID; github.com/google/uuid,
+    Validate
+    """
+    if problem := _uuid_problem(uid):
+        errors.invalid(path, uid, f"error validating uid: {problem}")
+    elif len(uid) != 36 or uid != uid.lower():
+        text = (
+            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with"
+            " lowercase hexadecimal characters"
+        )
+        errors.invalid(path, uid, text)
+
+
+def _uuid_problem(text: str) -> str:
+    match len(text.encode()):
+        case 32:
+            return "" if re.fullmatch("[0-9a-fA-F]{32}", text) else "invalid UUID format"
+        case 38 if not (text[0] == "{" and text[-1] == "}"):
+            return "invalid bracketed UUID format"
+        case 45 if text[:9].lower() != _URN:
+            return f"invalid urn prefix: {go_quoted(text[:9])}"
+        case 36 | 38 | 45 as size:
+            plain = {36: text, 38: text[1:-1], 45: text[9:]}[size]
+            return "" if _UUID.fullmatch(plain) else "invalid UUID format"
+        case size:
+            return f"invalid UUID length: {size}"
+
+
+_SHARE: Final = r.struct(shareID=_validate_uid)
 
 
 def _validate_device_statuses(
     errors: FieldErrors, devices: list[Any] | None, allocated: list[tuple[Any, ...]]
 ) -> None:
-    for index, device in enumerate(devices or ()):
-        path = f"status.devices[{index}]"
+    def shown(device: Document) -> dict[str, Any]:
+        return dict(zip(("Driver", "Pool", "Device", "ShareID"), _device_of(device), strict=True))
+
+    def check(errors: FieldErrors, path: str, device: Document) -> None:
         _IDENTITY(errors, path, device)
         _SHARE(errors, path, device)
         if _device_of(device) not in allocated:
-            names = ("Driver", "Pool", "Device", "ShareID")
-            shown = dict(zip(names, _device_of(device), strict=True))
-            errors.invalid(path, shown, "must be an allocated device in the claim")
+            errors.invalid(path, shown(device), "must be an allocated device in the claim")
         _DEVICE_STATUS(errors, path, device)
+
+    validate_distinct(errors, "status.devices", devices, sys.maxsize, check, shown)
+
+
+def _validate_addresses(errors: FieldErrors, path: str, addresses: list[Any]) -> None:
+    def check(errors: FieldErrors, path: str, address: str) -> None:
+        errors.each(path, address, interface_address(address))
+
+    validate_distinct(errors, path, addresses, _MOST_ADDRESSES, check)
 
 
 def validate_pool_name(errors: FieldErrors, path: str, name: str) -> None:
@@ -390,10 +446,14 @@ _CONFIGURATION: Final = r.struct(
     )
 )
 _CONSUMER: Final = r.struct(resource=r.required(), name=r.required(), uid=r.required())
-_RESULT: Final = r.all_of(
-    _IDENTITY, validate_binding_conditions, r.struct(tolerations=_TOLERATIONS), _SHARE
+_RESULT: Final = r.all_of(_IDENTITY, validate_binding_conditions, _SHARE)
+_DEVICE_STATUS: Final = r.struct(
+    conditions=r.all_of(r.each(r.all_of(), most=8), validate_conditions),
+    data=validate_parameters,
+    networkData=r.struct(
+        interfaceName=r.max_bytes(256), hardwareAddress=r.max_bytes(128), ips=_validate_addresses
+    ),
 )
-_DEVICE_STATUS: Final = r.struct(conditions=r.each(r.all_of(), most=8), data=validate_parameters)
 validate_device_class: Final = r.of_spec(
     r.struct(
         selectors=_SELECTORS,

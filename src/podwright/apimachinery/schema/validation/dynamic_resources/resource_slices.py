@@ -331,7 +331,7 @@ def _validate_limits(
         errors.invalid(f"{path}.min", _text(low), text)
     if default.nano < low.nano:
         text = f"default is less than min: {_text(low)}"
-        errors.invalid(f"{path}.default", _text(default), text)
+        errors.invalid(f"{path}.min", _text(default), text)
     if high is None:
         return
     if low.nano > high.nano:
@@ -341,7 +341,7 @@ def _validate_limits(
         errors.invalid(f"{path}.max", _text(high), text)
     if default.nano > high.nano:
         text = f"default is more than max: {_text(high)}"
-        errors.invalid(f"{path}.default", _text(default), text)
+        errors.invalid(f"{path}.max", _text(default), text)
 
 
 def _whole(quantity: Quantity) -> int:

@@ -20,6 +20,7 @@ from podwright.cluster.api.admission.plugin import (
     set_spec,
     spec_of,
 )
+from podwright.cluster.api.admission.rejections import Rejected
 from podwright.cluster.store import GroupKind, ObjectStore
 
 _CLASS: Final[GroupKind] = ("node.k8s.io", "RuntimeClass")
@@ -120,6 +121,9 @@ class RuntimeClass(Plugin):
         found = self._classes.by_key().get(name)
         if found is None and self._keeps_given and spec_of(attributes).get("overhead"):
             return None
+        if not name:
+            # Upstream: client-go refuses to request an object without a name.
+            raise Rejected("resource name may not be empty", code=500, reason="", details={})
         if found is None:
             raise rejected(attributes, f'pod rejected: RuntimeClass "{name}" not found')
         return found

@@ -70,6 +70,12 @@ def test_a_pod_that_contradicts_its_runtime_class_is_forbidden(server, fields, s
     assert (status, error["message"]) == (403, f'pods "web" is forbidden: {message}')
 
 
+def test_a_runtime_class_without_a_name_is_an_error_of_the_server(server):
+    status, error = server.reply("POST", PODS, pod("web", runtimeClassName=""))
+    assert (status, error["message"]) == (500, "resource name may not be empty")
+    assert "details" not in error
+
+
 def test_an_unknown_runtime_class_is_forbidden(server):
     given = pod("web", runtimeClassName="nosuch")
     given["metadata"] = {"generateName": "web-"}

@@ -184,25 +184,27 @@ def _go_field(kind: ObjectKind, path: str) -> tuple[str, str]:
             return f"{kind.row.kind}.{path}", "v1.ObjectMeta"
         inner, path = "meta.v1.ObjectMeta", path.removeprefix("metadata.")
     struct = inner
-    names, go_type, is_nested = list[str](), "string", False
+    names, go_type = list[str](), "string"
     while found := _PART.match(path):
         if inner in SCALARS:
-            # The schemas inside of schemas decode themselves; the outer decoder replaces the place
-            # in their errors by that of the field that it decodes.
-            inner, is_nested = "apiextensions.v1.JSONSchemaProps", True
+            # The schemas inside of schemas decode themselves.
+            inner = "apiextensions.v1.JSONSchemaProps"
         field = built_in().type(inner).fields.get(found[1])
         if field is None:
             break
-        if not is_nested:
-            struct = inner
-            names += [field.embedded, field.name] if field.embedded else [field.name]
+        struct = inner
+        names += [field.embedded, field.name] if field.embedded else [field.name]
         go_type = field.go_type or _go_type(field.type)
         inner = field.type.innermost
         path = path[found.end() :]
         if path.startswith("["):
-            go_type = _ELEMENT_OF.sub("", go_type)
+            if _ELEMENT_OF.match(go_type):
+                go_type = _ELEMENT_OF.sub("", go_type)
+            elif field.type.element is not None:
+                go_type = _go_type(field.type.element)
             # A key of a map can have dots and brackets; what follows it is a field of a struct.
-            end = path.find("].") if inner not in SCALARS else -1
+            is_schema = field.go_type.startswith("v1.JSONSchema")
+            end = path.find("].") if is_schema or inner not in SCALARS else -1
             path = path[end + 1 :] if end >= 0 else ""
     return f"{struct.rpartition('.')[2]}.{'.'.join(names)}", go_type
 

@@ -16,15 +16,9 @@ from podwright.apimachinery.cel import (
 )
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import Problem
-from podwright.cluster.api.endpoints.kinds.device_expressions import (
-    GROUP,
-    device_expression_problems,
-)
 from podwright.cluster.api.versions.resources import Resource
 
 _GROUP = "admissionregistration.k8s.io"
-_AFTER_SELECTORS = ("spec.config", "spec.extendedResourceName")
-"""The fields of a device class that upstream validates after its selectors."""
 
 
 def with_expression_problems(
@@ -41,9 +35,6 @@ def with_expression_problems(
         places = [index for index, (path, _, _) in enumerate(made) if path.startswith(beside)]
         if ".matchConditions[" in beside:
             place = places[0] if places else len(made)
-        elif beside.startswith("spec.selectors["):
-            later = (i for i, (path, _, _) in enumerate(made) if path.startswith(_AFTER_SELECTORS))
-            place = next(later, len(made))
         else:
             # The errors of what is around the fields, such as that it is immutable, are last.
             around = (i for i, (path, _, _) in enumerate(made) if problem[0].startswith(f"{path}."))
@@ -54,8 +45,6 @@ def with_expression_problems(
 
 def _expression_problems(resource: Resource, document: Document) -> list[Problem]:
     """Return the errors of the expressions of an object; most kinds have no expressions."""
-    if resource.group == GROUP:
-        return device_expression_problems(resource.name, document)
     if resource.group != _GROUP or resource.is_custom:
         return []
     return [_problem(each) for each in _found(resource.name, document)]

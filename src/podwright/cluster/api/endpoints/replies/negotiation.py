@@ -105,7 +105,7 @@ def negotiate(
     has_tables : bool
         Whether it has Tables.
     has_protobuf : bool
-        Whether the objects themselves, and Tables of them, can be protobuf; metadata always can.
+        Whether the objects themselves can be protobuf; metadata always can, Tables never.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def negotiate(
             if (
                 found is not None
                 and (has_transformations or not found.transformation)
-                and (has_tables or found.transformation != "Table")
+                and (found.transformation != "Table" or (has_tables and offered != PROTOBUF))
                 and (has_protobuf or offered != PROTOBUF or found.transformation in _METADATA)
             ):
                 return found

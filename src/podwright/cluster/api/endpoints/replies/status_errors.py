@@ -136,7 +136,7 @@ def forbidden(group: str, resource: str, name: str, message: str) -> ApiError:
 
 def of_rejection(error: Rejected) -> ApiError:
     """Return the error of a write that admission rejects."""
-    return ApiError(error.code, error.reason, str(error), error.details)
+    return ApiError(error.code, error.reason, str(error), error.details or None)
 
 
 def not_found(group: str, resource: str, name: str) -> ApiError:

@@ -38,6 +38,35 @@ def test_the_struct_the_path_and_the_type_are_those_of_go(spec, text):
     assert of_pod(spec) == f"json: cannot unmarshal {text}"
 
 
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"items": {"type": 1}}, "number/items.type/string"),
+        ({"items": [{"type": 1}]}, "number/items.type/string"),
+        ({"items": {"properties": {"a": 1}}}, "number/items.properties/v1.JSONSchemaProps"),
+        ({"additionalProperties": {"type": 1}}, "number/additionalProperties.type/string"),
+        ({"x-kubernetes-validations": ["x"]},
+            "string/x-kubernetes-validations/v1.ValidationRule"),
+    ],
+)  # fmt: skip
+def test_schemas_in_schemas_have_their_path(schema, text):
+    versions = [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]
+    given, path, type_ = text.split("/")
+    kind = "CustomResourceDefinition"
+    assert message("apiextensions.k8s.io/v1", kind, {"spec": {"versions": versions}}) == (
+        f"json: cannot unmarshal {given} into Go struct field JSONSchemaProps.spec.versions.schema"
+        f".openAPIV3Schema.{path} of type {type_}"
+    )
+
+
+def test_unknown_fields_of_schemas_that_decode_themselves_are_no_problem():
+    found = built_in().find("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    assert found is not None
+    schema = {"items": {"x": 1}, "properties": {"a": {"additionalProperties": {"y": 1}}}}
+    versions = [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]
+    assert found.decoding_problems({"spec": {"versions": versions}}) == []
+
+
 @pytest.mark.parametrize(("data", "shown"), [(["a"], "string"), ([1, {}], "object")])
 def test_the_bytes_of_a_list_are_numbers(data, shown):
     assert message("v1", "Secret", {"data": {"a": data}}) == (

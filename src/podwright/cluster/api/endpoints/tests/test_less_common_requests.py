@@ -74,8 +74,9 @@ def test_ephemeral_containers_of_a_new_pod_are_checked_and_forbidden(server: Ser
     ("sent", "source", "reference"),
     [
         pytest.param({"dataSource": {"kind": "PersistentVolumeClaim", "name": "a"}},
-                     {"kind": "PersistentVolumeClaim", "name": "a"},
-                     {"kind": "PersistentVolumeClaim", "name": "a"}, id="of the older field"),
+                     {"apiGroup": None, "kind": "PersistentVolumeClaim", "name": "a"},
+                     {"apiGroup": None, "kind": "PersistentVolumeClaim", "name": "a"},
+                     id="of the older field"),
         pytest.param({"dataSource": {"kind": "Other", "name": "a"}}, None, None, id="dropped"),
         pytest.param({"dataSourceRef": {"apiGroup": "x.io", "kind": "Other", "name": "a"}},
                      {"apiGroup": "x.io", "kind": "Other", "name": "a"},

@@ -41,6 +41,11 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
             MediaType("json", "PartialObjectMetadata", "v1beta1"),
             id="an older version of a transformation",
         ),
+        pytest.param(
+            f"{TABLE.replace('json', 'vnd.kubernetes.protobuf')},application/yaml",
+            MediaType("yaml"),
+            id="no table in protobuf",
+        ),
     ],
 )
 def test_accepted_representations(accept, expected):
@@ -64,6 +69,13 @@ def test_other_representations_are_rejected(accept, start):
         negotiate(accept)
     assert found.value.code == 406
     assert str(found.value).startswith(start)
+
+
+@pytest.mark.parametrize(("method", "has_streams"), [("GET", True), ("POST", False)])
+def test_only_reads_of_a_collection_can_be_streams(server, method, has_streams):
+    path = "/api/v1/namespaces/default/configmaps"
+    _, status = server.reply(method, path, {}, headers={"accept": "text/html"})
+    assert status["message"].endswith(";stream=watch") == has_streams
 
 
 def test_media_types_of_bodies():
