@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from podwright.apimachinery.objects import (
     FieldError,
@@ -24,12 +25,14 @@ from podwright.cluster.controllers import (
     EXPANDED_KINDS,
     ExpandedWorkload,
     Expansion,
-    HpaBound,
     expand,
     is_active,
 )
 from podwright.scheduler.assembly import UnknownPod
 from podwright.simulation.files import LoadedObjects
+
+if TYPE_CHECKING:
+    from podwright.cluster.controllers import HpaBound
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
 

@@ -8,52 +8,61 @@ and its `steps`. The functions are in libraries: `standard`, `string_functions`,
 `admission_policies`, `policy_types` and `stage_expressions`.
 """
 
-from podwright.apimachinery.cel.functions.addresses import (
-    AddressError as AddressError,
-    parse_url as parse_url,
-)
-from podwright.apimachinery.cel.functions.authorizations import (
-    Access as Access,
-    Decision as Decision,
-)
-from podwright.apimachinery.cel.functions.regular_expressions import (
-    PatternError as PatternError,
-    compile_pattern as compile_pattern,
-)
-from podwright.apimachinery.cel.functions.time_text import parse_duration as parse_duration
-from podwright.apimachinery.cel.uses.admission_expressions import AdmissionInput as AdmissionInput
-from podwright.apimachinery.cel.uses.admission_policies import (
-    ExpressionProblem as ExpressionProblem,
-    MutatingPolicy as MutatingPolicy,
-    PolicyDecision as PolicyDecision,
-    PolicyError as PolicyError,
-    PolicyResult as PolicyResult,
-    ValidatingPolicy as ValidatingPolicy,
-    compile_match_conditions as compile_match_conditions,
-    match_condition_problems as match_condition_problems,
-)
-from podwright.apimachinery.cel.uses.device_selectors import (
-    MAX_SELECTOR_COST as MAX_SELECTOR_COST,
-    UNBOUNDED as UNBOUNDED,
-    DeviceError as DeviceError,
-    DeviceSelector as DeviceSelector,
-    SelectorError as SelectorError,
-    compile_new_selector as compile_new_selector,
-    compile_selector as compile_selector,
-    device_value as device_value,
-)
-from podwright.apimachinery.cel.uses.policy_types import (
-    MatchedKind as MatchedKind,
-    type_warnings as type_warnings,
-)
-from podwright.apimachinery.cel.uses.rule_nodes import RuleError as RuleError
-from podwright.apimachinery.cel.uses.schema_rules import (
-    OBJECT_COST_BUDGET as OBJECT_COST_BUDGET,
-    SchemaRules as SchemaRules,
-    compile_rules as compile_rules,
-)
-from podwright.apimachinery.cel.uses.stage_expressions import (
-    StageExpression as StageExpression,
-    StageExpressionError as StageExpressionError,
-    stage_expression as stage_expression,
-)
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.apimachinery.cel.functions.addresses import (
+        AddressError as AddressError,
+        parse_url as parse_url,
+    )
+    from podwright.apimachinery.cel.functions.authorizations import (
+        Access as Access,
+        Decision as Decision,
+    )
+    from podwright.apimachinery.cel.functions.regular_expressions import (
+        PatternError as PatternError,
+        compile_pattern as compile_pattern,
+    )
+    from podwright.apimachinery.cel.functions.time_text import parse_duration as parse_duration
+    from podwright.apimachinery.cel.uses.admission_expressions import (
+        AdmissionInput as AdmissionInput,
+    )
+    from podwright.apimachinery.cel.uses.admission_policies import (
+        ExpressionProblem as ExpressionProblem,
+        MutatingPolicy as MutatingPolicy,
+        PolicyDecision as PolicyDecision,
+        PolicyError as PolicyError,
+        PolicyResult as PolicyResult,
+        ValidatingPolicy as ValidatingPolicy,
+        compile_match_conditions as compile_match_conditions,
+        match_condition_problems as match_condition_problems,
+    )
+    from podwright.apimachinery.cel.uses.device_selectors import (
+        MAX_SELECTOR_COST as MAX_SELECTOR_COST,
+        UNBOUNDED as UNBOUNDED,
+        DeviceError as DeviceError,
+        DeviceSelector as DeviceSelector,
+        SelectorError as SelectorError,
+        compile_new_selector as compile_new_selector,
+        compile_selector as compile_selector,
+        device_value as device_value,
+    )
+    from podwright.apimachinery.cel.uses.policy_types import (
+        MatchedKind as MatchedKind,
+        type_warnings as type_warnings,
+    )
+    from podwright.apimachinery.cel.uses.rule_nodes import RuleError as RuleError
+    from podwright.apimachinery.cel.uses.schema_rules import (
+        OBJECT_COST_BUDGET as OBJECT_COST_BUDGET,
+        SchemaRules as SchemaRules,
+        compile_rules as compile_rules,
+    )
+    from podwright.apimachinery.cel.uses.stage_expressions import (
+        StageExpression as StageExpression,
+        StageExpressionError as StageExpressionError,
+        stage_expression as stage_expression,
+    )
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

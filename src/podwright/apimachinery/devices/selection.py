@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from podwright.apimachinery.cel import DeviceError, SelectorError, compile_selector, device_value
+from podwright.apimachinery import cel
 from podwright.apimachinery.devices.slices import SliceDevice
 from podwright.apimachinery.objects import DeviceSelector
 
@@ -70,12 +70,12 @@ class Selection:
         self.evaluation_count += 1
         found: bool | str
         try:
-            program = compile_selector(expression)
+            program = cel.compile_selector(expression)
             driver, document = msgspec.json.decode(device.content)
-            result = program.evaluate(device_value(driver, document))
-        except SelectorError as error:
+            result = program.evaluate(cel.device_value(driver, document))
+        except cel.SelectorError as error:
             found = f"compile error: {error}"
-        except DeviceError as error:
+        except cel.DeviceError as error:
             found = f"runtime error: {error}"
         else:
             found = f"runtime error: {result.error}" if result.error else result.matches

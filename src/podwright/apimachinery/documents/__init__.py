@@ -4,21 +4,28 @@
 the texts of errors. It does not know what a document is for: whoever reads one validates it.
 """
 
-from podwright.apimachinery.documents.document import (
-    Keys as Keys,
-    decode as decode,
-    has_more_documents as has_more_documents,
-    parse_document as parse_document,
-)
-from podwright.apimachinery.documents.field import (
-    DID_YOU_MEAN as DID_YOU_MEAN,
-    did_you_mean as did_you_mean,
-    duplicate as duplicate,
-    forbidden as forbidden,
-    invalid as invalid,
-    join as join,
-    not_supported as not_supported,
-    problem as problem,
-    raise_errors as raise_errors,
-    required as required,
-)
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.apimachinery.documents.document import (
+        Keys as Keys,
+        decode as decode,
+        has_more_documents as has_more_documents,
+        parse_document as parse_document,
+    )
+    from podwright.apimachinery.documents.field import (
+        DID_YOU_MEAN as DID_YOU_MEAN,
+        did_you_mean as did_you_mean,
+        duplicate as duplicate,
+        forbidden as forbidden,
+        invalid as invalid,
+        join as join,
+        not_supported as not_supported,
+        problem as problem,
+        raise_errors as raise_errors,
+        required as required,
+    )
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

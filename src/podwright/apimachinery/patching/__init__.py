@@ -17,42 +17,49 @@ conflicts of an apply are `ApplyConflictError` with the causes.
 Start with `apply.py`, then `typed_values.py` and `field_sets.py`.
 """
 
-from podwright.apimachinery.patching.apply import (
-    applied as applied,
-    configured as configured,
-    with_managed_fields as with_managed_fields,
-)
-from podwright.apimachinery.patching.errors import (
-    ApplyConflictError as ApplyConflictError,
-    FailedTestError as FailedTestError,
-    PatchError as PatchError,
-    unclassified as unclassified,
-)
-from podwright.apimachinery.patching.go_text import printed as printed
-from podwright.apimachinery.patching.json_patch import (
-    MOST_OPERATIONS as MOST_OPERATIONS,
-    json_patch_warnings as json_patch_warnings,
-    json_patched as json_patched,
-)
-from podwright.apimachinery.patching.managed_fields import (
-    object_entries as object_entries,
-    scale_entries as scale_entries,
-    with_entries as with_entries,
-    with_unchanged_times as with_unchanged_times,
-    with_update_as_apply as with_update_as_apply,
-)
-from podwright.apimachinery.patching.merge_patch import (
-    merge_difference as merge_difference,
-    merge_patched as merge_patched,
-)
-from podwright.apimachinery.patching.object_types import (
-    ObjectType as ObjectType,
-    custom_object_type as custom_object_type,
-    gvk_text as gvk_text,
-    object_type as object_type,
-)
-from podwright.apimachinery.patching.strategic_merge import (
-    applied_rest as applied_rest,
-    strategic_difference as strategic_difference,
-    strategic_merged as strategic_merged,
-)
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.apimachinery.patching.apply import (
+        applied as applied,
+        configured as configured,
+        with_managed_fields as with_managed_fields,
+    )
+    from podwright.apimachinery.patching.errors import (
+        ApplyConflictError as ApplyConflictError,
+        FailedTestError as FailedTestError,
+        PatchError as PatchError,
+        unclassified as unclassified,
+    )
+    from podwright.apimachinery.patching.go_text import printed as printed
+    from podwright.apimachinery.patching.json_patch import (
+        MOST_OPERATIONS as MOST_OPERATIONS,
+        json_patch_warnings as json_patch_warnings,
+        json_patched as json_patched,
+    )
+    from podwright.apimachinery.patching.managed_fields import (
+        object_entries as object_entries,
+        scale_entries as scale_entries,
+        with_entries as with_entries,
+        with_unchanged_times as with_unchanged_times,
+        with_update_as_apply as with_update_as_apply,
+    )
+    from podwright.apimachinery.patching.merge_patch import (
+        merge_difference as merge_difference,
+        merge_patched as merge_patched,
+    )
+    from podwright.apimachinery.patching.object_types import (
+        ObjectType as ObjectType,
+        custom_object_type as custom_object_type,
+        gvk_text as gvk_text,
+        object_type as object_type,
+    )
+    from podwright.apimachinery.patching.strategic_merge import (
+        applied_rest as applied_rest,
+        strategic_difference as strategic_difference,
+        strategic_merged as strategic_merged,
+    )
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -26,56 +26,65 @@ The cells of kubectl's tables are fields or functions: `schema/printing/` has th
 Start with `table.py` (the format), then `kind.py`.
 """
 
-from podwright.apimachinery.schema import der as der
-from podwright.apimachinery.schema.apparmor_annotations import (
-    with_apparmor_profiles as with_apparmor_profiles,
-)
-from podwright.apimachinery.schema.decoding import Problem as Problem
-from podwright.apimachinery.schema.defaults.pods import (
-    template_with_defaults as template_with_defaults,
-)
-from podwright.apimachinery.schema.definition_kind import BOOLEAN_OR_SCHEMA as BOOLEAN_OR_SCHEMA
-from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD as UNKNOWN_FIELD
-from podwright.apimachinery.schema.go_order import go_ordered as go_ordered
-from podwright.apimachinery.schema.go_types import TIME_VALUES as TIME_VALUES
-from podwright.apimachinery.schema.kind import Kind as Kind
-from podwright.apimachinery.schema.kind_index import (
-    Schema as Schema,
-    built_in as built_in,
-    decode as decode,
-)
-from podwright.apimachinery.schema.printing.conversions import human_duration as human_duration
-from podwright.apimachinery.schema.table import (
-    Column as Column,
-    KindRow as KindRow,
-    Table as Table,
-    built_in_table as built_in_table,
-)
-from podwright.apimachinery.schema.types import (
-    SCALARS as SCALARS,
-    Field as Field,
-    StructType as StructType,
-    TypeRef as TypeRef,
-    description as description,
-    parse_field as parse_field,
-)
-from podwright.apimachinery.schema.validation.certificates import (
-    approval_problems as approval_problems,
-)
-from podwright.apimachinery.schema.validation.field_errors import (
-    printed as printed,
-    reason_of as reason_of,
-    repeats as repeats,
-)
-from podwright.apimachinery.schema.validation.internal_structs import internal_form as internal_form
-from podwright.apimachinery.schema.validation.metadata import (
-    changed_metadata_problems as changed_metadata_problems,
-    finalizer_problems as finalizer_problems,
-    qualifies_finalizers as qualifies_finalizers,
-    validate_object_meta as validate_object_meta,
-)
-from podwright.apimachinery.schema.validation.names import path_segment as path_segment
-from podwright.apimachinery.schema.validation.pods.pod_subresources import (
-    ephemeral_container_problems as ephemeral_container_problems,
-    resize_problems as resize_problems,
-)
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.apimachinery.schema import der as der
+    from podwright.apimachinery.schema.apparmor_annotations import (
+        with_apparmor_profiles as with_apparmor_profiles,
+    )
+    from podwright.apimachinery.schema.decoding import Problem as Problem
+    from podwright.apimachinery.schema.defaults.pods import (
+        template_with_defaults as template_with_defaults,
+    )
+    from podwright.apimachinery.schema.definition_kind import BOOLEAN_OR_SCHEMA as BOOLEAN_OR_SCHEMA
+    from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD as UNKNOWN_FIELD
+    from podwright.apimachinery.schema.go_order import go_ordered as go_ordered
+    from podwright.apimachinery.schema.go_types import TIME_VALUES as TIME_VALUES
+    from podwright.apimachinery.schema.kind import Kind as Kind
+    from podwright.apimachinery.schema.kind_index import (
+        Schema as Schema,
+        built_in as built_in,
+        decode as decode,
+    )
+    from podwright.apimachinery.schema.printing.conversions import human_duration as human_duration
+    from podwright.apimachinery.schema.table import (
+        Column as Column,
+        KindRow as KindRow,
+        Table as Table,
+        built_in_table as built_in_table,
+    )
+    from podwright.apimachinery.schema.types import (
+        SCALARS as SCALARS,
+        Field as Field,
+        StructType as StructType,
+        TypeRef as TypeRef,
+        description as description,
+        parse_field as parse_field,
+    )
+    from podwright.apimachinery.schema.validation.certificates import (
+        approval_problems as approval_problems,
+    )
+    from podwright.apimachinery.schema.validation.field_errors import (
+        printed as printed,
+        reason_of as reason_of,
+        repeats as repeats,
+    )
+    from podwright.apimachinery.schema.validation.internal_structs import (
+        internal_form as internal_form,
+    )
+    from podwright.apimachinery.schema.validation.metadata import (
+        changed_metadata_problems as changed_metadata_problems,
+        finalizer_problems as finalizer_problems,
+        qualifies_finalizers as qualifies_finalizers,
+        validate_object_meta as validate_object_meta,
+    )
+    from podwright.apimachinery.schema.validation.names import path_segment as path_segment
+    from podwright.apimachinery.schema.validation.pods.pod_subresources import (
+        ephemeral_container_problems as ephemeral_container_problems,
+        resize_problems as resize_problems,
+    )
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

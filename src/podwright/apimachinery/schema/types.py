@@ -123,7 +123,7 @@ class StructType:
         self.name = name
         self.is_atomic = "$atomic" in row
         self.quantity_fields: list[tuple[str, TypeRef]] | None = None
-        """The fields with quantities in them; computed by `schema.quantities`."""
+        """The fields with quantities in them; computed by `schema.kind`."""
         self._row = row
 
     @cached_property

@@ -47,7 +47,7 @@ def diff(options: DiffOptions) -> bool:
 
     Exit status 1 if anything differs.
     """
-    from podwright.cli.decisions.diff_run import run_diff, run_diff_of_runs, runs_among
+    from podwright.cli.decisions.diff_run import run_diff, runs_among
 
     files, given = options.files, options.given
     runs = runs_among(files)
@@ -56,6 +56,8 @@ def diff(options: DiffOptions) -> bool:
             raise typer.BadParameter(
                 "has no effect with the folders of two runs.", param_hint=f"'{_OF_SCENARIOS[name]}'"
             )
+        from podwright.cli.decisions.diff_recorded import run_diff_of_runs
+
         return run_diff_of_runs(*runs, options)
     if given.isdisjoint(_CHANGING):
         raise typer.BadParameter(

@@ -21,14 +21,13 @@ from podwright.cli.inputs import load_plugins
 from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
+from podwright.scheduler import assembly, classic
 from podwright.scheduler.assembly import (
     BrokenPlugin,
     Registry,
     assemble,
-    classic_setup,
     idle_choices,
 )
-from podwright.scheduler.classic import algorithm_from_policy, read_policy
 from podwright.scheduler.config import (
     DEFAULT_GATES,
     EFFECTS,
@@ -156,7 +155,7 @@ def _checked_policy(text: str, source: str) -> str:
     if not _is_policy(text):
         return ""
     document: Any = parse_document(text)
-    algorithm = algorithm_from_policy(read_policy(document, source=source))
+    algorithm = classic.algorithm_from_policy(classic.read_policy(document, source=source))
     counts = len(algorithm.predicates), len(algorithm.priorities), len(algorithm.extenders)
     words = ("predicate", "predicates"), ("priority", "priorities"), ("extender", "extenders")
     parts = [f"{n} {word[n != 1]}" for n, word in zip(counts, words, strict=True)]
@@ -242,7 +241,7 @@ def _rows(configuration: EffectiveConfiguration) -> _Rows:
 
 
 def _rows_of_v116(configuration: EffectiveConfiguration) -> _Rows:
-    algorithm = classic_setup(configuration).algorithm
+    algorithm = assembly.classic_setup(configuration).algorithm
     for profile in configuration.profiles:
         name = profile.scheduler_name
         for predicate in algorithm.predicates:

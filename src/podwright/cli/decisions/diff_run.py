@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich.text import Text
@@ -18,7 +19,6 @@ from podwright.cli.console import (
     print_paragraph,
     print_table,
     progress_bar,
-    waiting,
     write,
 )
 from podwright.cli.decisions.options import DiffOptions
@@ -27,13 +27,11 @@ from podwright.cli.inputs import (
     Inputs,
     extender_caller,
     inputs_of,
-    load_plugins,
     read_inputs,
     scheduler_options,
     warn_of_idle,
 )
 from podwright.cli.options import Setup
-from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.cli.workloads import report_expansion, warn_of_idle_hpa
 from podwright.scheduler.assembly import Because
 from podwright.simulation.recording import (
@@ -46,11 +44,11 @@ from podwright.simulation.recording import (
     counted,
     decision_count,
     diff_document,
-    diff_runs,
     diff_with_each,
-    placements_of_run,
 )
-from podwright.simulation.world import RunComparison, compare
+
+if TYPE_CHECKING:
+    from podwright.simulation.world import RunComparison
 
 # The words of differences: places, shares, and the reason of a different decision.
 
@@ -160,7 +158,7 @@ def run_diff(files: tuple[Sequence[str], Sequence[str]], options: DiffOptions) -
     if len(each) > 1:
         print_several([str(setup.config) for setup in afters], each, output)
         return all(one.is_same for one in each)
-    _print(found, output)
+    print_diff(found, output)
     if len(found.differences) > reasons:
         print_message(
             f"reasons: those of the first {reasons} of {len(found.differences)} pods that differ;"
@@ -218,24 +216,8 @@ def _is_run(path: Path) -> bool:
     )
 
 
-def run_diff_of_runs(before: Path, after: Path, options: DiffOptions) -> bool:
-    """Compare two recorded runs and print the differences; return whether there are none.
-
-    The figures of runs are compared too; a log alone has none.
-    """
-    own = load_plugins(options.setup.plugins)
-    figures: RunComparison | None = None
-    runs = RecordedRun(before, own), RecordedRun(after, own)
-    with open_for_command(runs[0]), open_for_command(runs[1]), waiting("comparing the runs"):
-        sides = [placements_of_run(run.log, run.plugins) for run in runs]
-        found = diff_runs(*sides)
-        if all((path / "manifest.json").exists() for path in (before, after)):
-            figures = compare(before, after, plugins=own)
-    _print(found, options.output, figures)
-    return found.is_same and (figures is None or figures.is_same)
-
-
-def _print(diff: PlacementDiff, output: str, figures: RunComparison | None = None) -> None:
+def print_diff(diff: PlacementDiff, output: str, figures: RunComparison | None = None) -> None:
+    """Print the differences between two sides, and the figures of runs."""
     if output in ("json", "yaml"):
         beside = {} if figures is None else figures.document()
         print_document(diff_document(diff) | beside, output)

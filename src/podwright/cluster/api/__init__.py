@@ -13,57 +13,67 @@ registries. A *scope* is the part of an object that an update replaces. A *secti
 `metadata`, `spec` or `status` of an object's document.
 """
 
-from podwright.cluster.api.admission import (
-    Admission as Admission,
-    Forbidden as Forbidden,
-    NamespaceTerminating as NamespaceTerminating,
-    QuotaEvaluators as QuotaEvaluators,
-)
-from podwright.cluster.api.admission.identities.certificate_requests import (
-    UnreadableRequest as UnreadableRequest,
-    certificate_subject as certificate_subject,
-)
-from podwright.cluster.api.api import Api as Api
-from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS as BOOTSTRAP_OBJECTS
-from podwright.cluster.api.create_update import Scope as Scope
-from podwright.cluster.api.deletion import FOREGROUND as FOREGROUND, ORPHAN as ORPHAN
-from podwright.cluster.api.events import RecordEvent as RecordEvent
-from podwright.cluster.api.gated_fields import GATED_FIELDS as GATED_FIELDS, has_field as has_field
-from podwright.cluster.api.invalid import Invalid as Invalid
-from podwright.cluster.api.kind_strategies import (
-    GENERATED_JOB_LABELS as GENERATED_JOB_LABELS,
-    with_generated_selector as with_generated_selector,
-    without_generated_selector as without_generated_selector,
-)
-from podwright.cluster.api.node_faults import NodeDown as NodeDown, NodeUp as NodeUp
-from podwright.cluster.api.object_edits import (
-    annotations_patch as annotations_patch,
-    conditions_with as conditions_with,
-    finalizers_without as finalizers_without,
-    patched as patched,
-    section as section,
-)
-from podwright.cluster.api.object_validation import (
-    check_objects as check_objects,
-    object_problems as object_problems,
-    unknown_fields as unknown_fields,
-    update_problems as update_problems,
-)
-from podwright.cluster.api.pods.eviction import (
-    EvictionRejected as EvictionRejected,
-    with_disruption_target as with_disruption_target,
-)
-from podwright.cluster.api.pods.pod_quotas import PodQuotas as PodQuotas
-from podwright.cluster.api.requests import (
-    ApplyObject as ApplyObject,
-    BindPod as BindPod,
-    CreateObject as CreateObject,
-    DeleteObject as DeleteObject,
-    EvictPod as EvictPod,
-    PatchObject as PatchObject,
-    Reply as Reply,
-    UpdateObject as UpdateObject,
-    WriteRequest as WriteRequest,
-)
-from podwright.cluster.api.stored_sizes import TooLarge as TooLarge
-from podwright.cluster.api.users import SCHEDULER_USER as SCHEDULER_USER
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.cluster.api.admission import (
+        Admission as Admission,
+        Forbidden as Forbidden,
+        NamespaceTerminating as NamespaceTerminating,
+        QuotaEvaluators as QuotaEvaluators,
+    )
+    from podwright.cluster.api.admission.identities.certificate_requests import (
+        UnreadableRequest as UnreadableRequest,
+        certificate_subject as certificate_subject,
+    )
+    from podwright.cluster.api.api import Api as Api
+    from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS as BOOTSTRAP_OBJECTS
+    from podwright.cluster.api.create_update import Scope as Scope
+    from podwright.cluster.api.deletion import FOREGROUND as FOREGROUND, ORPHAN as ORPHAN
+    from podwright.cluster.api.events import RecordEvent as RecordEvent
+    from podwright.cluster.api.gated_fields import (
+        GATED_FIELDS as GATED_FIELDS,
+        has_field as has_field,
+    )
+    from podwright.cluster.api.invalid import Invalid as Invalid
+    from podwright.cluster.api.kind_strategies import (
+        GENERATED_JOB_LABELS as GENERATED_JOB_LABELS,
+        with_generated_selector as with_generated_selector,
+        without_generated_selector as without_generated_selector,
+    )
+    from podwright.cluster.api.node_faults import NodeDown as NodeDown, NodeUp as NodeUp
+    from podwright.cluster.api.object_edits import (
+        annotations_patch as annotations_patch,
+        conditions_with as conditions_with,
+        finalizers_without as finalizers_without,
+        patched as patched,
+        section as section,
+    )
+    from podwright.cluster.api.object_validation import (
+        check_objects as check_objects,
+        object_problems as object_problems,
+        unknown_fields as unknown_fields,
+        update_problems as update_problems,
+    )
+    from podwright.cluster.api.pods.eviction import (
+        EvictionRejected as EvictionRejected,
+        with_disruption_target as with_disruption_target,
+    )
+    from podwright.cluster.api.pods.pod_quotas import PodQuotas as PodQuotas
+    from podwright.cluster.api.requests import (
+        ApplyObject as ApplyObject,
+        BindPod as BindPod,
+        CreateObject as CreateObject,
+        DeleteObject as DeleteObject,
+        EvictPod as EvictPod,
+        PatchObject as PatchObject,
+        Reply as Reply,
+        UpdateObject as UpdateObject,
+        WriteRequest as WriteRequest,
+    )
+    from podwright.cluster.api.stored_sizes import TooLarge as TooLarge
+    from podwright.cluster.api.users import SCHEDULER_USER as SCHEDULER_USER
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -15,61 +15,69 @@ pod. An *orphan* is an object without a controlling owner; an owner *adopts* the
 its selector matches, and *releases* the pods that it no longer matches.
 """
 
-from podwright.cluster.controllers.apps.rollout import (
-    Rollout as Rollout,
-    RolloutSet as RolloutSet,
-    deployment_spec as deployment_spec,
-)
-from podwright.cluster.controllers.autoscaling.autoscaled import HpaBound as HpaBound
-from podwright.cluster.controllers.controller_loop import (
-    ControllerLoop as ControllerLoop,
-    ControllerLoopState as ControllerLoopState,
-    RejectedWrite as RejectedWrite,
-    ReportFailure as ReportFailure,
-)
-from podwright.cluster.controllers.core.garbage_collector import (
-    GarbageCollector as GarbageCollector,
-)
-from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector as PodGarbageCollector
-from podwright.cluster.controllers.devices import (
-    DeviceTaintEvictionController as DeviceTaintEvictionController,
-)
-from podwright.cluster.controllers.expansion import (
-    EXPANDED_KINDS as EXPANDED_KINDS,
-    ExpandedWorkload as ExpandedWorkload,
-    Expansion as Expansion,
-    expand as expand,
-)
-from podwright.cluster.controllers.identities import (
-    CLIENT as CLIENT,
-    KUBELET_CLIENT as KUBELET_CLIENT,
-    KUBELET_SERVING as KUBELET_SERVING,
-    NO_CERTIFICATE_AUTHORITY as NO_CERTIFICATE_AUTHORITY,
-    RefusedRequestError as RefusedRequestError,
-    SignRequest as SignRequest,
-)
-from podwright.cluster.controllers.interface import (
-    Controller as Controller,
-    ControllerAction as ControllerAction,
-    CreateRejected as CreateRejected,
-    DrainNode as DrainNode,
-    NodeDown as NodeDown,
-    NodeEvent as NodeEvent,
-    NodeUp as NodeUp,
-    SyncAt as SyncAt,
-    SyncDue as SyncDue,
-    SyncNext as SyncNext,
-    WriteRejected as WriteRejected,
-)
-from podwright.cluster.controllers.lister import Lister as Lister
-from podwright.cluster.controllers.nodes.taint_eviction import (
-    TaintEvictionController as TaintEvictionController,
-)
-from podwright.cluster.controllers.pod_state import is_active as is_active
-from podwright.cluster.controllers.pod_template import pod_from_template as pod_from_template
-from podwright.cluster.controllers.registry import (
-    ALL_CONTROLLERS as ALL_CONTROLLERS,
-    WORKLOAD_CONTROLLERS as WORKLOAD_CONTROLLERS,
-    enabled_controllers as enabled_controllers,
-    served_controllers as served_controllers,
-)
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.cluster.controllers.apps.rollout import (
+        Rollout as Rollout,
+        RolloutSet as RolloutSet,
+        deployment_spec as deployment_spec,
+    )
+    from podwright.cluster.controllers.autoscaling.autoscaled import HpaBound as HpaBound
+    from podwright.cluster.controllers.controller_loop import (
+        ControllerLoop as ControllerLoop,
+        ControllerLoopState as ControllerLoopState,
+        RejectedWrite as RejectedWrite,
+        ReportFailure as ReportFailure,
+    )
+    from podwright.cluster.controllers.core.garbage_collector import (
+        GarbageCollector as GarbageCollector,
+    )
+    from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector as PodGarbageCollector
+    from podwright.cluster.controllers.devices import (
+        DeviceTaintEvictionController as DeviceTaintEvictionController,
+    )
+    from podwright.cluster.controllers.expansion import (
+        EXPANDED_KINDS as EXPANDED_KINDS,
+        ExpandedWorkload as ExpandedWorkload,
+        Expansion as Expansion,
+        expand as expand,
+    )
+    from podwright.cluster.controllers.identities import (
+        CLIENT as CLIENT,
+        KUBELET_CLIENT as KUBELET_CLIENT,
+        KUBELET_SERVING as KUBELET_SERVING,
+        NO_CERTIFICATE_AUTHORITY as NO_CERTIFICATE_AUTHORITY,
+        RefusedRequestError as RefusedRequestError,
+        SignRequest as SignRequest,
+    )
+    from podwright.cluster.controllers.interface import (
+        Controller as Controller,
+        ControllerAction as ControllerAction,
+        CreateRejected as CreateRejected,
+        DrainNode as DrainNode,
+        NodeDown as NodeDown,
+        NodeEvent as NodeEvent,
+        NodeUp as NodeUp,
+        SyncAt as SyncAt,
+        SyncDue as SyncDue,
+        SyncNext as SyncNext,
+        WriteRejected as WriteRejected,
+    )
+    from podwright.cluster.controllers.lister import Lister as Lister
+    from podwright.cluster.controllers.nodes.taint_eviction import (
+        TaintEvictionController as TaintEvictionController,
+    )
+    from podwright.cluster.controllers.pod_state import is_active as is_active
+    from podwright.cluster.controllers.pod_template import pod_from_template as pod_from_template
+    from podwright.cluster.controllers.registry import (
+        ALL_CONTROLLERS as ALL_CONTROLLERS,
+        WORKLOAD_CONTROLLERS as WORKLOAD_CONTROLLERS,
+        enabled_controllers as enabled_controllers,
+        served_controllers as served_controllers,
+    )
+    from podwright.cluster.controllers.workload_pods import expanded as expanded
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -18,39 +18,46 @@ stages) and `stage_scheduler.py` (which one is next, and when). `fast_stages.py`
 `annotation_stages.py` contain the built-in stages, and `stage_reader.py` reads Stage documents.
 """
 
-from podwright.cluster.api import RecordEvent as RecordEvent
-from podwright.cluster.kubelets.kubelet import (
-    ImageBehavior as ImageBehavior,
-    read_image_behaviors as read_image_behaviors,
-)
-from podwright.cluster.kubelets.lifecycle import Lifecycle as Lifecycle
-from podwright.cluster.kubelets.object_state import (
-    LifecycleAction as LifecycleAction,
-    LifecycleEvent as LifecycleEvent,
-    LifecycleState as LifecycleState,
-    ScheduleStage as ScheduleStage,
-    StageDue as StageDue,
-)
-from podwright.cluster.kubelets.pod_statuses import (
-    EXIT_CODE as EXIT_CODE,
-    RUN_DELAY as RUN_DELAY,
-)
-from podwright.cluster.kubelets.stages.annotation_stages import default_stages as default_stages
-from podwright.cluster.kubelets.stages.fast_stages import (
-    FAST_STAGES as FAST_STAGES,
-    fast_stages as fast_stages,
-)
-from podwright.cluster.kubelets.stages.stage import (
-    Delay as Delay,
-    FastPath as FastPath,
-    Requirement as Requirement,
-    Stage as Stage,
-    Step as Step,
-    Weight as Weight,
-)
-from podwright.cluster.kubelets.stages.stage_play import StageError as StageError
-from podwright.cluster.kubelets.stages.stage_reader import (
-    API_VERSION as API_VERSION,
-    read_stage as read_stage,
-    read_stages as read_stages,
-)
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.cluster.api import RecordEvent as RecordEvent
+    from podwright.cluster.kubelets.kubelet import (
+        ImageBehavior as ImageBehavior,
+        read_image_behaviors as read_image_behaviors,
+    )
+    from podwright.cluster.kubelets.lifecycle import Lifecycle as Lifecycle
+    from podwright.cluster.kubelets.object_state import (
+        LifecycleAction as LifecycleAction,
+        LifecycleEvent as LifecycleEvent,
+        LifecycleState as LifecycleState,
+        ScheduleStage as ScheduleStage,
+        StageDue as StageDue,
+    )
+    from podwright.cluster.kubelets.pod_statuses import (
+        EXIT_CODE as EXIT_CODE,
+        RUN_DELAY as RUN_DELAY,
+    )
+    from podwright.cluster.kubelets.stages.annotation_stages import default_stages as default_stages
+    from podwright.cluster.kubelets.stages.fast_stages import (
+        FAST_STAGES as FAST_STAGES,
+        fast_stages as fast_stages,
+    )
+    from podwright.cluster.kubelets.stages.stage import (
+        Delay as Delay,
+        FastPath as FastPath,
+        Requirement as Requirement,
+        Stage as Stage,
+        Step as Step,
+        Weight as Weight,
+    )
+    from podwright.cluster.kubelets.stages.stage_play import StageError as StageError
+    from podwright.cluster.kubelets.stages.stage_reader import (
+        API_VERSION as API_VERSION,
+        read_stage as read_stage,
+        read_stages as read_stages,
+    )
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -14,20 +14,27 @@ of a plugin to edits) and `edits.py`. `rejections.py` groups the reasons and fin
 nodes.
 """
 
-from podwright.scheduler.advice.advise import Advice as Advice, find_advice as find_advice
-from podwright.scheduler.advice.amounts import format_amount as format_amount
-from podwright.scheduler.advice.device_refusals import DeviceRefusal as DeviceRefusal
-from podwright.scheduler.advice.edits import Change as Change, ReplicaCount as ReplicaCount
-from podwright.scheduler.advice.rejections import (
-    NearNode as NearNode,
-    ReasonDetail as ReasonDetail,
-    ReasonGroup as ReasonGroup,
-    nearest_nodes as nearest_nodes,
-    rejection_groups as rejection_groups,
-)
-from podwright.scheduler.advice.remedies import (
-    Outcome as Outcome,
-    Remedy as Remedy,
-    UnknownReply as UnknownReply,
-)
-from podwright.scheduler.advice.trial_cluster import PlacedPods as PlacedPods, edited as edited
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.scheduler.advice.advise import Advice as Advice, find_advice as find_advice
+    from podwright.scheduler.advice.amounts import format_amount as format_amount
+    from podwright.scheduler.advice.device_refusals import DeviceRefusal as DeviceRefusal
+    from podwright.scheduler.advice.edits import Change as Change, ReplicaCount as ReplicaCount
+    from podwright.scheduler.advice.rejections import (
+        NearNode as NearNode,
+        ReasonDetail as ReasonDetail,
+        ReasonGroup as ReasonGroup,
+        nearest_nodes as nearest_nodes,
+        rejection_groups as rejection_groups,
+    )
+    from podwright.scheduler.advice.remedies import (
+        Outcome as Outcome,
+        Remedy as Remedy,
+        UnknownReply as UnknownReply,
+    )
+    from podwright.scheduler.advice.trial_cluster import PlacedPods as PlacedPods, edited as edited
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from podwright.scheduler import assembly, classic, machine as machines, queueing
 from podwright.scheduler.assembly.build import build_profiles, prepare
-from podwright.scheduler.assembly.classic import V116Assembly
 from podwright.scheduler.assembly.registry import Registry
-from podwright.scheduler.classic import ParallelizeUntil, in_order
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import EffectiveConfiguration
 from podwright.scheduler.framework import (
@@ -21,8 +20,11 @@ from podwright.scheduler.framework import (
     SearchPosition,
     extenders_of,
 )
-from podwright.scheduler.machine import DEFAULT_OPTIONS, Machine, SchedulerOptions
-from podwright.scheduler.queueing import QueueSettings
+from podwright.scheduler.machine import DEFAULT_OPTIONS, SchedulerOptions
+
+if TYPE_CHECKING:
+    from podwright.scheduler.classic import ParallelizeUntil
+    from podwright.scheduler.machine import Machine
 
 
 class Assembly(Protocol):
@@ -64,7 +66,7 @@ class V136Assembly:
             options,
             gates=configuration.gates,
             batching=options.batching and "OpportunisticBatching" in configuration.gates,
-            queue=QueueSettings(
+            queue=queueing.QueueSettings(
                 initial_backoff_ns=configuration.pod_initial_backoff_ns,
                 max_backoff_ns=configuration.pod_max_backoff_ns,
                 pop_from_backoff="SchedulerPopFromBackoffQ" in configuration.gates,
@@ -97,21 +99,31 @@ class V136Assembly:
 
     def machine(self) -> Machine:
         """Return a machine that runs every profile."""
-        return Machine(self.profiles, self._options)
+        return machines.Machine(self.profiles, self._options)
 
 
 def _build_v136(
     configuration: EffectiveConfiguration,
     registry: Registry,
     options: SchedulerOptions,
-    _parallelize_until: ParallelizeUntil,
+    _parallelize_until: ParallelizeUntil | None,
 ) -> Assembly:
     return V136Assembly(configuration, registry, options)
 
 
+def _build_v116(
+    configuration: EffectiveConfiguration,
+    registry: Registry,
+    options: SchedulerOptions,
+    parallelize_until: ParallelizeUntil | None,
+) -> Assembly:
+    run_pieces = parallelize_until or classic.in_order
+    return assembly.V116Assembly(configuration, registry, options, run_pieces)
+
+
 _ASSEMBLIES: Final[Mapping[str, Callable[..., Assembly]]] = {
     "modern": _build_v136,
-    "classic": V116Assembly,
+    "classic": _build_v116,
 }
 """By the name of the rules in a configuration."""
 
@@ -136,7 +148,7 @@ def assemble(
         If a plugin rejects its arguments, or the rules of 1.16 are not valid.
     """
     build = _ASSEMBLIES[configuration.rules_name]
-    return build(configuration, registry, options, parallelize_until or in_order)
+    return build(configuration, registry, options, parallelize_until)
 
 
 def build_machine(

@@ -8,28 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from podwright.scheduler.advice import (
-    Advice,
-    Change,
-    NearNode,
-    ReasonGroup,
-    Remedy,
-    find_advice,
-    nearest_nodes,
-    rejection_groups,
-)
-from podwright.scheduler.assembly.broken_affinity import broken_affinity
+from podwright.scheduler import advice
 from podwright.scheduler.assembly.deciding import DecidingScheduler, SchedulerState
 from podwright.scheduler.assembly.trials import (
     Displacement,
     ReplicaTrial,
     SchedulerTrial,
+    broken_affinity,
     displacement,
 )
 from podwright.scheduler.framework import Explanation
+
+if TYPE_CHECKING:
+    from podwright.scheduler.advice import Advice, NearNode, ReasonGroup, Remedy
 
 
 class Scheduler(DecidingScheduler):
@@ -89,7 +84,7 @@ class Scheduler(DecidingScheduler):
             The state before the pods ahead in the queue were scheduled. They are scheduled again
             after a change of anything but the pod.
         """
-        found = find_advice(
+        found = advice.find_advice(
             explanation,
             self.cluster,
             SchedulerTrial(self, explanation.pod, since),
@@ -107,7 +102,7 @@ class Scheduler(DecidingScheduler):
         Call it in the state of the explanation.
         """
         pods = self.cluster.pods
-        change = Change(
+        change = advice.Change(
             remedy.pod,
             put=remedy.put,
             delete=tuple(pods[key].pod for key in remedy.delete if key in pods),
@@ -142,7 +137,7 @@ class Scheduler(DecidingScheduler):
         Call it before anything else is scheduled: it reads the cluster as it is.
         """
         gates = self.configuration.gates
-        return rejection_groups(explanation, self.cluster, gates=gates)
+        return advice.rejection_groups(explanation, self.cluster, gates=gates)
 
     def nearest_nodes(self, explanation: Explanation, *, limit: int | None = 5) -> list[NearNode]:
         """Return the nodes that come closest to taking a pod, and what each lacks.
@@ -150,4 +145,4 @@ class Scheduler(DecidingScheduler):
         Call it before anything else is scheduled: it reads the cluster as it is.
         """
         gates = self.configuration.gates
-        return nearest_nodes(explanation, self.cluster, limit=limit, gates=gates)
+        return advice.nearest_nodes(explanation, self.cluster, limit=limit, gates=gates)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from podwright.apimachinery.objects import NamespacedName, Pod
-from podwright.scheduler.advice import Change, Outcome, edited
+from podwright.scheduler import advice
 from podwright.scheduler.assembly.deciding import DecidingScheduler, SchedulerState
+from podwright.scheduler.columns import Cluster, affinity_terms, priority_of
 from podwright.scheduler.framework import Decision, Explanation
 from podwright.scheduler.preemption import Preemption
+
+if TYPE_CHECKING:
+    from podwright.scheduler.advice import Change, Outcome
 
 _MOST_DISPLACING_PODS = 12
 """Up to so many pods are left out one by one, to find those that matter."""
@@ -77,7 +82,9 @@ class SchedulerTrial:
         try:
             with (
                 scheduler.bypassing(change.bypassed),
-                edited(scheduler.cluster, put=change.put, delete=change.delete, drop=change.drop),
+                advice.edited(
+                    scheduler.cluster, put=change.put, delete=change.delete, drop=change.drop
+                ),
             ):
                 if change.pod.key in scheduler.pending:
                     # In its place: pods of one priority and age keep their order.
@@ -94,7 +101,7 @@ class SchedulerTrial:
         scheduler = self._scheduler
         decision = scheduler.schedule(scheduler.pending.get(pod.key, pod))
         if decision.node:
-            return Outcome(decision.node, decision.feasible_count)
+            return advice.Outcome(decision.node, decision.feasible_count)
         victims = _victims(decision)
         if victims is None:
             return None
@@ -104,7 +111,7 @@ class SchedulerTrial:
         if not decision.node:
             return None
         names = tuple(victim.key for victim in victims)
-        return Outcome(decision.node, decision.feasible_count, names)
+        return advice.Outcome(decision.node, decision.feasible_count, names)
 
 
 class ReplicaTrial:
@@ -174,7 +181,7 @@ def displacement(
         return None
     trial = SchedulerTrial(scheduler, pod, None)
     with scheduler.rewound(since):
-        alone = trial.run(Change(pod))
+        alone = trial.run(advice.Change(pod))
     if alone is None or alone.victims:
         return None
     placed = [scheduler.cluster.pods[key] for key in ahead]
@@ -182,7 +189,7 @@ def displacement(
 
     def fits_without(keys: Sequence[str]) -> bool:
         left = {key: scheduler.cluster.pods[key].pod for key in keys}
-        outcome = trial.run(Change(pod, delete=tuple(left.values())))
+        outcome = trial.run(advice.Change(pod, delete=tuple(left.values())))
         return outcome is not None and not outcome.victims
 
     displacing_pods = [one.key for one in placed if one.slot == slot]
@@ -197,4 +204,57 @@ def displacement(
                 displacing_pods = others
     return Displacement(
         node=alone.node, node_count=alone.feasible_count, pods=tuple(displacing_pods)
+    )
+
+
+_REASON: Final = "node(s) didn't match pod affinity rules"
+_PODS_SHOWN: Final = 4
+
+
+def broken_affinity(explanation: Explanation, cluster: Cluster) -> tuple[str, ...]:
+    """Return a sentence if evicting pods would break the affinity of the pod that needs the room.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of a pod that does not fit.
+    cluster : Cluster
+        In the state of the explanation.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go,
+    SelectVictimsOnNode, which removes all pods of lower priority before it runs the filters.
+    """
+    result = explanation.decision.post_filter
+    details = None if result is None else result.details
+    if not isinstance(details, Preemption) or details.choice is not None:
+        return ()
+    count = sum(
+        rejection.count
+        for rejection in details.dry_run.rejections
+        if _REASON in rejection.status.reasons
+    )
+    if not count:
+        return ()
+    pod = explanation.pod
+    terms = affinity_terms(pod).required
+    needed = [
+        key
+        for key, placed in cluster.pods.items()
+        if priority_of(placed.pod) < priority_of(pod)
+        and all(
+            term.matches(
+                placed.pod.namespace,
+                placed.pod.metadata.labels,
+                cluster.namespaces.get(placed.pod.namespace, {}),
+            )
+            for term in terms
+        )
+    ]
+    more = len(needed) - _PODS_SHOWN
+    names = ", ".join(needed[:_PODS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return (
+        f"the pod cannot preempt on {count} node{'s' * (count != 1)}: its required podAffinity"
+        f" selects pods of lower priority ({names}), and evicting them would break that affinity",
     )

@@ -14,68 +14,78 @@ score plugin; a *policy* is a file that selects both; a *provider* is a named se
 stands for v1.16 in the names of types.
 """
 
-from podwright.scheduler.classic.algorithm import (
-    PROVIDERS as PROVIDERS,
-    Algorithm as Algorithm,
-    Weighted as Weighted,
-    algorithm_from_policy as algorithm_from_policy,
-    algorithm_of_provider as algorithm_of_provider,
-)
-from podwright.scheduler.classic.cluster import ClassicCluster as ClassicCluster
-from podwright.scheduler.classic.events import QueueCall as QueueCall, queue_calls as queue_calls
-from podwright.scheduler.classic.extender import (
-    Extender as Extender,
-    ExtenderAnswer as ExtenderAnswer,
-    ExtenderError as ExtenderError,
-    ExtenderSettings as ExtenderSettings,
-    request_body as request_body,
-)
-from podwright.scheduler.classic.extender_calls import called_extender as called_extender
-from podwright.scheduler.classic.failure import (
-    Failure as Failure,
-    SchedulingError as SchedulingError,
-    fit_error as fit_error,
-)
-from podwright.scheduler.classic.mirror import MirroredCluster as MirroredCluster
-from podwright.scheduler.classic.node_info import NodeInfo as NodeInfo
-from podwright.scheduler.classic.node_tree import (
-    NodeTree as NodeTree,
-    nodes_to_find as nodes_to_find,
-)
-from podwright.scheduler.classic.parallel import (
-    ParallelizeUntil as ParallelizeUntil,
-    in_order as in_order,
-)
-from podwright.scheduler.classic.policy import (
-    Policy as Policy,
-    PolicyError as PolicyError,
-    affinity_weight_problem as affinity_weight_problem,
-    read_policy as read_policy,
-)
-from podwright.scheduler.classic.preemption import (
-    Preemption as Preemption,
-    lower_nominated as lower_nominated,
-    preempt as preempt,
-)
-from podwright.scheduler.classic.priorities import (
-    REGISTERED as REGISTERED,
-    PriorityMetadata as PriorityMetadata,
-)
-from podwright.scheduler.classic.queue import (
-    ClassicQueue as ClassicQueue,
-    ClassicQueueSettings as ClassicQueueSettings,
-)
-from podwright.scheduler.classic.runner import (
-    ClassicPreemption as ClassicPreemption,
-    ClassicRunner as ClassicRunner,
-)
-from podwright.scheduler.classic.scheduler import (
-    ClassicScheduler as ClassicScheduler,
-    Decision as Decision,
-)
-from podwright.scheduler.classic.scores import (
-    ScoreTable as ScoreTable,
-    prioritize as prioritize,
-    select_host as select_host,
-)
-from podwright.scheduler.classic.victims import Victims as Victims
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.scheduler.classic.algorithm import (
+        PROVIDERS as PROVIDERS,
+        Algorithm as Algorithm,
+        Weighted as Weighted,
+        algorithm_from_policy as algorithm_from_policy,
+        algorithm_of_provider as algorithm_of_provider,
+    )
+    from podwright.scheduler.classic.cluster import ClassicCluster as ClassicCluster
+    from podwright.scheduler.classic.events import (
+        QueueCall as QueueCall,
+        queue_calls as queue_calls,
+    )
+    from podwright.scheduler.classic.extender import (
+        Extender as Extender,
+        ExtenderAnswer as ExtenderAnswer,
+        ExtenderError as ExtenderError,
+        ExtenderSettings as ExtenderSettings,
+        request_body as request_body,
+    )
+    from podwright.scheduler.classic.extender_calls import called_extender as called_extender
+    from podwright.scheduler.classic.failure import (
+        Failure as Failure,
+        SchedulingError as SchedulingError,
+        fit_error as fit_error,
+    )
+    from podwright.scheduler.classic.mirror import MirroredCluster as MirroredCluster
+    from podwright.scheduler.classic.node_info import NodeInfo as NodeInfo
+    from podwright.scheduler.classic.node_tree import (
+        NodeTree as NodeTree,
+        nodes_to_find as nodes_to_find,
+    )
+    from podwright.scheduler.classic.parallel import (
+        ParallelizeUntil as ParallelizeUntil,
+        in_order as in_order,
+    )
+    from podwright.scheduler.classic.policy import (
+        Policy as Policy,
+        PolicyError as PolicyError,
+        affinity_weight_problem as affinity_weight_problem,
+        read_policy as read_policy,
+    )
+    from podwright.scheduler.classic.preemption import (
+        Preemption as Preemption,
+        lower_nominated as lower_nominated,
+        preempt as preempt,
+    )
+    from podwright.scheduler.classic.priorities import (
+        REGISTERED as REGISTERED,
+        PriorityMetadata as PriorityMetadata,
+    )
+    from podwright.scheduler.classic.queue import (
+        ClassicQueue as ClassicQueue,
+        ClassicQueueSettings as ClassicQueueSettings,
+    )
+    from podwright.scheduler.classic.runner import (
+        ClassicPreemption as ClassicPreemption,
+        ClassicRunner as ClassicRunner,
+    )
+    from podwright.scheduler.classic.scheduler import (
+        ClassicScheduler as ClassicScheduler,
+        Decision as Decision,
+    )
+    from podwright.scheduler.classic.scores import (
+        ScoreTable as ScoreTable,
+        prioritize as prioritize,
+        select_host as select_host,
+    )
+    from podwright.scheduler.classic.victims import Victims as Victims
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -19,120 +19,127 @@ Words of this room:
 - *ranked pods*: the pods of a slot, most important first (`ranked_pods`).
 """
 
-from podwright.scheduler.columns.affinity.counters import (
-    NO_WEIGHTED_TERMS as NO_WEIGHTED_TERMS,
-    Counter as Counter,
-    WeightedTerms as WeightedTerms,
-)
-from podwright.scheduler.columns.affinity.default_selector import (
-    conjunction as conjunction,
-    default_selector as default_selector,
-)
-from podwright.scheduler.columns.affinity.domains import (
-    DomainRule as DomainRule,
-    LabelKeys as LabelKeys,
-)
-from podwright.scheduler.columns.affinity.matching import PodSelector as PodSelector
-from podwright.scheduler.columns.affinity.selected_labels import (
-    SPREAD_SELECTOR as SPREAD_SELECTOR,
-    SelectedLabels as SelectedLabels,
-    kept_selector as kept_selector,
-    own_label_keys as own_label_keys,
-)
-from podwright.scheduler.columns.affinity.selectors import (
-    Counted as Counted,
-    SelectorCounters as SelectorCounters,
-)
-from podwright.scheduler.columns.affinity.terms import (
-    NO_TERMS as NO_TERMS,
-    AffinityTerm as AffinityTerm,
-    AffinityTerms as AffinityTerms,
-    TermKind as TermKind,
-    affinity_terms as affinity_terms,
-)
-from podwright.scheduler.columns.cluster import (
-    Cluster as Cluster,
-    Reads as Reads,
-    SlotDryRun as SlotDryRun,
-)
-from podwright.scheduler.columns.device_fits import (
-    DEVICE_CLASS_PREFIX as DEVICE_CLASS_PREFIX,
-    FAILS as FAILS,
-    FITS as FITS,
-    INVALID_POOLS as INVALID_POOLS,
-    NO_DEVICES as NO_DEVICES,
-    DeviceClassIndex as DeviceClassIndex,
-    DeviceFits as DeviceFits,
-    FitColumn as FitColumn,
-    SearchSettings as SearchSettings,
-)
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
 from podwright.scheduler.columns.device_totals import device_totals as device_totals
-from podwright.scheduler.columns.images import (
-    image_names as image_names,
-    locality_scores as locality_scores,
-)
-from podwright.scheduler.columns.interning import Interner as Interner
-from podwright.scheduler.columns.journal import Journal as Journal
-from podwright.scheduler.columns.node_selector import (
-    any_of as any_of,
-    compile_node_selector as compile_node_selector,
-    node_selector_mask as node_selector_mask,
-    node_term_mask as node_term_mask,
-    node_terms_mask as node_terms_mask,
-)
-from podwright.scheduler.columns.nodes import (
-    ABSENT as ABSENT,
-    CPU as CPU,
-    EPHEMERAL_STORAGE as EPHEMERAL_STORAGE,
-    FIXED_RESOURCES as FIXED_RESOURCES,
-    MEMORY as MEMORY,
-    PODS as PODS,
-    NodeColumns as NodeColumns,
-)
-from podwright.scheduler.columns.placement import (
-    NOT_STARTED as NOT_STARTED,
-    PlacedPod as PlacedPod,
-    PodKeys as PodKeys,
-    importance as importance,
-    priority_of as priority_of,
-    start_ns as start_ns,
-)
-from podwright.scheduler.columns.ports import (
-    HostPort as HostPort,
-    PortUse as PortUse,
-    host_ports as host_ports,
-)
-from podwright.scheduler.columns.volumes.class_volumes import is_bound_to as is_bound_to
-from podwright.scheduler.columns.volumes.csi_migration import (
-    MULTI_ZONE_DELIMITER as MULTI_ZONE_DELIMITER,
-    CSIVolume as CSIVolume,
-    migration_of as migration_of,
-)
-from podwright.scheduler.columns.volumes.storage import (
-    READ_WRITE_ONCE_POD as READ_WRITE_ONCE_POD,
-    StorageIndex as StorageIndex,
-    class_of as class_of,
-)
-from podwright.scheduler.columns.volumes.volume_decisions import (
-    BIND_CONFLICT as BIND_CONFLICT,
-    FAILED as FAILED,
-    NODE_CONFLICT as NODE_CONFLICT,
-    NOT_ENOUGH_SPACE as NOT_ENOUGH_SPACE,
-    SELECTED_NODE as SELECTED_NODE,
-    VOLUME_MISSING as VOLUME_MISSING,
-    PodClaims as PodClaims,
-    decide as decide,
-)
-from podwright.scheduler.columns.volumes.volume_use import (
-    DiskUse as DiskUse,
-    claim_names as claim_names,
-    claim_uses as claim_uses,
-    csi_volumes as csi_volumes,
-    disk_uses as disk_uses,
-    has_ephemeral_claims as has_ephemeral_claims,
-    inline_volumes as inline_volumes,
-    ownership_error as ownership_error,
-    uses_volumes as uses_volumes,
-)
-from podwright.scheduler.columns.volumes.volume_utilization import utilization as utilization
-from podwright.scheduler.columns.workloads import WorkloadIndex as WorkloadIndex
+
+if TYPE_CHECKING:
+    from podwright.scheduler.columns.affinity.counters import (
+        NO_WEIGHTED_TERMS as NO_WEIGHTED_TERMS,
+        Counter as Counter,
+        WeightedTerms as WeightedTerms,
+    )
+    from podwright.scheduler.columns.affinity.default_selector import (
+        conjunction as conjunction,
+        default_selector as default_selector,
+    )
+    from podwright.scheduler.columns.affinity.domains import (
+        DomainRule as DomainRule,
+        LabelKeys as LabelKeys,
+    )
+    from podwright.scheduler.columns.affinity.matching import PodSelector as PodSelector
+    from podwright.scheduler.columns.affinity.selected_labels import (
+        SPREAD_SELECTOR as SPREAD_SELECTOR,
+        SelectedLabels as SelectedLabels,
+        kept_selector as kept_selector,
+        own_label_keys as own_label_keys,
+    )
+    from podwright.scheduler.columns.affinity.selectors import (
+        Counted as Counted,
+        SelectorCounters as SelectorCounters,
+    )
+    from podwright.scheduler.columns.affinity.terms import (
+        NO_TERMS as NO_TERMS,
+        AffinityTerm as AffinityTerm,
+        AffinityTerms as AffinityTerms,
+        TermKind as TermKind,
+        affinity_terms as affinity_terms,
+    )
+    from podwright.scheduler.columns.cluster import (
+        Cluster as Cluster,
+        Reads as Reads,
+        SlotDryRun as SlotDryRun,
+    )
+    from podwright.scheduler.columns.device_fits import (
+        DEVICE_CLASS_PREFIX as DEVICE_CLASS_PREFIX,
+        FAILS as FAILS,
+        FITS as FITS,
+        INVALID_POOLS as INVALID_POOLS,
+        NO_DEVICES as NO_DEVICES,
+        DeviceClassIndex as DeviceClassIndex,
+        DeviceFits as DeviceFits,
+        FitColumn as FitColumn,
+        SearchSettings as SearchSettings,
+    )
+    from podwright.scheduler.columns.images import (
+        image_names as image_names,
+        locality_scores as locality_scores,
+    )
+    from podwright.scheduler.columns.interning import Interner as Interner
+    from podwright.scheduler.columns.journal import Journal as Journal
+    from podwright.scheduler.columns.node_selector import (
+        any_of as any_of,
+        compile_node_selector as compile_node_selector,
+        node_selector_mask as node_selector_mask,
+        node_term_mask as node_term_mask,
+        node_terms_mask as node_terms_mask,
+    )
+    from podwright.scheduler.columns.nodes import (
+        ABSENT as ABSENT,
+        CPU as CPU,
+        EPHEMERAL_STORAGE as EPHEMERAL_STORAGE,
+        FIXED_RESOURCES as FIXED_RESOURCES,
+        MEMORY as MEMORY,
+        PODS as PODS,
+        NodeColumns as NodeColumns,
+    )
+    from podwright.scheduler.columns.placement import (
+        NOT_STARTED as NOT_STARTED,
+        PlacedPod as PlacedPod,
+        PodKeys as PodKeys,
+        importance as importance,
+        priority_of as priority_of,
+        start_ns as start_ns,
+    )
+    from podwright.scheduler.columns.ports import (
+        HostPort as HostPort,
+        PortUse as PortUse,
+        host_ports as host_ports,
+    )
+    from podwright.scheduler.columns.volumes.class_volumes import is_bound_to as is_bound_to
+    from podwright.scheduler.columns.volumes.csi_migration import (
+        MULTI_ZONE_DELIMITER as MULTI_ZONE_DELIMITER,
+        CSIVolume as CSIVolume,
+        migration_of as migration_of,
+    )
+    from podwright.scheduler.columns.volumes.storage import (
+        READ_WRITE_ONCE_POD as READ_WRITE_ONCE_POD,
+        StorageIndex as StorageIndex,
+        class_of as class_of,
+    )
+    from podwright.scheduler.columns.volumes.volume_decisions import (
+        BIND_CONFLICT as BIND_CONFLICT,
+        FAILED as FAILED,
+        NODE_CONFLICT as NODE_CONFLICT,
+        NOT_ENOUGH_SPACE as NOT_ENOUGH_SPACE,
+        SELECTED_NODE as SELECTED_NODE,
+        VOLUME_MISSING as VOLUME_MISSING,
+        PodClaims as PodClaims,
+        decide as decide,
+    )
+    from podwright.scheduler.columns.volumes.volume_use import (
+        DiskUse as DiskUse,
+        claim_names as claim_names,
+        claim_uses as claim_uses,
+        csi_volumes as csi_volumes,
+        disk_uses as disk_uses,
+        has_ephemeral_claims as has_ephemeral_claims,
+        inline_volumes as inline_volumes,
+        ownership_error as ownership_error,
+        uses_volumes as uses_volumes,
+    )
+    from podwright.scheduler.columns.volumes.volume_utilization import utilization as utilization
+    from podwright.scheduler.columns.workloads import WorkloadIndex as WorkloadIndex
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from podwright.apimachinery.objects import ArgumentError, read_duration
 from podwright.scheduler.framework.cycle import Cycle, MissingStateError
 from podwright.scheduler.framework.plugin import NodeView, Plugin
 from podwright.scheduler.framework.rankings.scores import Scores
@@ -218,3 +219,29 @@ def _must_be_none(answer: object, what: str) -> None:
 def filters_per_node(plugin: Plugin) -> bool:
     """Return whether filtering with this plugin costs a Python call per node."""
     return not plugin.filters_columns
+
+
+_PARTS = 2
+
+
+def read_permit(answer: object) -> tuple[Status, int]:
+    """Return the status of an answer, and how long it holds the pod, in nanoseconds.
+
+    Upstream's plugins return a timeout with every status; a 0 with one that is not Wait is none.
+
+    Raises
+    ------
+    ArgumentError
+        If the answer is neither a status nor a pair of a status and a timeout, or the timeout has
+        no unit.
+    InputError
+        If the timeout is not a duration.
+    """
+    if isinstance(answer, Status):
+        return answer, 0
+    if not (isinstance(answer, tuple) and len(answer) == _PARTS and isinstance(answer[0], Status)):
+        raise ArgumentError(f"returned {described(answer)}, not a Status")
+    status, timeout = answer
+    if status.code is not Code.WAIT and isinstance(timeout, int | np.integer) and not timeout:
+        return status, 0
+    return status, read_duration(timeout, f"the timeout of {status.code.label}", least_ns=0)

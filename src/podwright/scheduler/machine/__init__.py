@@ -15,100 +15,111 @@ Words of this room: an *event* is an input of the machine, a Kubernetes Event is
 confirmation by the API server; an *eviction* is the deletion of the victims of one preemptor.
 """
 
-from podwright.apimachinery.objects import ObjectDeleted as ObjectDeleted, ObjectPut as ObjectPut
-from podwright.scheduler.machine.actions import (
-    API_CALLS as API_CALLS,
-    Action as Action,
-    ApiCall as ApiCall,
-    Bind as Bind,
-    CallExtender as CallExtender,
-    DeletePod as DeletePod,
-    EmitEvent as EmitEvent,
-    PatchExtendedClaim as PatchExtendedClaim,
-    PatchPodGroupStatus as PatchPodGroupStatus,
-    PatchPodMetadata as PatchPodMetadata,
-    PatchPodStatus as PatchPodStatus,
-    UpdateClaim as UpdateClaim,
-    UpdateVolume as UpdateVolume,
-    WakeAt as WakeAt,
-    WriteResourceClaim as WriteResourceClaim,
-)
-from podwright.scheduler.machine.cycles.binding import Binding as Binding
-from podwright.scheduler.machine.cycles.binding_cycles import (
-    BindingCycles as BindingCycles,
-    forget as forget,
-)
-from podwright.scheduler.machine.cycles.eviction import Eviction as Eviction
-from podwright.scheduler.machine.cycles.evictions import HELD as HELD, Evictions as Evictions
-from podwright.scheduler.machine.cycles.failure import Failure as Failure
-from podwright.scheduler.machine.cycles.plugin_calls import (
-    call_plugin as call_plugin,
-    notify_plugin as notify_plugin,
-    notify_pod_ended as notify_pod_ended,
-    with_point as with_point,
-)
-from podwright.scheduler.machine.event_handlers import (
-    SELECTOR_KINDS as SELECTOR_KINDS,
-    UNWATCHED_KINDS as UNWATCHED_KINDS,
-    EventHandlers as EventHandlers,
-    changes_selector as changes_selector,
-    has_lost_its_node as has_lost_its_node,
-)
-from podwright.scheduler.machine.events import (
-    CallDone as CallDone,
-    CycleDue as CycleDue,
-    Event as Event,
-    ExtenderReplied as ExtenderReplied,
-    FlushBackoff as FlushBackoff,
-    FlushUnschedulable as FlushUnschedulable,
-    PodActivated as PodActivated,
-    PodAllowed as PodAllowed,
-    PodRejected as PodRejected,
-    TimerFired as TimerFired,
-)
-from podwright.scheduler.machine.groups import Groups as Groups
-from podwright.scheduler.machine.machine import Machine as Machine
-from podwright.scheduler.machine.metrics.exposition import (
-    CONTENT_TYPE as CONTENT_TYPE,
-    render_text as render_text,
-)
-from podwright.scheduler.machine.metrics.machine_metrics import Metrics as Metrics
-from podwright.scheduler.machine.metrics.metric_snapshot import (
-    Distribution as Distribution,
-    Family as Family,
-    MetricsSnapshot as MetricsSnapshot,
-    Value as Value,
-)
-from podwright.scheduler.machine.metrics.plugin_timer import PluginTimer as PluginTimer
-from podwright.scheduler.machine.metrics.plugin_timings import (
-    PluginTiming as PluginTiming,
-    PluginTimings as PluginTimings,
-)
-from podwright.scheduler.machine.metrics.resource_metrics import (
-    resource_snapshot as resource_snapshot,
-)
-from podwright.scheduler.machine.options import (
-    DEFAULT_OPTIONS as DEFAULT_OPTIONS,
-    DecisionKeywords as DecisionKeywords,
-    MachineKeywords as MachineKeywords,
-    SchedulerOptions as SchedulerOptions,
-    names_decision_keywords as names_decision_keywords,
-    names_machine_keywords as names_machine_keywords,
-)
-from podwright.scheduler.machine.profiles import (
-    RunningProfile as RunningProfile,
-    hint_table as hint_table,
-    sort_order as sort_order,
-)
-from podwright.scheduler.machine.reporting import emit as emit, patch_status as patch_status
-from podwright.scheduler.machine.rules import (
-    QueueCallbacks as QueueCallbacks,
-    RuleParts as RuleParts,
-    RuleSet as RuleSet,
-    V136RuleSet as V136RuleSet,
-)
-from podwright.scheduler.machine.snapshot import (
-    MachineSnapshot as MachineSnapshot,
-    ObjectNumbering as ObjectNumbering,
-)
-from podwright.scheduler.machine.state import State as State, object_key as object_key
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.apimachinery.objects import (
+        ObjectDeleted as ObjectDeleted,
+        ObjectPut as ObjectPut,
+    )
+    from podwright.scheduler.machine.actions import (
+        API_CALLS as API_CALLS,
+        Action as Action,
+        ApiCall as ApiCall,
+        Bind as Bind,
+        CallExtender as CallExtender,
+        DeletePod as DeletePod,
+        EmitEvent as EmitEvent,
+        PatchExtendedClaim as PatchExtendedClaim,
+        PatchPodGroupStatus as PatchPodGroupStatus,
+        PatchPodMetadata as PatchPodMetadata,
+        PatchPodStatus as PatchPodStatus,
+        UpdateClaim as UpdateClaim,
+        UpdateVolume as UpdateVolume,
+        WakeAt as WakeAt,
+        WriteResourceClaim as WriteResourceClaim,
+    )
+    from podwright.scheduler.machine.cycles.binding import Binding as Binding
+    from podwright.scheduler.machine.cycles.binding_cycles import (
+        BindingCycles as BindingCycles,
+        forget as forget,
+    )
+    from podwright.scheduler.machine.cycles.eviction import Eviction as Eviction
+    from podwright.scheduler.machine.cycles.evictions import HELD as HELD, Evictions as Evictions
+    from podwright.scheduler.machine.cycles.failure import Failure as Failure
+    from podwright.scheduler.machine.cycles.plugin_calls import (
+        call_plugin as call_plugin,
+        notify_plugin as notify_plugin,
+        notify_pod_ended as notify_pod_ended,
+        with_point as with_point,
+    )
+    from podwright.scheduler.machine.event_handlers import (
+        SELECTOR_KINDS as SELECTOR_KINDS,
+        UNWATCHED_KINDS as UNWATCHED_KINDS,
+        EventHandlers as EventHandlers,
+        changes_selector as changes_selector,
+        has_lost_its_node as has_lost_its_node,
+    )
+    from podwright.scheduler.machine.events import (
+        CallDone as CallDone,
+        CycleDue as CycleDue,
+        Event as Event,
+        ExtenderReplied as ExtenderReplied,
+        FlushBackoff as FlushBackoff,
+        FlushUnschedulable as FlushUnschedulable,
+        PodActivated as PodActivated,
+        PodAllowed as PodAllowed,
+        PodRejected as PodRejected,
+        TimerFired as TimerFired,
+        object_key as object_key,
+    )
+    from podwright.scheduler.machine.groups import Groups as Groups
+    from podwright.scheduler.machine.machine import Machine as Machine
+    from podwright.scheduler.machine.metrics.exposition import (
+        CONTENT_TYPE as CONTENT_TYPE,
+        render_text as render_text,
+    )
+    from podwright.scheduler.machine.metrics.machine_metrics import Metrics as Metrics
+    from podwright.scheduler.machine.metrics.metric_snapshot import (
+        Distribution as Distribution,
+        Family as Family,
+        MetricsSnapshot as MetricsSnapshot,
+        Value as Value,
+    )
+    from podwright.scheduler.machine.metrics.plugin_timer import PluginTimer as PluginTimer
+    from podwright.scheduler.machine.metrics.plugin_timings import (
+        PluginTiming as PluginTiming,
+        PluginTimings as PluginTimings,
+    )
+    from podwright.scheduler.machine.metrics.resource_metrics import (
+        resource_snapshot as resource_snapshot,
+    )
+    from podwright.scheduler.machine.options import (
+        DEFAULT_OPTIONS as DEFAULT_OPTIONS,
+        DecisionKeywords as DecisionKeywords,
+        MachineKeywords as MachineKeywords,
+        SchedulerOptions as SchedulerOptions,
+        names_decision_keywords as names_decision_keywords,
+        names_machine_keywords as names_machine_keywords,
+    )
+    from podwright.scheduler.machine.profiles import (
+        RunningProfile as RunningProfile,
+        hint_table as hint_table,
+        sort_order as sort_order,
+    )
+    from podwright.scheduler.machine.reporting import emit as emit, patch_status as patch_status
+    from podwright.scheduler.machine.rules import (
+        QueueCallbacks as QueueCallbacks,
+        RuleParts as RuleParts,
+        RuleSet as RuleSet,
+        V136RuleSet as V136RuleSet,
+    )
+    from podwright.scheduler.machine.snapshot import (
+        MachineSnapshot as MachineSnapshot,
+        ObjectNumbering as ObjectNumbering,
+    )
+    from podwright.scheduler.machine.state import State as State
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -9,7 +9,14 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import NamespacedName, Object, ObjectDeleted, ObjectPut
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    Object,
+    ObjectDeleted,
+    ObjectPut,
+    api_group,
+)
 from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.framework import CallError
 
@@ -92,3 +99,18 @@ Event: TypeAlias = (
     | PodRejected
     | PodActivated
 )
+
+
+def object_key(
+    kind: type[KubernetesObject] | KubernetesObject, name: NamespacedName
+) -> tuple[str, str]:
+    """Return under what `State.objects` has an object.
+
+    Parameters
+    ----------
+    kind : type or object
+        A kind that has a struct, or any object of the kind.
+    """
+    # Two groups have a PodGroup; no other kind that is read has a namesake.
+    is_namesake = api_group(kind.api_version) == "scheduling.x-k8s.io"
+    return f"{kind.kind}.x-k8s.io" if is_namesake else kind.kind, name

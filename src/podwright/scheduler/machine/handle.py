@@ -9,8 +9,9 @@ from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Pod
 from podwright.scheduler.framework import ApiCall, Members
 from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles
 from podwright.scheduler.machine.cycles.requesting import request_call
+from podwright.scheduler.machine.events import object_key
 from podwright.scheduler.machine.reporting import emit
-from podwright.scheduler.machine.state import State, object_key
+from podwright.scheduler.machine.state import State
 
 Kind = TypeVar("Kind", bound=KubernetesObject)
 

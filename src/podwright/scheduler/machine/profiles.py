@@ -6,7 +6,10 @@ the plugins that PreFilter skipped, so it is computed once per distinct set of s
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from podwright.apimachinery.objects import FieldError, InputError, Pod
+from podwright.scheduler import queueing
 from podwright.scheduler.framework import (
     EXTENDER,
     CalledExtender,
@@ -19,8 +22,10 @@ from podwright.scheduler.framework import (
     described,
     raised,
 )
-from podwright.scheduler.machine.cycles.batching import Batch
-from podwright.scheduler.queueing import HintTable, QueuedPod
+
+if TYPE_CHECKING:
+    from podwright.scheduler.machine.cycles.batching import Batch
+    from podwright.scheduler.queueing import HintTable, QueuedPod
 
 _OK = Status.OK
 
@@ -171,7 +176,7 @@ def hint_table(profile: Profile, *, has_extenders: bool = False) -> HintTable:
     ):
         if plugin.name not in registrations:
             registrations[plugin.name] = _registered(plugin)
-    return HintTable.from_plugins(registrations)
+    return queueing.HintTable.from_plugins(registrations)
 
 
 def _registered(plugin: Plugin) -> tuple[EventHint, ...] | None:

@@ -33,9 +33,10 @@ from podwright.scheduler.machine.cycles.batching import BatchSnapshot
 from podwright.scheduler.machine.cycles.binding import Binding, BindingStage
 from podwright.scheduler.machine.cycles.eviction import Eviction, EvictionStage
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
+from podwright.scheduler.machine.events import object_key
 from podwright.scheduler.machine.metrics.metric_snapshot import Counts
 from podwright.scheduler.machine.profiles import RunningProfile
-from podwright.scheduler.machine.state import State, object_key
+from podwright.scheduler.machine.state import State
 from podwright.scheduler.machine.timers import Timer
 from podwright.scheduler.queueing import (
     PodQueue,

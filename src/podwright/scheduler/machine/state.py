@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Object, Pod, api_group
+from podwright.apimachinery.objects import NamespacedName, Object, Pod
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.machine.actions import Action
 from podwright.scheduler.machine.cycles.binding import Binding
@@ -21,21 +21,6 @@ from podwright.scheduler.machine.metrics.machine_metrics import Metrics
 from podwright.scheduler.machine.profiles import RunningProfile
 from podwright.scheduler.machine.timers import Timers
 from podwright.scheduler.queueing import PodQueue
-
-
-def object_key(
-    kind: type[KubernetesObject] | KubernetesObject, name: NamespacedName
-) -> tuple[str, str]:
-    """Return under what `State.objects` has an object.
-
-    Parameters
-    ----------
-    kind : type or object
-        A kind that has a struct, or any object of the kind.
-    """
-    # Two groups have a PodGroup; no other kind that is read has a namesake.
-    is_namesake = api_group(kind.api_version) == "scheduling.x-k8s.io"
-    return f"{kind.kind}.x-k8s.io" if is_namesake else kind.kind, name
 
 
 class State:

@@ -23,6 +23,7 @@ from typing import ClassVar
 
 import msgspec
 
+from podwright.scheduler import preemption
 from podwright.scheduler.config import DefaultPreemptionArgs
 from podwright.scheduler.framework import (
     Cycle,
@@ -33,8 +34,8 @@ from podwright.scheduler.framework import (
     Status,
     Steps,
 )
-from podwright.scheduler.plugins.hints import default_preemption as hints
-from podwright.scheduler.preemption import Limits, preempt, preempt_with_extenders
+from podwright.scheduler.plugins import hints
+from podwright.scheduler.preemption import Limits, preempt
 
 
 class DefaultPreemption(Plugin):
@@ -53,14 +54,14 @@ class DefaultPreemption(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.default_preemption.events_to_register()
 
     def post_filter(
         self, cycle: Cycle, failed: FailedCycle
     ) -> PostFilterResult | Steps[PostFilterResult]:
         """Find victims; `details` is a `podwright.scheduler.preemption.Preemption`."""
         if any(extender.settings.preempt_verb for extender in failed.extenders):
-            return _with_prefix_steps(preempt_with_extenders(failed, self.limits))
+            return _with_prefix_steps(preemption.preempt_with_extenders(failed, self.limits))
         return _with_prefix(preempt(failed, self.limits))
 
 

@@ -27,7 +27,7 @@ from typing import Final
 
 from podwright.apimachinery.objects import Duration, GangSchedulingPolicy, Pod, PodGroup
 from podwright.scheduler.framework import Cycle, EventHint, Handle, Plugin, Status
-from podwright.scheduler.plugins.hints import gang_scheduling as hints
+from podwright.scheduler.plugins import hints
 
 _LONGEST_WAIT: Final = timedelta(minutes=5)
 
@@ -40,7 +40,7 @@ class GangScheduling(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.gang_scheduling.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the group."""

@@ -60,7 +60,7 @@ from podwright.scheduler.kernels.affinity_terms import (
     reject_counted,
     require_counted,
 )
-from podwright.scheduler.plugins.hints import inter_pod_affinity as hints
+from podwright.scheduler.plugins import hints
 
 _AFFINITY, _ANTI_AFFINITY, _OF_PLACED = 1, 2, 3
 _STATUSES = {
@@ -234,7 +234,7 @@ class InterPodAffinity(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.inter_pod_affinity.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
         """Return the labels, which terms of placed pods select.

@@ -50,7 +50,7 @@ from podwright.scheduler.framework import (
     Verdicts,
     node_affinity_fragment,
 )
-from podwright.scheduler.plugins.hints import node_affinity as hints
+from podwright.scheduler.plugins import hints
 
 _REJECTION = Status.unresolvable("node(s) didn't match Pod's node affinity/selector")
 _REJECTION_ENFORCED = Status.unresolvable("node(s) didn't match scheduler-enforced node affinity")
@@ -84,7 +84,7 @@ class NodeAffinity(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register(added_affinity=self._added_required)
+        return hints.node_affinity.events_to_register(added_affinity=self._added_required)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return node selector and node affinity."""

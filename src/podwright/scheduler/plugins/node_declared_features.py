@@ -37,7 +37,7 @@ from podwright.scheduler.framework import (
     Status,
     Verdicts,
 )
-from podwright.scheduler.plugins.hints import node_declared_features as hints
+from podwright.scheduler.plugins import hints
 
 _REJECTION = Status.unresolvable("node(s) didn't match Pod's required features")
 _RESTART_ALL = "RestartAllContainers"
@@ -60,7 +60,7 @@ class NodeDeclaredFeatures(Plugin):
         """Return the events that could undo a rejection, with their hint functions."""
         if not self._is_enabled:
             return ()
-        return hints.events_to_register(required_features=required_features)
+        return hints.node_declared_features.events_to_register(required_features=required_features)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the features that the pod needs."""

@@ -27,7 +27,7 @@ from podwright.scheduler.framework import (
     Status,
     Verdicts,
 )
-from podwright.scheduler.plugins.hints import node_name as hints
+from podwright.scheduler.plugins import hints
 
 _REJECTION = Status.unresolvable("node(s) didn't match the requested node name")
 
@@ -41,7 +41,7 @@ class NodeName(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.node_name.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the requested node's name."""

@@ -30,7 +30,7 @@ from podwright.scheduler.framework import (
     Status,
     Verdicts,
 )
-from podwright.scheduler.plugins.hints import node_ports as hints
+from podwright.scheduler.plugins import hints
 
 _REJECTION = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
 _FEW_ROWS = 64
@@ -47,7 +47,7 @@ class NodePorts(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.node_ports.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the numbers of the host ports.

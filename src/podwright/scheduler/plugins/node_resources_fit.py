@@ -84,7 +84,7 @@ from podwright.scheduler.kernels.resource_scores import (
     allocation_scores,
     shaped_scores,
 )
-from podwright.scheduler.plugins.hints import node_resources_fit as hints
+from podwright.scheduler.plugins import hints
 
 _STRATEGIES = {"LeastAllocated": LEAST_ALLOCATED, "MostAllocated": MOST_ALLOCATED}
 _DEFAULT_STRATEGY = ScoringStrategy(
@@ -173,7 +173,7 @@ class NodeResourcesFit(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register(
+        return hints.node_resources_fit.events_to_register(
             self._class_of, dra_extended_resource=self._maps_device_classes
         )
 

@@ -27,7 +27,7 @@ from podwright.scheduler.framework import (
     Verdicts,
     tolerations_fragment,
 )
-from podwright.scheduler.plugins.hints import node_unschedulable as hints
+from podwright.scheduler.plugins import hints
 
 _TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _REJECTION = Status.unresolvable("node(s) were unschedulable")
@@ -42,7 +42,7 @@ class NodeUnschedulable(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.node_unschedulable.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the tolerations."""

@@ -49,7 +49,7 @@ from podwright.scheduler.framework import (
     Verdicts,
     volumes_fragment,
 )
-from podwright.scheduler.plugins.hints import node_volume_limits as hints
+from podwright.scheduler.plugins import hints
 
 TOO_MANY = Status.unschedulable("node(s) exceed max volume count")
 
@@ -70,7 +70,7 @@ class NodeVolumeLimits(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.node_volume_limits.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the volumes."""

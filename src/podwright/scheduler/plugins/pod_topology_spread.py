@@ -78,7 +78,7 @@ from podwright.scheduler.kernels.spread import (
     reject_skewed,
     round_scores,
 )
-from podwright.scheduler.plugins.hints import pod_topology_spread as hints
+from podwright.scheduler.plugins import hints
 from podwright.scheduler.plugins.soft_spreading import ScoreState, SpreadGroups
 
 _HOSTNAME = "kubernetes.io/hostname"
@@ -322,7 +322,7 @@ class PodTopologySpread(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register(
+        return hints.pod_topology_spread.events_to_register(
             self._selector_of, default_constraints=self._widened_defaults
         )
 

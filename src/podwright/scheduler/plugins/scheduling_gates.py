@@ -19,7 +19,7 @@ from collections.abc import Hashable
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import EventHint, Plugin, Status
-from podwright.scheduler.plugins.hints import scheduling_gates as hints
+from podwright.scheduler.plugins import hints
 
 
 class SchedulingGates(Plugin):
@@ -30,7 +30,7 @@ class SchedulingGates(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.scheduling_gates.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the names of the gates."""

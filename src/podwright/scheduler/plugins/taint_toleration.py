@@ -37,7 +37,7 @@ from podwright.scheduler.framework import (
     Verdicts,
     tolerations_fragment,
 )
-from podwright.scheduler.plugins.hints import taint_toleration as hints
+from podwright.scheduler.plugins import hints
 
 _REJECTION = Status.unresolvable("node(s) had untolerated taint(s)")
 
@@ -84,7 +84,7 @@ class TaintToleration(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register(comparison_operators=self._compares)
+        return hints.taint_toleration.events_to_register(comparison_operators=self._compares)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the tolerations."""

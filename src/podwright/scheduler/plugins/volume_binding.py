@@ -74,7 +74,7 @@ from podwright.scheduler.framework import (
     shape_table,
     volumes_fragment,
 )
-from podwright.scheduler.plugins.hints import volume_binding as hints
+from podwright.scheduler.plugins import hints
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
@@ -180,7 +180,7 @@ class VolumeBinding(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.volume_binding.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the volumes."""

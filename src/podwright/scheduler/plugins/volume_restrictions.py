@@ -42,7 +42,7 @@ from podwright.scheduler.framework import (
     Verdicts,
     volumes_fragment,
 )
-from podwright.scheduler.plugins.hints import volume_restrictions as hints
+from podwright.scheduler.plugins import hints
 
 DISK_CONFLICT = Status.unschedulable("node(s) had no available disk")
 CLAIM_CONFLICT = Status.unschedulable(
@@ -85,7 +85,7 @@ class VolumeRestrictions(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.volume_restrictions.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the volumes."""

@@ -51,7 +51,7 @@ from podwright.scheduler.framework import (
     Verdicts,
     volumes_fragment,
 )
-from podwright.scheduler.plugins.hints import volume_zone as hints
+from podwright.scheduler.plugins import hints
 
 ZONE_CONFLICT = Status.unresolvable("node(s) had no available volume zone")
 
@@ -87,7 +87,7 @@ class VolumeZone(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register()
+        return hints.volume_zone.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the volumes."""

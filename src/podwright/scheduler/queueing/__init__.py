@@ -16,36 +16,43 @@ is the interface that other rule sets implement, and `blocking.py` is a thread-s
 outside the scheduler, which nothing in the core imports.
 """
 
-from podwright.scheduler.queueing.events import (
-    derive_events as derive_events,
-    derive_node_update as derive_node_update,
-    derive_pod_update as derive_pod_update,
-)
-from podwright.scheduler.queueing.heap import LazyHeap as LazyHeap
-from podwright.scheduler.queueing.hints import HintTable as HintTable, Requeue as Requeue
-from podwright.scheduler.queueing.metrics import QueueMetrics as QueueMetrics
-from podwright.scheduler.queueing.nominator import Nominator as Nominator
-from podwright.scheduler.queueing.pod import (
-    Less as Less,
-    QueuedPod as QueuedPod,
-    QueueName as QueueName,
-    SortKey as SortKey,
-    priority_sort_key as priority_sort_key,
-    sort_key_of as sort_key_of,
-)
-from podwright.scheduler.queueing.queue import (
-    PreEnqueue as PreEnqueue,
-    SchedulingQueue as SchedulingQueue,
-)
-from podwright.scheduler.queueing.rules import PodQueue as PodQueue
-from podwright.scheduler.queueing.settings import (
-    SECOND_NS as SECOND_NS,
-    QueueSettings as QueueSettings,
-)
-from podwright.scheduler.queueing.snapshot import (
-    QueuedPodSnapshot as QueuedPodSnapshot,
-    QueueSnapshot as QueueSnapshot,
-    queued_from as queued_from,
-    queued_snapshot as queued_snapshot,
-)
-from podwright.scheduler.queueing.story import Story as Story, Touch as Touch
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.scheduler.queueing.events import (
+        derive_events as derive_events,
+        derive_node_update as derive_node_update,
+        derive_pod_update as derive_pod_update,
+    )
+    from podwright.scheduler.queueing.heap import LazyHeap as LazyHeap
+    from podwright.scheduler.queueing.hints import HintTable as HintTable, Requeue as Requeue
+    from podwright.scheduler.queueing.metrics import QueueMetrics as QueueMetrics
+    from podwright.scheduler.queueing.nominator import Nominator as Nominator
+    from podwright.scheduler.queueing.pod import (
+        Less as Less,
+        QueuedPod as QueuedPod,
+        QueueName as QueueName,
+        SortKey as SortKey,
+        priority_sort_key as priority_sort_key,
+        sort_key_of as sort_key_of,
+    )
+    from podwright.scheduler.queueing.queue import (
+        PreEnqueue as PreEnqueue,
+        SchedulingQueue as SchedulingQueue,
+    )
+    from podwright.scheduler.queueing.rules import PodQueue as PodQueue
+    from podwright.scheduler.queueing.settings import (
+        SECOND_NS as SECOND_NS,
+        QueueSettings as QueueSettings,
+    )
+    from podwright.scheduler.queueing.snapshot import (
+        QueuedPodSnapshot as QueuedPodSnapshot,
+        QueueSnapshot as QueueSnapshot,
+        queued_from as queued_from,
+        queued_snapshot as queued_snapshot,
+    )
+    from podwright.scheduler.queueing.story import Story as Story, Touch as Touch
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -16,56 +16,67 @@ Start with `manifests.py`, `documents.py` (bytes to documents) and `object_reade
 objects), then `record.py`.
 """
 
-from podwright.simulation.files.compression import unpacked as unpacked
-from podwright.simulation.files.document_cache import DocumentCache as DocumentCache
-from podwright.simulation.files.documents import Place as Place, Watch as Watch
-from podwright.simulation.files.manifests import (
-    STDIN_SOURCE as STDIN_SOURCE,
-    DistinctObjects as DistinctObjects,
-    LoadedObjects as LoadedObjects,
-    PartialObjects as PartialObjects,
-    count_openb_gpus as count_openb_gpus,
-    load as load,
-    load_bytes as load_bytes,
-    read_paths as read_paths,
-)
-from podwright.simulation.files.object_reader import (
-    FieldValidation as FieldValidation,
-    Manifest as Manifest,
-    ObjectReader as ObjectReader,
-    Sourced as Sourced,
-    SourcedDocument as SourcedDocument,
-    missing_classes as missing_classes,
-    read_manifest as read_manifest,
-    require_validation as require_validation,
-)
-from podwright.simulation.files.openb_gpus import OpenbGpus as OpenbGpus
-from podwright.simulation.files.record import (
-    MAX_STEP_BACK_NS as MAX_STEP_BACK_NS,
-    ChangeType as ChangeType,
-    Record as Record,
-    RecordLine as RecordLine,
-    RecordReader as RecordReader,
-    added_line as added_line,
-    change_line as change_line,
-    file_lines as file_lines,
-    is_recorded as is_recorded,
-    load_record as load_record,
-    numbered_lines as numbered_lines,
-    read_record as read_record,
-)
-from podwright.simulation.files.scheduler_log import (
-    LogLine as LogLine,
-    SchedulerLog as SchedulerLog,
-    load_scheduler_log as load_scheduler_log,
-)
-from podwright.simulation.files.snapshot import (
-    DEFAULT_CONFIGURATION as DEFAULT_CONFIGURATION,
-    encode_snapshot as encode_snapshot,
-    is_in_every_cluster as is_in_every_cluster,
-    is_in_snapshot as is_in_snapshot,
-    missing_namespaces as missing_namespaces,
-    readable_configuration as readable_configuration,
-    write_snapshot as write_snapshot,
-)
-from podwright.simulation.files.unrendered import disabled_fields as disabled_fields
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.simulation.files.compression import unpacked as unpacked
+    from podwright.simulation.files.document_cache import DocumentCache as DocumentCache
+    from podwright.simulation.files.documents import Place as Place, Watch as Watch
+    from podwright.simulation.files.manifests import (
+        STDIN_SOURCE as STDIN_SOURCE,
+        DistinctObjects as DistinctObjects,
+        LoadedObjects as LoadedObjects,
+        PartialObjects as PartialObjects,
+        count_openb_gpus as count_openb_gpus,
+        load as load,
+        load_bytes as load_bytes,
+        read_paths as read_paths,
+    )
+    from podwright.simulation.files.object_reader import (
+        FieldValidation as FieldValidation,
+        Manifest as Manifest,
+        ObjectReader as ObjectReader,
+        Sourced as Sourced,
+        SourcedDocument as SourcedDocument,
+        missing_classes as missing_classes,
+        read_manifest as read_manifest,
+        require_validation as require_validation,
+    )
+    from podwright.simulation.files.openb_gpus import (
+        OpenbGpus as OpenbGpus,
+        requests_openb_gpus as requests_openb_gpus,
+        with_openb_gpus as with_openb_gpus,
+    )
+    from podwright.simulation.files.record import (
+        MAX_STEP_BACK_NS as MAX_STEP_BACK_NS,
+        ChangeType as ChangeType,
+        Record as Record,
+        RecordLine as RecordLine,
+        RecordReader as RecordReader,
+        added_line as added_line,
+        change_line as change_line,
+        file_lines as file_lines,
+        is_recorded as is_recorded,
+        load_record as load_record,
+        numbered_lines as numbered_lines,
+        read_record as read_record,
+    )
+    from podwright.simulation.files.scheduler_log import (
+        LogLine as LogLine,
+        SchedulerLog as SchedulerLog,
+        load_scheduler_log as load_scheduler_log,
+    )
+    from podwright.simulation.files.snapshot import (
+        DEFAULT_CONFIGURATION as DEFAULT_CONFIGURATION,
+        encode_snapshot as encode_snapshot,
+        is_in_every_cluster as is_in_every_cluster,
+        is_in_snapshot as is_in_snapshot,
+        missing_namespaces as missing_namespaces,
+        readable_configuration as readable_configuration,
+        write_snapshot as write_snapshot,
+    )
+    from podwright.simulation.files.unrendered import disabled_fields as disabled_fields
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

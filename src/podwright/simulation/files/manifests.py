@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, TypeVar, get_args
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -20,15 +21,19 @@ from podwright.apimachinery.objects import (
     FieldError,
     InputError,
     KubernetesObject,
+    Node,
     Object,
+    Pod,
+    QuantityText,
     Unknown,
     api_group,
     encode,
+    parse_quantity,
     quoted,
     unsupported,
 )
 from podwright.apimachinery.schema import built_in
-from podwright.simulation.files.amounts import overflows
+from podwright.simulation import files
 from podwright.simulation.files.device_cards import with_device_slices
 from podwright.simulation.files.document_cache import DocumentCache
 from podwright.simulation.files.documents import Watch
@@ -40,8 +45,10 @@ from podwright.simulation.files.object_reader import (
     read_manifest,
     require_validation,
 )
-from podwright.simulation.files.openb_gpus import OpenbGpus, requests_openb_gpus, with_openb_gpus
 from podwright.simulation.files.unrendered import Unrendered, UnrenderedFiles, skipped_text
+
+if TYPE_CHECKING:
+    from podwright.simulation.files.openb_gpus import OpenbGpus
 
 STDIN = "-"
 STDIN_SOURCE = "stdin"
@@ -324,13 +331,13 @@ def count_openb_gpus(
     if gpus is None:
         return loaded
     message = ""
-    if gpus not in get_args(OpenbGpus):
-        message = unsupported(gpus, get_args(OpenbGpus))
-    elif not requests_openb_gpus(loaded.sourced):
+    if gpus not in get_args(files.OpenbGpus):
+        message = unsupported(gpus, get_args(files.OpenbGpus))
+    elif not files.requests_openb_gpus(loaded.sourced):
         message = "has no effect without pods of the openb trace that request GPUs"
     if message:
         raise InputError([msgspec.structs.replace(option, message=message)])
-    return msgspec.structs.replace(loaded, sourced=with_openb_gpus(loaded.sourced, gpus))
+    return msgspec.structs.replace(loaded, sourced=files.with_openb_gpus(loaded.sourced, gpus))
 
 
 def load_bytes(
@@ -464,3 +471,58 @@ def _version_rank(api_version: str) -> tuple[int, int, int]:
         return (0, 0, 0)
     stage = {"alpha": 1, "beta": 2, None: 3}[found["stage"]]
     return (stage, int(found["major"]), int(found["minor"] or 0))
+
+
+# Amounts that do not fit 64 bits: the API server accepts them, and kube-scheduler misreads them.
+
+
+_Amounts: TypeAlias = Iterable[tuple[str, Mapping[str, QuantityText]]]
+
+
+def overflows(sourced: Iterable[Sourced]) -> Iterator[str]:
+    """Yield a warning for each amount of a pod or a node that kube-scheduler misreads."""
+    examined: dict[int, object] = {}
+    for entry in sourced:
+        obj = entry.object
+        if isinstance(obj, Pod):
+            # Pods of one template share their spec.
+            if id(obj.spec) in examined:
+                continue
+            examined[id(obj.spec)] = obj.spec
+            amounts = _of_pod(obj)
+        elif isinstance(obj, Node):
+            status = obj.status
+            amounts = (("status.allocatable", status.allocatable or status.capacity),)
+        else:
+            continue
+        for path, resources in amounts:
+            for name, text in resources.items():
+                read = _misread(text, is_cpu=name == "cpu")
+                if read:
+                    yield (
+                        f"{entry.source}: {path}[{name}]: {text} does not fit 64 bits;"
+                        f" kube-scheduler reads {read}"
+                    )
+
+
+def _of_pod(pod: Pod) -> _Amounts:
+    for field, containers in (
+        ("initContainers", pod.spec.init_containers),
+        ("containers", pod.spec.containers),
+    ):
+        for index, container in enumerate(containers):
+            yield f"spec.{field}[{index}].resources.requests", container.resources.requests
+    if pod.spec.resources is not None:
+        yield "spec.resources.requests", pod.spec.resources.requests
+    yield "spec.overhead", pod.spec.overhead
+
+
+@lru_cache(maxsize=65_536)
+def _misread(text: QuantityText, *, is_cpu: bool) -> str:
+    """Return the amount that upstream calculates with, if it is another one; else nothing."""
+    quantity = parse_quantity(text)
+    unit, value = (10**6, quantity.milli_value()) if is_cpu else (10**9, quantity.value())
+    # Smaller parts are rounded up.
+    if abs(quantity.nano - value * unit) < unit:
+        return ""
+    return f"{value}m" if is_cpu else f"{value}"

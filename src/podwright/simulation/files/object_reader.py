@@ -48,6 +48,7 @@ from podwright.apimachinery.schema import (
 )
 from podwright.cluster.api import BOOTSTRAP_OBJECTS
 from podwright.cluster.store import kind_of
+from podwright.simulation import files
 from podwright.simulation.files.document_cache import DocumentCache
 from podwright.simulation.files.documents import (
     Place,
@@ -56,7 +57,6 @@ from podwright.simulation.files.documents import (
     is_from_server,
     read_documents,
 )
-from podwright.simulation.files.snapshot import readable_configuration
 
 FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
 """What is done about problems in manifests: errors, warnings, or nothing (`kubectl --validate`).
@@ -396,7 +396,7 @@ def read_manifest(
         if is_configuration(document):
             readable = document
             if is_stored:
-                readable, differences = readable_configuration(document)
+                readable, differences = files.readable_configuration(document)
                 notes += [f"{place}: {difference}" for difference in differences]
             configurations.append(SourcedDocument(str(place), readable))
             continue

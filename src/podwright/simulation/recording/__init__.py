@@ -15,180 +15,195 @@ the log with the machine as it was before it. A *placement* is the node of a pod
 *scenario* is a cluster with the options of its scheduler.
 """
 
-from podwright.simulation.recording.comparison.diff import (
-    MOST_REASONS as MOST_REASONS,
-    RecordedRun as RecordedRun,
-    counted as counted,
-    decision_count as decision_count,
-    diff_runs as diff_runs,
-    diff_scenarios as diff_scenarios,
-    diff_with_each as diff_with_each,
-)
-from podwright.simulation.recording.comparison.diff_documents import (
-    SIDES as SIDES,
-    DiffDocument as DiffDocument,
-    PlacementDocument as PlacementDocument,
-    diff_document as diff_document,
-    reason_document as reason_document,
-    typed_diff as typed_diff,
-    typed_placement as typed_placement,
-)
-from podwright.simulation.recording.comparison.placement_diff import (
-    CHANGES as CHANGES,
-    Change as Change,
-    PlacementDiff as PlacementDiff,
-    PodDifference as PodDifference,
-    Reasons as Reasons,
-    ResourceUse as ResourceUse,
-)
-from podwright.simulation.recording.comparison.placements import (
-    PodPlacement as PodPlacement,
-    is_movable_pod as is_movable_pod,
-)
-from podwright.simulation.recording.comparison.run_placements import (
-    placements_of_run as placements_of_run,
-)
-from podwright.simulation.recording.comparison.scenario import Scenario as Scenario
-from podwright.simulation.recording.explanations import (
-    QUEUE_LABELS as QUEUE_LABELS,
-    Attempt as Attempt,
-    ExplanationDocument as ExplanationDocument,
-    ExplanationMatrix as ExplanationMatrix,
-    ExplanationView as ExplanationView,
-    NodeResult as NodeResult,
-    RecordedOutcome as RecordedOutcome,
-    RemedyChange as RemedyChange,
-    RemedyRequests as RemedyRequests,
-    ReplicaOutcome as ReplicaOutcome,
-    WorkloadView as WorkloadView,
-    attempts_of as attempts_of,
-    decision_document as decision_document,
-    explanation_document as explanation_document,
-    explanation_matrix as explanation_matrix,
-    explanation_of_pod as explanation_of_pod,
-    extender_name as extender_name,
-    node_results as node_results,
-    nomination_of as nomination_of,
-    ordered_candidates as ordered_candidates,
-    outcome_of as outcome_of,
-    preemption_of as preemption_of,
-    present_view as present_view,
-    recorded_view as recorded_view,
-    rejections_of as rejections_of,
-    remedy_changes as remedy_changes,
-    typed_explanation as typed_explanation,
-    view_of_pod as view_of_pod,
-    without_nodes as without_nodes,
-)
-from podwright.simulation.recording.explanations.explain import (
-    Cycles as Cycles,
-    PastCycle as PastCycle,
-    UnknownCycle as UnknownCycle,
-    explain_cycle as explain_cycle,
-    explain_cycles as explain_cycles,
-    find_cycle as find_cycle,
-    select_cycles as select_cycles,
-)
-from podwright.simulation.recording.explanations.outcome import (
-    AttemptOutcome as AttemptOutcome,
-    OutcomeKind as OutcomeKind,
-    find_outcome as find_outcome,
-)
-from podwright.simulation.recording.explanations.past_advice import past_advice as past_advice
-from podwright.simulation.recording.explanations.pending_reasons import gated_pods as gated_pods
-from podwright.simulation.recording.folders.arrow_tables import (
-    arrow_table as arrow_table,
-    require_arrow as require_arrow,
-)
-from podwright.simulation.recording.folders.field_names import camel_case as camel_case
-from podwright.simulation.recording.folders.recorded_state import (
-    ClusterAt as ClusterAt,
-    PendingPod as PendingPod,
-    QueueAt as QueueAt,
-    cluster_of as cluster_of,
-    queue_of as queue_of,
-)
-from podwright.simulation.recording.folders.resumption import (
-    resume as resume,
-    resume_log as resume_log,
-)
-from podwright.simulation.recording.folders.run_contents import (
-    end_of_run as end_of_run,
-    labels_of_nodes as labels_of_nodes,
-    start_of_run as start_of_run,
-    timeline_of_run as timeline_of_run,
-)
-from podwright.simulation.recording.folders.run_folder import (
-    Checkpoint as Checkpoint,
-    Rows as Rows,
-    RunFolder as RunFolder,
-)
-from podwright.simulation.recording.folders.run_manifest import (
-    InputFile as InputFile,
-    Manifest as Manifest,
-    RunError as RunError,
-    sha256_of as sha256_of,
-    sha256_of_file as sha256_of_file,
-)
-from podwright.simulation.recording.folders.run_tables import (
-    FOREIGN as FOREIGN,
-    GATED as GATED,
-    TABLES as TABLES,
-    Counts as Counts,
-    RunTables as RunTables,
-    RunTablesState as RunTablesState,
-    joined as joined,
-)
-from podwright.simulation.recording.folders.stepping import Moment as Moment, Stepper as Stepper
-from podwright.simulation.recording.gc_pause import gc_paused as gc_paused
-from podwright.simulation.recording.log.decision_log import DecisionLog as DecisionLog
-from podwright.simulation.recording.log.log_files import SUFFIX as SUFFIX
-from podwright.simulation.recording.log.log_format import (
-    Entry as Entry,
-    LogError as LogError,
-    Objects as Objects,
-    Setup as Setup,
-    encode_actions as encode_actions,
-)
-from podwright.simulation.recording.log.log_objects import (
-    decode_objects as decode_objects,
-    encode_objects as encode_objects,
-)
-from podwright.simulation.recording.log.log_tables import (
-    SHARE_CLASSES as SHARE_CLASSES,
-    NodeShares as NodeShares,
-    tables_of_log as tables_of_log,
-)
-from podwright.simulation.recording.log.record import (
-    class_name as class_name,
-    new_machine as new_machine,
-    options_of as options_of,
-    record as record,
-)
-from podwright.simulation.recording.log.record_writing import (
-    initial_lines as initial_lines,
-    record_line as record_line,
-    record_of_log as record_of_log,
-    write_record as write_record,
-)
-from podwright.simulation.recording.log.recorder import EventFeed as EventFeed, Recorder as Recorder
-from podwright.simulation.recording.log.replay import replay as replay
-from podwright.simulation.recording.log.rotation import RotatingRecorder as RotatingRecorder
-from podwright.simulation.recording.log.saved_case import (
-    case_text as case_text,
-    decode_case as decode_case,
-    encode_case as encode_case,
-    save_cycle as save_cycle,
-)
-from podwright.simulation.recording.log.verification import Difference as Difference
-from podwright.simulation.recording.timelines import (
-    TIMELINE_MEDIA_TYPE as TIMELINE_MEDIA_TYPE,
-    CountPods as CountPods,
-    PresentState as PresentState,
-    Timeline as Timeline,
-    TimelineFeed as TimelineFeed,
-    counted_pods as counted_pods,
-    decode_chunks as decode_chunks,
-    encode_chunks as encode_chunks,
-    timeline_of_log as timeline_of_log,
-)
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.simulation.recording.comparison.diff import (
+        RecordedRun as RecordedRun,
+        diff_runs as diff_runs,
+    )
+    from podwright.simulation.recording.comparison.diff_documents import (
+        SIDES as SIDES,
+        DiffDocument as DiffDocument,
+        PlacementDocument as PlacementDocument,
+        diff_document as diff_document,
+        reason_document as reason_document,
+        typed_diff as typed_diff,
+        typed_placement as typed_placement,
+    )
+    from podwright.simulation.recording.comparison.placement_diff import (
+        CHANGES as CHANGES,
+        Change as Change,
+        PlacementDiff as PlacementDiff,
+        PodDifference as PodDifference,
+        Reasons as Reasons,
+        ResourceUse as ResourceUse,
+    )
+    from podwright.simulation.recording.comparison.placements import (
+        PodPlacement as PodPlacement,
+        is_movable_pod as is_movable_pod,
+    )
+    from podwright.simulation.recording.comparison.run_placements import (
+        placements_of_run as placements_of_run,
+    )
+    from podwright.simulation.recording.comparison.scenario import Scenario as Scenario
+    from podwright.simulation.recording.comparison.scenario_diff import (
+        MOST_REASONS as MOST_REASONS,
+        counted as counted,
+        decision_count as decision_count,
+        diff_scenarios as diff_scenarios,
+        diff_with_each as diff_with_each,
+    )
+    from podwright.simulation.recording.explanations import (
+        QUEUE_LABELS as QUEUE_LABELS,
+        Attempt as Attempt,
+        ExplanationDocument as ExplanationDocument,
+        ExplanationMatrix as ExplanationMatrix,
+        ExplanationView as ExplanationView,
+        NodeResult as NodeResult,
+        RecordedOutcome as RecordedOutcome,
+        RemedyChange as RemedyChange,
+        RemedyRequests as RemedyRequests,
+        ReplicaOutcome as ReplicaOutcome,
+        WorkloadView as WorkloadView,
+        attempts_of as attempts_of,
+        decision_document as decision_document,
+        explanation_document as explanation_document,
+        explanation_matrix as explanation_matrix,
+        explanation_of_pod as explanation_of_pod,
+        extender_name as extender_name,
+        node_results as node_results,
+        nomination_of as nomination_of,
+        ordered_candidates as ordered_candidates,
+        outcome_of as outcome_of,
+        preemption_of as preemption_of,
+        present_view as present_view,
+        recorded_view as recorded_view,
+        rejections_of as rejections_of,
+        typed_explanation as typed_explanation,
+        view_of_pod as view_of_pod,
+        without_nodes as without_nodes,
+    )
+    from podwright.simulation.recording.explanations.explain import (
+        Cycles as Cycles,
+        PastCycle as PastCycle,
+        UnknownCycle as UnknownCycle,
+        explain_cycle as explain_cycle,
+        explain_cycles as explain_cycles,
+        find_cycle as find_cycle,
+        select_cycles as select_cycles,
+    )
+    from podwright.simulation.recording.explanations.outcome import (
+        AttemptOutcome as AttemptOutcome,
+        OutcomeKind as OutcomeKind,
+        find_outcome as find_outcome,
+    )
+    from podwright.simulation.recording.explanations.past_advice import past_advice as past_advice
+    from podwright.simulation.recording.explanations.pending_reasons import gated_pods as gated_pods
+    from podwright.simulation.recording.explanations.remedy_changes import (
+        remedy_changes as remedy_changes,
+    )
+    from podwright.simulation.recording.explanations.replicas import Replicas as Replicas
+    from podwright.simulation.recording.folders.arrow_tables import (
+        arrow_table as arrow_table,
+        require_arrow as require_arrow,
+    )
+    from podwright.simulation.recording.folders.field_names import camel_case as camel_case
+    from podwright.simulation.recording.folders.recorded_state import (
+        ClusterAt as ClusterAt,
+        PendingPod as PendingPod,
+        QueueAt as QueueAt,
+        cluster_of as cluster_of,
+        queue_of as queue_of,
+    )
+    from podwright.simulation.recording.folders.resumption import (
+        resume as resume,
+        resume_log as resume_log,
+    )
+    from podwright.simulation.recording.folders.run_contents import (
+        end_of_run as end_of_run,
+        labels_of_nodes as labels_of_nodes,
+        start_of_run as start_of_run,
+        timeline_of_run as timeline_of_run,
+    )
+    from podwright.simulation.recording.folders.run_folder import (
+        Checkpoint as Checkpoint,
+        Rows as Rows,
+        RunFolder as RunFolder,
+    )
+    from podwright.simulation.recording.folders.run_manifest import (
+        InputFile as InputFile,
+        Manifest as Manifest,
+        RunError as RunError,
+        sha256_of as sha256_of,
+        sha256_of_file as sha256_of_file,
+    )
+    from podwright.simulation.recording.folders.run_tables import (
+        FOREIGN as FOREIGN,
+        GATED as GATED,
+        TABLES as TABLES,
+        Counts as Counts,
+        RunTables as RunTables,
+        RunTablesState as RunTablesState,
+        joined as joined,
+    )
+    from podwright.simulation.recording.folders.stepping import Moment as Moment, Stepper as Stepper
+    from podwright.simulation.recording.gc_pause import gc_paused as gc_paused
+    from podwright.simulation.recording.log.decision_log import DecisionLog as DecisionLog
+    from podwright.simulation.recording.log.log_files import SUFFIX as SUFFIX
+    from podwright.simulation.recording.log.log_format import (
+        Entry as Entry,
+        LogError as LogError,
+        Objects as Objects,
+        Setup as Setup,
+        encode_actions as encode_actions,
+    )
+    from podwright.simulation.recording.log.log_objects import (
+        decode_objects as decode_objects,
+        encode_objects as encode_objects,
+    )
+    from podwright.simulation.recording.log.log_tables import (
+        SHARE_CLASSES as SHARE_CLASSES,
+        NodeShares as NodeShares,
+        tables_of_log as tables_of_log,
+    )
+    from podwright.simulation.recording.log.record import (
+        class_name as class_name,
+        new_machine as new_machine,
+        options_of as options_of,
+        record as record,
+    )
+    from podwright.simulation.recording.log.record_writing import (
+        initial_lines as initial_lines,
+        record_line as record_line,
+        record_of_log as record_of_log,
+        write_record as write_record,
+    )
+    from podwright.simulation.recording.log.recorder import (
+        EventFeed as EventFeed,
+        Recorder as Recorder,
+    )
+    from podwright.simulation.recording.log.replay import replay as replay
+    from podwright.simulation.recording.log.rotation import RotatingRecorder as RotatingRecorder
+    from podwright.simulation.recording.log.saved_case import (
+        case_text as case_text,
+        decode_case as decode_case,
+        encode_case as encode_case,
+        save_cycle as save_cycle,
+    )
+    from podwright.simulation.recording.log.verification import Difference as Difference
+    from podwright.simulation.recording.timelines import (
+        TIMELINE_MEDIA_TYPE as TIMELINE_MEDIA_TYPE,
+        CountPods as CountPods,
+        PresentState as PresentState,
+        Timeline as Timeline,
+        TimelineFeed as TimelineFeed,
+        counted_pods as counted_pods,
+        decode_chunks as decode_chunks,
+        encode_chunks as encode_chunks,
+        timeline_of_log as timeline_of_log,
+    )
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

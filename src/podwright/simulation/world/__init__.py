@@ -18,86 +18,97 @@ a user does to the cluster; *inputs* are operations with times. A *run* is a wor
 to its results.
 """
 
-from podwright.simulation.world.clock import (
-    START_NS as START_NS,
-    Due as Due,
-    EventHeap as EventHeap,
-    Turn as Turn,
-)
-from podwright.simulation.world.inputs.event_lines import first_recorded_ns as first_recorded_ns
-from podwright.simulation.world.inputs.input_review import (
-    IgnoredKind as IgnoredKind,
-    InputReview as InputReview,
-    LoadEstimate as LoadEstimate,
-)
-from podwright.simulation.world.inputs.openb_arrivals import (
-    Arrival as Arrival,
-    Ending as Ending,
-    openb_arrivals as openb_arrivals,
-)
-from podwright.simulation.world.inputs.operations import (
-    ON_NODE as ON_NODE,
-    Apply as Apply,
-    Cordon as Cordon,
-    Delete as Delete,
-    Drain as Drain,
-    FailNode as FailNode,
-    OnNodes as OnNodes,
-    Operation as Operation,
-    Put as Put,
-    RestoreNode as RestoreNode,
-    Scale as Scale,
-    Update as Update,
-)
-from podwright.simulation.world.inputs.run_inputs import (
-    EventFile as EventFile,
-    Inputs as Inputs,
-    start_of as start_of,
-)
-from podwright.simulation.world.inputs.workload import Workload as Workload
-from podwright.simulation.world.observers import (
-    ChangeObserver as ChangeObserver,
-    DecisionObserver as DecisionObserver,
-    EventObserver as EventObserver,
-    KubernetesEvent as KubernetesEvent,
-    NodeEventObserver as NodeEventObserver,
-    Observer as Observer,
-    RemovalObserver as RemovalObserver,
-)
-from podwright.simulation.world.runs.disruptions import (
-    Evictions as Evictions,
-    LostPod as LostPod,
-    NodeDrain as NodeDrain,
-)
-from podwright.simulation.world.runs.report import (
-    STARTS_AT_ONCE as STARTS_AT_ONCE,
-    Report as Report,
-)
-from podwright.simulation.world.runs.run import Run as Run
-from podwright.simulation.world.runs.run_comparison import (
-    RunComparison as RunComparison,
-    compare as compare,
-)
-from podwright.simulation.world.runs.run_options import (
-    RunOptions as RunOptions,
-    check_seed as check_seed,
-    duration_ns as duration_ns,
-    moment_ns as moment_ns,
-    time_ns as time_ns,
-)
-from podwright.simulation.world.runs.simulation import Simulation as Simulation
-from podwright.simulation.world.runs.start import (
-    event_file as event_file,
-    has_openb_times as has_openb_times,
-    manifest_of as manifest_of,
-    simulate as simulate,
-    start_simulation as start_simulation,
-)
-from podwright.simulation.world.runs.summary import Summary as Summary, Use as Use, Waits as Waits
-from podwright.simulation.world.runs.workload_health import (
-    Availability as Availability,
-    Rollout as Rollout,
-)
-from podwright.simulation.world.scheduler_replacement import with_scheduler as with_scheduler
-from podwright.simulation.world.world import World as World
-from podwright.simulation.world.world_copies import CannotCopy as CannotCopy
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.simulation.world.clock import (
+        START_NS as START_NS,
+        Due as Due,
+        EventHeap as EventHeap,
+        Turn as Turn,
+    )
+    from podwright.simulation.world.inputs.event_lines import first_recorded_ns as first_recorded_ns
+    from podwright.simulation.world.inputs.input_review import (
+        IgnoredKind as IgnoredKind,
+        InputReview as InputReview,
+        LoadEstimate as LoadEstimate,
+    )
+    from podwright.simulation.world.inputs.openb_arrivals import (
+        Arrival as Arrival,
+        Ending as Ending,
+        openb_arrivals as openb_arrivals,
+    )
+    from podwright.simulation.world.inputs.operations import (
+        ON_NODE as ON_NODE,
+        Apply as Apply,
+        Cordon as Cordon,
+        Delete as Delete,
+        Drain as Drain,
+        FailNode as FailNode,
+        OnNodes as OnNodes,
+        Operation as Operation,
+        Put as Put,
+        RestoreNode as RestoreNode,
+        Scale as Scale,
+        Update as Update,
+    )
+    from podwright.simulation.world.inputs.run_inputs import (
+        EventFile as EventFile,
+        Inputs as Inputs,
+        start_of as start_of,
+    )
+    from podwright.simulation.world.inputs.workload import Workload as Workload
+    from podwright.simulation.world.observers import (
+        ChangeObserver as ChangeObserver,
+        DecisionObserver as DecisionObserver,
+        EventObserver as EventObserver,
+        KubernetesEvent as KubernetesEvent,
+        NodeEventObserver as NodeEventObserver,
+        Observer as Observer,
+        RemovalObserver as RemovalObserver,
+    )
+    from podwright.simulation.world.runs.disruptions import (
+        Evictions as Evictions,
+        LostPod as LostPod,
+        NodeDrain as NodeDrain,
+    )
+    from podwright.simulation.world.runs.report import (
+        STARTS_AT_ONCE as STARTS_AT_ONCE,
+        Report as Report,
+    )
+    from podwright.simulation.world.runs.run import Run as Run
+    from podwright.simulation.world.runs.run_comparison import (
+        RunComparison as RunComparison,
+        compare as compare,
+    )
+    from podwright.simulation.world.runs.run_options import (
+        RunOptions as RunOptions,
+        check_seed as check_seed,
+        duration_ns as duration_ns,
+        moment_ns as moment_ns,
+        time_ns as time_ns,
+    )
+    from podwright.simulation.world.runs.simulation import Simulation as Simulation
+    from podwright.simulation.world.runs.start import (
+        event_file as event_file,
+        has_openb_times as has_openb_times,
+        manifest_of as manifest_of,
+        simulate as simulate,
+        start_simulation as start_simulation,
+    )
+    from podwright.simulation.world.runs.summary import (
+        Summary as Summary,
+        Use as Use,
+        Waits as Waits,
+    )
+    from podwright.simulation.world.runs.workload_health import (
+        Availability as Availability,
+        Rollout as Rollout,
+    )
+    from podwright.simulation.world.scheduler_replacement import with_scheduler as with_scheduler
+    from podwright.simulation.world.world import World as World
+    from podwright.simulation.world.world_copies import CannotCopy as CannotCopy
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

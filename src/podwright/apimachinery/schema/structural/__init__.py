@@ -13,24 +13,31 @@ share with them what did not change.
 Start with `custom_kind.py`.
 """
 
-from podwright.apimachinery.schema.structural.custom_kind import (
-    CustomKind as CustomKind,
-    CustomVersion as CustomVersion,
-    with_go_numbers as with_go_numbers,
-)
-from podwright.apimachinery.schema.structural.formats import known_format as known_format
-from podwright.apimachinery.schema.structural.json_paths import (
-    JsonPath as JsonPath,
-    JsonPathError as JsonPathError,
-    compiled_path as compiled_path,
-)
-from podwright.apimachinery.schema.structural.scale_paths import (
-    AccessError as AccessError,
-    ScalePaths as ScalePaths,
-    integer_at as integer_at,
-    text_at as text_at,
-)
-from podwright.apimachinery.schema.structural.shape import (
-    all_schemas as all_schemas,
-    approval_of as approval_of,
-)
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.apimachinery.schema.structural.custom_kind import (
+        CustomKind as CustomKind,
+        CustomVersion as CustomVersion,
+        with_go_numbers as with_go_numbers,
+    )
+    from podwright.apimachinery.schema.structural.formats import known_format as known_format
+    from podwright.apimachinery.schema.structural.json_paths import (
+        JsonPath as JsonPath,
+        JsonPathError as JsonPathError,
+        compiled_path as compiled_path,
+    )
+    from podwright.apimachinery.schema.structural.scale_paths import (
+        AccessError as AccessError,
+        ScalePaths as ScalePaths,
+        integer_at as integer_at,
+        text_at as text_at,
+    )
+    from podwright.apimachinery.schema.structural.shape import (
+        all_schemas as all_schemas,
+        approval_of as approval_of,
+    )
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.cel import SchemaRules, compile_rules
+from podwright.apimachinery import cel
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
@@ -169,8 +169,8 @@ class CustomKind:
         )
 
     @cached_property
-    def _rules(self) -> SchemaRules | None:
-        return compile_rules(self.schema)
+    def _rules(self) -> cel.SchemaRules | None:
+        return cel.compile_rules(self.schema)
 
     @cached_property
     def _has_defaults(self) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from podwright.apimachinery.cel import OBJECT_COST_BUDGET, compile_rules
+from podwright.apimachinery import cel
 from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.structural.object_metadata import validate_embedded
 from podwright.apimachinery.schema.structural.pruning import META_FIELDS, Schema, _shared, pruned
@@ -129,9 +129,9 @@ def _validate_default(errors: FieldErrors, default: Any, schema: Schema, path: s
     validate_embedded(found, default, schema, path)
     if not found:
         validate_value(found, default, schema, path=path)
-    if not found and (rules := compile_rules(schema)) is not None:
+    if not found and (rules := cel.compile_rules(schema)) is not None:
         for old in (default, None):
-            problems, _ = rules.validate(default, old, OBJECT_COST_BUDGET)
+            problems, _ = rules.validate(default, old, cel.OBJECT_COST_BUDGET)
             if problems:
                 found.problems += rule_problems(problems, path)
                 break

@@ -18,7 +18,7 @@ from email.headerregistry import Address
 from email.policy import default as email_policy
 from typing import Final
 
-from podwright.apimachinery.cel import AddressError, compile_pattern, parse_duration, parse_url
+from podwright.apimachinery import cel
 from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain
 
 _HOSTNAME: Final = (
@@ -70,8 +70,8 @@ def _matches(pattern: str) -> Callable[[str], bool]:
 
 def _is_uri(text: str) -> bool:
     try:
-        parse_url(text)
-    except AddressError:
+        cel.parse_url(text)
+    except cel.AddressError:
         return False
     return True
 
@@ -90,7 +90,7 @@ def _is_email(text: str) -> bool:
 
 
 def _is_hostname(text: str) -> bool:
-    if compile_pattern(_HOSTNAME).search(text) is None or len(text.encode()) > _HOSTNAME_MAX:
+    if cel.compile_pattern(_HOSTNAME).search(text) is None or len(text.encode()) > _HOSTNAME_MAX:
         return False
     return all(len(part.encode()) <= _LABEL_MAX for part in text.split("."))
 
@@ -171,7 +171,7 @@ def _is_date_time(text: str) -> bool:
 
 
 def _is_duration(text: str) -> bool:
-    if parse_duration(text) is not None:
+    if cel.parse_duration(text) is not None:
         return True
     for match in _AMOUNT.finditer(text):
         unit = match[1].lower()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from podwright.apimachinery.cel import AddressError, PatternError, compile_pattern, parse_url
+from podwright.apimachinery import cel
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.structural.pruning import Schema
@@ -210,8 +210,8 @@ def _validate_values(
         _validate_nested(errors, schema["not"], f"{path}.not")
     if pattern := schema.get("pattern"):
         try:
-            compile_pattern(pattern)
-        except PatternError as error:
+            cel.compile_pattern(pattern)
+        except cel.PatternError as error:
             text = f"must be a valid regular expression, but isn't: {error}"
             errors.invalid(f"{path}.pattern", pattern, text)
 
@@ -299,7 +299,7 @@ def approval_of(definition: Document) -> tuple[str, str, str] | None:
 
 def _is_url(text: str) -> bool:
     try:
-        found = parse_url(text)
-    except AddressError:
+        found = cel.parse_url(text)
+    except cel.AddressError:
         return False
     return bool(found.host and found.scheme)

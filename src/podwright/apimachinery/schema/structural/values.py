@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from podwright.apimachinery.cel import PatternError, RuleError, compile_pattern
+from podwright.apimachinery import cel
 from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.structural.correlation import Correlation
 from podwright.apimachinery.schema.structural.formats import (
@@ -256,9 +256,9 @@ def _check_text(value: str, schema: Schema, path: str) -> _Result | None:
         return None
     shown = pattern
     try:
-        if compile_pattern(pattern).search(value) is not None:
+        if cel.compile_pattern(pattern).search(value) is not None:
             return None
-    except PatternError as error:
+    except cel.PatternError as error:
         shown = f"{pattern}, but pattern is invalid: {error}"
     return _Result(_Fault(f"{path} in body should match '{shown}'", path, value=value))
 
@@ -478,7 +478,7 @@ def _one_of(value: Any, schemas: list[Schema], path: str, old: Correlation | Non
 # The errors of validation rules as problems of an object.
 
 
-def rule_problems(errors: Iterable[RuleError], path: str = "") -> list[Problem]:
+def rule_problems(errors: Iterable[cel.RuleError], path: str = "") -> list[Problem]:
     """Return the errors of rules as problems.
 
     Parameters
@@ -493,7 +493,7 @@ def rule_problems(errors: Iterable[RuleError], path: str = "") -> list[Problem]:
     return found.problems
 
 
-def add_rule_error(found: FieldErrors, path: str, error: RuleError) -> None:
+def add_rule_error(found: FieldErrors, path: str, error: cel.RuleError) -> None:
     """Add the error of a rule at a path."""
     match error.reason:
         case "FieldValueRequired":

@@ -15,11 +15,10 @@ import msgspec
 import numpy as np
 
 from podwright.apimachinery.objects import ArgumentError, InputError, Pod
-from podwright.scheduler.framework.adapter import described, raised_at
+from podwright.scheduler.framework.adapter import described, raised_at, read_permit
 from podwright.scheduler.framework.binding import Pending
 from podwright.scheduler.framework.cycle import Cycle, PreFilterResult, custom_results
 from podwright.scheduler.framework.decision import PostFilterResult
-from podwright.scheduler.framework.permit_answer import read_permit
 from podwright.scheduler.framework.plugin import NodeView, Plugin
 from podwright.scheduler.framework.profile import Profile
 from podwright.scheduler.framework.status import Status

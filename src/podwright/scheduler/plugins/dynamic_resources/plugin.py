@@ -67,6 +67,7 @@ from podwright.scheduler.framework import (
     in_memory_claim,
     is_in_memory,
 )
+from podwright.scheduler.plugins import hints
 from podwright.scheduler.plugins.dynamic_resources.claim_writes import WORK, ClaimWrites, with_user
 from podwright.scheduler.plugins.dynamic_resources.node_claims import (
     NO_ROWS,
@@ -80,7 +81,6 @@ from podwright.scheduler.plugins.dynamic_resources.pod_devices import (
     PodDevices,
     Reserved,
 )
-from podwright.scheduler.plugins.hints import dynamic_resources as hints
 
 STEPS_PER_SECOND = 100_000
 """How many steps of a search stand for a second of `filterTimeout`."""
@@ -149,7 +149,9 @@ class DynamicResources(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register(self._find_claim) if self._is_enabled else ()
+        return (
+            hints.dynamic_resources.events_to_register(self._find_claim) if self._is_enabled else ()
+        )
 
     def _find_claim(self, key: str) -> ResourceClaim | None:
         return None if self.handle is None else self.handle.find(ResourceClaim, key)

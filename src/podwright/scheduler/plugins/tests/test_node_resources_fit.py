@@ -7,8 +7,7 @@ from podwright.scheduler.config.schema import (
     ScoringStrategy,
     UtilizationShapePoint,
 )
-from podwright.scheduler.framework import Code
-from podwright.scheduler.framework.shape import shape_table
+from podwright.scheduler.framework import Code, shape_table
 from podwright.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from podwright.scheduler.plugins.tests.one_node_at_a_time import (
     cycle_of,

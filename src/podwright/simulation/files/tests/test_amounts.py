@@ -3,7 +3,7 @@
 import pytest
 
 from podwright.apimachinery.schema import decode
-from podwright.simulation.files.amounts import overflows
+from podwright.simulation.files.manifests import overflows
 from podwright.simulation.files.object_reader import Sourced
 from podwright.testing import make_node
 

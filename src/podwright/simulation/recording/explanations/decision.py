@@ -6,15 +6,78 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import Decision, Rejection
 from podwright.scheduler.preemption import Preemption
-from podwright.simulation.recording.explanations.document_structs import (
-    DecisionDocument,
-    RejectionDocument,
-)
+
+
+class RejectionDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A rejection, with the number of nodes.
+
+    Attributes
+    ----------
+    plugin : str, optional
+    code : str
+    reasons : list of str
+    node_count : int
+    """
+
+    plugin: str | None
+    code: str
+    reasons: list[str]
+    node_count: int
+
+
+class DecisionFields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The result of a scheduling attempt.
+
+    Attributes
+    ----------
+    pod : str
+        Its `namespace/name`.
+    outcome : str
+        The result in one word.
+    node : str, optional
+        The chosen node.
+    message : str
+        Why the pod has no node; "" if it has one.
+    priority : int
+    feasible_nodes, examined_nodes, tied_nodes : int
+        The number of nodes that pass all filters, that were filtered, and that have the greatest
+        total.
+    score : int, optional
+        The total of the chosen node.
+    nominated_node : str
+        The node on which preemption makes room; left out without a nomination.
+    victims : list of str
+        The pods that it evicts there.
+    """
+
+    pod: str
+    outcome: str
+    node: str | None
+    message: str
+    priority: int
+    feasible_nodes: int
+    examined_nodes: int
+    tied_nodes: int
+    score: int | None
+    nominated_node: str | UnsetType = UNSET
+    victims: list[str] | UnsetType = UNSET
+
+
+class DecisionDocument(DecisionFields, frozen=True, kw_only=True):
+    """The result of a scheduling attempt, with the counted rejections.
+
+    Attributes
+    ----------
+    rejections : list of RejectionDocument
+        Left out if no filter ran.
+    """
+
+    rejections: list[RejectionDocument] | UnsetType = UNSET
 
 
 def outcome_of(decision: Decision) -> str:

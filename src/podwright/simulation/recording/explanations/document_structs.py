@@ -6,14 +6,15 @@ out of the others.
 
 from __future__ import annotations
 
+from typing import Any, Literal, NamedTuple
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from podwright.scheduler.advice import NearNode, ReasonDetail
 from podwright.scheduler.assembly import Displacement
 from podwright.scheduler.framework import NotExaminedReason
-from podwright.simulation.recording.explanations.remedy_changes import RemedyChange
-from podwright.simulation.recording.explanations.replicas import ReplicaOutcome
+from podwright.simulation.recording.explanations.decision import DecisionFields
 
 
 class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,73 +30,6 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     plugin: str | None
     code: str
     reasons: list[str]
-
-
-class RejectionDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A rejection, with the number of nodes.
-
-    Attributes
-    ----------
-    plugin : str, optional
-    code : str
-    reasons : list of str
-    node_count : int
-    """
-
-    plugin: str | None
-    code: str
-    reasons: list[str]
-    node_count: int
-
-
-class DecisionFields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The result of a scheduling attempt.
-
-    Attributes
-    ----------
-    pod : str
-        Its `namespace/name`.
-    outcome : str
-        The result in one word.
-    node : str, optional
-        The chosen node.
-    message : str
-        Why the pod has no node; "" if it has one.
-    priority : int
-    feasible_nodes, examined_nodes, tied_nodes : int
-        The number of nodes that pass all filters, that were filtered, and that have the greatest
-        total.
-    score : int, optional
-        The total of the chosen node.
-    nominated_node : str
-        The node on which preemption makes room; left out without a nomination.
-    victims : list of str
-        The pods that it evicts there.
-    """
-
-    pod: str
-    outcome: str
-    node: str | None
-    message: str
-    priority: int
-    feasible_nodes: int
-    examined_nodes: int
-    tied_nodes: int
-    score: int | None
-    nominated_node: str | UnsetType = UNSET
-    victims: list[str] | UnsetType = UNSET
-
-
-class DecisionDocument(DecisionFields, frozen=True, kw_only=True):
-    """The result of a scheduling attempt, with the counted rejections.
-
-    Attributes
-    ----------
-    rejections : list of RejectionDocument
-        Left out if no filter ran.
-    """
-
-    rejections: list[RejectionDocument] | UnsetType = UNSET
 
 
 class OutcomeDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -196,6 +130,85 @@ class ObjectReference(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     name: str
+
+
+Action = Literal["patch", "create", "delete", "replace"]
+
+
+class RemedyChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One request of a remedy.
+
+    Attributes
+    ----------
+    action : str
+        `patch` an object with a JSON merge patch, `create` or `delete` it, or `replace` it: delete
+        and create it, because its fields cannot be changed.
+    api_version, kind, namespace, name : str
+        The object; its namespace is empty if the kind has none.
+    body : dict, optional
+        The patch, or the manifest to create; None for a deletion.
+    command : str
+        The kubectl command that does the same; "" for nodes, whose commands the remedy has.
+    effect : str
+        What else happens, such as the replacement of pods; "" for nothing.
+    """
+
+    action: Action
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    body: dict[str, Any] | None = None
+    command: str = ""
+    effect: str = ""
+
+
+class RemedyRequests(NamedTuple):
+    """The requests that make the changes of a remedy.
+
+    Parameters
+    ----------
+    changes : list of RemedyChange, optional
+        None if they cannot be made.
+    note : str
+        Why they cannot.
+    """
+
+    changes: list[RemedyChange] | None
+    note: str = ""
+
+
+class ReplicaOutcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many replicas have a node after a remedy.
+
+    Attributes
+    ----------
+    workload : str
+        Its kind and `namespace/name`.
+    fit, total : int
+        How many replicas fit, and of how many: all that are replaced because their pod template
+        changes, otherwise those that are pending. A replacement ends with the first that does not
+        fit, if the strategy of the workload waits for it.
+    is_rollout : bool
+        Whether they are replaced.
+    """
+
+    workload: str
+    fit: int
+    total: int
+    is_rollout: bool
+
+    @property
+    def share(self) -> float:
+        """The share of the replicas that fit."""
+        return self.fit / self.total if self.total else 1.0
+
+    def __str__(self) -> str:
+        """Return it as a clause."""
+        only = "only " if self.fit < self.total else ""
+        if self.is_rollout:
+            return f"{only}{self.fit} of {self.total} replicas of {self.workload} fit with it"
+        return f"{only}{self.fit} of {self.total} pending replicas of {self.workload} fit then"
 
 
 class RemedyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

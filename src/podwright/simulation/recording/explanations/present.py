@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from podwright.apimachinery.objects import NamespacedName
 from podwright.scheduler.assembly import Scheduler, SchedulerState, UnknownPod
 from podwright.scheduler.framework import Explanation
-from podwright.simulation.recording.explanations.owner_templates import Present
-from podwright.simulation.recording.explanations.remedy_changes import remedy_changes
-from podwright.simulation.recording.explanations.replicas import ReplicaOutcome, Replicas
+from podwright.simulation import recording
 from podwright.simulation.recording.explanations.view import ExplanationView
+
+if TYPE_CHECKING:
+    from podwright.simulation.recording.explanations.document_structs import (
+        RemedyRequests,
+        ReplicaOutcome,
+    )
+    from podwright.simulation.recording.explanations.owner_templates import Present
 
 
 def present_view(
@@ -39,16 +44,18 @@ def present_view(
         Further fields of the view.
     """
     advice = scheduler.advice(explanation, since=since)
-    requests = None
+    requests: tuple[RemedyRequests, ...] | None = None
     outcomes: tuple[ReplicaOutcome | None, ...] = ()
-    if present is not None:
-        replicas = Replicas(scheduler, explanation.pod, present)
+    if present is not None and not advice.remedies:
+        requests = ()
+    elif present is not None:
+        replicas = recording.Replicas(scheduler, explanation.pod, present)
         found = [(remedy, replicas.after(remedy)) for remedy in advice.remedies]
         # The smallest change stays the first of those that suffice for as many replicas.
         found.sort(key=lambda each: -1.0 if each[1] is None else -each[1].share)
         outcomes = tuple(outcome for _, outcome in found)
         advice = msgspec.structs.replace(advice, remedies=tuple(remedy for remedy, _ in found))
-        requests = tuple(remedy_changes(remedy, present) for remedy in advice.remedies)
+        requests = tuple(recording.remedy_changes(remedy, present) for remedy in advice.remedies)
     return ExplanationView(
         explanation=explanation,
         reasons=scheduler.rejection_groups(explanation),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -18,6 +18,11 @@ from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api import GENERATED_JOB_LABELS, without_generated_selector
 from podwright.cluster.store import POD, kind_of
 from podwright.scheduler.advice import Remedy, ReplicaCount
+from podwright.simulation.recording.explanations.document_structs import (
+    Action,
+    RemedyChange,
+    RemedyRequests,
+)
 from podwright.simulation.recording.explanations.owner_templates import (
     Present,
     has_template,
@@ -29,51 +34,6 @@ from podwright.simulation.recording.explanations.owner_templates import (
 
 _OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 _JOB: Final = "Job"
-
-Action = Literal["patch", "create", "delete", "replace"]
-
-
-class RemedyChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One request of a remedy.
-
-    Attributes
-    ----------
-    action : str
-        `patch` an object with a JSON merge patch, `create` or `delete` it, or `replace` it: delete
-        and create it, because its fields cannot be changed.
-    api_version, kind, namespace, name : str
-        The object; its namespace is empty if the kind has none.
-    body : dict, optional
-        The patch, or the manifest to create; None for a deletion.
-    command : str
-        The kubectl command that does the same; "" for nodes, whose commands the remedy has.
-    effect : str
-        What else happens, such as the replacement of pods; "" for nothing.
-    """
-
-    action: Action
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    body: dict[str, Any] | None = None
-    command: str = ""
-    effect: str = ""
-
-
-class RemedyRequests(NamedTuple):
-    """The requests that make the changes of a remedy.
-
-    Parameters
-    ----------
-    changes : list of RemedyChange, optional
-        None if they cannot be made.
-    note : str
-        Why they cannot.
-    """
-
-    changes: list[RemedyChange] | None
-    note: str = ""
 
 
 def remedy_changes(remedy: Remedy, present: Present) -> RemedyRequests:

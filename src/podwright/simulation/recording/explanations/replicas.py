@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-import msgspec
-
 from podwright.apimachinery.objects import (
     KubernetesObject,
     Pod,
@@ -23,45 +21,13 @@ from podwright.cluster.controllers import Rollout, RolloutSet, deployment_spec
 from podwright.cluster.store import POD
 from podwright.scheduler.advice import Remedy, UnknownReply
 from podwright.scheduler.assembly import ReplicaTrial, Scheduler
+from podwright.simulation.recording.explanations.document_structs import ReplicaOutcome
 from podwright.simulation.recording.explanations.owner_templates import Present, owners_of_pod
 
 _MOST_REPLICAS: Final = 1_000
 """The replicas of larger workloads are not tried, because each remedy tries all of them."""
 _AT_ONCE: Final = frozenset({"Job", "CronJob"})
 _ONE_BY_ONE: Final = frozenset({"StatefulSet", "DaemonSet"})
-
-
-class ReplicaOutcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How many replicas have a node after a remedy.
-
-    Attributes
-    ----------
-    workload : str
-        Its kind and `namespace/name`.
-    fit, total : int
-        How many replicas fit, and of how many: all that are replaced because their pod template
-        changes, otherwise those that are pending. A replacement ends with the first that does not
-        fit, if the strategy of the workload waits for it.
-    is_rollout : bool
-        Whether they are replaced.
-    """
-
-    workload: str
-    fit: int
-    total: int
-    is_rollout: bool
-
-    @property
-    def share(self) -> float:
-        """The share of the replicas that fit."""
-        return self.fit / self.total if self.total else 1.0
-
-    def __str__(self) -> str:
-        """Return it as a clause."""
-        only = "only " if self.fit < self.total else ""
-        if self.is_rollout:
-            return f"{only}{self.fit} of {self.total} replicas of {self.workload} fit with it"
-        return f"{only}{self.fit} of {self.total} pending replicas of {self.workload} fit then"
 
 
 class Replicas:

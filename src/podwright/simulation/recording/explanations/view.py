@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from podwright.scheduler.advice import Advice, NearNode, ReasonGroup
 from podwright.scheduler.assembly import Displacement
 from podwright.scheduler.framework import Explanation
 from podwright.simulation.recording.explanations.document_structs import (
     RecordedAttempt,
+    RemedyRequests,
+    ReplicaOutcome,
     WorkloadView,
 )
-from podwright.simulation.recording.explanations.remedy_changes import RemedyRequests
-from podwright.simulation.recording.explanations.replicas import ReplicaOutcome
+
+if TYPE_CHECKING:
+    from podwright.scheduler.advice import Advice, NearNode, ReasonGroup
 
 
 class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
