@@ -252,10 +252,18 @@ def progress(items: Iterable[T], what: str, total: int) -> Iterator[T]:
 
 
 @contextmanager
-def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar as `progress` does; yield what receives how many items are done."""
+def progress_bar(
+    what: str, total: int, *, least: int = _LONG_WORK
+) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar as `progress` does; yield what receives how many items are done.
+
+    Parameters
+    ----------
+    least : int
+        With fewer items no bar is shown.
+    """
     console = stderr()
-    if not console.is_terminal or total < _LONG_WORK:
+    if not console.is_terminal or total < least:
         yield lambda _: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())

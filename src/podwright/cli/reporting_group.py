@@ -19,6 +19,7 @@ _EXTRA_OF: Final = {
     "cryptography": "podwright[tls]",
     "httpx": "podwright[ui]",
     "kubernetes_asyncio": "podwright[live]",
+    "matplotlib": "podwright[plots]",
     "nicegui": "podwright[ui]",
     "prometheus_client": "podwright[live]",
     "pyarrow": "podwright[tables]",

@@ -156,6 +156,7 @@ if TYPE_CHECKING:
         DELETION_TIME as DELETION_TIME,
         GPU_CARD_MODEL as GPU_CARD_MODEL,
         GPU_COUNT as GPU_COUNT,
+        GPU_INDEX as GPU_INDEX,
         GPU_MILLI as GPU_MILLI,
         OpenbTimes as OpenbTimes,
         TableError as TableError,

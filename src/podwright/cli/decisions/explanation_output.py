@@ -103,6 +103,9 @@ def _print_head(view: ExplanationView) -> None:
     if decision.node:
         rows.append(("Node:", Text(decision.node, style="bold green")))
         rows.append(("Why:", _why(view)))
+        if explanation.custom_results:
+            results = [f"{key}={text}" for key, text in sorted(explanation.custom_results.items())]
+            rows.append(("Results:", ", ".join(results)))
     else:
         rows.append(("Node:", Text(NO_NODE, style="bold red")))
         rows.append(("Outcome:", outcome_of(decision)))

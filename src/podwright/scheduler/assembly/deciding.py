@@ -56,6 +56,7 @@ from podwright.scheduler.framework import (
     Profile,
     Runner,
     Status,
+    custom_results,
     run_steps,
 )
 from podwright.scheduler.machine import (
@@ -443,7 +444,8 @@ class DecidingScheduler:
             reservation.take_back()
         self.cluster.remove(decision.pod.key)
         if status.is_success:
-            return explanation
+            results = explanation.custom_results | dict(custom_results(reservation.cycle))
+            return msgspec.structs.replace(explanation, custom_results=results)
         return msgspec.structs.replace(explanation, decision=refused(decision, status))
 
     def explain_again(self, key: str) -> Explanation:

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
         Cycle as Cycle,
         PreFilterResult as PreFilterResult,
         StateKey as StateKey,
+        add_custom_result as add_custom_result,
+        custom_results as custom_results,
     )
     from podwright.scheduler.framework.decision import (
         NO_NODES as NO_NODES,

@@ -64,6 +64,7 @@ def typed_explanation(view: ExplanationView) -> ExplanationDocument:
         feasible=list(explanation.feasible),
         winners=list(explanation.winners),
         totals=explanation.totals,
+        custom_results=explanation.custom_results or UNSET,
         rejected=_statuses(explanation.rejected),
         reasons=[_reason(group) for group in view.reasons],
         remedies=_remedies(view),

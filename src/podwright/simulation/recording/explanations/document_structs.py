@@ -448,6 +448,7 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     feasible: list[str]
     winners: list[str]
     totals: dict[str, int] | UnsetType = UNSET
+    custom_results: dict[str, str] | UnsetType = UNSET
     rejected: dict[str, StatusDocument] | UnsetType = UNSET
     reasons: list[ReasonNodes]
     remedies: list[RemedyDocument]

@@ -1,0 +1,1 @@
+"""Commands that repeat published experiments: many runs, and a table at the end."""

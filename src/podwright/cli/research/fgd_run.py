@@ -1,0 +1,353 @@
+"""`podwright study fgd`: runs the policies on processes, prints the table, writes the figures."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from importlib import import_module
+from io import StringIO
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import typer
+
+from podwright.apimachinery.objects import ArgumentError, Node, Object, Pod
+from podwright.cli.console import (
+    print_document,
+    print_message,
+    print_table,
+    progress_bar,
+    write,
+)
+from podwright.cli.file_reading import read_text
+from podwright.cli.research.options import FgdOptions
+from podwright.scheduler.framework import TieRule
+from podwright.simulation.files import load_bytes, read_paths
+from podwright.simulation.studies import (
+    POLICIES,
+    REPORTED_PCT,
+    FgdResult,
+    FgdRun,
+    FgdTable,
+    FgdTrace,
+    Interval,
+    draw_fgd,
+    fgd_configuration,
+    read_published,
+    run_fgd,
+    summarize_fgd,
+)
+
+_MISSING = "<none>"
+
+
+class _Task(NamedTuple):
+    """One run.
+
+    Attributes
+    ----------
+    workload : str
+        The name of the pod list.
+    settings : dict
+        The keyword arguments of `run_fgd`.
+    """
+
+    workload: str
+    policy: str
+    seed: int
+    settings: dict[str, Any]
+
+
+def run_fgd_study(options: FgdOptions) -> None:
+    """Run the study and print its table.
+
+    Raises
+    ------
+    BadParameter
+        If an option or the trace is not valid.
+    """
+    sources = dict(read_paths(options.files))
+    lists = _pod_lists(sources)
+    policies = _policies(options.policies)
+    if options.print_config:
+        _print_config(lists, sources, policies)
+        return
+    published = None
+    if options.published is not None:
+        published = read_published(read_text(options.published), str(options.published))
+    if options.out is not None:
+        import_module("matplotlib")  # missing: reported now, not after the runs
+        options.out.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "tuning_ratio": options.tuning_ratio,
+        "inflation_ratio": options.inflation_ratio,
+        "tie_rule": TieRule(options.tie_rule),
+    }
+    tasks = [
+        _Task(workload, policy, seed, settings)
+        for workload in lists
+        for policy in policies
+        for seed in _seeds(options.seeds)
+    ]
+    jobs = min(options.jobs or os.cpu_count() or 1, len(tasks))
+    runs: list[tuple[str, FgdRun]] = []
+    with progress_bar("running policies", len(tasks), least=1) as advance:
+        for done in _results(tasks, sources, lists, jobs):
+            runs.append(done)
+            advance(len(runs))
+    table = summarize_fgd(runs, published)
+    _print(table, options.output)
+    if options.out is not None:
+        _write(table, options.out)
+
+
+# ---------------------------------------------------------------- what is run
+
+
+def _pod_lists(sources: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
+    """Return the sources of each pod list: its own, and those with nodes."""
+    with_nodes, with_pods = [], []
+    for source, content in sources.items():
+        objects = _objects(source, content)
+        if any(isinstance(each, Pod) for each in objects):
+            with_pods.append(source)
+        elif any(isinstance(each, Node) for each in objects):
+            with_nodes.append(source)
+    lists = {Path(source).name.split(".")[0]: (*with_nodes, source) for source in with_pods}
+    if len(lists) < len(with_pods):
+        raise typer.BadParameter("two lists of pods have the same name.", param_hint="FILE")
+    if not lists:
+        raise typer.BadParameter("there is no list of pods among the files.", param_hint="FILE")
+    for workload, names in lists.items():
+        _trace(workload, {name: sources[name] for name in names})
+    return lists
+
+
+def _trace(workload: str, sources: Mapping[str, bytes]) -> FgdTrace:
+    objects = [each for source, content in sources.items() for each in _objects(source, content)]
+    try:
+        return FgdTrace.of(objects)
+    except ArgumentError as error:
+        raise typer.BadParameter(f"{workload}: {error}.", param_hint="FILE") from None
+
+
+def _objects(source: str, content: bytes) -> Sequence[Object]:
+    return load_bytes([(source, content)]).objects
+
+
+def _policies(given: Sequence[str]) -> list[str]:
+    chosen = []
+    for text in given:
+        found = [name for name in POLICIES if text.lower() in name.lower()]
+        if not found:
+            raise typer.BadParameter(
+                f"{text!r} is none of {', '.join(POLICIES)}.", param_hint="'--policy'"
+            )
+        chosen += found
+    return list(dict.fromkeys(chosen)) or list(POLICIES)
+
+
+def _seeds(text: str) -> list[int]:
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, is_range, last = part.partition("-")
+        try:
+            least = int(first)
+            seeds += range(least, int(last) + 1) if is_range else [least]
+        except ValueError:
+            raise typer.BadParameter(
+                f"{text!r} is not a list of seeds, such as 42-51 or 1,5,7.", param_hint="'--seeds'"
+            ) from None
+    if not seeds:
+        raise typer.BadParameter(f"{text!r} has no seeds.", param_hint="'--seeds'")
+    return list(dict.fromkeys(seeds))
+
+
+# ---------------------------------------------------------------- running
+
+
+def _results(
+    tasks: Sequence[_Task],
+    sources: Mapping[str, bytes],
+    lists: Mapping[str, tuple[str, ...]],
+    jobs: int,
+) -> Iterator[tuple[str, FgdRun]]:
+    """Yield the runs as they end, each with the name of its pod list."""
+    if jobs == 1:
+        _share(sources, lists)
+        yield from map(_run, tasks)
+        return
+    # A forked process would inherit the threads of kernels that are compiled.
+    context = get_context("spawn")
+    with ProcessPoolExecutor(jobs, context, _share, (sources, lists)) as pool:
+        futures = [pool.submit(_run, task) for task in tasks]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+_shared: dict[str, dict[str, bytes]] = {}
+"""In each process, the files of each pod list."""
+
+
+def _share(sources: Mapping[str, bytes], lists: Mapping[str, tuple[str, ...]]) -> None:
+    _shared.clear()
+    _shared.update({
+        workload: {name: sources[name] for name in names} for workload, names in lists.items()
+    })  # fmt: skip
+    _shared_trace.cache_clear()
+
+
+@cache
+def _shared_trace(workload: str) -> FgdTrace:
+    return _trace(workload, _shared[workload])
+
+
+def _run(task: _Task) -> tuple[str, FgdRun]:
+    trace = _shared_trace(task.workload)
+    return task.workload, run_fgd(trace, task.policy, task.seed, **task.settings)
+
+
+# ---------------------------------------------------------------- output
+
+
+def _print_config(
+    lists: Mapping[str, tuple[str, ...]], sources: Mapping[str, bytes], policies: Sequence[str]
+) -> None:
+    """Print the configuration of one policy, with the typical pods of one list."""
+    if len(lists) != 1 or len(policies) != 1:
+        raise typer.BadParameter(
+            f"needs one list of pods and one --policy, not {len(lists)} and {len(policies)}.",
+            param_hint="'--print-config'",
+        )
+    ((workload, names),) = lists.items()
+    trace = _trace(workload, {name: sources[name] for name in names})
+    print_document(fgd_configuration(POLICIES[policies[0]], trace.typical), "yaml")
+
+
+def _print(table: FgdTable, output: str) -> None:
+    if output in ("json", "yaml"):
+        print_document(_document(table), output)
+    elif output == "name":
+        for result in table.results:
+            write(f"{result.workload}/{result.policy}")
+    else:
+        _print_rows(table, is_wide=output == "wide")
+
+
+def _print_rows(table: FgdTable, *, is_wide: bool) -> None:
+    heads = ["WORKLOAD", "POLICY", "RUNS"]
+    for percent in REPORTED_PCT:
+        heads += [f"AT {percent}%", "±95%", "PUBLISHED", "DIFFERENCE"]
+    if is_wide:
+        heads += ["DEVIATION", "FRAGMENTS", "OF FREE", "FAILED PODS"]
+    rows = []
+    for result in table.results:
+        row = [result.workload, result.policy, str(len(result.runs))]
+        for percent in REPORTED_PCT:
+            row += _cells(result, percent)
+        if is_wide:
+            row += _wide_cells(result)
+        rows.append(row)
+    print_table(heads, rows)
+    if any(run.inflated is not None for result in table.results for run in result.runs):
+        write("")
+        print_table(
+            ["WORKLOAD", "POLICY", "INFLATED", "±95%", "FRAGMENTS"],
+            [_inflated_cells(result) for result in table.results],
+        )
+    greatest = table.greatest_difference
+    if greatest is None:
+        write("\nNo published means are known for these pod lists.")
+    else:
+        write(f"\nThe greatest difference from a published mean is {greatest:.2f} points.")
+
+
+def _cells(result: FgdResult, percent: int) -> list[str]:
+    if percent not in result.allocated:
+        return [_MISSING] * 4
+    mean = result.allocated[percent]
+    difference = result.difference(percent)
+    if result.published is None or difference is None:
+        return [f"{mean.mean:.2f}", f"{mean.margin:.2f}", _MISSING, _MISSING]
+    published = f"{result.published.allocated_pct[percent]:.2f}"
+    return [f"{mean.mean:.2f}", f"{mean.margin:.2f}", published, f"{difference:+.2f}"]
+
+
+def _wide_cells(result: FgdResult) -> list[str]:
+    failed = Interval.of([run.failed for run in result.runs]).mean
+    first = REPORTED_PCT[0]
+    if first not in result.allocated:
+        return [_MISSING] * 3 + [f"{failed:.0f}"]
+    columns = (result.allocated[first].deviation, result.fragment[first].mean)
+    ratio = result.fragment_ratio[first].mean
+    return [*(f"{value:.2f}" for value in columns), f"{ratio:.2f}", f"{failed:.0f}"]
+
+
+def _inflated_cells(result: FgdResult) -> list[str]:
+    measures = [run.inflated for run in result.runs if run.inflated is not None]
+    allocated = Interval.of([measure.allocated_pct for measure in measures])
+    fragment = Interval.of([measure.fragment_pct for measure in measures])
+    return [
+        result.workload,
+        result.policy,
+        f"{allocated.mean:.2f}",
+        f"{allocated.margin:.2f}",
+        f"{fragment.mean:.2f}",
+    ]
+
+
+def _document(table: FgdTable) -> dict[str, Any]:
+    """Return the table as plain data."""
+    results = []
+    for result in table.results:
+        by_percent = {}
+        for percent, interval in result.allocated.items():
+            published = result.published and result.published.allocated_pct.get(percent)
+            by_percent[str(percent)] = {
+                "allocatedPct": interval._asdict(),
+                "fragmentPct": result.fragment[percent]._asdict(),
+                "fragmentRatioPct": result.fragment_ratio[percent]._asdict(),
+                "publishedPct": published,
+            }
+        runs = [
+            {
+                "seed": run.seed,
+                "failedPods": run.failed,
+                "inflated": run.inflated and run.inflated._asdict(),
+            }
+            for run in result.runs
+        ]
+        names = {"workload": result.workload, "policy": result.policy}
+        results.append({**names, "arrivedPct": by_percent, "runs": runs})
+    return {"results": results, "greatestDifference": table.greatest_difference}
+
+
+def _write(table: FgdTable, folder: Path) -> None:
+    """Write the table, the series of all runs, and a figure for each pod list."""
+    (folder / "table.json").write_bytes(msgspec.json.format(msgspec.json.encode(_document(table))))
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = ("allocated_pct", "fragment_pct", "fragment_ratio_pct")
+    writer.writerow(["workload", "policy", "seed", "arrived_pct", *columns])
+    for result in table.results:
+        for run in result.runs:
+            for percent in range(int(run.arrived_pct.max(initial=0)) + 1):
+                measure = run.at(percent)
+                if measure is not None:
+                    values = [f"{value:.4f}" for value in measure]
+                    writer.writerow([result.workload, run.policy, run.seed, percent, *values])
+    (folder / "series.csv").write_text(text.getvalue(), encoding="utf-8")
+    by_list: dict[str, list[FgdResult]] = {}
+    for result in table.results:
+        by_list.setdefault(result.workload, []).append(result)
+    for workload, results in by_list.items():
+        (folder / f"{workload}.svg").write_bytes(draw_fgd(results))
+    print_message(f"wrote table.json, series.csv and {len(by_list)} SVG files to {folder}")

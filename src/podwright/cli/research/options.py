@@ -1,0 +1,61 @@
+"""The options of `podwright study`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from podwright.cli.options import Options, argument, option, output_option
+
+
+class FgdOptions(Options):
+    """The options of `podwright study fgd`."""
+
+    files: tuple[str, ...] = argument(
+        "Tables of the openb trace: one of nodes, and each list of pods that is to be studied;"
+        " other files that commands read.",
+        "FILE",
+    )
+    policies: tuple[str, ...] = option(
+        "A policy, such as 06-FGD, or a part of its name. All by default.",
+        "POLICY",
+        "--policy",
+        default=(),
+    )
+    seeds: str = option("The seeds, such as 42-51 or 1,5,7.", "SEEDS", default="42-51")
+    tuning_ratio: float = option(
+        "How much the pods request, as a multiple of all GPUs: pods are removed from the list, or"
+        " repeated. 0: the list as it is.",
+        "RATIO",
+        default=1.3,
+    )
+    inflation_ratio: float | None = option(
+        "Measure again with so many pods, as a multiple of the list.", "RATIO", default=None
+    )
+    tie_rule: Literal["first", "drawn"] = option(
+        "The choice among equal nodes. first: the smallest name, which is random, as in the"
+        " published runs; drawn: a draw, as in kube-scheduler.",
+        default="first",
+    )
+    published: Path | None = option(
+        "Other published means: CSV with the columns workload, policy, alloc_mean_100 and"
+        " alloc_mean_130.",
+        "FILE",
+        default=None,
+        exists=True,
+        dir_okay=False,
+    )
+    jobs: int = option("Processes. 0: as many as processors.", "N", "-j", default=0, min=0)
+    out: Path | None = option(
+        "A folder for the figures, the table and the series of each run.",
+        "FOLDER",
+        default=None,
+        file_okay=False,
+    )
+    print_config: bool = option(
+        "Print the scheduler configuration of the one policy for these pods, and run nothing.",
+        default=False,
+    )
+    output: Literal["table", "wide", "json", "yaml", "name"] = output_option(
+        "pod lists and policies"
+    )

@@ -1,0 +1,108 @@
+"""Go's seeded generator of random numbers, so that a published experiment can be repeated.
+
+It is an additive lagged Fibonacci generator with 607 words of state. `go_random.json` has the
+constants that seeding combines with the seed.
+
+Upstream: Go src/math/rand/rng.go, src/math/rand/rand.go
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import MutableSequence
+from functools import cache
+from importlib import resources
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+_LENGTH: Final = 607
+_TAP: Final = 273
+_MASK: Final = 2**64 - 1
+_SEED_MODULUS: Final = 2**31 - 1
+_SEED_FACTOR: Final = 48271
+_ZERO_SEED: Final = 89482311
+_DISCARDED: Final = 20
+"""So many numbers of the seeding generator are dropped first."""
+
+
+class GoRandom:
+    """The stream of `math/rand` for a seed.
+
+    Parameters
+    ----------
+    seed : int
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._state = _seeded(seed)
+        self._tap = 0
+        self._feed = _LENGTH - _TAP
+
+    def uint64(self) -> int:
+        """Return the next number of the stream, in [0, 2**64)."""
+        self._tap = (self._tap - 1) % _LENGTH
+        self._feed = (self._feed - 1) % _LENGTH
+        state = self._state
+        number = (state[self._feed] + state[self._tap]) & _MASK
+        state[self._feed] = number
+        return number
+
+    def int63(self) -> int:
+        """Return a number in [0, 2**63)."""
+        return self.uint64() & (2**63 - 1)
+
+    def below(self, limit: int) -> int:
+        """Return a number in [0, limit), as `Intn` does; the limit is less than 2**31."""
+        if limit & (limit - 1) == 0:
+            return (self.int63() >> 32) & (limit - 1)
+        greatest = 2**31 - 1 - 2**31 % limit
+        number = self.int63() >> 32
+        while number > greatest:
+            number = self.int63() >> 32
+        return number % limit
+
+    def shuffle(self, items: MutableSequence[T]) -> None:
+        """Shuffle in place, as `Shuffle` does."""
+        for last in range(len(items) - 1, 0, -1):
+            other = self._bounded(last + 1)
+            items[last], items[other] = items[other], items[last]
+
+    def permutation(self, length: int) -> list[int]:
+        """Return a permutation of the numbers below `length`, as `Perm` does."""
+        numbers = [0] * length
+        for index in range(length):
+            other = self.below(index + 1)
+            numbers[index] = numbers[other]
+            numbers[other] = index
+        return numbers
+
+    def _bounded(self, limit: int) -> int:
+        """Return a number in [0, limit); `Shuffle` draws otherwise than `Intn`."""
+        product = (self.int63() >> 31) * limit
+        if product & 0xFFFFFFFF < limit:
+            least = (2**32 - limit) % limit
+            while product & 0xFFFFFFFF < least:
+                product = (self.int63() >> 31) * limit
+        return product >> 32
+
+
+def _seeded(seed: int) -> list[int]:
+    """Return the state after `Seed`."""
+    number = seed % _SEED_MODULUS or _ZERO_SEED
+    for _ in range(_DISCARDED):
+        number = number * _SEED_FACTOR % _SEED_MODULUS
+    state = []
+    for constant in _constants():
+        word = 0
+        for _ in range(3):
+            number = number * _SEED_FACTOR % _SEED_MODULUS
+            word = (word << 20) ^ number
+        state.append((word ^ constant) & _MASK)
+    return state
+
+
+@cache
+def _constants() -> tuple[int, ...]:
+    text = resources.files("podwright.simulation.studies").joinpath("go_random.json").read_bytes()
+    return tuple(json.loads(text))

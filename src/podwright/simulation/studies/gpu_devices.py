@@ -1,0 +1,235 @@
+"""The GPUs of nodes as devices that pods share, from the annotations of the openb trace.
+
+A node has `alibabacloud.com/gpu-count` devices with 1000 thousandths each. A pod requests
+`gpu-count` devices and `gpu-milli` thousandths of each; `gpu-index` names the devices that it got.
+
+Upstream: hkust-adsl/kubernetes-scheduler-simulator pkg/type/open-gpu-share/utils/pod.go,
+pkg/type/open-gpu-share/cache/deviceinfo.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, I64Matrix
+from podwright.apimachinery.objects import (
+    GPU_CARD_MODEL,
+    GPU_COUNT,
+    GPU_INDEX,
+    GPU_MILLI,
+    Pod,
+    quantity_value,
+)
+from podwright.scheduler.columns import Cluster
+
+WHOLE_MILLI: Final = 1000
+"""Thousandths of one device."""
+
+NO_DEVICE: Final = -1
+"""What is left of a device that a node does not have."""
+
+_LEAST_WIDTH: Final = 8
+_ALL_SHARES: Final = 1
+
+
+class GpuRequest(NamedTuple):
+    """What a pod requests of GPUs; all zero for a pod that requests none.
+
+    Attributes
+    ----------
+    milli : int
+        Thousandths of each device, at most 1000.
+    devices : int
+        How many of them.
+    models : tuple of str
+        The models of which the node must have one; empty: any node.
+    """
+
+    milli: int
+    devices: int
+    models: tuple[str, ...]
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the pod shares one device with others."""
+        return self.devices == 1 and self.milli < WHOLE_MILLI
+
+    @property
+    def total_milli(self) -> int:
+        """Thousandths of all devices."""
+        return self.milli * self.devices
+
+
+NO_GPUS: Final = GpuRequest(0, 0, ())
+
+
+def gpu_request(pod: Pod) -> GpuRequest:
+    """Read the annotations of a pod. Amounts that are not numbers count as 0, as upstream."""
+    annotations = pod.metadata.annotations
+    count, milli = _number(annotations, GPU_COUNT), _number(annotations, GPU_MILLI)
+    if not count or not milli:
+        return NO_GPUS
+    models = annotations.get(GPU_CARD_MODEL, "")
+    return GpuRequest(min(milli, WHOLE_MILLI), count, tuple(models.split("|")) if models else ())
+
+
+def _number(annotations: Mapping[str, str], key: str) -> int:
+    text = annotations.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def least_sufficient(left: I64Array, request: GpuRequest) -> list[int]:
+    """Return the devices with the least left that suffices, the first of equal ones first.
+
+    Whole devices are equal, so these are those with the lowest numbers.
+    """
+    fitting = np.where(left >= request.milli, left, np.iinfo(np.int64).max)
+    order = np.argsort(fitting, kind="stable")[: request.devices]
+    return [int(device) for device in order if left[device] >= request.milli]
+
+
+class GpuDevices:
+    """What is left of each device of each node.
+
+    Attributes
+    ----------
+    left : (n_slots, width) int64
+        Thousandths; `NO_DEVICE` where there is no device.
+    tags : (n_slots,) int64
+        Which kinds of GPU pods are on the node, as bits: bit 0 for pods that share a device, bit
+        n for pods with n whole devices.
+    versions : (n_slots,) int64
+        Grows with every change of the node or its pods.
+    """
+
+    def __init__(self) -> None:
+        self.left: I64Matrix = np.empty((0, _LEAST_WIDTH), dtype=np.int64)
+        self.tags: I64Array = np.empty(0, dtype=np.int64)
+        self.versions: I64Array = np.empty(0, dtype=np.int64)
+        self._assigned: dict[str, tuple[int, ...]] = {}
+        self._read: tuple[int, int, int] | None = None
+        self._n_slots = 0
+
+    def assign(self, pod: Pod, devices: tuple[int, ...]) -> None:
+        """Note which devices a pod has, until its annotation says so."""
+        self._assigned[pod.metadata.uid] = devices
+
+    def release(self, pod: Pod) -> None:
+        """Forget the devices of a pod that has ended, or whose attempt failed."""
+        self._assigned.pop(pod.metadata.uid, None)
+
+    @property
+    def has_unwritten(self) -> bool:
+        """Whether pods have devices that only this object knows."""
+        return bool(self._assigned)
+
+    def bring_up_to_date(self, cluster: Cluster) -> None:
+        """Count the pods of all slots that changed since the last call again."""
+        nodes = cluster.nodes
+        now = (cluster.numbering, nodes.node_journal.version, nodes.pods_journal.version)
+        if now == self._read:
+            return
+        changed = self._changed(cluster)
+        self._read = now
+        if nodes.n_slots != self._n_slots:
+            self._lengthen(nodes.n_slots)
+        for slot in changed:
+            self._count(cluster, slot)
+
+    def left_without(self, cluster: Cluster, slot: int, pod: Pod) -> I64Array:
+        """Return what is left of the devices of a node that already counts `pod`, without it.
+
+        Returns
+        -------
+        (width,) int64
+        """
+        left, _ = self._left_of(cluster, slot, without=pod.metadata.uid)
+        return left
+
+    def _changed(self, cluster: Cluster) -> list[int]:
+        nodes = cluster.nodes
+        if self._read is not None and self._read[0] == cluster.numbering:
+            node_slots = nodes.node_journal.since(self._read[1])
+            pod_slots = nodes.pods_journal.since(self._read[2])
+            if node_slots is not None and pod_slots is not None:
+                return _distinct(node_slots, pod_slots)
+        return list(range(nodes.n_slots))
+
+    def _lengthen(self, n_slots: int) -> None:
+        kept = min(n_slots, self._n_slots)
+        left = np.full((n_slots, self.left.shape[1]), NO_DEVICE, dtype=np.int64)
+        left[:kept] = self.left[:kept]
+        self.left = left
+        self.tags = _resized(self.tags, kept, n_slots)
+        self.versions = _resized(self.versions, kept, n_slots)
+        self._n_slots = n_slots
+
+    def _count(self, cluster: Cluster, slot: int) -> None:
+        left, tags = self._left_of(cluster, slot)
+        if len(left) > self.left.shape[1]:
+            wider = np.full((self._n_slots, len(left)), NO_DEVICE, dtype=np.int64)
+            wider[:, : self.left.shape[1]] = self.left
+            self.left = wider
+        self.left[slot, : len(left)] = left
+        self.left[slot, len(left) :] = NO_DEVICE
+        self.tags[slot] = tags
+        self.versions[slot] += 1
+
+    def _left_of(self, cluster: Cluster, slot: int, without: str = "") -> tuple[I64Array, int]:
+        node = cluster.nodes.objects[slot]
+        count = 0
+        if node is not None and GPU_COUNT in node.status.allocatable:
+            count = quantity_value(node.status.allocatable[GPU_COUNT])
+        left: I64Array = np.full(max(count, _LEAST_WIDTH), NO_DEVICE, dtype=np.int64)
+        left[:count] = WHOLE_MILLI
+        tags = 0
+        for placed in cluster.pods_on[slot].values():
+            pod = placed.pod
+            request = gpu_request(pod)
+            if not request.devices or pod.metadata.uid == without:
+                continue
+            devices = self._devices_of(pod, left, request)
+            left[list(devices)] -= request.milli
+            tags |= tag_of(request)
+        return left, tags
+
+    def _devices_of(self, pod: Pod, left: I64Array, request: GpuRequest) -> tuple[int, ...]:
+        """Return the devices of a placed pod.
+
+        Those of a pod of another scheduler, which names none, are taken to be the ones with the
+        least left.
+        """
+        named = _named_devices(pod, left)
+        if named is not None:
+            self._assigned.pop(pod.metadata.uid, None)
+            return named
+        assigned = self._assigned.get(pod.metadata.uid)
+        return tuple(least_sufficient(left, request)) if assigned is None else assigned
+
+
+def tag_of(request: GpuRequest) -> int:
+    """Return the bit of a pod's kind of request in `GpuDevices.tags`; 0 without GPUs."""
+    if not request.devices:
+        return 0
+    return _ALL_SHARES if request.is_share else 1 << request.devices
+
+
+def _named_devices(pod: Pod, left: I64Array) -> tuple[int, ...] | None:
+    text = pod.metadata.annotations.get(GPU_INDEX)
+    if text is None:
+        return None
+    numbers = [int(part) for part in text.split("-") if part.isascii() and part.isdigit()]
+    return tuple(number for number in numbers if number < len(left) and left[number] >= 0)
+
+
+def _distinct(first: I32Array, second: I32Array) -> list[int]:
+    return list(dict.fromkeys((*first.tolist(), *second.tolist())))
+
+
+def _resized(column: I64Array, kept: int, length: int) -> I64Array:
+    resized: I64Array = np.zeros(length, dtype=np.int64)
+    resized[:kept] = column[:kept]
+    return resized
