@@ -90,7 +90,7 @@ def examples() -> tuple[str, ...]:
         text = CliRunner().invoke(app, [*command, "--help"], prog_name="podwright").stdout
         joined = re.sub(r"\\\n\s+", "", text)
         found = re.findall(r"^\s*\$ podwright (.*)$", joined, re.MULTILINE)
-        assert found or command in (["clock"], ["config"], ["debug"], ["run"]), (
+        assert found or command in (["clock"], ["config"], ["debug"], ["run"], ["study"]), (
             f"{command}: no example"
         )
         lines += found

@@ -15,8 +15,8 @@ def _study() -> None:
 
 @app.command(
     examples=[
-        "podwright study fgd nodes.csv pods.csv --policy 06-FGD --seeds 42-43",
-        "podwright study fgd nodes.csv pods.csv --out study",
+        "podwright study fgd examples/gpu-trace --seeds 42-43 --jobs 1",
+        "podwright study fgd examples/gpu-trace --policy 04-GpuPacking --print-config",
     ]
 )
 def fgd(options: FgdOptions) -> None:

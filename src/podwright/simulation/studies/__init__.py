@@ -11,6 +11,7 @@ from podwright.simulation.studies.fgd import (
     POLICIES as POLICIES,
     FgdRun as FgdRun,
     FgdTrace as FgdTrace,
+    Measure as Measure,
     fgd_configuration as fgd_configuration,
     run_fgd as run_fgd,
 )

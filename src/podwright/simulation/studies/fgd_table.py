@@ -83,13 +83,9 @@ class PublishedMean(NamedTuple):
     deviation_pct: Mapping[int, float]
 
 
-Published = Mapping[tuple[str, str], PublishedMean]
-"""By the name of the pod list and the policy."""
-
-
 @cache
-def published_means() -> Published:
-    """Return the published means."""
+def published_means() -> Mapping[tuple[str, str], PublishedMean]:
+    """Return the published means, by the name of the pod list and the policy."""
     file = resources.files("podwright.simulation.studies").joinpath("fgd_published.json")
     return {
         (workload, policy): PublishedMean(dict(zip(REPORTED_PCT, means, strict=True)), {})
@@ -98,7 +94,7 @@ def published_means() -> Published:
     }
 
 
-def read_published(text: str, source: str) -> Published:
+def read_published(text: str, source: str) -> Mapping[tuple[str, str], PublishedMean]:
     """Read other published means: CSV with `workload`, `policy`, `alloc_mean_100` and so on.
 
     Raises
@@ -207,7 +203,8 @@ class FgdTable(NamedTuple):
 
 
 def summarize_fgd(
-    runs: Iterable[tuple[str, FgdRun]], published: Published | None = None
+    runs: Iterable[tuple[str, FgdRun]],
+    published: Mapping[tuple[str, str], PublishedMean] | None = None,
 ) -> FgdTable:
     """Return the means of runs, by the pod list and the policy.
 

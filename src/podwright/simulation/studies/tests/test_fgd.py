@@ -1,6 +1,6 @@
 """The study of GPU fragmentation, against an independent replay of the published rules.
 
-`fgd/nodes.csv` and `fgd/pods.csv` are generated. `fgd/series.json` has, for each policy, seed and
+The trace of `examples/gpu-trace` is generated. `fgd/series.json` has, for each policy, seed and
 tuning ratio, the mean allocation at each whole percentage of arrived load, as the replay computes
 it, which agrees with the published series to their two decimals.
 """
@@ -30,13 +30,13 @@ from podwright.simulation.studies import (
     summarize_fgd,
 )
 
-DATA = Path(__file__).parent / "fgd"
-SERIES = json.loads((DATA / "series.json").read_text(encoding="utf-8"))
+EXAMPLE = Path(__file__).parents[5] / "examples/gpu-trace"
+SERIES = json.loads((Path(__file__).parent / "fgd/series.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
 def trace() -> FgdTrace:
-    return FgdTrace.of(load([DATA / "nodes.csv", DATA / "pods.csv"]).objects)
+    return FgdTrace.of(load([EXAMPLE]).objects)
 
 
 def scheduler_with(policy: str, trace: FgdTrace) -> pw.Scheduler:
@@ -159,21 +159,12 @@ def test_a_world_writes_the_devices_to_the_pod() -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_policies_keep_the_contract_of_plugins(trace: FgdTrace, policy: str) -> None:
-    plugin = POLICIES[policy]
-    configuration = fgd_configuration(plugin, trace.typical)
-    (profile,) = configuration["profiles"]
-    arguments = profile.get("pluginConfig", [{"args": {}}])[0]["args"]
-    args = getattr(plugin, "Args", None)
-    made = plugin(**arguments) if args is None else plugin(pw_args(args, arguments))
+    scheduler = scheduler_with(policy, trace)
+    (profile,) = scheduler.profiles.values()
+    (made,) = (each for each in profile.all_plugins() if each.name == POLICIES[policy].name)
     nodes = [gpu_node(f"gpu-{number}", 2) for number in range(3)]
     pods = [gpu_pod(f"gpu-pod-{number}", milli=300 * number + 100) for number in range(4)]
     assert not pw.testing.check_plugin(made, nodes=nodes, pods=pods).findings
-
-
-def pw_args(args: Any, arguments: dict[str, Any]) -> Any:
-    import msgspec
-
-    return msgspec.convert(arguments, args)
 
 
 # ---------------------------------------------------------------- the table
