@@ -23,13 +23,6 @@ BEGIN, END = "<!-- layers: begin -->", "<!-- layers: end -->"
 LOWEST_ABOVE = "online"
 """The lowest floor above the I/O line."""
 
-MUTUAL_TYPES = {
-    ("podwright.scheduler.framework.plugin", "podwright.scheduler.framework.post_filter"): (
-        "PostFilter receives the failed cycle, which has the profile with its plugins"
-    ),
-}
-"""Imports for types only that close a circle, and why each remains."""
-
 LARGEST_SHARE = 0.15
 """The maximum share of one room in the source lines, without tests."""
 
@@ -131,9 +124,6 @@ def test_modules_of_a_room_import_each_other_in_one_direction(room: str) -> None
         for name, path in inside.items()
         if name != face
     }
-    for name, other in MUTUAL_TYPES:
-        if name in inside:
-            graph[name].remove(other)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

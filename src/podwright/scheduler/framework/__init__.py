@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     )
     from podwright.scheduler.framework.cycle import (
         Cycle as Cycle,
+        FailedCycle as FailedCycle,
         PreFilterResult as PreFilterResult,
         StateKey as StateKey,
         add_custom_result as add_custom_result,
@@ -182,7 +183,7 @@ if TYPE_CHECKING:
         NodeView as NodeView,
         Plugin as Plugin,
     )
-    from podwright.scheduler.framework.post_filter import FailedCycle as FailedCycle
+    from podwright.scheduler.framework.post_filter import FilteredCycle as FilteredCycle
     from podwright.scheduler.framework.prepare import (
         PreFilterOutcome as PreFilterOutcome,
         run_pre_filters as run_pre_filters,

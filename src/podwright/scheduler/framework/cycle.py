@@ -8,14 +8,20 @@ Upstream: kube-scheduler-simulator simulator/scheduler/plugin/wrappedplugin.go,
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
 
+from podwright._arrays import I32Array
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework.status import Status
+
+if TYPE_CHECKING:
+    from podwright.scheduler.framework.extenders.extender_calls import CalledExtender
 
 S = TypeVar("S")
 
@@ -171,3 +177,52 @@ def add_custom_result(cycle: Cycle, key: str, result: str) -> None:
 def custom_results(cycle: Cycle) -> Mapping[str, str]:
     """Return all texts that were added, by key."""
     return cycle.find(_RESULTS) or _NONE
+
+
+class FailedCycle(ABC):
+    """A cycle that found no node, as PostFilter plugins see it.
+
+    It is good until the cluster changes or the next cycle starts.
+
+    Attributes
+    ----------
+    pod : Pod
+        The pod that fits on no node.
+    cycle : Cycle
+        The plugins' state as PreFilter left it; clone it before changing it.
+    now_ns : int
+        The current time, in nanoseconds since 1970.
+    seed, cycle_number : int
+        Of draws.
+    extenders : tuple of CalledExtender
+        Those that are interested in the pod.
+    """
+
+    __slots__ = ("cycle", "cycle_number", "extenders", "now_ns", "pod", "seed")
+
+    def __init__(self, pod: Pod, cycle: Cycle, extenders: tuple[CalledExtender, ...] = ()) -> None:
+        self.pod = pod
+        self.cycle = cycle
+        self.now_ns = 0
+        self.seed = 0
+        self.cycle_number = 0
+        self.extenders = extenders
+
+    @property
+    def cluster(self) -> Cluster:
+        """Everything else, to read."""
+        return self.cycle.cluster
+
+    @abstractmethod
+    def status_of(self, node_name: str) -> Status:
+        """Return why a node was rejected; unresolvable if it was not evaluated."""
+
+    @abstractmethod
+    def slots_where_preemption_may_help(self) -> I32Array:
+        """Return the nodes whose rejection could be undone by removing pods.
+
+        Returns
+        -------
+        (k,) int32
+            Ascending: every node whose status has the code UNSCHEDULABLE.
+        """

@@ -20,7 +20,7 @@ from podwright._arrays import I64Array
 from podwright.apimachinery.objects import Duration, KubernetesObject, NamespacedName, Node, Pod
 from podwright.scheduler.columns import Cluster, NodeColumns, PlacedPod, Reads
 from podwright.scheduler.framework.binding import ApiCall, Pending, Progress
-from podwright.scheduler.framework.cycle import Cycle, PreFilterResult
+from podwright.scheduler.framework.cycle import Cycle, FailedCycle, PreFilterResult
 from podwright.scheduler.framework.decision import PostFilterResult
 from podwright.scheduler.framework.events import EventHint
 from podwright.scheduler.framework.rankings.scores import (
@@ -34,7 +34,6 @@ from podwright.scheduler.framework.status import Status
 
 if TYPE_CHECKING:
     from podwright.scheduler.framework.extenders.extender_calls import Steps
-    from podwright.scheduler.framework.post_filter import FailedCycle
 
 
 class NodeView:

@@ -12,9 +12,9 @@ import numpy as np
 
 from podwright._arrays import I32Array
 from podwright.apimachinery.objects import Pod
-from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.adapter import PluginFailure, described
 from podwright.scheduler.framework.binding import ApiCall
+from podwright.scheduler.framework.cycle import FailedCycle
 from podwright.scheduler.framework.decision import PostFilterResult
 from podwright.scheduler.framework.extenders.extender_calls import CalledExtender, Steps
 from podwright.scheduler.framework.nominated import NominatedCheck
@@ -33,32 +33,17 @@ _NO_STATUSES: Mapping[str, Status] = {}
 _ABSENT = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
-class FailedCycle:
-    """A cycle that found no node, as PostFilter plugins see it.
-
-    It is good until the cluster changes or the next cycle starts.
+class FilteredCycle(FailedCycle):
+    """A failed cycle with the results of its filters.
 
     Attributes
     ----------
-    pod : Pod
-        The pod that fits on no node.
     profile : Profile
-    cycle : Cycle
-        The plugins' state as PreFilter left it; clone it before changing it.
     ranking : Ranking
         The results of the filters.
-    now_ns : int
-        The current time, in nanoseconds since 1970.
-    seed, cycle_number : int
-        Of draws.
-    extenders : tuple of CalledExtender
-        Those that are interested in the pod.
     """
 
-    __slots__ = (
-        "_examined", "_extender_statuses", "_nominated", "cycle", "cycle_number", "extenders",
-        "now_ns", "pod", "profile", "ranking", "seed",
-    )  # fmt: skip
+    __slots__ = ("_examined", "_extender_statuses", "_nominated", "profile", "ranking")
 
     def __init__(
         self,
@@ -71,22 +56,12 @@ class FailedCycle:
         extenders: tuple[CalledExtender, ...] = (),
         extender_statuses: Mapping[str, Status] = _NO_STATUSES,
     ) -> None:
-        self.pod = pod
+        super().__init__(pod, ranking.cycle.of(pod), extenders)
         self.profile = profile
         self.ranking = ranking
-        self.cycle = ranking.cycle.of(pod)
-        self.now_ns = 0
-        self.seed = 0
-        self.cycle_number = 0
         self._examined = examined
         self._nominated = nominated
-        self.extenders = extenders
         self._extender_statuses = extender_statuses
-
-    @property
-    def cluster(self) -> Cluster:
-        """Everything else, to read."""
-        return self.cycle.cluster
 
     @property
     def outcome(self) -> PreFilterOutcome:
@@ -120,13 +95,6 @@ class FailedCycle:
     def slots_where_preemption_may_help(self) -> I32Array:
         """Return the nodes whose rejection could be undone by removing pods.
 
-        Returns
-        -------
-        (k,) int32
-            Ascending: every node whose status has the code UNSCHEDULABLE.
-
-        Notes
-        -----
         Upstream: pkg/scheduler/framework/types.go, `NodeToStatus.NodesForStatusCode`.
         """
         if self.outcome.rejection is not None:
@@ -175,7 +143,7 @@ class FailedCycle:
         return [*kept, np.array(sorted(more), dtype=np.int32)]
 
 
-def run_post_filters(failed: FailedCycle) -> PostFilterResult:
+def run_post_filters(failed: FilteredCycle) -> PostFilterResult:
     """Run the PostFilter plugins in order; none of them may call extenders.
 
     Returns
@@ -192,7 +160,7 @@ def run_post_filters(failed: FailedCycle) -> PostFilterResult:
     raise AssertionError(f"an extender call needs the steps: {question!r}")
 
 
-def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:
+def post_filter_steps(failed: FilteredCycle) -> Steps[PostFilterResult]:
     """Run the PostFilter plugins in order; yield their calls to extenders.
 
     Returns
@@ -227,7 +195,7 @@ def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:
     )
 
 
-def _call(plugin: Plugin, failed: FailedCycle) -> Steps[PostFilterResult]:
+def _call(plugin: Plugin, failed: FilteredCycle) -> Steps[PostFilterResult]:
     """Call one plugin; an exception becomes an ERROR."""
     try:
         answer = plugin.post_filter(failed.cycle, failed)
@@ -247,5 +215,5 @@ def _call(plugin: Plugin, failed: FailedCycle) -> Steps[PostFilterResult]:
     )
 
 
-def _raised(plugin: Plugin, failed: FailedCycle, error: Exception) -> Status:
+def _raised(plugin: Plugin, failed: FilteredCycle, error: Exception) -> Status:
     return PluginFailure.raised(plugin, "PostFilter", failed.cycle, error).status

@@ -32,7 +32,7 @@ from podwright.scheduler.framework.node_search import NodeSearch, Search, Search
 from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.framework.observing.explain import CycleRecording, Explanation
 from podwright.scheduler.framework.post_filter import (
-    FailedCycle,
+    FilteredCycle,
     post_filter_steps,
     run_post_filters,
 )
@@ -104,7 +104,7 @@ class PluginRunner:
         self.node_search = NodeSearch(profile, cluster, extenders, position)
         self._rankings = RankingCache(profile, cluster)
         self._found: I64Array = np.zeros(3, dtype=np.int64)
-        self._failed: FailedCycle | None = None
+        self._failed: FilteredCycle | None = None
         self._last: Ranking | None = None
         self._is_plain = (
             profile.tie_rule is TieRule.DRAWN
@@ -341,7 +341,7 @@ class PluginRunner:
 
     def _begin_post_filter(
         self, decision: Decision, cycle_number: int, now_ns: int
-    ) -> FailedCycle | None:
+    ) -> FilteredCycle | None:
         """Return the cycle for the PostFilter plugins; None if there is none."""
         diagnosis = decision.diagnosis
         if diagnosis is None or not diagnosis.node_count or not self.profile.post_filter:
@@ -360,7 +360,7 @@ class PluginRunner:
             return Decision(pod=pod, diagnosis=Diagnosis(node_count=0))
         outcome = ranking.outcome
         if outcome.rejection is not None:
-            self._failed = FailedCycle(pod, self.profile, ranking)
+            self._failed = FilteredCycle(pod, self.profile, ranking)
             return self._rejected_by_pre_filter(pod, outcome)
         totals = ranking.sweep_filters(cluster)
         first = pod.status.nominated_node_name
@@ -466,7 +466,7 @@ class PluginRunner:
         nominated.confine_to(examined)
         rejections = list(nominated.rejections())
         rejections += ranking.count_rejections(nominated.without_rejected(examined))
-        self._failed = FailedCycle(pod, self.profile, ranking, examined, nominated)
+        self._failed = FilteredCycle(pod, self.profile, ranking, examined, nominated)
         # Upstream counts the plugins that restricted the nodes, even if that excluded no node.
         rejected_by = set(outcome.restricted_by)
         rejected_by |= {r.status.plugin for r in rejections if r.status.code != Code.PENDING}

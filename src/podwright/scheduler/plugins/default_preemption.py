@@ -29,6 +29,7 @@ from podwright.scheduler.framework import (
     Cycle,
     EventHint,
     FailedCycle,
+    FilteredCycle,
     Plugin,
     PostFilterResult,
     Status,
@@ -60,6 +61,7 @@ class DefaultPreemption(Plugin):
         self, cycle: Cycle, failed: FailedCycle
     ) -> PostFilterResult | Steps[PostFilterResult]:
         """Find victims; `details` is a `podwright.scheduler.preemption.Preemption`."""
+        assert isinstance(failed, FilteredCycle), type(failed).__name__
         if any(extender.settings.preempt_verb for extender in failed.extenders):
             return _with_prefix_steps(preemption.preempt_with_extenders(failed, self.limits))
         return _with_prefix(preempt(failed, self.limits))

@@ -10,7 +10,7 @@ import numpy as np
 from podwright._arrays import I32Array
 from podwright.apimachinery.objects import DRAW_BITS, OFFSET_STREAM, draw
 from podwright.scheduler.columns import priority_of
-from podwright.scheduler.framework import Code, FailedCycle, Rejection, SlotFilter, Status
+from podwright.scheduler.framework import Code, FilteredCycle, Rejection, SlotFilter, Status
 from podwright.scheduler.preemption.candidates import Candidate, DryRun
 from podwright.scheduler.preemption.sums import SummedNodes
 from podwright.scheduler.preemption.victims import NO_VICTIMS, select_victims
@@ -44,7 +44,9 @@ class Limits(msgspec.Struct, frozen=True):
 _DEFAULT = Limits()
 
 
-def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool = True) -> DryRun:
+def dry_run(
+    failed: FilteredCycle, limits: Limits | None = None, *, use_sums: bool = True
+) -> DryRun:
     """Try the nodes where preemption might help.
 
     Parameters
@@ -86,7 +88,7 @@ def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool
     return msgspec.structs.replace(found, helpable_count=len(slots), offset=offset)
 
 
-def _run_filters(failed: FailedCycle, slots: I32Array, required: int) -> DryRun:
+def _run_filters(failed: FilteredCycle, slots: I32Array, required: int) -> DryRun:
     """Simulate preemption node by node."""
     candidates: list[Candidate] = []
     statuses: list[Status] = []

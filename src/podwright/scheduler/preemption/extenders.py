@@ -17,7 +17,7 @@ from podwright.scheduler.columns import Cluster, importance
 from podwright.scheduler.framework import (
     CalledExtender,
     ExtenderError,
-    FailedCycle,
+    FilteredCycle,
     MalformedJSON,
     PostFilterResult,
     Status,
@@ -32,7 +32,7 @@ from podwright.scheduler.preemption.victims import expected_a_victim
 
 
 def preempt_with_extenders(
-    failed: FailedCycle, limits: Limits | None = None
+    failed: FilteredCycle, limits: Limits | None = None
 ) -> Steps[PostFilterResult]:
     """Do the same as `preempt`, and call `failed.extenders` between dry run and choice."""
     steps = preempt_steps(failed, limits)

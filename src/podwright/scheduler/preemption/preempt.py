@@ -16,7 +16,7 @@ from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import priority_of
 from podwright.scheduler.framework import (
     Code,
-    FailedCycle,
+    FilteredCycle,
     PostFilterResult,
     Rejection,
     Status,
@@ -95,7 +95,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
         return () if self.choice is None else self.choice.candidate.victims
 
 
-def preempt(failed: FailedCycle, limits: Limits | None = None) -> PostFilterResult:
+def preempt(failed: FilteredCycle, limits: Limits | None = None) -> PostFilterResult:
     """Choose the pods to evict so that a pod that fits on no node fits.
 
     Parameters
@@ -119,7 +119,7 @@ def preempt(failed: FailedCycle, limits: Limits | None = None) -> PostFilterResu
     return conclude(failed, found, found.candidates)
 
 
-def preempt_steps(failed: FailedCycle, limits: Limits | None = None) -> PreemptionSteps:
+def preempt_steps(failed: FilteredCycle, limits: Limits | None = None) -> PreemptionSteps:
     """Do the same, and call the extenders if there are any.
 
     Notes
@@ -136,7 +136,7 @@ def preempt_steps(failed: FailedCycle, limits: Limits | None = None) -> Preempti
     return conclude(failed, found, left)
 
 
-def conclude(failed: FailedCycle, found: DryRun, left: Candidates | Status) -> PostFilterResult:
+def conclude(failed: FilteredCycle, found: DryRun, left: Candidates | Status) -> PostFilterResult:
     """Choose among the candidates that extenders kept.
 
     Parameters
@@ -178,7 +178,7 @@ def _nothing(found: DryRun) -> Preemption:
     return Preemption(dry_run=found)
 
 
-def _why_not(failed: FailedCycle, found: DryRun) -> str:
+def _why_not(failed: FilteredCycle, found: DryRun) -> str:
     """Return for every node why preemption on it would not help."""
     node_count = failed.cluster.nodes.n_alive
     rejected_count = sum(rejection.count for rejection in found.rejections)
@@ -193,7 +193,7 @@ def _together(errors: tuple[str, ...]) -> Status:
     return Status.error(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
 
 
-def _lower_nominated(failed: FailedCycle, chosen: Candidate) -> tuple[Pod, ...]:
+def _lower_nominated(failed: FilteredCycle, chosen: Candidate) -> tuple[Pod, ...]:
     """Return the lower-priority pods nominated to the node (`getLowerPriorityNominatedPods`)."""
     there = failed.cluster.nominated.get(chosen.node)
     if not there:
@@ -208,7 +208,7 @@ NEVER = Status.unschedulable("not eligible due to preemptionPolicy=Never.")
 WAITS = Status.unschedulable("not eligible due to a terminating pod on the nominated node.")
 
 
-def eligibility(failed: FailedCycle) -> Status:
+def eligibility(failed: FilteredCycle) -> Status:
     """Return whether the pod may preempt.
 
     Returns

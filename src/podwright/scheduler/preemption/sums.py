@@ -16,7 +16,7 @@ import numpy as np
 from podwright._arrays import I8Array, I32Array, I64Array, I64Matrix
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import NodeColumns, priority_of
-from podwright.scheduler.framework import FailedCycle, Rejection, Status, SumFilters
+from podwright.scheduler.framework import FilteredCycle, Rejection, Status, SumFilters
 from podwright.scheduler.kernels.preemption import (
     BLOCKED_AFTER,
     BLOCKED_BEFORE,
@@ -141,13 +141,13 @@ class SummedCandidates(Sequence[Candidate]):
 class SummedNodes:
     """A dry run over columns."""
 
-    def __init__(self, failed: FailedCycle, filters: SumFilters) -> None:
+    def __init__(self, failed: FilteredCycle, filters: SumFilters) -> None:
         self._failed = failed
         self._cluster = failed.cluster
         self._filters = filters
 
     @classmethod
-    def of(cls, failed: FailedCycle) -> SummedNodes | None:
+    def of(cls, failed: FilteredCycle) -> SummedNodes | None:
         """Return this form of dry run, if the pod's filters allow it."""
         filters = failed.sum_filters()
         return None if filters is None else cls(failed, filters)

@@ -11,7 +11,7 @@ from podwright.apimachinery.objects import NamespacedName, Pod
 from podwright.scheduler.columns import PlacedPod, SlotDryRun, importance, priority_of
 from podwright.scheduler.framework import (
     Cycle,
-    FailedCycle,
+    FilteredCycle,
     Plugin,
     PluginFailure,
     SlotFilter,
@@ -34,7 +34,7 @@ def expected_a_victim(node: str) -> Status:
 
 
 def select_victims(
-    failed: FailedCycle,
+    failed: FilteredCycle,
     slot: int,
     slot_filter: SlotFilter | None = None,
     *,
@@ -79,7 +79,7 @@ class _NodeDryRun:
     """One node during its dry run, and the plugins' view of it."""
 
     def __init__(
-        self, failed: FailedCycle, slot: int, dry_run: SlotDryRun, filters: SlotFilter
+        self, failed: FilteredCycle, slot: int, dry_run: SlotDryRun, filters: SlotFilter
     ) -> None:
         self._filters = filters
         self._cycle = failed.cycle.clone()

@@ -17,6 +17,7 @@ from podwright.scheduler.framework import (
     Decision,
     Explanation,
     FailedCycle,
+    FilteredCycle,
     Plugin,
     PluginRunner,
     PostFilterResult,
@@ -50,10 +51,11 @@ class _PreemptionOnAllNodes(Plugin):
 
     def __init__(self, real_limits: Limits) -> None:
         self.real_limits = real_limits
-        self.failed: FailedCycle | None = None
+        self.failed: FilteredCycle | None = None
 
     def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
         """Find victims on all nodes."""
+        assert isinstance(failed, FilteredCycle), type(failed).__name__
         self.failed = failed
         return preempt(failed, _ALL_CANDIDATES)
 
@@ -226,7 +228,7 @@ class DecisionComparer:
         return self._sampled_candidates(found, candidates, ours, now_ns)
 
     def _reordered(
-        self, candidates: list[Candidate], ours: Candidate, failed: FailedCycle
+        self, candidates: list[Candidate], ours: Candidate, failed: FilteredCycle
     ) -> list[Candidate]:
         """Select other victims on nodes that are better than the chosen one, where possible.
 

@@ -34,7 +34,7 @@ from podwright.scheduler.framework.extenders.extender_verbs import (
 )
 from podwright.scheduler.framework.node_search import NodeSearch, Search
 from podwright.scheduler.framework.nominated import NominatedCheck
-from podwright.scheduler.framework.post_filter import FailedCycle
+from podwright.scheduler.framework.post_filter import FilteredCycle
 from podwright.scheduler.framework.profile import Profile, TieRule
 from podwright.scheduler.framework.rankings.ranking import Ranking
 from podwright.scheduler.framework.rankings.uncached_scores import (
@@ -114,7 +114,7 @@ class ExtenderRun:
         self._cluster = cluster
         self._answers = Answers()
         self.record = ExtenderCycle()
-        self.failed: FailedCycle | None = None
+        self.failed: FilteredCycle | None = None
 
     def steps(self, ranking: Ranking) -> Steps[Decision]:
         """Decide for a pod that passed PreFilter; there is at least one node.
@@ -307,7 +307,7 @@ class ExtenderRun:
         if by_extenders:
             rejected_by.add(EXTENDER)
         pending = {r.status.plugin for r in all_rejections if r.status.code == Code.PENDING}
-        self.failed = FailedCycle(
+        self.failed = FilteredCycle(
             self._pod,
             self._profile,
             ranking,

@@ -10,7 +10,7 @@ from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
-from podwright.scheduler.framework.post_filter import FailedCycle
+from podwright.scheduler.framework.post_filter import FilteredCycle
 from podwright.scheduler.framework.profile import Profile
 from podwright.scheduler.framework.run import PluginRunner
 
@@ -101,7 +101,7 @@ def cluster_of(*objects: Object) -> Cluster:
     return cluster
 
 
-def failed_cycle(preemptor: Pod, cluster: Cluster, number: int = 1) -> FailedCycle:
+def failed_cycle(preemptor: Pod, cluster: Cluster, number: int = 1) -> FilteredCycle:
     """Decide for a pod that fits on no node."""
     runner = PluginRunner(profile(), cluster)
     runner.decide(preemptor, cycle_number=number)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from podwright.scheduler.framework import Plugin, PostFilterResult, Status
-from podwright.scheduler.framework.post_filter import FailedCycle
+from podwright.scheduler.framework.post_filter import FilteredCycle
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.framework.status import Code
 from podwright.scheduler.preemption.tests.situations import NOW_NS, cluster_of, node, pod, profile
@@ -74,7 +74,7 @@ def test_without_plugins_nothing_is_added():
 
 def failed_cycle(incoming, *objects):
     runner = PluginRunner(profile(), cluster_of(*objects))
-    return FailedCycle(incoming, profile(), runner.ranking_of(incoming))
+    return FilteredCycle(incoming, profile(), runner.ranking_of(incoming))
 
 
 def test_the_status_of_a_node_that_does_not_exist():
