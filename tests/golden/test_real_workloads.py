@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 import pytest
 from tests.golden import real_cluster
 
-from podwright.cluster.api.events import RecordEvent
+from podwright.cluster.api.requests import RecordEvent
 from podwright.cluster.controllers.registry import WORKLOAD_CONTROLLERS
 from podwright.cluster.controllers.tests.controller_cluster import Cluster
 

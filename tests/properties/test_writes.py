@@ -19,7 +19,7 @@ from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.create_update import created, updated
 from podwright.cluster.api.kind_strategies import strategy_of
-from podwright.cluster.api.pods.binding import bound
+from podwright.cluster.api.pods.binding import Binding, bound
 from podwright.cluster.store.versions import at_version, with_metadata
 
 pytestmark = pytest.mark.property
@@ -128,10 +128,10 @@ def test_binding_a_pod_is_a_node_a_nomination_less_and_a_condition(metadata, spe
         )
         step_by_step = with_nominated_node_name(with_node_name(pod, "n1"), "")
         expected = at_version(with_condition(step_by_step, condition), 9)
-        made = bound(pod, "n1", now_ns=now_ns, version=9)
+        made = bound(pod, Binding(node="n1"), now_ns=now_ns, version=9)
         assert made == expected
         assert made == decode(made.raw)
-        assert bound(twin, "n1", now_ns=now_ns, version=9).status.reason == "other"
+        assert bound(twin, Binding(node="n1"), now_ns=now_ns, version=9).status.reason == "other"
 
 
 @pytest.mark.parametrize("kind", [("", "Pod"), ("", "Node")])

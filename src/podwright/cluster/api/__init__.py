@@ -6,7 +6,8 @@ scheduler, controllers and stages. Admission and validation accept, complete or 
 and indexes only, commits it. The room serves no HTTP, reads no clock, opens no files, and does
 not deliver changes to subscribers.
 
-Start with `api.py`, then `requests.py` (the requests) and `resource_storage.py`.
+Start with `api.py` and `pipeline.py` (the stages), then `requests.py` (the requests) and
+`resource_storage.py`.
 
 Words of this room: a *strategy* says how the objects of a kind are written, as in upstream's
 registries. A *scope* is the part of an object that an update replaces. A *section* is
@@ -20,8 +21,6 @@ from podwright._faces import names_on_first_use
 if TYPE_CHECKING:
     from podwright.cluster.api.admission import (
         Admission as Admission,
-        Forbidden as Forbidden,
-        NamespaceTerminating as NamespaceTerminating,
         QuotaEvaluators as QuotaEvaluators,
     )
     from podwright.cluster.api.admission.identities.certificate_requests import (
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS as BOOTSTRAP_OBJECTS
     from podwright.cluster.api.create_update import Scope as Scope
     from podwright.cluster.api.deletion import FOREGROUND as FOREGROUND, ORPHAN as ORPHAN
-    from podwright.cluster.api.events import RecordEvent as RecordEvent
     from podwright.cluster.api.gated_fields import (
         GATED_FIELDS as GATED_FIELDS,
         has_field as has_field,
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
         with_generated_selector as with_generated_selector,
         without_generated_selector as without_generated_selector,
     )
-    from podwright.cluster.api.node_faults import NodeDown as NodeDown, NodeUp as NodeUp
     from podwright.cluster.api.object_edits import (
         annotations_patch as annotations_patch,
         conditions_with as conditions_with,
@@ -58,22 +55,24 @@ if TYPE_CHECKING:
         update_problems as update_problems,
     )
     from podwright.cluster.api.pods.eviction import (
-        EvictionRejected as EvictionRejected,
         with_disruption_target as with_disruption_target,
     )
     from podwright.cluster.api.pods.pod_quotas import PodQuotas as PodQuotas
+    from podwright.cluster.api.rejections import Rejection as Rejection
     from podwright.cluster.api.requests import (
         ApplyObject as ApplyObject,
         BindPod as BindPod,
         CreateObject as CreateObject,
         DeleteObject as DeleteObject,
         EvictPod as EvictPod,
+        NodeDown as NodeDown,
+        NodeUp as NodeUp,
         PatchObject as PatchObject,
+        RecordEvent as RecordEvent,
         Reply as Reply,
         UpdateObject as UpdateObject,
         WriteRequest as WriteRequest,
     )
-    from podwright.cluster.api.stored_sizes import TooLarge as TooLarge
     from podwright.cluster.api.users import SCHEDULER_USER as SCHEDULER_USER
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -15,30 +15,26 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,pat
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import (
     Document,
     InvalidObject,
     KubernetesObject,
-    Pod,
-    PodDisruptionBudget,
     with_fields,
 )
-from podwright.cluster.api.admission import SERVED, Admission, Rejected
+from podwright.cluster.api.admission import SERVED, Admission
 from podwright.cluster.api.bootstrap_objects import namespace
 from podwright.cluster.api.create_update import Scope
+from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.object_edits import merge_patched, with_defaults, with_fields_of_others
 from podwright.cluster.api.object_validation import ObjectValidation
-from podwright.cluster.api.pods.binding import NO_LABELS, topology_labels
-from podwright.cluster.api.pods.eviction import (
-    EvictionRejected,
-    decide_eviction,
-    with_disruption_target,
-)
-from podwright.cluster.api.preconditions import check
+from podwright.cluster.api.pipeline import Pipeline, Write
+from podwright.cluster.api.pods.binding import NO_LABELS, Binding, topology_labels
+from podwright.cluster.api.pods.eviction import Eviction
+from podwright.cluster.api.rejections import Rejection, of_object
 from podwright.cluster.api.requests import (
     ApplyObject,
     BindPod,
@@ -52,7 +48,6 @@ from podwright.cluster.api.requests import (
 )
 from podwright.cluster.api.resource_storage import OwnersOf, ResourceStorage
 from podwright.cluster.api.status_writes import StatusWrites
-from podwright.cluster.api.stored_sizes import TooLarge
 from podwright.cluster.store import NAMESPACE, POD, ObjectError, ObjectStore, Stored, kind_of
 
 
@@ -83,8 +78,14 @@ class Api:
         self.admission = Admission(
             store, added=SERVED if is_served else (), update_status=self._status.update
         )
+        self._pipeline = Pipeline(
+            storage=self._storage,
+            server_status=self._status,
+            admission=self.admission.chain,
+            in_go_form=is_served,
+        )
         self.validation = ObjectValidation()
-        self._verbs: dict[type, Callable[[Any, int], Stored]] = {
+        self._verbs: dict[type, Callable[[Any, int], Stored | Rejection]] = {
             CreateObject: self._create,
             UpdateObject: self._update,
             ApplyObject: self._apply,
@@ -116,9 +117,12 @@ class Api:
             The stored object, or the error that rejects the request.
         """
         try:
-            return Reply(self._verbs[type(request)](request, now_ns))
-        except (ObjectError, Rejected, InvalidObject, EvictionRejected, TooLarge) as error:
+            done = self._verbs[type(request)](request, now_ns)
+        except ObjectError as error:
+            return Reply(error=of_object(error))
+        except (Rejection, InvalidObject) as error:
             return Reply(error=error)
+        return Reply(error=done) if isinstance(done, Rejection) else Reply(done)
 
     def _create(self, request: CreateObject, now_ns: int) -> Stored:
         obj = self.admission.admit_new(request.obj, request.user, now_ns)
@@ -187,41 +191,29 @@ class Api:
         patched = merge_patched(self.store.require(request.object_kind, request.key), request.patch)
         return self._update(UpdateObject(patched, request.scope, request.user), now_ns)
 
-    def _delete(self, request: DeleteObject, now_ns: int) -> Stored:
-        kind = (request.group, request.object_kind)
-        current = self.store.get(kind, request.key) if self.admission.checks_deletions else None
-        if current is not None:
-            self.admission.check_deletion(current, request.user, now_ns)
-        return self._storage.delete(
-            kind,
-            request.key,
-            now_ns,
-            uid=request.uid,
-            grace_seconds=request.grace_seconds,
-            propagation=request.propagation,
+    def _delete(self, request: DeleteObject, now_ns: int) -> Stored | Rejection:
+        kind, key = (request.group, request.object_kind), request.key
+        write = Write(
+            kind=kind,
+            key=key,
+            now_ns=now_ns,
+            body=DeleteOptions(
+                grace_seconds=request.grace_seconds,
+                propagation=request.propagation,
+                uid=request.uid or None,
+            ),
+            attributes=self.admission.of_deletion(kind, key, request.user, now_ns),
         )
+        return self._pipeline.execute("delete", write)
 
-    def _bind(self, request: BindPod, now_ns: int) -> Stored:
+    def _bind(self, request: BindPod, now_ns: int) -> Stored | Rejection:
         labels = topology_labels(self.store, request.node) if self._is_served else NO_LABELS
-        return self._storage.bind(request.pod, request.node, now_ns, uid=request.uid, labels=labels)
+        body = Binding(node=request.node, uid=request.uid, labels=labels)
+        write = Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
+        return self._pipeline.execute("bind", write)
 
-    def _evict(self, request: EvictPod, now_ns: int) -> Stored:
-        pod = cast(Pod, self.store.require(POD, request.pod))
-        check(POD, pod, uid=request.uid, expected=None)
-        budgets = self.store.list(PodDisruptionBudget, namespace=pod.namespace).objects
-        decision = decide_eviction(pod, cast("list[PodDisruptionBudget]", budgets), now_ns)
-        if not decision.is_allowed:
-            raise EvictionRejected(decision)
-        # As upstream: the budget first, so that concurrent evictions cannot exceed it; then the
-        # condition, so that watchers see the reason before the deletion.
-        if decision.budget is not None:
-            self._status.update(decision.budget.raw, now_ns)
-        target = with_disruption_target(
-            pod,
-            "EvictionByEvictionAPI",
-            "Eviction API: evicting",
-            now_ns,
-            sets_observed_generation=False,
-        )
-        self._storage.update(target, scope="status")
-        return self._storage.delete(Pod, request.pod, now_ns, uid=pod.uid)
+    def _evict(self, request: EvictPod, now_ns: int) -> Stored | Rejection:
+        options = DeleteOptions(uid=request.uid or None)
+        body = Eviction(uid=request.uid, read_options=lambda: options)
+        write = Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
+        return self._pipeline.execute("evict", write)

@@ -12,7 +12,7 @@ pkg/registry/core/namespace/storage/storage.go
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,7 @@ from podwright.apimachinery.objects import (
     timestamp_ns,
     timestamp_text,
 )
-from podwright.cluster.api.kind_strategies import KindStrategy
+from podwright.cluster.api.kind_strategies import KindStrategy, strategy_of
 from podwright.cluster.store import NAMESPACE, GroupKind, at_version, with_metadata
 
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
@@ -36,6 +36,56 @@ DEFAULT_GRACE_SECONDS = 30
 """The default grace period of a pod (`corev1.DefaultTerminationGracePeriodSeconds`)."""
 
 _replace = msgspec.structs.replace
+
+
+class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The options of a deletion.
+
+    Attributes
+    ----------
+    grace_seconds : int or None
+        The grace period of a pod; its own one by default.
+    propagation : str or None
+    orphans : bool or None
+        The deprecated `orphanDependents`.
+    uid, resource_version : str or None
+        Preconditions.
+    is_dry_run : bool
+    document : dict
+        The options as admission sees them.
+    """
+
+    grace_seconds: int | None = None
+    propagation: Propagation | None = None
+    orphans: bool | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    is_dry_run: bool = False
+    document: dict[str, Any] = {}
+
+
+_WITHOUT_DEPENDENTS: Final = frozenset({("", "Event"), ("events.k8s.io", "Event")})
+"""Kinds whose deletion ignores the propagation policy; upstream: `rest.Unsupported`."""
+
+
+def propagation_of(
+    kind: GroupKind, current: KubernetesObject, options: DeleteOptions
+) -> Propagation | None:
+    """Return what happens to the dependents of a deleted object; None for what its kind says.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go,
+    shouldOrphanDependents
+    """
+    if kind in _WITHOUT_DEPENDENTS:
+        return None
+    if options.propagation is not None:
+        return options.propagation
+    if options.orphans is not None:
+        return "Orphan" if options.orphans else "Background"
+    if not strategy_of(kind).orphans_dependents:
+        return None
+    has_own = any(each in (ORPHAN, FOREGROUND) for each in current.metadata.finalizers)
+    return None if has_own else "Orphan"
 
 
 class Deletion(msgspec.Struct, frozen=True, gc=False):

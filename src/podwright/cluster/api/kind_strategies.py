@@ -30,12 +30,15 @@ class KindStrategy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         Whether deletion has a grace period (pods).
     counted_metadata : tuple of str
         The parts of the metadata whose change increments the generation, too.
+    orphans_dependents : bool
+        Whether dependents stay by default when an object is deleted.
     """
 
     has_status: bool = False
     has_generation: bool = False
     is_graceful: bool = False
     counted_metadata: tuple[str, ...] = ()
+    orphans_dependents: bool = False
 
 
 CUSTOM = KindStrategy(has_generation=True)
@@ -54,6 +57,7 @@ def strategy_of(kind: GroupKind) -> KindStrategy:
         has_generation=row.has_generation,
         is_graceful=row.is_graceful,
         counted_metadata=row.counted_metadata,
+        orphans_dependents=row.orphans_dependents,
     )
 
 

@@ -1,4 +1,4 @@
-"""Write requests to the API server, which all components share.
+"""Write requests to the API server, which all components share, Events, and faults of nodes.
 
 Controllers, stages, the scheduler and users make these requests, and `Api.handle` executes them.
 Each request names its user.
@@ -186,3 +186,40 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
         """Raise the error, if there is one."""
         if self.error is not None:
             raise self.error
+
+
+class RecordEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Record a Kubernetes Event about an object.
+
+    Attributes
+    ----------
+    source : str
+        The reporting component: the name of a controller, or `kwok` for a stage.
+    host : str
+        The node on which the component runs; empty for a component of the control plane.
+    field_path : str
+        The part of the object, such as `spec.containers{web}`; empty for the whole object.
+    """
+
+    group: str
+    object_kind: str
+    key: NamespacedName
+    uid: str
+    type: str
+    reason: str
+    note: str
+    source: str = "kwok"
+    host: str = ""
+    field_path: str = ""
+
+
+class NodeDown(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """The kubelet of a node stops reporting, and the status of its pods no longer changes."""
+
+    node: str
+
+
+class NodeUp(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """The kubelet of a node reports again."""
+
+    node: str

@@ -8,8 +8,8 @@ Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias, cast
+from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, Pod
 from podwright.apimachinery.schema import built_in
@@ -17,21 +17,18 @@ from podwright.cluster.api.create_update import Scope, created, updated
 from podwright.cluster.api.deletion import Propagation, deletion, is_released
 from podwright.cluster.api.identity import generated_name, uid_at
 from podwright.cluster.api.kind_strategies import strategy_of
-from podwright.cluster.api.pods.binding import NO_LABELS, binding_error, bound
-from podwright.cluster.api.preconditions import check, check_body
+from podwright.cluster.api.pods.binding import Binding, bound
+from podwright.cluster.api.preconditions import check_body
 from podwright.cluster.api.stored_sizes import SIZE_MAX_BYTES, storable
 from podwright.cluster.store import (
     POD,
     AlreadyExists,
     Change,
-    Conflict,
     GroupKind,
-    KindLike,
     ObjectStore,
     Stored,
     at_version,
     change_of,
-    group_kind,
     kind_of,
     with_document,
 )
@@ -240,64 +237,48 @@ class ResourceStorage:
 
     def bind(
         self,
-        key: NamespacedName,
-        node: str,
+        pod: Pod,
+        binding: Binding,
         now_ns: int,
         *,
-        uid: str = "",
-        expected: int | None = None,
-        labels: Mapping[str, str] = NO_LABELS,
+        in_go_form: bool = False,
+        is_dry_run: bool = False,
     ) -> Stored:
-        """Bind a pod to a node, as `pods/binding` does.
+        """Bind a stored pod to a node, as `pods/binding` does.
 
         This sets `spec.nodeName` and the condition PodScheduled, and clears the nominated node.
-        It also sets the given labels. The generation does not change.
-
-        Raises
-        ------
-        NotFound
-            The pod does not exist.
-        Conflict
-            The pod is bound, is being deleted, has scheduling gates, or has another uid.
+        The generation does not change.
         """
-        pod = cast(Pod, self.store.require(POD, key))
-        check(POD, pod, uid=uid, expected=expected)
-        error = binding_error(pod)
-        if error:
-            raise Conflict(POD, key, error)
         version = self.store.resource_version + 1
-        new = bound(pod, node, now_ns=now_ns, version=version, labels=labels)
+        new = bound(pod, binding, now_ns=now_ns, version=version, in_go_form=in_go_form)
+        if is_dry_run:
+            return Stored(new, version, "updated")
         before = pod.raw.get("spec")
         if self.store.keeps_encodings and before and "nodeName" not in before:
             self.store.encodings.keep_extended(new.raw, "spec", before, "nodeName")
-        self._commit(version, POD, key, pod, new)
+        self._commit(version, POD, pod.key, pod, new)
         return Stored(new, version, "updated")
 
     def delete(
         self,
-        kind: KindLike,
-        key: NamespacedName,
+        current: KubernetesObject,
         now_ns: int,
         *,
-        uid: str = "",
-        expected: int | None = None,
         grace_seconds: int | None = None,
         propagation: Propagation | None = None,
         is_dry_run: bool = False,
     ) -> Stored:
-        """Delete an object, or mark it as terminating.
+        """Delete a stored object, or mark it as terminating.
 
         An object with finalizers is marked, and removed with its last finalizer. A bound pod that
         has not terminated is marked, and removed by a deletion with grace period 0.
 
         Parameters
         ----------
-        kind, key
-            The object to delete.
+        current : KubernetesObject
+            The stored object.
         now_ns : int
             The time of the request.
-        uid, expected
-            Preconditions; by default they hold.
         grace_seconds : int, optional
             The grace period of a pod; by default its `terminationGracePeriodSeconds`.
         propagation : str, optional
@@ -310,17 +291,8 @@ class ResourceStorage:
         Stored
             `deleted` if it was removed, `updated` if it was marked, `unchanged` if it was
             marked before.
-
-        Raises
-        ------
-        NotFound
-            The object does not exist.
-        Conflict
-            A precondition does not hold.
         """
-        kind = group_kind(kind)
-        current = self.store.require(kind, key)
-        check(kind, current, uid=uid, expected=expected)
+        kind, key = kind_of(current), current.key
         version = self.store.resource_version + 1
         effect = deletion(
             kind,

@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from podwright._interludes import interlude
-from podwright.apimachinery.objects import Document, PodwrightError
+from podwright.apimachinery.objects import Document
+from podwright.cluster.api.rejections import Rejection
 
 REQUEST_MAX_BYTES: Final = 3 * 512 * 1024
 """etcd's `--max-request-bytes`."""
@@ -37,13 +38,6 @@ _TIMES: Final = ("Time", "Timestamp")
 _TIME_BYTES: Final = 8
 
 
-class TooLarge(PodwrightError):  # noqa: N818 - named for what it is
-    """An object that etcd does not store."""
-
-    def __init__(self) -> None:
-        super().__init__("etcdserver: request is too large")
-
-
 def storable(document: Document, *, is_custom: bool) -> Document:
     """Return an object as etcd can store it: one that is too large loses its managed fields.
 
@@ -51,7 +45,7 @@ def storable(document: Document, *, is_custom: bool) -> Document:
 
     Raises
     ------
-    TooLarge
+    Rejection
         It is too large even so.
     """
     with interlude():
@@ -61,7 +55,8 @@ def storable(document: Document, *, is_custom: bool) -> Document:
         metadata.pop("managedFields", None)
         bare = document | {"metadata": metadata}
         if not _fits(bare, is_custom=is_custom):
-            raise TooLarge
+            # Upstream has no status for errors of etcd: it answers them as its own.
+            raise Rejection(500, "", "etcdserver: request is too large")
         return bare
 
 

@@ -31,11 +31,11 @@ from podwright.cluster.api import (
     BindPod,
     CreateObject,
     DeleteObject,
-    TooLarge,
+    Rejection,
     UpdateObject,
     WriteRequest,
 )
-from podwright.cluster.store import POD, Conflict, NotFound, ObjectStore
+from podwright.cluster.store import POD, NotFound, ObjectStore
 from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
     ApiCall,
@@ -64,11 +64,11 @@ def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
         request = _request_of(api.store, call)
         reply = api.handle(request, SCHEDULER_USER, now_ns)
         reply.raise_for_error()
-    except (NotFound, Conflict) as error:
-        return CallDone(call.call, CallError(str(error), type(error).__name__))
-    except TooLarge as error:
-        return CallDone(call.call, CallError(str(error)))
+    except NotFound as error:
+        return CallDone(call.call, CallError(str(error), "NotFound"))
     except PodwrightError as error:
+        if isinstance(error, Rejection) and error.reason in ("NotFound", "Conflict", ""):
+            return CallDone(call.call, CallError(str(error), error.reason))
         # A claim may have changed so that the write is invalid; the pod is tried again then.
         # A patch of metadata has what a user's plugin wrote.
         if not isinstance(call, WriteResourceClaim | PatchPodMetadata):

@@ -300,7 +300,7 @@ class World(WorldSteps):
 
         Raises
         ------
-        Forbidden
+        Rejection
             An object that the API server rejects, such as a pod whose priority class does not
             exist. With `at` it is raised when that time has come.
         InvalidObject

@@ -23,13 +23,10 @@ from podwright.cluster.api import (
     ApplyObject,
     CreateObject,
     DeleteObject,
-    EvictionRejected,
     EvictPod,
-    Forbidden,
-    NamespaceTerminating,
     PatchObject,
     RecordEvent,
-    TooLarge,
+    Rejection,
     UpdateObject,
     WriteRequest,
 )
@@ -41,7 +38,7 @@ from podwright.cluster.controllers import (
     WriteRejected,
 )
 from podwright.cluster.kubelets import ScheduleStage, StageDue
-from podwright.cluster.store import Change, GroupKind, ObjectError
+from podwright.cluster.store import Change, GroupKind
 from podwright.scheduler.machine import (
     API_CALLS,
     SELECTOR_KINDS,
@@ -355,17 +352,19 @@ class WorldRounds:
     def _write(self, request: WriteRequest) -> Exception | None:
         """Execute a controller's or a stage's request; return the error that is ignored, if any."""
         match self._api.handle(request, request.user, self._heap.now_ns).error:
-            case None | ObjectError() | NamespaceTerminating() | EvictionRejected() as error:
-                # Upstream records no Event for a namespace that is being deleted either.
+            case None | Rejection(reason="NotFound" | "AlreadyExists" | "Conflict") as error:
                 return error
-            case (Forbidden() | InvalidObject() | TooLarge()) as error if isinstance(
-                request, CreateObject
+            case Rejection() as error if (
+                # Upstream records no Event for a namespace that is being deleted either.
+                isinstance(request, EvictPod) or error.has_cause("NamespaceTerminating")
             ):
+                return error
+            case (Rejection() | InvalidObject()) as error if isinstance(request, CreateObject):
                 self._handle_rejection(CreateRejected(request, str(error)))
                 return error
             case error if self._handle_rejection(WriteRejected(request.user, str(error))):
                 return error
-            case TooLarge() as error:  # of a kubelet, which logs it
+            case Rejection(code=500) as error:  # too large, of a kubelet, which logs it
                 return error
             case error:
                 events = self._lifecycle.rejected(request, error)

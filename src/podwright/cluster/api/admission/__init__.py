@@ -18,9 +18,4 @@ from podwright.cluster.api.admission.plugins import (
     served_plugins as served_plugins,
 )
 from podwright.cluster.api.admission.quota import QuotaEvaluators as QuotaEvaluators
-from podwright.cluster.api.admission.rejections import (
-    Forbidden as Forbidden,
-    NamespaceTerminating as NamespaceTerminating,
-    Rejected as Rejected,
-)
 from podwright.cluster.api.admission.typed_objects import SERVED as SERVED, Admission as Admission

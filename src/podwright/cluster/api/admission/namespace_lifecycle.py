@@ -9,7 +9,7 @@ from typing import Final
 
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import Plugin, name_of, rejected
-from podwright.cluster.api.admission.rejections import NamespaceTerminating, not_found
+from podwright.cluster.api.rejections import Rejection, forbidden, not_found
 from podwright.cluster.store import NAMESPACE, ObjectStore
 
 IMMORTAL: Final = frozenset({"default", "kube-public", "kube-system"})
@@ -59,12 +59,12 @@ class NamespaceLifecycle(Plugin):
         return True
 
 
-def terminating(group: str, resource: str, name: str, namespace: str) -> NamespaceTerminating:
+def terminating(group: str, resource: str, name: str, namespace: str) -> Rejection:
     """Return the rejection of a new object in a terminating namespace."""
-    return NamespaceTerminating(
+    return forbidden(
         group,
         resource,
-        name,
+        name or "Unknown",
         f"unable to create new content in namespace {namespace} because it is being terminated",
         [
             {

@@ -12,7 +12,7 @@ import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.rejections import Forbidden
+from podwright.cluster.api.rejections import Rejection, forbidden
 from podwright.cluster.store import GroupKind
 
 Resources: TypeAlias = frozenset[tuple[str, str]] | None
@@ -64,10 +64,17 @@ class Plugin:
         return self.decides_by_template(attributes)
 
 
-def rejected(attributes: Attributes, reason: str) -> Forbidden:
+def rejected(
+    attributes: Attributes,
+    text: str,
+    *causes: Document,
+    code: int = 403,
+    reason: str = "Forbidden",
+) -> Rejection:
     """Return the error of a plugin that does not allow a write."""
     resource = attributes.resource
-    return Forbidden(resource.group, resource.plural, name_of(attributes), reason)
+    found = forbidden(resource.group, resource.plural, name_of(attributes), text, causes)
+    return Rejection(code, reason, found.message, found.details)
 
 
 def name_of(attributes: Attributes) -> str:

@@ -17,16 +17,16 @@ import msgspec
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
+    NamespacedName,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
     PodSpec,
     PodStatus,
-    api_group,
     decode_as,
     encode,
 )
-from podwright.apimachinery.schema import built_in, decode
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission.attributes import Attributes, Operation
 from podwright.cluster.api.admission.chain import AdmissionChain
 from podwright.cluster.api.admission.context import AdmissionContext, UpdateStatus
@@ -41,8 +41,8 @@ from podwright.cluster.api.object_edits import with_defaults, wrong_types
 from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.pods.qos import qos_class
 from podwright.cluster.api.users import User
-from podwright.cluster.api.versions.resources import Resource, built_in_resources
-from podwright.cluster.store import NAMESPACE, Change, ObjectStore, kind_of
+from podwright.cluster.api.versions.resources import Resource, built_in_resources, plural_of
+from podwright.cluster.store import NAMESPACE, Change, GroupKind, ObjectStore, kind_of
 
 OMITTED: Final = (
     "NamespaceLifecycle", "ServiceAccount", "NodeRestriction", "TaintNodesByCondition",
@@ -87,6 +87,11 @@ class Admission:
         The plugins of `OMITTED` that run.
     update_status : callable, optional
         Stores a quota with a new status; required by `ResourceQuota`.
+
+    Attributes
+    ----------
+    chain : AdmissionChain
+        The plugins.
     """
 
     def __init__(
@@ -108,11 +113,11 @@ class Admission:
         )
         omitted = frozenset(OMITTED) - frozenset(added)
         plugins = default_plugins(context, disabled=omitted, enabled=added)
-        self._chain = AdmissionChain(plugins)
+        self.chain = AdmissionChain(plugins)
         self._of_specs = AdmissionChain([each for each in plugins if each.name in _OF_SPECS])
         # The resources of which plugins know that are not policies.
         self._known = frozenset(key for each in plugins for key in each.resources or ())
-        self._changes = store.follow(*sorted({NAMESPACE, *self._chain.template_kinds}))
+        self._changes = store.follow(*sorted({NAMESPACE, *self.chain.template_kinds}))
         # The completed form of a `spec`, by its id() and the namespace if that matters; the value
         # keeps the `spec` alive, so that its id is not reused. In order of age: a rollout leaves
         # specs behind of which no pod is created any more.
@@ -145,7 +150,7 @@ class Admission:
             namespace = self._store.get(NAMESPACE, pod.metadata.namespace)
             labels = {} if namespace is None else namespace.metadata.labels
             attributes = _attributes(_PODS, "CREATE", pod, pod.raw, None, "", 0)
-            known = policy_of(labels).is_privileged and self._chain.decides_by_shape(attributes)
+            known = policy_of(labels).is_privileged and self.chain.decides_by_shape(attributes)
             self._plain[pod.metadata.namespace] = known
         return known
 
@@ -164,14 +169,14 @@ class Admission:
 
         Raises
         ------
-        Rejected
+        Rejection
             A plugin rejects it, such as a `NamespaceTerminating`.
         """
         self._catch_up()
         namespace = obj.metadata.namespace
         found = self._store.get(NAMESPACE, namespace) if namespace else None
         if found is not None and found.metadata.deletion_timestamp is not None:
-            raise terminating(*_resource(obj), obj.name, namespace)
+            raise terminating(kind_of(obj)[0], plural_of(kind_of(obj)), obj.name, namespace)
         if isinstance(obj, Pod):
             if self._is_plain(obj):
                 return self._admit_pod(obj)
@@ -190,7 +195,7 @@ class Admission:
 
         Raises
         ------
-        Rejected
+        Rejection
             A plugin rejects the change.
         """
         self._catch_up()
@@ -207,32 +212,23 @@ class Admission:
             obj = obj if is_same else with_defaults(obj)
         return obj if stored is None else self._admitted(obj, "UPDATE", stored, user, now_ns)
 
-    @property
-    def checks_deletions(self) -> bool:
-        """Whether there are policies, which can deny deletions."""
+    def of_deletion(
+        self, kind: GroupKind, key: NamespacedName, user: str, now_ns: int
+    ) -> Attributes | None:
+        """Return a deletion as policies see it; None if there are none, which alone can deny it."""
         self._catch_up()
-        return self._has_policies()
-
-    def check_deletion(self, obj: KubernetesObject, user: str, now_ns: int) -> None:
-        """Reject the deletion of an object if a policy denies it.
-
-        Raises
-        ------
-        Rejected
-            The first denial.
-        """
-        resource = built_in_resources().get((obj.api_version, obj.kind))
-        if resource is None:
-            return
-        attributes = _attributes(resource, "DELETE", obj, None, obj.raw, user, now_ns)
-        self._run(attributes)
+        obj = self._store.get(kind, key) if self._has_policies() else None
+        resource = None if obj is None else built_in_resources().get((obj.api_version, obj.kind))
+        if obj is None or resource is None:
+            return None
+        return _attributes(resource, "DELETE", obj, None, obj.raw, user, now_ns)
 
     def admit(self, obj: KubernetesObject) -> KubernetesObject:
         """Return an object of another server, or a changed one, as it will be stored.
 
         Raises
         ------
-        Rejected
+        Rejection
             A pod's priority class does not exist.
         """
         self._catch_up()
@@ -268,7 +264,7 @@ class Admission:
 
     def _run(self, attributes: Attributes) -> None:
         """Run all plugins; between the mutating and the validating ones, a new object is named."""
-        self._chain.admit(attributes)
+        self.chain.admit(attributes)
         if attributes.operation == "CREATE" and attributes.object is not None:
             store = self._store
             attributes.object = with_generated_name(
@@ -278,7 +274,7 @@ class Admission:
                 version=store.resource_version + 1,
             )
             attributes.name = (attributes.object.get("metadata") or {}).get("name", "")
-        self._chain.validate(attributes)
+        self.chain.validate(attributes)
 
     def _admit_single_pod(self, pod: Pod, user: str, now_ns: int) -> Pod:
         """Return a pod after all plugins."""
@@ -397,15 +393,6 @@ def _attributes(
 
 def _never(document: Document, now_ns: int) -> None:
     raise AssertionError(f"no quota is counted, but {document['metadata']} at {now_ns}")
-
-
-def _resource(obj: KubernetesObject) -> tuple[str, str]:
-    """Return the group and the plural of an object's kind, such as `apps` and `deployments`."""
-    group = api_group(obj.api_version)
-    known = built_in().of(group, obj.kind)
-    # A custom kind has the plural that its definition names; most follow this rule.
-    resource = known.row.resource if known is not None else f"{obj.kind.lower()}s"
-    return group, resource
 
 
 _PODS: Final = built_in_resources()["v1", "Pod"]

@@ -22,10 +22,6 @@ from podwright.cluster.api.endpoints.paths import (
 )
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType as MediaType
 from podwright.cluster.api.endpoints.replies.responses import error_reply as error_reply
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError as ApiError,
-    method_not_allowed as method_not_allowed,
-)
 from podwright.cluster.api.endpoints.request import (
     HttpReply as HttpReply,
     HttpRequest as HttpRequest,
@@ -47,6 +43,10 @@ from podwright.cluster.api.endpoints.server import (
 )
 from podwright.cluster.api.endpoints.watch import Watch as Watch
 from podwright.cluster.api.endpoints.writes.prepared_creates import CreateTemplate as CreateTemplate
+from podwright.cluster.api.rejections import (
+    Rejection as Rejection,
+    method_not_allowed as method_not_allowed,
+)
 from podwright.cluster.api.users import User as User
 from podwright.cluster.api.versions.resources import (
     DEFAULT_GROUP_VERSIONS as DEFAULT_GROUP_VERSIONS,

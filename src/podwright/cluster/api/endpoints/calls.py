@@ -15,17 +15,17 @@ from podwright.cluster.api.endpoints.access.service_account_tokens import Servic
 from podwright.cluster.api.endpoints.decoding.shared_specs import SharedSpecs
 from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType
-from podwright.cluster.api.endpoints.replies.status_errors import ApiError, bad_request, not_found
 from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.endpoints.shared_lines import SharedLines
 from podwright.cluster.api.endpoints.writes.prepared_creates import PreparedCreates
 from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.gated_fields import DisabledFields
+from podwright.cluster.api.pipeline import Pipeline, Verb, Write
+from podwright.cluster.api.rejections import Rejection, bad_request, not_found
 from podwright.cluster.api.resource_storage import ResourceStorage
-from podwright.cluster.api.status_writes import StatusWrites
 from podwright.cluster.api.users import User
 from podwright.cluster.api.versions.resources import Resource, Resources
-from podwright.cluster.store import Encodings, ObjectStore
+from podwright.cluster.store import Encodings, ObjectStore, Stored
 
 
 class Allocator(Protocol):
@@ -46,6 +46,8 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         The stored objects; handlers read it.
     storage : ResourceStorage
         Writes objects.
+    pipeline : Pipeline
+        Executes writes.
     resources : Resources
         The served resources.
     admission : AdmissionChain
@@ -66,8 +68,6 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Decide what users may do.
     escalation : EscalationCheck
         Checks writes of roles and bindings.
-    server_status : StatusWrites
-        Writes the status of objects as the server itself.
     disabled_fields : mapping
         By group and kind, the fields that writes lose because their feature gate is off.
     compares_taints : bool
@@ -78,13 +78,13 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     store: ObjectStore
     storage: ResourceStorage
+    pipeline: Pipeline
     resources: Resources
     admission: AdmissionChain
     field_management: FieldManagement
     allocators: Mapping[tuple[str, str], Allocator]
     specs: SharedSpecs
     prepared: PreparedCreates
-    server_status: StatusWrites
     disabled_fields: DisabledFields
     tokens: ServiceAccountTokens
     authenticator: Authenticator
@@ -142,9 +142,23 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
         info = self.info
         return f"{info.namespace}/{info.name}" if self.resource.namespaced else info.name
 
-    def missing(self) -> ApiError:
+    def missing(self) -> Rejection:
         """Return the error of a named object that does not exist."""
         return not_found(self.resource.group, self.resource.plural, self.info.name)
+
+
+def executed(backend: Backend, verb: Verb, write: Write) -> Stored:
+    """Execute a decoded write.
+
+    Raises
+    ------
+    Rejection
+        A stage rejects it.
+    """
+    done = backend.pipeline.execute(verb, write)
+    if isinstance(done, Rejection):
+        raise done
+    return done
 
 
 def find(backend: Backend, call: Call) -> KubernetesObject:
@@ -152,7 +166,7 @@ def find(backend: Backend, call: Call) -> KubernetesObject:
 
     Raises
     ------
-    ApiError
+    Rejection
         It does not exist, or its name cannot be part of a path.
     """
     check_path_segment(call.info.name)
@@ -170,7 +184,7 @@ def check_path_segment(name: str) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The name is not valid.
     """
     problems = [f"may not be '{name}'"] if name in (".", "..") else []

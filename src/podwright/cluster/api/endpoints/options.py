@@ -26,17 +26,18 @@ from podwright.apimachinery.objects import (
     parse_label_selector,
 )
 from podwright.apimachinery.schema import Problem
+from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.endpoints.decoding.body_fields import FieldValidation
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
 from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.query import is_true, parse_query
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
+from podwright.cluster.api.endpoints.request import HttpRequest
+from podwright.cluster.api.rejections import (
+    Rejection,
     bad_request,
     invalid_options,
     unclassified_error,
 )
-from podwright.cluster.api.endpoints.request import HttpRequest
 
 VersionMatch: TypeAlias = Literal["", "Exact", "NotOlderThan"]
 
@@ -100,7 +101,7 @@ def integer(request: HttpRequest, name: str) -> int | None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The value is not an integer.
     """
     if name not in request.parameters:
@@ -120,7 +121,7 @@ def check_timeout(request: HttpRequest, info: RequestInfo) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The value is not a duration.
     """
     text = request.parameter("timeout")
@@ -137,7 +138,7 @@ def list_options(request: HttpRequest, *, is_watch: bool) -> ListOptions:
 
     Raises
     ------
-    ApiError
+    Rejection
         A parameter cannot be parsed, or the parameters contradict each other.
     """
     parameters = request.parameters
@@ -228,7 +229,7 @@ def write_options(request: HttpRequest, kind: str, *, is_apply: bool = False) ->
 
     Raises
     ------
-    ApiError
+    Rejection
         The options are not valid.
     """
     return _write_options(request.query, kind, is_apply=is_apply)
@@ -295,31 +296,6 @@ def dry_run_problems(values: Sequence[str]) -> list[Problem]:
     return [("dryRun", f'Unsupported value: {listed}: supported values: "All"', list(values))]
 
 
-class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a deletion, from the body or the query.
-
-    Attributes
-    ----------
-    grace_seconds : int or None
-    propagation : str or None
-    orphans : bool or None
-        The deprecated `orphanDependents`.
-    uid, resource_version : str or None
-        Preconditions.
-    is_dry_run : bool
-    document : dict
-        The options as admission sees them.
-    """
-
-    grace_seconds: int | None = None
-    propagation: str | None = None
-    orphans: bool | None = None
-    uid: str | None = None
-    resource_version: str | None = None
-    is_dry_run: bool = False
-    document: dict[str, Any] = {}
-
-
 def delete_options(body: dict[str, Any] | None, request: HttpRequest) -> DeleteOptions:
     """Return the options of a deletion.
 
@@ -330,7 +306,7 @@ def delete_options(body: dict[str, Any] | None, request: HttpRequest) -> DeleteO
 
     Raises
     ------
-    ApiError
+    Rejection
         The options are not valid.
     """
     if body is None:
@@ -379,7 +355,7 @@ def _check_types(body: dict[str, Any]) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         A value has a wrong type.
     """
     preconditions = body.get("preconditions")
@@ -425,7 +401,7 @@ def parsed_version(text: str) -> int:
 
     Raises
     ------
-    ApiError
+    Rejection
         The text is not a number.
     """
     if not text:
@@ -436,7 +412,7 @@ def parsed_version(text: str) -> int:
     return int(text)
 
 
-def invalid_version(text: str) -> ApiError:
+def invalid_version(text: str) -> Rejection:
     """Return the error of a `resourceVersion` that is not a number.
 
     Upstream: staging/src/k8s.io/apiserver/pkg/storage/cacher/delegator.go, Get, which passes the

@@ -23,14 +23,14 @@ from podwright.cluster.api.endpoints.replies.responses import (
     object_reply,
     parts_of,
 )
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
+from podwright.cluster.api.endpoints.request import HttpReply
+from podwright.cluster.api.endpoints.selectable import stored_fields
+from podwright.cluster.api.rejections import (
+    Rejection,
     bad_request,
     expired,
     version_too_large,
 )
-from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.selectable import stored_fields
 from podwright.cluster.store import Expired, FutureVersion, InvalidContinue, ObjectReader, Page
 
 _CONTINUE_EXPIRED: Final = (
@@ -92,7 +92,7 @@ def reader_of(backend: Backend, call: Call, options: ListOptions) -> ObjectReade
 
     Raises
     ------
-    ApiError
+    Rejection
         A version is too large or not valid, or a selector has an unknown field.
     """
     store, resource = backend.store, call.resource
@@ -125,7 +125,7 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
 
     Raises
     ------
-    ApiError
+    Rejection
         A version is too old, too large or not valid, or a selector has an unknown field.
     """
     store, resource = backend.store, call.resource
@@ -184,11 +184,11 @@ def _is_of_one_object(call: Call, fields: FieldSelector) -> bool:
 def _list_version(text: str) -> int:
     try:
         return parsed_version(text)
-    except ApiError as error:
+    except Rejection as error:
         raise bad_request(f"invalid resource version: {error.status['message']}") from None
 
 
-def _expired(error: Expired) -> ApiError:
+def _expired(error: Expired) -> Rejection:
     if error.continue_token:
         return expired(_CONTINUE_EXPIRED, error.continue_token)
     return expired(_EXACT_EXPIRED)
@@ -199,7 +199,7 @@ def check_token(token: str) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The token is not base64.
     """
     try:

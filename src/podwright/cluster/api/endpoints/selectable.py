@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.objects import FieldSelector
-from podwright.cluster.api.endpoints.replies.status_errors import bad_request
+from podwright.cluster.api.rejections import bad_request
 from podwright.cluster.api.versions.resources import Resource
 
 _EVENT_FIELDS: Final = {
@@ -23,7 +23,7 @@ def stored_fields(resource: Resource, selector: FieldSelector) -> FieldSelector:
 
     Raises
     ------
-    ApiError
+    Rejection
         The version does not have a field.
     """
     if resource.is_custom:

@@ -23,7 +23,6 @@ from podwright.cluster.api.admission import (
     AdmissionChain,
     AdmissionContext,
     Plugin,
-    Rejected,
     default_plugins,
 )
 from podwright.cluster.api.authorization import (
@@ -41,7 +40,11 @@ from podwright.cluster.api.endpoints.access.issuer_discovery import issuer_disco
 from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens
 from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
 from podwright.cluster.api.endpoints.calls import Backend, Call
-from podwright.cluster.api.endpoints.custom_resources import Definitions
+from podwright.cluster.api.endpoints.custom_resources import (
+    DEFINITION,
+    Definitions,
+    marked_for_deletion,
+)
 from podwright.cluster.api.endpoints.decoding.seen_texts import LEARNED_AT
 from podwright.cluster.api.endpoints.decoding.shared_specs import SharedSpecs
 from podwright.cluster.api.endpoints.discovery import Discovery
@@ -55,17 +58,6 @@ from podwright.cluster.api.endpoints.paths import RequestInfo, request_info
 from podwright.cluster.api.endpoints.replies.compression import compressed
 from podwright.cluster.api.endpoints.replies.negotiation import error_media, negotiate
 from podwright.cluster.api.endpoints.replies.responses import error_reply
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
-    PlainError,
-    bad_request,
-    method_not_allowed,
-    method_not_supported,
-    not_found,
-    of_rejection,
-    unknown_path,
-    unknown_resource,
-)
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 from podwright.cluster.api.endpoints.served.kept_objects import KeptObjects
 from podwright.cluster.api.endpoints.served.plain_paths import plain_path
@@ -82,6 +74,17 @@ from podwright.cluster.api.endpoints.writes.prepared_creates import (
 from podwright.cluster.api.endpoints.writes.update import update
 from podwright.cluster.api.field_management import ComponentOwners, FieldManagement
 from podwright.cluster.api.gated_fields import COMPARISONS, disabled_fields
+from podwright.cluster.api.pipeline import Pipeline
+from podwright.cluster.api.rejections import (
+    PlainError,
+    Rejection,
+    bad_request,
+    method_not_allowed,
+    method_not_supported,
+    not_found,
+    unknown_path,
+    unknown_resource,
+)
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.api.status_writes import StatusWrites
 from podwright.cluster.api.users import ANONYMOUS, User
@@ -230,6 +233,13 @@ class ApiServer:
         self._backend = Backend(
             store=store,
             storage=storage,
+            pipeline=Pipeline(
+                storage=storage,
+                server_status=server_status,
+                admission=admission,
+                marks={DEFINITION: marked_for_deletion},
+                in_go_form=True,
+            ),
             resources=self.resources,
             admission=admission,
             field_management=fields,
@@ -240,7 +250,6 @@ class ApiServer:
             authorizers=self._authorizers,
             escalation=EscalationCheck(self._authorizers, resolver),
             sends_lists_in_parts=options.sends_lists_in_parts,
-            server_status=server_status,
             disabled_fields=disabled_fields(options.disabled_gates),
             compares_taints=COMPARISONS not in options.disabled_gates,
             allocators={("", "Service"): ServiceAllocations(store).allocate},
@@ -267,11 +276,11 @@ class ApiServer:
             user = self.authenticator.authenticate(
                 request.headers, now_ns, certified=request.certified
             )
-        except ApiError as error:
+        except Rejection as error:
             return error_reply(error, error_media(request.header("accept")))
         return self._begun(request, user, now_ns)
 
-    def path_rejection(self, request: HttpRequest, now_ns: int) -> ApiError | None:
+    def path_rejection(self, request: HttpRequest, now_ns: int) -> Rejection | None:
         """Return why a request of a path that the driver serves is rejected; None if it is not.
 
         Parameters
@@ -288,7 +297,7 @@ class ApiServer:
             access = access_of(request_info(request), user, request)
             access = impersonated(self._impersonation, access, request)
             decision = self._authorizers.authorize(access)
-        except ApiError as error:
+        except Rejection as error:
             return error
         return None if decision.is_allowed is True else rejection(access, decision.reason)
 
@@ -417,12 +426,12 @@ class ApiServer:
                 lines=self._lines,
                 warnings=list(resource.warnings),
             )
-        except (ApiError, PlainError) as error:
+        except (Rejection, PlainError) as error:
             media = error_media(request.header("accept"))
             return _without_body(request, error_reply(error, media, warnings))
         try:
             found = handler(self._backend, call)
-        except (Rejected, ApiError, PlainError) as error:
+        except (Rejection, PlainError) as error:
             with interlude():
                 return _without_body(request, _failed(call, error))
         if isinstance(found, HttpReply):
@@ -488,7 +497,7 @@ class ApiServer:
 
         Raises
         ------
-        ApiError or PlainError
+        Rejection or PlainError
             Nothing serves the path, or it does not have the method.
         """
         resource = self.resources.find(info.group, info.version, info.resource)
@@ -527,7 +536,7 @@ def _is_path_of(info: RequestInfo, resource: Resource) -> bool:
 
     Raises
     ------
-    ApiError
+    Rejection
         The path of an object has an empty namespace.
     """
     if resource.namespaced:
@@ -546,7 +555,7 @@ def _has_namespace(info: RequestInfo) -> bool:
     return bool(info.namespace) or "/namespaces//" in info.path
 
 
-def _unknown(resources: Resources, path: str) -> ApiError | PlainError:
+def _unknown(resources: Resources, path: str) -> Rejection | PlainError:
     """Return the error of a path that nothing serves: a Status below a known group."""
     parts = path.split("/")[1:]
     if parts[0] in ("api", "version") and len(parts) > 1:
@@ -563,7 +572,7 @@ def _custom_handler(info: RequestInfo, resource: Resource) -> Handler:
 
     Raises
     ------
-    ApiError or PlainError
+    Rejection or PlainError
         The subresource or the verb does not exist.
     """
     if resource.namespaced and not info.namespace and info.verb not in _ALL_NAMESPACES:
@@ -580,16 +589,15 @@ def _custom_handler(info: RequestInfo, resource: Resource) -> Handler:
     return handler
 
 
-def _failed(call: Call, error: Rejected | ApiError | PlainError) -> HttpReply:
-    failure = of_rejection(error) if isinstance(error, Rejected) else error
-    return error_reply(failure, error_media(call.request.header("accept")), call.warnings)
+def _failed(call: Call, error: Rejection | PlainError) -> HttpReply:
+    return error_reply(error, error_media(call.request.header("accept")), call.warnings)
 
 
 def _steps_of(call: Call, steps: Steps) -> Steps:
     """Execute a request in steps; its errors are replies."""
     try:
         return compressed(call.request, (yield from steps))
-    except (Rejected, ApiError, PlainError) as error:
+    except (Rejection, PlainError) as error:
         return _failed(call, error)
 
 

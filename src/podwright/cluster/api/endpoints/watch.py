@@ -28,15 +28,15 @@ from podwright.cluster.api.endpoints.replies.responses import (
     table_of,
     warning_headers,
 )
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
+from podwright.cluster.api.endpoints.request import Headers, HttpReply
+from podwright.cluster.api.endpoints.selectable import stored_fields
+from podwright.cluster.api.endpoints.shared_lines import InitialParts, encoded_line, event_line
+from podwright.cluster.api.rejections import (
+    Rejection,
     bad_request,
     expired,
     version_too_large,
 )
-from podwright.cluster.api.endpoints.request import Headers, HttpReply
-from podwright.cluster.api.endpoints.selectable import stored_fields
-from podwright.cluster.api.endpoints.shared_lines import InitialParts, encoded_line, event_line
 from podwright.cluster.store import Cursor, Expired, WatchEvent
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
@@ -61,7 +61,7 @@ class Watch:
     cursor : Cursor or None
         The changes; None for a stream that is only an error.
     options : ListOptions
-    error : ApiError, optional
+    error : Rejection, optional
         The error that ends the stream at once.
 
     Attributes
@@ -78,7 +78,7 @@ class Watch:
         call: Call,
         cursor: Cursor | None,
         options: ListOptions,
-        error: ApiError | None = None,
+        error: Rejection | None = None,
     ) -> None:
         self.status = 200
         self.headers: Headers = (
@@ -180,7 +180,7 @@ class Watch:
         except Expired as error:
             self._is_closed = True
             return encoded_line("ERROR", too_old(error).status)
-        except ApiError as error:  # of the conversion of an object
+        except Rejection as error:  # of the conversion of an object
             self._is_closed = True
             return encoded_line("ERROR", error.status)
         is_due = self._next_bookmark_ns <= now_ns < self.deadline_ns and not self._cursor.is_behind
@@ -264,7 +264,7 @@ def _go_duration(seconds: int) -> int:
     return (seconds * SECOND_NS + 2**63) % 2**64 - 2**63
 
 
-def too_old(error: Expired) -> ApiError:
+def too_old(error: Expired) -> Rejection:
     """Return the error of a watch from a version whose history was discarded."""
     return expired(f"too old resource version: {error.requested} ({error.oldest})")
 
@@ -274,7 +274,7 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
 
     Raises
     ------
-    ApiError
+    Rejection
         A parameter is not valid.
     """
     options = list_options(call.request, is_watch=True)

@@ -19,12 +19,34 @@ from podwright.apimachinery.objects import (
     with_condition,
     with_nominated_node_name,
 )
+from podwright.cluster.api.preconditions import precondition_failed
+from podwright.cluster.api.rejections import Rejection, conflict
+from podwright.cluster.api.versions.resources import built_in_resources
 from podwright.cluster.store import ObjectStore
 
 NODE: Final = ("", "Node")
 _replace = msgspec.structs.replace
 
 NO_LABELS: Final[Mapping[str, str]] = {}
+
+
+class Binding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a binding sets.
+
+    Attributes
+    ----------
+    node : str
+    uid, version : str
+        Preconditions; empty for none.
+    labels, annotations : mapping of str to str
+        What the pod gets.
+    """
+
+    node: str
+    uid: str = ""
+    version: str = ""
+    labels: Mapping[str, str] = NO_LABELS
+    annotations: Mapping[str, str] = NO_LABELS
 
 
 TOPOLOGY_LABELS: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
@@ -54,7 +76,22 @@ def topology_labels(store: ObjectStore, node: str) -> Mapping[str, str]:
     return place
 
 
-def binding_error(pod: Pod) -> str:
+def binding_problem(pod: Pod, binding: Binding, *, is_dry_run: bool = False) -> Rejection | None:
+    """Return why a binding is rejected; None if it is not."""
+    metadata = pod.metadata
+    if (binding.uid or metadata.uid) != metadata.uid:
+        found = "UID", binding.uid, metadata.uid
+    elif (binding.version or metadata.resource_version) != metadata.resource_version:
+        found = "ResourceVersion", binding.version, metadata.resource_version
+    else:
+        error = _state_problem(pod)
+        return conflict("", "pods/binding", pod.name, error) if error else None
+    pods = built_in_resources()["v1", "Pod"]
+    text = precondition_failed(pods, pod.key, *found, is_dry_run=is_dry_run)
+    return conflict("", "pods", pod.name, text)
+
+
+def _state_problem(pod: Pod) -> str:
     """Return the reason why a pod cannot be bound, with upstream's text; empty if it can.
 
     Notes
@@ -71,18 +108,18 @@ def binding_error(pod: Pod) -> str:
 
 
 def bound(
-    pod: Pod, node: str, *, now_ns: int, version: int, labels: Mapping[str, str] = NO_LABELS
+    pod: Pod, binding: Binding, *, now_ns: int, version: int, in_go_form: bool = False
 ) -> Pod:
     """Return a pod bound to a node; its generation does not change.
 
     Parameters
     ----------
     pod : Pod
-    node : str
+    binding : Binding
     now_ns, version : int
         Of the binding.
-    labels : mapping of str to str
-        Labels that the pod gets.
+    in_go_form : bool
+        Whether the condition is written in Go's form.
 
     Notes
     -----
@@ -91,20 +128,27 @@ def bound(
     now = timestamp_text(now_ns)
     present = pod.raw.get("status")
     scheduled = _scheduled.get(id(present))
-    if scheduled is None or scheduled.time != now or scheduled.before is not pod.status:
+    if (
+        scheduled is None
+        or scheduled.time != now
+        or scheduled.before is not pod.status
+        or scheduled.in_go_form is not in_go_form
+    ):
         if len(_scheduled) >= _SCHEDULED_MAX:
             _scheduled.clear()
-        scheduled = _scheduled[id(present)] = _Scheduled.of(pod, now)
+        scheduled = _scheduled[id(present)] = _Scheduled.of(pod, now, in_go_form=in_go_form)
     text = str(version)
     metadata = pod.raw["metadata"].copy()
     metadata["resourceVersion"] = text
-    if labels:
-        metadata["labels"] = merged = _merged(pod.metadata.labels, labels)
+    if binding.annotations:
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), **binding.annotations}
+    if binding.labels:
+        metadata["labels"] = merged = _merged(pod.metadata.labels, binding.labels)
         typed = _replace(pod.metadata, resource_version=text, labels=merged)
     else:
         typed = _replace(pod.metadata, resource_version=text)
     spec = (pod.raw.get("spec") or {}).copy()
-    spec["nodeName"] = node
+    spec["nodeName"] = node = binding.node
     raw = pod.raw.copy()
     raw["metadata"] = metadata
     raw["spec"] = spec
@@ -141,6 +185,20 @@ _labels: dict[tuple[int, int], tuple[Mapping[str, str], Mapping[str, str], Mappi
 """By the id() of the labels of a pod and of a place; the value keeps both alive."""
 
 
+_FIRST_FIELDS: Final = ("type", "observedGeneration", "status")
+
+
+def with_probe_times(pod: Pod) -> Pod:
+    """Return a pod whose conditions have a `lastProbeTime`, which Go writes also if it is null."""
+    conditions = [
+        {name: each[name] for name in _FIRST_FIELDS if name in each}
+        | {"lastProbeTime": each.get("lastProbeTime")}
+        | {name: value for name, value in each.items() if name not in _FIRST_FIELDS}
+        for each in pod.raw["status"]["conditions"]
+    ]
+    return _replace(pod, raw=pod.raw | {"status": pod.raw["status"] | {"conditions": conditions}})
+
+
 class _Scheduled(msgspec.Struct, frozen=True, gc=False):
     """The status of a pod before and after its binding.
 
@@ -152,12 +210,16 @@ class _Scheduled(msgspec.Struct, frozen=True, gc=False):
     time: str
     status: PodStatus
     document: Document
+    in_go_form: bool
 
     @classmethod
-    def of(cls, pod: Pod, time: str) -> _Scheduled:
+    def of(cls, pod: Pod, time: str, *, in_go_form: bool) -> _Scheduled:
         condition = Condition(type="PodScheduled", status="True", last_transition_time=time)
         new = with_condition(with_nominated_node_name(pod, ""), condition)
-        return cls(pod.status, pod.raw.get("status"), time, new.status, new.raw["status"])
+        if in_go_form:
+            new = with_probe_times(new)
+        document = new.raw["status"]
+        return cls(pod.status, pod.raw.get("status"), time, new.status, document, in_go_form)
 
 
 _SCHEDULED_MAX = 1_024

@@ -7,7 +7,7 @@ Upstream: pkg/registry/core/pod/storage/eviction.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -17,7 +17,6 @@ from podwright.apimachinery.objects import (
     Document,
     Pod,
     PodDisruptionBudget,
-    PodwrightError,
     decode_as,
     encode,
     is_ready,
@@ -25,6 +24,8 @@ from podwright.apimachinery.objects import (
     timestamp_text,
     with_condition,
 )
+from podwright.cluster.api.deletion import DeleteOptions
+from podwright.cluster.api.rejections import Rejection, forbidden, too_many_requests
 
 DISRUPTED_PODS_MAX: Final = 2_000
 _RETRY_SECONDS: Final = 10
@@ -34,53 +35,28 @@ VIOLATION: Final = "Cannot evict pod as it would violate the pod's disruption bu
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision about an eviction.
+    """The body of an eviction.
 
     Attributes
     ----------
-    code : int
-        The HTTP status: 201 allowed, 429 rejected for now, 403 and 500 rejected.
-    message : str
-        The reason for a rejection, with upstream's text.
-    cause : str
-        The part of the message that names the budget.
-    retry_after_seconds : int
-        The `Retry-After` header while the budget's status is outdated; otherwise 0.
-    budget : PodDisruptionBudget, optional
-        The budget with the status to store before the pod is deleted.
-    rejected_by : tuple of str
-        The names of the budgets that reject the eviction.
+    uid, version : str
+        Preconditions; empty for none.
+    read_options : callable
+        Returns the options of the deletion, or raises why they are not valid.
     """
 
-    code: int = 201
-    message: str = ""
-    cause: str = ""
-    retry_after_seconds: int = 0
-    budget: PodDisruptionBudget | None = None
-    rejected_by: tuple[str, ...] = ()
-
-    @property
-    def is_allowed(self) -> bool:
-        """Whether the pod may be deleted."""
-        return self.code == 201
+    uid: str = ""
+    version: str = ""
+    read_options: Callable[[], DeleteOptions]
 
 
-class EvictionRejected(PodwrightError):  # noqa: N818 - a regular reply, not a failure
-    """The API server rejects an eviction.
-
-    Attributes
-    ----------
-    eviction : Eviction
-        The status code, the message, and when to retry.
-    """
-
-    def __init__(self, eviction: Eviction) -> None:
-        super().__init__(eviction.message)
-        self.eviction = eviction
-
-
-def decide_eviction(pod: Pod, budgets: Iterable[PodDisruptionBudget], now_ns: int) -> Eviction:
+def decide_eviction(
+    pod: Pod, budgets: Iterable[PodDisruptionBudget], now_ns: int
+) -> Rejection | PodDisruptionBudget | None:
     """Decide whether a pod may be evicted.
+
+    Returns the rejection, or the budget with the status to store before the pod is deleted, or None
+    if no budget is charged.
 
     Parameters
     ----------
@@ -92,7 +68,7 @@ def decide_eviction(pod: Pod, budgets: Iterable[PodDisruptionBudget], now_ns: in
         The time of the eviction, which is stored in the budget.
     """
     if pod.is_terminal or pod.is_terminating or pod.status.phase in {"", "Pending"}:
-        return Eviction()
+        return None
     covering = [
         budget
         for budget in budgets
@@ -100,21 +76,20 @@ def decide_eviction(pod: Pod, budgets: Iterable[PodDisruptionBudget], now_ns: in
         and label_selector(budget.spec.selector).matches(pod.metadata.labels)
     ]
     if not covering:
-        return Eviction()
+        return None
     if len(covering) > 1:
-        return Eviction(
-            code=500,
-            message="This pod has more than one PodDisruptionBudget, which the eviction"
-            " subresource does not support.",
-            rejected_by=tuple(budget.name for budget in covering),
+        text = (
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does"
+            " not support."
         )
+        return Rejection(500, "", text, about=tuple(budget.name for budget in covering))
     budget = covering[0]
     if not is_ready(pod) and _lets_unhealthy_go(budget):
-        return Eviction()
-    eviction = _charged(budget, pod.name, now_ns)
-    if eviction.is_allowed:
-        return eviction
-    return msgspec.structs.replace(eviction, rejected_by=(budget.name,))
+        return None
+    found = _charged(budget, pod.name, now_ns)
+    if isinstance(found, Rejection):
+        found.about = (budget.name,)
+    return found
 
 
 def _lets_unhealthy_go(budget: PodDisruptionBudget) -> bool:
@@ -126,7 +101,9 @@ def _lets_unhealthy_go(budget: PodDisruptionBudget) -> bool:
     return status.current_healthy >= status.desired_healthy > 0
 
 
-def _charged(budget: PodDisruptionBudget, pod_name: str, now_ns: int) -> Eviction:
+def _charged(
+    budget: PodDisruptionBudget, pod_name: str, now_ns: int
+) -> Rejection | PodDisruptionBudget:
     """Take one disruption from a budget.
 
     Notes
@@ -136,20 +113,12 @@ def _charged(budget: PodDisruptionBudget, pod_name: str, now_ns: int) -> Evictio
     status = budget.status
     if status.observed_generation < budget.metadata.generation:
         cause = f"The disruption budget {budget.name} is still being processed by the server."
-        return Eviction(
-            code=429,
-            message=cause,
-            cause=cause,
-            retry_after_seconds=_RETRY_SECONDS,
-        )
+        return _not_now(cause, _RETRY_SECONDS)
     if status.disruptions_allowed < 0:
-        return Eviction(code=403, message="pdb disruptions allowed is negative")
+        return _forbidden(pod_name, "pdb disruptions allowed is negative")
     if len(status.disrupted_pods) > DISRUPTED_PODS_MAX:
-        return Eviction(
-            code=403,
-            message="DisruptedPods map too big - too many evictions not confirmed by PDB"
-            " controller",
-        )
+        text = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        return _forbidden(pod_name, text)
     if status.disruptions_allowed == 0:
         if status.current_healthy <= status.desired_healthy:
             cause = (
@@ -158,7 +127,7 @@ def _charged(budget: PodDisruptionBudget, pod_name: str, now_ns: int) -> Evictio
             )
         else:
             cause = f"The disruption budget {budget.name} does not allow evicting pods currently"
-        return Eviction(code=429, message=f"{VIOLATION} {cause}", cause=cause)
+        return _not_now(cause)
     document = encode(budget)
     written: Document = dict(document.get("status") or {})
     left = status.disruptions_allowed - 1
@@ -167,8 +136,16 @@ def _charged(budget: PodDisruptionBudget, pod_name: str, now_ns: int) -> Evictio
     written["disruptedPods"] = {**status.disrupted_pods, pod_name: now}
     if left == 0:
         written["conditions"] = _exhausted(written.get("conditions") or (), budget, now)
-    charged = decode_as(document | {"status": written}, PodDisruptionBudget)
-    return Eviction(budget=charged)
+    return decode_as(document | {"status": written}, PodDisruptionBudget)
+
+
+def _not_now(cause: str, retry_seconds: int = 0) -> Rejection:
+    found = {"reason": "DisruptionBudget", "message": cause}
+    return too_many_requests(VIOLATION, cause=found, retry_seconds=retry_seconds)
+
+
+def _forbidden(pod_name: str, text: str) -> Rejection:
+    return forbidden("policy", "poddisruptionbudgets", pod_name, text)
 
 
 def _exhausted(

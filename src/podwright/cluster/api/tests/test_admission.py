@@ -40,7 +40,7 @@ def test_a_pod_gets_the_current_default_priority_at_each_creation():
         else:
             storage.update(a_class(value))
         given += [priority_of(admission, pod), priority_of(admission, pod)]
-    storage.delete(("scheduling.k8s.io", "PriorityClass"), "usual", 0)
+    storage.delete(store.require(("scheduling.k8s.io", "PriorityClass"), "usual"), 0)
     assert [*given, priority_of(admission, pod)] == [0, 5, 5, 7, 7, 0]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.pods.binding import NO_LABELS, bound, topology_labels
+from podwright.cluster.api.pods.binding import NO_LABELS, Binding, bound, topology_labels
 from podwright.cluster.store import ObjectStore
 from podwright.cluster.store.tests.documents import NOW
 
@@ -53,7 +53,12 @@ def test_pods_of_a_template_share_the_labels_of_a_zone():
     store = store_of({"a-1": {ZONE: "a"}, "a-2": {ZONE: "a"}, "b-1": {ZONE: "b"}})
     pods = pods_of_a_template("x", "y", "z")
     made = [
-        bound(pod, node, now_ns=NOW, version=7 + at, labels=topology_labels(store, node))
+        bound(
+            pod,
+            Binding(node=node, labels=topology_labels(store, node)),
+            now_ns=NOW,
+            version=7 + at,
+        )
         for at, (pod, node) in enumerate(zip(pods, ("a-1", "a-2", "b-1"), strict=True))
     ]
     assert [pod.metadata.labels[ZONE] for pod in made] == ["a", "a", "b"]
@@ -65,6 +70,18 @@ def test_pods_of_a_template_share_the_labels_of_a_zone():
 
 def test_a_pod_without_new_labels_keeps_its_own():
     (pod,) = pods_of_a_template("x")
-    made = bound(pod, "n", now_ns=NOW, version=7)
+    made = bound(pod, Binding(node="n"), now_ns=NOW, version=7)
     assert made.metadata.labels is pod.metadata.labels
     assert made.metadata.resource_version == made.raw["metadata"]["resourceVersion"] == "7"
+
+
+def test_conditions_in_go_form_have_a_probe_time():
+    (pod,) = pods_of_a_template("x")
+    made = [
+        bound(pod, Binding(node="n"), now_ns=NOW, version=7, in_go_form=in_go_form)
+        for in_go_form in (False, True)
+    ]
+    plain, go = ([list(each) for each in pod.raw["status"]["conditions"]] for pod in made)
+    assert plain == [["type", "status", "lastTransitionTime"]]
+    assert go == [["type", "status", "lastProbeTime", "lastTransitionTime"]]
+    assert made[0].status == made[1].status

@@ -8,6 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import PodDisruptionBudget, decode_as
 from podwright.cluster.api.pods.eviction import decide_eviction, with_disruption_target
+from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, a_pod, at
 
 
@@ -97,17 +98,20 @@ EXHAUSTED: dict[str, Any] = {"disruptionsAllowed": 0}
     ],
 )
 def test_decisions_about_evictions(pod, budgets, code, charges):
-    eviction = decide_eviction(pod, budgets, NOW)
-    assert eviction.code == code
-    assert eviction.is_allowed == (code == 201)
-    assert bool(eviction.message) != eviction.is_allowed
-    assert (eviction.budget is not None) == charges
+    found = decide_eviction(pod, budgets, NOW)
+    if code == 201:
+        assert isinstance(found, PodDisruptionBudget) == charges
+        assert charges or found is None
+    else:
+        assert isinstance(found, Rejection)
+        assert (found.code, found.about) == (code, tuple(each.name for each in budgets))
+        assert found.message
 
 
 def test_an_eviction_is_stored_in_its_budget():
-    eviction = decide_eviction(a_web_pod(), [a_budget()], NOW)
-    assert eviction.budget is not None
-    status = eviction.budget.raw["status"]
+    charged = decide_eviction(a_web_pod(), [a_budget()], NOW)
+    assert isinstance(charged, PodDisruptionBudget)
+    status = charged.raw["status"]
     assert status["disruptionsAllowed"] == 0
     assert status["disruptedPods"] == {"web": at(0)}
     (condition,) = status["conditions"]
@@ -130,15 +134,16 @@ def test_an_eviction_is_stored_in_its_budget():
     ],
 )
 def test_a_rejection_reports_the_state_of_the_budget(changes, cause):
-    eviction = decide_eviction(a_web_pod(), [a_budget(**EXHAUSTED | changes)], NOW)
-    assert eviction.cause == cause
-    assert eviction.message == (
-        f"Cannot evict pod as it would violate the pod's disruption budget. {cause}"
-    )
+    found = decide_eviction(a_web_pod(), [a_budget(**EXHAUSTED | changes)], NOW)
+    assert isinstance(found, Rejection)
+    assert found.causes == [{"reason": "DisruptionBudget", "message": cause}]
+    assert found.message == "Cannot evict pod as it would violate the pod's disruption budget."
 
 
 def test_a_client_retries_while_the_budget_is_outdated():
-    assert decide_eviction(a_web_pod(), [a_budget(generation=2)], NOW).retry_after_seconds == 10
+    found = decide_eviction(a_web_pod(), [a_budget(generation=2)], NOW)
+    assert isinstance(found, Rejection)
+    assert found.retry_after_seconds == 10
 
 
 @pytest.mark.parametrize("sets_observed_generation", [True, False])

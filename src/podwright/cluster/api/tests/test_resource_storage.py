@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from podwright.apimachinery.objects import Pod, parse_field_selector, with_fields
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api.deletion import DeleteOptions
+from podwright.cluster.api.preconditions import deletion_conflict
 from podwright.cluster.store import (
     AlreadyExists,
     Conflict,
@@ -350,35 +353,6 @@ def test_a_binding_sets_the_node_and_clears_the_nomination(store):
     ] == ["web"]
 
 
-@pytest.mark.parametrize(
-    ("prepare", "words"),
-    [
-        pytest.param(
-            lambda s: s.bind("default/web", "n1", NOW), 'already assigned to node "n1"', id="bound"
-        ),
-        pytest.param(
-            lambda s: s.delete(Pod, "default/web", NOW), "is being deleted", id="terminating"
-        ),
-        pytest.param(
-            lambda s: s.update(a_pod(spec={"schedulingGates": [{"name": "g"}]})),
-            "non-empty .spec.schedulingGates",
-            id="gated",
-        ),
-    ],
-)
-def test_a_rejected_binding_reports_why(store, prepare, words):
-    store.create(a_pod(metadata={"finalizers": ["x.io/a"]}), NOW)
-    prepare(store)
-    with pytest.raises(Conflict, match=words):
-        store.bind("default/web", "n2", NOW)
-
-
-def test_a_binding_for_another_pod_of_the_name_is_rejected(store):
-    store.create(a_pod(), NOW)
-    with pytest.raises(Conflict):
-        store.bind("default/web", "n1", NOW, uid="of the one before")
-
-
 # --------------------------------------------------------------------------- deleting
 
 
@@ -394,15 +368,18 @@ def test_an_object_without_finalizers_is_removed_at_once(store):
 
 
 @pytest.mark.parametrize(
-    ("preconditions", "field"),
-    [({"uid": "other"}, "uid"), ({"expected": 999}, "resourceVersion")],
+    ("options", "words"),
+    [
+        pytest.param({"uid": "other"}, "the UID in the precondition \\(other\\)", id="uid"),
+        pytest.param({"resource_version": "9"}, "object might have been modified", id="version"),
+    ],
 )
-def test_preconditions_protect_the_stored_object(store, preconditions, field):
-    store.create(a_config_map(), NOW)
-    with pytest.raises(Conflict) as refused:
-        store.delete(CONFIG_MAP, "default/settings", NOW, **preconditions)
-    assert refused.value.field == field
-    assert store.count(CONFIG_MAP) == 1
+def test_preconditions_protect_the_stored_object(store, options, words):
+    stored = store.create(a_config_map(), NOW).object
+    rejection = deletion_conflict(CONFIG_MAP, stored, DeleteOptions(**options))
+    assert rejection is not None
+    assert re.search(words, rejection.message)
+    assert deletion_conflict(CONFIG_MAP, stored, DeleteOptions(uid=stored.uid)) is None
 
 
 def test_an_object_is_removed_with_its_last_finalizer(store):

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName
+from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Pod
+from podwright.cluster.api.pods.binding import Binding
 from podwright.cluster.api.resource_storage import ResourceStorage
-from podwright.cluster.store import KindLike, ObjectStore, Stored, open_store
+from podwright.cluster.store import POD, KindLike, ObjectStore, Stored, group_kind, open_store
 
 
 class WritableStore(ObjectStore):
@@ -31,10 +32,11 @@ class WritableStore(ObjectStore):
         return self.storage.update(obj, **options)
 
     def bind(self, key: NamespacedName, node: str, now_ns: int, **options: Any) -> Stored:
-        return self.storage.bind(key, node, now_ns, **options)
+        pod = cast(Pod, self.require(POD, key))
+        return self.storage.bind(pod, Binding(node=node, **options), now_ns)
 
     def delete(self, kind: KindLike, key: NamespacedName, now_ns: int, **options: Any) -> Stored:
-        return self.storage.delete(kind, key, now_ns, **options)
+        return self.storage.delete(self.require(group_kind(kind), key), now_ns, **options)
 
 
 def open_writable(path: Path | str, **options: Any) -> WritableStore:

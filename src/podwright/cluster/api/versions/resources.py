@@ -297,6 +297,12 @@ def built_in_resource(kind: Kind) -> Resource:
     )
 
 
+def plural_of(kind: GroupKind) -> str:
+    """Return the name of a kind in URLs; a custom kind has one by the rule that most follow."""
+    known = built_in().of(*kind)
+    return known.row.resource if known is not None else f"{kind[1].lower()}s"
+
+
 @cache
 def built_in_resources() -> Mapping[tuple[str, str], Resource]:
     """Return the resources of all built-in kinds, by `apiVersion` and kind."""

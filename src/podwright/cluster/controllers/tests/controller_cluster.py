@@ -26,10 +26,9 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import Api, EvictPod
-from podwright.cluster.api.admission import Forbidden
-from podwright.cluster.api.events import RecordEvent
+from podwright.cluster.api import Api, EvictPod, Rejection
 from podwright.cluster.api.object_edits import with_defaults
+from podwright.cluster.api.requests import RecordEvent
 from podwright.cluster.api.tests.writable import WritableStore
 from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (
@@ -45,7 +44,7 @@ from podwright.cluster.controllers.interface import (
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.workload_fields import status_of
-from podwright.cluster.store import AlreadyExists, NotFound
+from podwright.cluster.store import AlreadyExists
 from podwright.cluster.store.kinds import GroupKind
 
 SECOND = 1_000_000_000
@@ -218,7 +217,7 @@ class Cluster:
                     self.store.create(self.admission.admit_new(obj), self.now_ns)
                 except AlreadyExists:
                     self.story.append(f"! {obj.kind} {obj.key} exists")
-                except Forbidden as error:
+                except Rejection as error:
                     self.story.append(f"! {error}")
                     rejection = CreateRejected(action, str(error))
                     for following in self.controllers.handle(rejection, self.now_ns):
@@ -226,16 +225,7 @@ class Cluster:
             case UpdateObject(obj, scope):
                 self.store.update(obj, scope=scope)
             case DeleteObject():
-                kind = (action.group, action.object_kind)
-                try:
-                    self.store.delete(
-                        kind,
-                        action.key,
-                        self.now_ns,
-                        uid=action.uid,
-                        grace_seconds=action.grace_seconds,
-                    )
-                except NotFound:
+                if self.api.handle(action, action.user, self.now_ns).error is not None:
                     self.story.append(f"! {action.object_kind} {action.key} is gone")
             case EvictPod():
                 self.api.handle(action, action.user, self.now_ns)

@@ -15,8 +15,8 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import Api, EvictionRejected, EvictPod
-from podwright.cluster.api.events import RecordEvent
+from podwright.cluster.api import Api, EvictPod, Rejection
+from podwright.cluster.api.requests import RecordEvent
 from podwright.cluster.api.tests.writable import WritableStore
 from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (
@@ -33,7 +33,6 @@ from podwright.cluster.controllers.interface import (
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.kubelets import Lifecycle, ScheduleStage
 from podwright.cluster.kubelets.stages.stage import Stage
-from podwright.cluster.store import AlreadyExists, Conflict, NotFound
 from podwright.simulation.world import EventHeap, Turn
 
 SECOND = 1_000_000_000
@@ -251,9 +250,11 @@ class Cluster:
             self.writes.append(request)
         now_ns = self.heap.now_ns
         match self.api.handle(request, request.user, now_ns).error:
-            case None | NotFound() | AlreadyExists() | EvictionRejected():
+            case None | Rejection(reason="NotFound" | "AlreadyExists"):
                 return
-            case Conflict() if type(request) is DeleteObject:
+            case Rejection() if type(request) is EvictPod:
+                return
+            case Rejection(reason="Conflict") if type(request) is DeleteObject:
                 return
             case error if type(request) is CreateObject:
                 rejection = CreateRejected(request, str(error))

@@ -18,7 +18,7 @@ from podwright.apimachinery.objects import (
     timestamp_text_nano,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.admission import Forbidden
+from podwright.cluster.api import Rejection
 from podwright.cluster.controllers import subscriptions
 from podwright.cluster.controllers.interface import PodChange
 from podwright.cluster.store.versions import with_metadata
@@ -106,7 +106,7 @@ def played(history: list[tuple[int, Any]]) -> tuple[Any, Any]:
             operation: Operation = what
             world.do(operation, at=timestamp_text_nano(at_ns))
     while world.now_ns < world.start_ns + 900 * SECOND:
-        with suppress(Forbidden):  # a pod in a terminating namespace
+        with suppress(Rejection):  # a pod in a terminating namespace
             world.run_until_ns(world.start_ns + 900 * SECOND)
     objects = [obj for kind in world.store.kinds() for obj in world.store.list(kind).objects]
     return objects, world.components.controllers.state()

@@ -8,7 +8,7 @@ import pytest
 from podwright.apimachinery.objects import InputError, Object, ObjectDeleted, ObjectPut
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import DeleteObject, UpdateObject
-from podwright.cluster.api.node_faults import NodeDown, NodeUp
+from podwright.cluster.api.requests import NodeDown, NodeUp
 from podwright.cluster.kubelets import (
     FAST_STAGES,
     Lifecycle,

@@ -45,9 +45,8 @@ class Cluster:
                 self.record(stage_of(action), stored.outcome)
             elif isinstance(action, DeleteObject):
                 kind = (action.group, action.object_kind)
-                stored = self.store.delete(
-                    kind, action.key, now_ns, uid=action.uid, grace_seconds=0
-                )
+                assert self.store.require(kind, action.key).uid == action.uid
+                stored = self.store.delete(kind, action.key, now_ns, grace_seconds=0)
                 self.record(stage_of(action), stored.outcome)
 
     def record(self, stage: str, outcome: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import with_fields
-from podwright.cluster.api.node_faults import NodeDown, NodeUp
+from podwright.cluster.api.requests import NodeDown, NodeUp
 from podwright.cluster.kubelets import Lifecycle, StageDue
 from podwright.cluster.kubelets.pod_statuses import RUN_DELAY
 from podwright.cluster.kubelets.tests.lifecycle_driver import (

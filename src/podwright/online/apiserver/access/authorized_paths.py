@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from podwright.cluster.api.endpoints import ApiError, HttpRequest
+from podwright.cluster.api.endpoints import HttpRequest, Rejection
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.wire_protocol import CERTIFIED
 
@@ -29,7 +29,7 @@ class AuthorizedPaths:
         application: Any,
         turns: TurnLoop,
         path_of: Callable[[str, str], tuple[str, str]],
-        reply: Callable[[ApiError], Any],
+        reply: Callable[[Rejection], Any],
     ) -> None:
         self._application = application
         self._turns = turns

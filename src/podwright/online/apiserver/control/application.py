@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright._version import __version__
-from podwright.cluster.api.endpoints import ApiError
+from podwright.cluster.api.endpoints import Rejection
 from podwright.online.apiserver.access.authorized_paths import AuthorizedPaths
 from podwright.online.apiserver.control.breakpoints import breakpoint_endpoints
 from podwright.online.apiserver.control.clock import clock_endpoints
@@ -112,7 +112,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
     return table
 
 
-def _rejection(error: ApiError) -> Response:
+def _rejection(error: Rejection) -> Response:
     return problem_response(Problem(error.code, str(error)))
 
 

@@ -21,7 +21,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from podwright.apimachinery.objects import UNDECODABLE, Document, InputError, PodwrightError
-from podwright.cluster.api.endpoints import ApiError
+from podwright.cluster.api.endpoints import Rejection
 from podwright.online.apiserver.access.authorized_paths import AuthorizedPaths
 from podwright.online.apiserver.cluster_client import ClusterClient, RequestFailed
 from podwright.online.apiserver.kss_api.scheduler_results import SchedulerResults
@@ -81,7 +81,7 @@ def _path_of(method: str, path: str) -> tuple[str, str]:
     return method, f"/podwright/kss{path.removeprefix(BASE)}"
 
 
-def _rejection(error: ApiError) -> Response:
+def _rejection(error: Rejection) -> Response:
     return _json(error.code, {"message": str(error)})
 
 

@@ -12,10 +12,10 @@ import msgspec
 
 from podwright.cluster.api.endpoints import (
     MALFORMED_PATH,
-    ApiError,
     HttpReply,
     HttpRequest,
     MediaType,
+    Rejection,
     Watch,
     error_reply,
     is_malformed,
@@ -46,18 +46,18 @@ BODY_READ_MAX: Final = 3 * 1024 * 1024 + 1
 """A longer body is not read further: the API server rejects one of this length."""
 
 
-def _closing(error: ApiError) -> HttpReply:
+def _closing(error: Rejection) -> HttpReply:
     """Return an error as the last reply of a connection."""
     reply = error_reply(error, MediaType())
     return msgspec.structs.replace(reply, headers=(*reply.headers, ("connection", "close")))
 
 
 _UNAVAILABLE: Final = error_reply(
-    ApiError(503, "ServiceUnavailable", "the server is stopping"), MediaType()
+    Rejection(503, "ServiceUnavailable", "the server is stopping"), MediaType()
 )
 
 _STALLED: Final = _closing(
-    ApiError(408, "Timeout", "the body of the request did not arrive in time")
+    Rejection(408, "Timeout", "the body of the request did not arrive in time")
 )
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from podwright.cluster.api.endpoints import (
-    ApiError,
     HttpReply,
     HttpRequest,
     LongRequest,
     MediaType,
+    Rejection,
     Watch,
     error_reply,
 )
@@ -49,7 +49,7 @@ def answered(
         return error_reply(logged_defect(error, f"{request.method} {request.path}"), MediaType())
 
 
-def logged_defect(error: Exception, where: str) -> ApiError:
+def logged_defect(error: Exception, where: str) -> Rejection:
     """Log an exception, and return the error that names its log line.
 
     Parameters
@@ -61,7 +61,7 @@ def logged_defect(error: Exception, where: str) -> ApiError:
     number = secrets.token_hex(4)
     _LOGGER.error("defect %s: %s failed", number, where, exc_info=error)
     message = f"a defect of podwright; the log of the server has the details as defect {number}"
-    return ApiError(
+    return Rejection(
         500,
         "InternalError",
         f"Internal error occurred: {message}",

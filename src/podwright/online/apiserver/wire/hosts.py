@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from podwright.cluster.api.endpoints import ApiError, MediaType, error_reply
+from podwright.cluster.api.endpoints import MediaType, Rejection, error_reply
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -57,7 +57,7 @@ class AllowedHosts:
 
     def rejection(
         self, method: str, headers: Mapping[str, str], scheme: str = "http"
-    ) -> ApiError | None:
+    ) -> Rejection | None:
         """Return why a request is not served; None for one that is.
 
         Parameters
@@ -85,7 +85,7 @@ class AllowedHosts:
 
     def _rejected_page(
         self, origin: str, own: str, method: str, headers: Mapping[str, str]
-    ) -> ApiError | None:
+    ) -> Rejection | None:
         if origin not in self.origins and origin.lower() != own.lower():
             return _forbidden(
                 f'requests of pages of "{origin}" are not served; --cors-origin allows an origin'
@@ -99,7 +99,7 @@ class AllowedHosts:
         if not media_type and method != "POST" and not _has_body(headers):
             return None
         found = f'"{media_type}"' if media_type else "none"
-        return ApiError(
+        return Rejection(
             415,
             "UnsupportedMediaType",
             "a write with an Origin needs a Content-Type that an HTML form cannot send, such as"
@@ -128,8 +128,8 @@ def _has_body(headers: Mapping[str, str]) -> bool:
     return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
-def _forbidden(message: str) -> ApiError:
-    return ApiError(403, "Forbidden", message)
+def _forbidden(message: str) -> Rejection:
+    return Rejection(403, "Forbidden", message)
 
 
 # Cross-origin resource sharing: pages of some other origins may read the replies.

@@ -10,9 +10,9 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from podwright.cluster.api.endpoints import (
-    ApiError,
     HttpReply,
     MediaType,
+    Rejection,
     error_reply,
     method_not_allowed,
 )
@@ -124,7 +124,7 @@ class WireProtocol(HttpToolsProtocol):
         if _METHOD.fullmatch(method) and method.decode() not in _PARSED:
             error = method_not_allowed()
         else:
-            error = ApiError(400, "BadRequest", msg)
+            error = Rejection(400, "BadRequest", msg)
         self._reject(error)
 
     def _reject_head(self) -> None:
@@ -135,7 +135,7 @@ class WireProtocol(HttpToolsProtocol):
         )
         self.transport.close()
 
-    def _reject(self, error: ApiError) -> None:
+    def _reject(self, error: Rejection) -> None:
         self.transport.write(_bytes_of(error_reply(error, MediaType())))
         self.transport.close()
 

@@ -48,7 +48,8 @@ def request_of(store: ObjectStore, operation: ObjectOperation) -> WriteRequest |
             there = store.get(kind, key)
             if there is not None and not (only_pending and is_placed(there)):
                 group, name = kind
-                return DeleteObject(group, name, key, "", USER, grace_seconds)
+                # As kubectl does.
+                return DeleteObject(group, name, key, "", USER, grace_seconds, "Background")
         case Cordon(node, is_cordoned):
             if store.get(("", "Node"), node) is not None:
                 patch = {"spec": {"unschedulable": is_cordoned or None}}

@@ -22,7 +22,7 @@ from podwright.apimachinery.objects import (
     condition_of,
     timestamp_text_nano,
 )
-from podwright.cluster.api import SCHEDULER_USER, DeleteObject, EvictionRejected, EvictPod
+from podwright.cluster.api import SCHEDULER_USER, DeleteObject, EvictPod, Rejection
 from podwright.cluster.controllers import (
     DeviceTaintEvictionController,
     DrainNode,
@@ -249,13 +249,13 @@ class Disruptions(Checkpointed):
                 drain.blocked.pop(pod.key, None)
             if not pod.is_terminal:
                 self._check_lost(pod, "evicted", now_ns)
-        elif isinstance(error, EvictionRejected):
+        elif isinstance(error, Rejection) and error.about:
             self.evictions.rejected += 1
             if drain is not None and pod.key not in drain.blocked:
                 drain.blocked[pod.key] = BlockedEviction(
                     pod=pod.key,
-                    budgets=tuple(f"{pod.namespace}/{name}" for name in error.eviction.rejected_by),
-                    message=str(error),
+                    budgets=tuple(f"{pod.namespace}/{name}" for name in error.about),
+                    message=" ".join([str(error), *(each["message"] for each in error.causes)]),
                     since=timestamp_text_nano(now_ns),
                 )
 

@@ -16,7 +16,7 @@ from podwright.apimachinery.objects import (
     timestamp_text_nano,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.admission import Forbidden, NamespaceTerminating
+from podwright.cluster.api import Rejection
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.world.inputs.operations import (
     Apply,
@@ -156,7 +156,7 @@ def test_a_pod_without_its_priority_class_is_not_let_in():
     world = World()
     document = dict(make_pod("web").raw)
     document["spec"] = document["spec"] | {"priorityClassName": "high"}
-    with pytest.raises(Forbidden, match="no PriorityClass with name high was found"):
+    with pytest.raises(Rejection, match="no PriorityClass with name high was found"):
         world.add(decode(document))
     assert world.pods == []
 
@@ -169,13 +169,13 @@ def test_nothing_new_comes_to_a_namespace_that_is_being_deleted():
     world.do(FailNode("n1"))
     world.do(Delete(("", "Namespace"), "shop"))
     world.run_until_ns(world.now_ns + SECOND)
-    with pytest.raises(NamespaceTerminating) as refused:
+    with pytest.raises(Rejection) as refused:
         world.add(make_pod("more", namespace="shop"))
     assert str(refused.value) == (
         'pods "more" is forbidden: unable to create new content in namespace shop because it is'
         " being terminated"
     )
-    with pytest.raises(NamespaceTerminating, match=r'^configmaps "d" is forbidden'):
+    with pytest.raises(Rejection, match=r'^configmaps "d" is forbidden'):
         world.add(decode({"apiVersion": "v1", "kind": "ConfigMap"} | NAMED))
     world.add(make_pod("web", namespace="shop", labels={"new": "yes"}))
     world.add(make_pod("elsewhere"))

@@ -18,9 +18,9 @@ from podwright.cluster.api.admission.identities.certificate_requests import (
     certificate_subject,
 )
 from podwright.cluster.api.admission.plugin import Plugin, rejected, spec_of
-from podwright.cluster.api.admission.rejections import Rejected, not_found
 from podwright.cluster.api.authorization import Access, Authorizer, allows, quoted
 from podwright.cluster.api.pods.pod_references import referenced_resource
+from podwright.cluster.api.rejections import Rejection, not_found
 from podwright.cluster.api.users import NODE_PREFIX, node_of
 from podwright.cluster.store import ObjectStore
 
@@ -65,7 +65,7 @@ class NodeRestriction(Plugin):
         if check is None:
             return
         problem = check(_Write(node, attributes, self._store, self._authorizer))
-        if isinstance(problem, Rejected):
+        if isinstance(problem, Rejection):
             raise problem
         if problem is not None:
             raise rejected(attributes, problem)
@@ -87,7 +87,7 @@ class _Write(msgspec.Struct, frozen=True):
 # -------------------------------------------------------------------------------- pods
 
 
-def _pod(write: _Write) -> str | Rejected | None:
+def _pod(write: _Write) -> str | Rejection | None:
     attributes = write.attributes
     match attributes.subresource:
         case "":
@@ -103,7 +103,7 @@ def _pod(write: _Write) -> str | Rejected | None:
             )
 
 
-def _whole_pod(write: _Write) -> str | Rejected | None:
+def _whole_pod(write: _Write) -> str | Rejection | None:
     node, attributes = write.node, write.attributes
     if attributes.operation == "CREATE":
         return _new_pod(write)
@@ -113,14 +113,14 @@ def _whole_pod(write: _Write) -> str | Rejected | None:
             " create and delete mirror pods"
         )
     found = _stored_pod(write, attributes.name)
-    if isinstance(found, Rejected):
+    if isinstance(found, Rejection):
         return found
     if _node_name(found) != node:
         return f"node {quoted(node)} can only delete pods with spec.nodeName set to itself"
     return None
 
 
-def _new_pod(write: _Write) -> str | Rejected | None:
+def _new_pod(write: _Write) -> str | Rejection | None:
     node, attributes = write.node, write.attributes
     who, pod = f"node {quoted(node)}", attributes.object or {}
     metadata: Document = pod.get("metadata") or {}
@@ -135,7 +135,7 @@ def _new_pod(write: _Write) -> str | Rejected | None:
     return None if resource is None else f"{who} can not create pods that reference {resource}"
 
 
-def _owner_problem(write: _Write, owners: list[Document]) -> str | Rejected | None:
+def _owner_problem(write: _Write, owners: list[Document]) -> str | Rejection | None:
     """Return what is wrong with the owner of a mirror pod, which is its node."""
     node, who = write.node, f"node {quoted(write.node)}"
     if len(owners) > 1:
@@ -157,7 +157,7 @@ def _owner_problem(write: _Write, owners: list[Document]) -> str | Rejected | No
     return None
 
 
-def _eviction(write: _Write) -> str | Rejected | None:
+def _eviction(write: _Write) -> str | Rejection | None:
     node, attributes = write.node, write.attributes
     if attributes.operation != "CREATE":
         return f"unexpected operation {attributes.operation}"
@@ -166,14 +166,14 @@ def _eviction(write: _Write) -> str | Rejected | None:
     if not name:
         return "could not determine pod from request data"
     found = _stored_pod(write, name)
-    if isinstance(found, Rejected):
+    if isinstance(found, Rejection):
         return found
     if _node_name(found) != node:
         return f"node {node} can only evict pods with spec.nodeName set to itself"
     return None
 
 
-def _stored_pod(write: _Write, name: str) -> Document | Rejected:
+def _stored_pod(write: _Write, name: str) -> Document | Rejection:
     found = write.store.get(("", "Pod"), f"{write.attributes.namespace}/{name}")
     return not_found("", "pod", name) if found is None else found.raw
 
@@ -225,7 +225,7 @@ def _claim(write: _Write) -> str | None:
     return None
 
 
-def _account(write: _Write) -> str | Rejected | None:
+def _account(write: _Write) -> str | Rejection | None:
     node, attributes = write.node, write.attributes
     if attributes.operation != "CREATE" or attributes.subresource != "token":
         return None
@@ -237,7 +237,7 @@ def _account(write: _Write) -> str | Rejected | None:
     if not uid:
         return "node requested token with a pod binding without a uid"
     found = _stored_pod(write, reference["name"])
-    if isinstance(found, Rejected):
+    if isinstance(found, Rejection):
         return found
     if uid != found["metadata"].get("uid"):
         return (
@@ -415,7 +415,7 @@ def _certificate_request(write: _Write) -> str | None:
     return None
 
 
-def _pod_certificate(write: _Write) -> str | Rejected | None:
+def _pod_certificate(write: _Write) -> str | Rejection | None:
     """Return the problem of a request for the certificate of a pod that this node does not run."""
     attributes = write.attributes
     if attributes.operation != "CREATE":
@@ -431,15 +431,15 @@ def _pod_certificate(write: _Write) -> str | Rejected | None:
     return _certificate_of(write, spec, pod, f"PodCertificateRequest for pod {quoted(pod)}")
 
 
-def _certificate_of(write: _Write, spec: Document, key: str, about: str) -> str | Rejected | None:
+def _certificate_of(write: _Write, spec: Document, key: str, about: str) -> str | Rejection | None:
     node = _named(write, "Node", write.node)
-    if isinstance(node, Rejected):
+    if isinstance(node, Rejection):
         return node
     if node.uid != (uid := spec.get("nodeUID") or ""):
         named = f"{about} names node UID {quoted(uid)}"
         return _perhaps_later(f"{named}, inconsistent with the running node ({quoted(node.uid)})")
     pod = _named(write, "Pod", key)
-    if isinstance(pod, Rejected):
+    if isinstance(pod, Rejection):
         return pod
     if pod.uid != (uid := spec.get("podUID") or ""):
         named = f"{about} contains pod UID ({quoted(uid)})"
@@ -454,14 +454,14 @@ def _certificate_of(write: _Write, spec: Document, key: str, about: str) -> str 
 
 def _certificate_account(
     write: _Write, spec: Document, pod: KubernetesObject, about: str
-) -> str | Rejected | None:
+) -> str | Rejection | None:
     name = spec.get("serviceAccountName") or ""
     running = (pod.raw.get("spec") or {}).get("serviceAccountName") or ""
     if name != running:
         named = f"{about} contains serviceAccountName ({quoted(name)})"
         return f"{named} that differs from running pod ({quoted(running)})"
     account = _named(write, "ServiceAccount", f"{write.attributes.namespace}/{name}")
-    if isinstance(account, Rejected):
+    if isinstance(account, Rejection):
         return account
     uid = spec.get("serviceAccountUID") or ""
     if account.uid == uid:
@@ -472,7 +472,7 @@ def _certificate_account(
     )
 
 
-def _named(write: _Write, kind: str, key: str) -> KubernetesObject | Rejected:
+def _named(write: _Write, kind: str, key: str) -> KubernetesObject | Rejection:
     """Return an object that a request for the certificate of a pod names."""
     found = write.store.get(("", kind), key)
     if found is not None:
@@ -484,9 +484,9 @@ def _named(write: _Write, kind: str, key: str) -> KubernetesObject | Rejected:
     )
 
 
-def _perhaps_later(message: str) -> Rejected:
+def _perhaps_later(message: str) -> Rejection:
     """Return a rejection that may be due to the lag of an informer, so that a retry may succeed."""
-    return Rejected(message, code=500, reason="", details={})
+    return Rejection(500, "", message)
 
 
 _NODE_SIGNERS: Final = (
@@ -494,7 +494,7 @@ _NODE_SIGNERS: Final = (
     "kubernetes.io/kube-apiserver-client-kubelet",
 )
 
-_Check: TypeAlias = Callable[[_Write], str | Rejected | None]
+_Check: TypeAlias = Callable[[_Write], str | Rejection | None]
 
 _CHECKS: Final[dict[tuple[str, str], _Check]] = {
     ("", "pods"): _pod,

@@ -19,7 +19,7 @@ from podwright.cluster.api.admission.pod_security.namespace_policy import (
     rank,
 )
 from podwright.cluster.api.admission.pod_security.standards import details, reasons
-from podwright.cluster.api.admission.rejections import invalid
+from podwright.cluster.api.rejections import invalid
 from podwright.cluster.store import NAMESPACE, POD, ObjectStore
 
 PODS_CHECKED: Final = 3_000

@@ -10,7 +10,6 @@ from podwright.cluster.api.admission.amounts import ZERO, Amounts, amounts_of
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import PODS, Plugin, Resources, rejected, spec_of
 from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
-from podwright.cluster.api.admission.rejections import Forbidden
 from podwright.cluster.store import ObjectStore
 
 
@@ -41,15 +40,15 @@ class PodResizeValidator(Plugin):
             raise rejected(attributes, f'node "{name}" not found')
         system = node.metadata.labels.get("kubernetes.io/os", "linux")
         if system != "linux":
-            raise _rejected_for(
+            raise rejected(
                 attributes,
-                "UnsupportedPlatform",
                 f'pod resize is only supported on linux nodes, node "{name}" is "{system}"',
+                {"reason": "UnsupportedPlatform"},
             )
         allocatable = amounts_of((node.raw.get("status") or {}).get("allocatable"))
         if missing := _missing(pod_amounts({"spec": spec}, "requests"), allocatable):
             text = f"node didn't have enough allocatable resources: {missing}"
-            raise _rejected_for(attributes, "NodeCapacity", text)
+            raise rejected(attributes, text, {"reason": "NodeCapacity"})
 
     def decides_by_template(self, attributes: Attributes) -> bool:
         """Say that every decision about a new pod is."""
@@ -72,9 +71,3 @@ def _missing(requests: Amounts, allocatable: Amounts) -> str:
             )
             texts.append(f"{name}, requested: {first}, allocatable: {second}")
     return "; ".join(texts)
-
-
-def _rejected_for(attributes: Attributes, reason: str, text: str) -> Forbidden:
-    error = rejected(attributes, text)
-    error.details["causes"] = [{"reason": reason}]
-    return error

@@ -20,7 +20,7 @@ from podwright.cluster.api.admission.plugin import (
     set_spec,
     spec_of,
 )
-from podwright.cluster.api.admission.rejections import Rejected
+from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.store import GroupKind, ObjectStore
 
 _CLASS: Final[GroupKind] = ("node.k8s.io", "RuntimeClass")
@@ -110,7 +110,7 @@ class RuntimeClass(Plugin):
 
         Raises
         ------
-        Rejected
+        Rejection
             It does not exist.
         """
         if not _is_new_pod(attributes):
@@ -123,7 +123,7 @@ class RuntimeClass(Plugin):
             return None
         if not name:
             # Upstream: client-go refuses to request an object without a name.
-            raise Rejected("resource name may not be empty", code=500, reason="", details={})
+            raise Rejection(500, "", "resource name may not be empty")
         if found is None:
             raise rejected(attributes, f'pod rejected: RuntimeClass "{name}" not found')
         return found

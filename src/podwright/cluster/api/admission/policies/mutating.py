@@ -36,7 +36,7 @@ from podwright.cluster.api.admission.policies.policy_input import (
     is_reviewed,
     policy_input,
 )
-from podwright.cluster.api.admission.rejections import Rejected
+from podwright.cluster.api.rejections import Rejection, internal
 from podwright.cluster.api.versions.resources import Resource
 
 
@@ -87,11 +87,9 @@ class MutatingAdmissionPolicy(Plugin):
                 self._invoke(invocation, attributes, failures)
         state.last_object = attributes.object
         if failures:
-            error = rejected(attributes, "")
-            error.args = (failures[0],)
-            error.reason = "Invalid" if failures[0] in state.invalid else error.reason
-            error.details["causes"] = [{"message": text} for text in failures]
-            raise error
+            reason = "Invalid" if failures[0] in state.invalid else "Forbidden"
+            causes = [{"message": text} for text in failures]
+            raise Rejection(403, reason, failures[0], rejected(attributes, "", *causes).details)
 
     def decides_by_template(self, attributes: Attributes) -> bool:
         """Return whether no policy applies, which could read the name."""
@@ -172,7 +170,7 @@ class MutatingAdmissionPolicy(Plugin):
         ------
         PatchError
             The mutation does not fit the object.
-        Rejected
+        Rejection
             Its result is not an object of the kind.
         """
         document = converted(attributes.object, attributes.resource, resource)
@@ -194,12 +192,7 @@ class MutatingAdmissionPolicy(Plugin):
         if problems := resource.kind.decoding_problems(changed):
             path, message, _ = problems[0]
             text = f"{path}: {message}" if path else message
-            raise Rejected(
-                f"Internal error occurred: {text}",
-                code=500,
-                reason="InternalError",
-                details={"causes": [{"message": text}]},
-            )
+            raise internal(text)
         made = resource.completed(changed)
         found = converted(made, resource, attributes.resource)
         assert found is not None, "a mutated object stays one"

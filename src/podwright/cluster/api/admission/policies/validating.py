@@ -77,11 +77,9 @@ class ValidatingAdmissionPolicy(Plugin):
         if not denials:
             return
         first = denials[0]
-        error = rejected(attributes, str(first))
-        error.reason = first.reason or "Invalid"
-        error.code = _CODES.get(error.reason, 422)
-        error.details["causes"] = [{"message": str(first)}]
-        raise error
+        reason, text = first.reason or "Invalid", str(first)
+        code = _CODES.get(reason, 422)
+        raise rejected(attributes, text, {"message": text}, code=code, reason=reason)
 
     def decides_by_template(self, attributes: Attributes) -> bool:
         """Return whether no policy applies, which could read the name."""

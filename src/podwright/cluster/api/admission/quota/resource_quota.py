@@ -96,7 +96,7 @@ def _charged(
 
     Raises
     ------
-    Rejected
+    Rejection
         A quota is exceeded.
     """
     obj = attributes.object or {}
@@ -129,7 +129,7 @@ def _matches(quota: Document, attributes: Attributes, evaluator: Evaluator, obj:
 
     Raises
     ------
-    Rejected
+    Rejection
         The object does not specify what the quota limits, or the usage is not known.
     """
     if not _is_in(quota, evaluator, obj):
@@ -157,7 +157,7 @@ def _after(quota: Document, requested: Amounts, attributes: Attributes) -> Amoun
 
     Raises
     ------
-    Rejected
+    Rejection
         It exceeds what is allowed.
     """
     status: Document = quota["status"]

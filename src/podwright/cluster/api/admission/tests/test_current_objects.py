@@ -30,7 +30,7 @@ def test_objects_from_before_and_after_the_first_read_are_current():
         storage.create(a_map(name), 0)
     assert [each["metadata"]["name"] for each in current.in_namespace("default")] == ["a", "b"]
     storage.update(a_map("a", "new"))
-    storage.delete(("", "ConfigMap"), "default/b", 0)
+    storage.delete(store.require(("", "ConfigMap"), "default/b"), 0)
     storage.create(a_map("c"), 0)
     store.compact(store.resource_version)
     found = {key: each["data"]["k"] for key, each in current.by_key().items()}
@@ -47,7 +47,7 @@ def test_a_namespace_without_objects_is_forgotten():
     try:
         for number in range(200):
             storage.create(a_map("a", namespace=f"n{number}"), 0)
-            storage.delete(("", "ConfigMap"), f"n{number}/a", 0)
+            storage.delete(store.require(("", "ConfigMap"), f"n{number}/a"), 0)
             assert current.in_namespace(f"n{number}") == []
         store.compact(store.resource_version)
         kept = tracemalloc.take_snapshot().filter_traces(

@@ -19,8 +19,8 @@ from podwright.cluster.api.authorization import Access, Authorizer, Rules, aggre
 from podwright.cluster.api.endpoints.access.reviews import read_review, validate_review
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.replies.responses import object_reply
-from podwright.cluster.api.endpoints.replies.status_errors import bad_request, invalid
 from podwright.cluster.api.endpoints.request import HttpReply
+from podwright.cluster.api.rejections import bad_request, invalid
 from podwright.cluster.api.users import User
 
 _GROUP: Final = "authorization.k8s.io"

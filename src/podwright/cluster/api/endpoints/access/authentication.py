@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.cluster.api.endpoints.replies.status_errors import unauthorized
+from podwright.cluster.api.rejections import unauthorized
 from podwright.cluster.api.users import ANONYMOUS, AUTHENTICATED, User
 
 TokenLookup: TypeAlias = Callable[[str, int], User | None]
@@ -59,7 +59,7 @@ class Authenticator:
 
         Raises
         ------
-        ApiError
+        Rejection
             The credentials are not valid.
         """
         if certified is not None:

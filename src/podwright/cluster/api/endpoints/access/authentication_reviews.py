@@ -17,13 +17,13 @@ from podwright.cluster.api.endpoints.access.reviews import read_review, validate
 from podwright.cluster.api.endpoints.access.service_account_tokens import ISSUER, TokenError
 from podwright.cluster.api.endpoints.calls import Backend, Call, find
 from podwright.cluster.api.endpoints.replies.responses import object_reply
-from podwright.cluster.api.endpoints.replies.status_errors import (
+from podwright.cluster.api.endpoints.request import HttpReply
+from podwright.cluster.api.rejections import (
     bad_request,
     conflict,
     invalid,
     not_found,
 )
-from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.users import ANONYMOUS, User
 from podwright.cluster.api.versions.resources import Resource
 

@@ -31,13 +31,13 @@ from podwright.cluster.api.authorization import (
 from podwright.cluster.api.endpoints.access.impersonation_headers import impersonated_user
 from podwright.cluster.api.endpoints.options import integer
 from podwright.cluster.api.endpoints.paths import RequestInfo
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
+from podwright.cluster.api.endpoints.request import HttpRequest
+from podwright.cluster.api.rejections import (
+    Rejection,
     bad_request,
     forbidden,
     not_found,
 )
-from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.users import User
 
 _WITH_SELECTORS: Final = frozenset({"list", "watch", "deletecollection"})
@@ -82,7 +82,7 @@ def _has_list_options(request: HttpRequest) -> bool:
             parse_label_selector(labels)
         integer(request, "limit")
         integer(request, "timeoutSeconds")
-    except (SelectorError, ApiError):
+    except (SelectorError, Rejection):
         return False
     return True
 
@@ -107,7 +107,7 @@ def impersonated(impersonation: Impersonation, access: Access, request: HttpRequ
 
     Raises
     ------
-    ApiError
+    Rejection
         The user of the request may not act as that one.
     """
     requested = impersonated_user(request.headers)
@@ -119,7 +119,7 @@ def impersonated(impersonation: Impersonation, access: Access, request: HttpRequ
         raise rejection(error.access, error.reason) from None
 
 
-def rejection(access: Access, reason: str) -> ApiError:
+def rejection(access: Access, reason: str) -> Rejection:
     """Return the error of an access that is not allowed."""
     who = f"User {quoted(access.user.name)} cannot {access.verb}"
     if not access.is_resource:
@@ -145,7 +145,7 @@ def refuse_escalation(check: EscalationCheck, attributes: Attributes, request_na
 
     Raises
     ------
-    ApiError
+    Rejection
         The user does not have the rights, or the role of a binding does not exist.
     """
     resource = attributes.resource

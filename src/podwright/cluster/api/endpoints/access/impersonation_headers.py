@@ -11,7 +11,7 @@ from typing import Final
 
 from podwright.cluster.api.authorization import quoted
 from podwright.cluster.api.endpoints.query import unescape
-from podwright.cluster.api.endpoints.replies.status_errors import bad_request
+from podwright.cluster.api.rejections import bad_request
 from podwright.cluster.api.users import User
 
 _PREFIX: Final = "impersonate-"
@@ -28,7 +28,7 @@ def impersonated_user(headers: Mapping[str, str]) -> User | None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The headers name a group, a uid or extra facts, but no user.
     """
     if not any(name.startswith(_PREFIX) for name in headers):

@@ -14,8 +14,8 @@ import msgspec
 
 from podwright.cluster.api.endpoints.access.service_account_tokens import ISSUER
 from podwright.cluster.api.endpoints.access.signed_claims import ALGORITHM
-from podwright.cluster.api.endpoints.replies.status_errors import method_not_allowed
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
+from podwright.cluster.api.rejections import method_not_allowed
 
 _CONFIGURATION: Final = "/.well-known/openid-configuration"
 _KEYS: Final = "/openid/v1/jwks"
@@ -27,7 +27,7 @@ def issuer_discovery(request: HttpRequest) -> HttpReply | None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The path does not have the method.
     """
     path = request.path.removesuffix("/")

@@ -14,7 +14,6 @@ from podwright.cluster.api.endpoints.custom_resources.bodies import (
     check_kind_of_object as check_kind_of_object,
 )
 from podwright.cluster.api.endpoints.custom_resources.cleanup import (
-    check_definition_preconditions as check_definition_preconditions,
     marked_for_deletion as marked_for_deletion,
 )
 from podwright.cluster.api.endpoints.custom_resources.definitions import (

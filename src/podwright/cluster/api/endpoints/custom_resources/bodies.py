@@ -10,7 +10,7 @@ from podwright.apimachinery.objects import Document, api_group
 from podwright.apimachinery.schema import Problem, printed
 from podwright.apimachinery.schema.structural import CustomKind
 from podwright.cluster.api.endpoints.decoding.body_kinds import type_meta
-from podwright.cluster.api.endpoints.replies.status_errors import bad_request, invalid, unrecognized
+from podwright.cluster.api.rejections import bad_request, invalid, unrecognized
 from podwright.cluster.api.versions.resources import ObjectKind, Resource
 
 
@@ -19,7 +19,7 @@ def check_custom_kind(document: Document, kind: ObjectKind, body: bytes) -> Docu
 
     Raises
     ------
-    ApiError
+    Rejection
         The kind is missing.
     """
     if kind.row.kind == document.get("kind") and kind.api_version == document.get("apiVersion"):
@@ -39,7 +39,7 @@ def check_custom_version(document: Document, kind: ObjectKind) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The versions differ.
     """
     if (api_version := document.get("apiVersion") or "") != kind.api_version:
@@ -70,7 +70,7 @@ def check_kind_of_object(
 
     Raises
     ------
-    ApiError
+    Rejection
         The kind differs from that of the resource.
     """
     sent, kind = document.get("kind"), resource.kind

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document, KubernetesObject, timestamp_text
+from podwright.apimachinery.objects import Document, timestamp_text
 from podwright.cluster.api.endpoints.custom_resources.conditions import with_condition
-from podwright.cluster.api.endpoints.options import DeleteOptions
-from podwright.cluster.api.endpoints.replies.status_errors import conflict
 
 FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 _PENDING: Final = (
@@ -24,28 +22,6 @@ _PENDING: Final = (
 _IN_PROGRESS: Final = ("InstanceDeletionInProgress", "CustomResource deletion is in progress")
 _COMPLETED: Final = ("InstanceDeletionCompleted", "removed all instances")
 _NEVER: Final = ("NeverEstablished", "resource was never established")
-
-
-def check_definition_preconditions(current: KubernetesObject, options: DeleteOptions) -> None:
-    """Check the uid and the version of a definition to delete, with texts of its own.
-
-    Raises
-    ------
-    ApiError
-        A precondition does not hold.
-    """
-    for field, sent, stored in (
-        ("UID", options.uid, current.uid),
-        ("ResourceVersion", options.resource_version, current.metadata.resource_version),
-    ):
-        if sent is not None and sent != stored:
-            raise conflict(
-                "apiextensions.k8s.io",
-                "customresourcedefinitions",
-                current.name,
-                f"Precondition failed: {field} in precondition: {sent}, {field} in object meta:"
-                f" {stored}",
-            )
 
 
 def marked_for_deletion(definition: Document, now_ns: int) -> Document | None:

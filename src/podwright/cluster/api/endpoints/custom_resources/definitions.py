@@ -194,7 +194,7 @@ class Definitions:
             for key in self._names_of(kind):
                 current = self._store.get(kind, key)
                 if current is not None and current.metadata.deletion_timestamp is None:
-                    self._storage.delete(kind, key, now_ns)
+                    self._storage.delete(current, now_ns)
             if self._store.count(kind):
                 return  # objects with finalizers
         made = cleanup.cleaned(definition, now_ns, was_established=was_established)

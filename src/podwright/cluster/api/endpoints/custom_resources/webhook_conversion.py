@@ -8,7 +8,7 @@ Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/we
 from __future__ import annotations
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.endpoints.replies.status_errors import ApiError
+from podwright.cluster.api.rejections import Rejection
 
 
 def calls_webhook(definition: Document) -> bool:
@@ -17,12 +17,12 @@ def calls_webhook(definition: Document) -> bool:
     return conversion.get("strategy") == "Webhook"
 
 
-def not_converted(definition: Document, document: Document) -> ApiError:
+def not_converted(definition: Document, document: Document) -> Rejection:
     """Return the error of an object that a webhook would have to convert."""
     webhook: Document = definition["spec"]["conversion"].get("webhook") or {}
     url = _url(webhook.get("clientConfig") or {})
     what = f"{document.get('apiVersion')}, Kind={document.get('kind')}"
-    return ApiError(
+    return Rejection(
         500,
         "",
         f'conversion webhook for {what} failed: Post "{url}?timeout=30s": this server calls no'

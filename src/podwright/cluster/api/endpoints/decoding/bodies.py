@@ -29,13 +29,13 @@ from podwright.cluster.api.endpoints.replies.negotiation import (
     YAML,
     body_media_type,
 )
-from podwright.cluster.api.endpoints.replies.status_errors import (
+from podwright.cluster.api.endpoints.request import HttpRequest
+from podwright.cluster.api.rejections import (
     bad_request,
     too_large,
     unrecognized,
     unsupported_media_type,
 )
-from podwright.cluster.api.endpoints.request import HttpRequest
 
 BODY_MAX_BYTES: Final = 3 * 1024 * 1024
 """The largest body; upstream's limit for writes."""
@@ -46,7 +46,7 @@ def check_size(request: HttpRequest) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The body is larger than `BODY_MAX_BYTES`.
     """
     if len(request.body) > BODY_MAX_BYTES:
@@ -77,7 +77,7 @@ def read_object(
 
     Raises
     ------
-    ApiError
+    Rejection
         The media type is unknown, or the body is not of that type.
     """
     check_size(request)
@@ -120,7 +120,7 @@ def read_text(body: bytes, kind: str, *, is_yaml: bool = False) -> Decoded:
 
     Raises
     ------
-    ApiError
+    Rejection
         The text is not an object.
     """
     if is_yaml:

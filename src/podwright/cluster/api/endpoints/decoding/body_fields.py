@@ -17,7 +17,7 @@ from podwright.apimachinery.schema.structural import CustomKind
 from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_type_at, type_error
 from podwright.cluster.api.endpoints.decoding.yaml_bodies import field_warnings
-from podwright.cluster.api.endpoints.replies.status_errors import bad_request
+from podwright.cluster.api.rejections import bad_request
 from podwright.cluster.api.versions.resources import ObjectKind
 
 FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]

@@ -11,7 +11,7 @@ from typing import Final
 from podwright.apimachinery.objects import Document, api_group
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
-from podwright.cluster.api.endpoints.replies.status_errors import bad_request, unrecognized
+from podwright.cluster.api.rejections import bad_request, unrecognized
 from podwright.cluster.api.versions.resources import ObjectKind
 
 _TYPE_META: Final = {"apiversion": "apiVersion", "kind": "kind"}
@@ -27,7 +27,7 @@ def check_kind(document: Document, kind: ObjectKind, body: bytes = b"") -> Docum
 
     Raises
     ------
-    ApiError
+    Rejection
         The body is one of another kind or version.
     """
     row = kind.row
@@ -69,7 +69,7 @@ def type_meta(document: Document, kind: str, body: bytes) -> dict[str, str]:
 
     Raises
     ------
-    ApiError
+    Rejection
         A value is not a string, or the version has more than one slash.
 
     Notes

@@ -27,7 +27,7 @@ from podwright.cluster.api.endpoints.decoding.body_fields import (
 )
 from podwright.cluster.api.endpoints.decoding.body_kinds import check_kind
 from podwright.cluster.api.endpoints.replies.negotiation import JSON, body_media_type
-from podwright.cluster.api.endpoints.replies.status_errors import ApiError, bad_request
+from podwright.cluster.api.rejections import Rejection, bad_request
 from podwright.cluster.api.versions.resources import with_reset_owners
 from podwright.cluster.store import GroupKind
 
@@ -50,7 +50,7 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
 
     Raises
     ------
-    ApiError
+    Rejection
         The body is not an object of the kind.
     """
     with interlude():
@@ -102,7 +102,7 @@ def in_namespace(call: Call, document: Document) -> Document:
 
     Raises
     ------
-    ApiError
+    Rejection
         The document has another namespace.
     """
     metadata: Document = document.get("metadata") or {}
@@ -124,7 +124,7 @@ def check_name(call: Call, document: Document) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The names differ.
     """
     name = name_of(document)
@@ -136,7 +136,7 @@ def check_name(call: Call, document: Document) -> None:
         )
 
 
-def no_name(call: Call) -> ApiError:
+def no_name(call: Call) -> Rejection:
     """Return the error of a body without a name."""
     return bad_request(
         f"the name of the object ({call.info.name} based on URL) was undeterminable: name must be"

@@ -13,7 +13,7 @@ from podwright.apimachinery.objects import YamlError, read_yaml
 from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
 from podwright.cluster.api.endpoints.decoding.json_bodies import NESTING_MAX, nesting_depth
 from podwright.cluster.api.endpoints.decoding.json_in_yaml import json_object_in_yaml
-from podwright.cluster.api.endpoints.replies.status_errors import bad_request, unrecognized
+from podwright.cluster.api.rejections import bad_request, unrecognized
 
 _YAML_ERRORS: Final = "yaml: unmarshal errors:\n"
 
@@ -31,7 +31,7 @@ def read_yaml_value(body: bytes, kind: str, *, is_applied: bool = False) -> Deco
 
     Raises
     ------
-    ApiError
+    Rejection
         The text is not YAML, or has too many aliases.
     """
     if (document := json_object_in_yaml(body)) is not None:

@@ -28,9 +28,9 @@ from podwright.cluster.api.endpoints.replies.negotiation import (
     negotiate,
 )
 from podwright.cluster.api.endpoints.replies.responses import encoded, reply
-from podwright.cluster.api.endpoints.replies.status_errors import method_not_allowed, unknown_path
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 from podwright.cluster.api.endpoints.served.health_checks import HEALTH
+from podwright.cluster.api.rejections import method_not_allowed, unknown_path
 from podwright.cluster.api.versions.resources import Resources
 
 _AGGREGATOR: Final = "apiregistration.k8s.io"
@@ -57,7 +57,7 @@ class Discovery:
 
         Raises
         ------
-        ApiError
+        Rejection
             The method or the representation is not available.
         PlainError
             A custom group does not have the version.

@@ -5,27 +5,23 @@ Upstream: pkg/registry/core/pod/storage/storage.go, BindingREST
 
 from __future__ import annotations
 
-from typing import cast
-
 import msgspec
 
-from podwright.apimachinery.objects import Document, Pod
-from podwright.apimachinery.schema import decode
-from podwright.cluster.api.endpoints.calls import Backend, Call, find
+from podwright.apimachinery.objects import Document
+from podwright.cluster.api.endpoints.calls import Backend, Call, check_path_segment, executed
 from podwright.cluster.api.endpoints.decoding.sent_objects import body_of, in_namespace
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
-from podwright.cluster.api.endpoints.replies.registry_keys import precondition_failed
 from podwright.cluster.api.endpoints.replies.responses import object_reply
-from podwright.cluster.api.endpoints.replies.status_errors import (
+from podwright.cluster.api.endpoints.request import HttpReply
+from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
+from podwright.cluster.api.pipeline import Write
+from podwright.cluster.api.pods.binding import NO_LABELS, Binding
+from podwright.cluster.api.rejections import (
     bad_request,
-    conflict,
     success,
     unclassified_error,
 )
-from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
-from podwright.cluster.api.pods.binding import binding_error, bound
-from podwright.cluster.api.versions.resources import Resource
+from podwright.cluster.store import POD
 
 
 def bind(backend: Backend, call: Call) -> HttpReply:
@@ -70,16 +66,19 @@ def _bind(
     _check(binding)
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
-    pod = cast(Pod, find(backend, call))
-    _check_preconditions(call.resource, pod, binding, is_dry_run=options.is_dry_run)
-    if error := binding_error(pod):
-        raise conflict("", "pods/binding", pod.name, error)
-    node = binding["target"]["name"]
-    version = backend.store.resource_version + 1
-    document = bound(pod, node, now_ns=call.now_ns, version=version).raw
-    document = _with_metadata(document, pod, binding)
-    changed = decode(call.resource.kind.go_form(document))
-    backend.storage.replace(pod, changed, is_dry_run=options.is_dry_run)
+    check_path_segment(call.info.name)
+    sent: Document = binding.get("metadata") or {}
+    body = Binding(
+        node=binding["target"]["name"],
+        uid=sent.get("uid") or "",
+        version=sent.get("resourceVersion") or "",
+        labels=sent.get("labels") or NO_LABELS,
+        annotations=sent.get("annotations") or NO_LABELS,
+    )
+    write = Write(
+        kind=POD, key=call.key, now_ns=call.now_ns, body=body, is_dry_run=options.is_dry_run
+    )
+    executed(backend, "bind", write)
     return object_reply(call, success(code=201), 201)
 
 
@@ -101,27 +100,3 @@ def _check(binding: Document) -> None:
     if problems:
         text = ", ".join(problems)
         raise unclassified_error(text if len(problems) == 1 else f"[{text}]")
-
-
-def _check_preconditions(
-    resource: Resource, pod: Pod, binding: Document, *, is_dry_run: bool
-) -> None:
-    metadata = binding.get("metadata") or {}
-    for field, sent, stored in (
-        ("UID", metadata.get("uid"), pod.uid),
-        ("ResourceVersion", metadata.get("resourceVersion"), pod.metadata.resource_version),
-    ):
-        if sent and sent != stored:
-            text = precondition_failed(
-                resource, pod.key, field, sent, stored, is_dry_run=is_dry_run
-            )
-            raise conflict("", "pods", pod.name, text)
-
-
-def _with_metadata(document: Document, pod: Pod, binding: Document) -> Document:
-    sent = binding.get("metadata") or {}
-    metadata = document["metadata"] | {"resourceVersion": pod.metadata.resource_version}
-    for name in ("annotations", "labels"):
-        if sent.get(name):
-            metadata[name] = {**(metadata.get(name) or {}), **sent[name]}
-    return document | {"metadata": metadata}

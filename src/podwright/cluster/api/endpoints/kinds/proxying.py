@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, go_quoted
 from podwright.cluster.api.endpoints.calls import Backend, Call
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
+from podwright.cluster.api.rejections import (
+    Rejection,
     bad_request,
     not_found,
     unclassified_error,
@@ -34,7 +34,7 @@ def check_target(backend: Backend, call: Call) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
     """
     name, port = _name_and_port(call)
     found = backend.store.get(call.resource.storage, _key(call, name))
@@ -106,5 +106,5 @@ def _check_service(
     raise _unavailable(f"no endpoints available for service {go_quoted(call.info.name)}")
 
 
-def _unavailable(message: str) -> ApiError:
-    return ApiError(503, "ServiceUnavailable", message)
+def _unavailable(message: str) -> Rejection:
+    return Rejection(503, "ServiceUnavailable", message)

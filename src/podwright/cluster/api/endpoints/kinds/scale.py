@@ -30,12 +30,6 @@ from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.negotiation import body_media_type
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.replies.shown_patches import shown_applied
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
-    bad_request,
-    internal,
-    invalid,
-)
 from podwright.cluster.api.endpoints.request import HttpReply, manager_of
 from podwright.cluster.api.endpoints.writes.patch import (
     APPLY_PATCH,
@@ -45,6 +39,12 @@ from podwright.cluster.api.endpoints.writes.patch import (
     status_of,
 )
 from podwright.cluster.api.endpoints.writes.update import update_document
+from podwright.cluster.api.rejections import (
+    Rejection,
+    bad_request,
+    internal,
+    invalid,
+)
 from podwright.cluster.api.versions.resources import Resource
 
 MakeScale: TypeAlias = Callable[[Document], Document]
@@ -110,7 +110,7 @@ def _custom_scale(document: Document, paths: ScalePaths) -> Document:
 
     Raises
     ------
-    ApiError
+    Rejection
         A value on a path has a wrong type.
     """
     try:
@@ -164,7 +164,7 @@ def update_scale(backend: Backend, call: Call) -> HttpReply:
     scale_call = _of_scale(call)
     try:
         sent = in_namespace(call, body_of(backend, scale_call, options.field_validation))
-    except ApiError as error:
+    except Rejection as error:
         if call.resource.is_custom and "cannot be handled as a Scale" in str(error):
             # Upstream cannot name the kind in the scheme of custom resources.
             raise bad_request(_UNNAMED) from None
@@ -293,7 +293,7 @@ def _with_value(document: Document, path: Sequence[str], value: int) -> Document
 
     Raises
     ------
-    ApiError
+    Rejection
         A value on the path is not an object.
     """
     name, *rest = path

@@ -22,8 +22,8 @@ from podwright.cluster.api.endpoints.kinds.service_fields import (
     needs_cluster_ip,
     needs_node_ports,
 )
-from podwright.cluster.api.endpoints.replies.status_errors import invalid
 from podwright.cluster.api.followed import Followed
+from podwright.cluster.api.rejections import invalid
 from podwright.cluster.store import ObjectStore
 
 SERVICE_NETWORK: Final = IPv4Network("10.0.0.0/24")
@@ -45,7 +45,7 @@ def check_address_owner(service: Document) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         There is no name, or it cannot be a segment of a path.
     """
     spec, name = service.get("spec") or {}, service["metadata"].get("name") or ""
@@ -92,7 +92,7 @@ class ServiceAllocations:
 
         Raises
         ------
-        ApiError
+        Rejection
             A requested address or port is taken, or out of range.
         """
         self._catch_up()

@@ -23,10 +23,10 @@ from podwright.cluster.api.endpoints.kinds.scale import get_scale, patch_scale, 
 from podwright.cluster.api.endpoints.options import parsed_version
 from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.replies.responses import object_reply
-from podwright.cluster.api.endpoints.replies.status_errors import ApiError, bad_request
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.writes.patch import patch
 from podwright.cluster.api.endpoints.writes.update import update
+from podwright.cluster.api.rejections import Rejection, bad_request
 
 Handler: TypeAlias = Callable[[Backend, Call], HttpReply]
 
@@ -54,7 +54,7 @@ def simulated_proxy(backend: Backend, call: Call) -> HttpReply:
     raise not_implemented("proxy")
 
 
-def not_implemented(subresource: str) -> ApiError:
+def not_implemented(subresource: str) -> Rejection:
     """Return the error of a subresource that simulated containers do not have."""
     return bad_request(f"{subresource} is not possible, because {SIMULATED}")
 

@@ -16,8 +16,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
+from podwright.cluster.api.rejections import (
+    Rejection,
     no_representation,
     not_acceptable,
 )
@@ -109,7 +109,7 @@ def negotiate(
 
     Raises
     ------
-    ApiError
+    Rejection
         No representation is acceptable.
     """
     if not accept:
@@ -163,14 +163,14 @@ def check_stream(media: MediaType) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         It is YAML.
     """
     if media.format == "yaml":
         raise only_accepts(_STREAMS)
 
 
-def only_accepts(types: Iterable[str]) -> ApiError:
+def only_accepts(types: Iterable[str]) -> Rejection:
     """Return the error of a header that no offered type satisfies."""
     return not_acceptable(f"only the following media types are accepted: {', '.join(types)}")
 
@@ -215,7 +215,7 @@ def error_media(accept: str) -> MediaType:
     """
     try:
         return negotiate(accept, is_route=False, has_transformations=False)
-    except ApiError:
+    except Rejection:
         return MediaType()
 
 

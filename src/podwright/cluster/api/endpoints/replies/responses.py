@@ -17,13 +17,6 @@ from podwright.cluster.api.endpoints.calls import Call
 from podwright.cluster.api.endpoints.decoding.body_kinds import internal_package
 from podwright.cluster.api.endpoints.protobuf.encoding import encoded_metadata_list
 from podwright.cluster.api.endpoints.replies.negotiation import JSON, MediaType
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
-    PlainError,
-    bad_request,
-    not_acceptable,
-    unclassified_error,
-)
 from podwright.cluster.api.endpoints.replies.tables import (
     has_own_columns,
     in_table_order,
@@ -31,6 +24,13 @@ from podwright.cluster.api.endpoints.replies.tables import (
     table,
 )
 from podwright.cluster.api.endpoints.request import HttpReply
+from podwright.cluster.api.rejections import (
+    PlainError,
+    Rejection,
+    bad_request,
+    not_acceptable,
+    unclassified_error,
+)
 from podwright.cluster.api.versions.conversions import TEMPLATE_GENERATION
 from podwright.cluster.api.versions.resources import Resource
 
@@ -119,7 +119,7 @@ def _warning_header(text: str) -> str:
 
 
 def error_reply(
-    error: ApiError | PlainError, media: MediaType, warnings: Iterable[str] = ()
+    error: Rejection | PlainError, media: MediaType, warnings: Iterable[str] = ()
 ) -> HttpReply:
     """Return an error as a reply."""
     if isinstance(error, PlainError):
@@ -138,7 +138,7 @@ def object_reply(call: Call, document: Document, status: int = 200) -> HttpReply
 
     Raises
     ------
-    ApiError
+    Rejection
         The transformation is not possible.
     """
     media = call.media
@@ -163,7 +163,7 @@ def list_reply(
 
     Raises
     ------
-    ApiError
+    Rejection
         The transformation is not possible.
     """
     resource, media = call.resource, call.media
@@ -208,7 +208,7 @@ def list_in_parts(
 
     Raises
     ------
-    ApiError
+    Rejection
         The transformation is not possible.
     """
     served = call.resource.served
@@ -331,7 +331,7 @@ def included(call: Call) -> str:
 
     Raises
     ------
-    ApiError
+    Rejection
         The parameter is not valid.
     """
     include = call.request.parameter("includeObject")
@@ -360,7 +360,7 @@ def table_of(
 
     Raises
     ------
-    ApiError
+    Rejection
         The parameter `includeObject` is not valid.
     """
     include = included(call)

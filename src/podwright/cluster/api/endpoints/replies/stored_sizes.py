@@ -6,8 +6,7 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.endpoints.calls import Call
-from podwright.cluster.api.endpoints.replies.status_errors import ApiError
-from podwright.cluster.api.stored_sizes import REQUEST_MAX_BYTES, TooLarge, storable
+from podwright.cluster.api.stored_sizes import REQUEST_MAX_BYTES, storable
 
 _FEW_BYTES: Final = REQUEST_MAX_BYTES // 8
 """A body of this length, and an object of this size, make no object that is too large."""
@@ -26,7 +25,7 @@ def fitting(call: Call, document: Document, *, before_bytes: int = 0) -> Documen
 
     Raises
     ------
-    ApiError
+    Rejection
         It is too large.
     """
     body = call.request.body
@@ -34,8 +33,4 @@ def fitting(call: Call, document: Document, *, before_bytes: int = 0) -> Documen
     says_much = b"&" in body or b'"copy"' in body
     if not says_much and len(body) + before_bytes <= _FEW_BYTES:
         return document
-    try:
-        return storable(document, is_custom=call.resource.is_custom)
-    except TooLarge as error:
-        # Upstream has no status for errors of etcd: it answers them as its own.
-        raise ApiError(500, "", str(error)) from None
+    return storable(document, is_custom=call.resource.is_custom)

@@ -178,9 +178,10 @@ class KeptObjects:
             self._addresses[key] = kept
         for address in before:
             found = self._store.get(_ADDRESS, address)
-            is_own = found is not None and found.metadata.labels.get(_MANAGED_BY) == _ALLOCATOR
-            if address not in kept and is_own:
-                self._storage.delete(_ADDRESS, address, now_ns)
+            if address in kept or found is None:
+                continue
+            if found.metadata.labels.get(_MANAGED_BY) == _ALLOCATOR:
+                self._storage.delete(found, now_ns)
 
     def _keep_api_services(self, group: str, now_ns: int) -> None:
         specs = [each.raw["spec"] for each in self._store.list(DEFINITION).objects]
@@ -195,7 +196,7 @@ class KeptObjects:
             spec = obj.raw["spec"]
             is_own = obj.metadata.labels.get(_AUTOMANAGED) == "true"
             if is_own and spec.get("group") == group and spec["version"] not in served:
-                self._storage.delete(_API_SERVICE, obj.key, now_ns)
+                self._storage.delete(obj, now_ns)
         made = (
             _api_service(group, each, _OF_DEFINITIONS, "true", now_ns) for each in sorted(served)
         )

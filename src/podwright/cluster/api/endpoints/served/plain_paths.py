@@ -11,9 +11,9 @@ import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.endpoints.replies.responses import CACHE_CONTROL
-from podwright.cluster.api.endpoints.replies.status_errors import method_not_allowed
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 from podwright.cluster.api.endpoints.served.health_checks import HEALTH, health
+from podwright.cluster.api.rejections import method_not_allowed
 
 VERSION: Final[Document] = {
     "major": "1",
@@ -41,7 +41,7 @@ def plain_path(request: HttpRequest) -> HttpReply | None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The path does not have the method.
     """
     path = request.path

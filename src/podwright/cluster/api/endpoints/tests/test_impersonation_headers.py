@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.cluster.api.endpoints import ApiError
+from podwright.cluster.api.endpoints import Rejection
 from podwright.cluster.api.endpoints.access.impersonation_headers import impersonated_user
 from podwright.cluster.api.users import User
 
@@ -22,7 +22,7 @@ def test_headers_name_a_user():
 
 
 def test_a_group_without_a_user_is_an_error():
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(Rejection) as caught:
         impersonated_user({"impersonate-group": "a"})
     assert str(caught.value) == (
         'requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"a"},'

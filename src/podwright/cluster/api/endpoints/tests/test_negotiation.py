@@ -11,8 +11,8 @@ from podwright.cluster.api.endpoints.replies.negotiation import (
     body_media_type,
     negotiate,
 )
-from podwright.cluster.api.endpoints.replies.status_errors import ApiError
 from podwright.cluster.api.endpoints.tests.conftest import config_map
+from podwright.cluster.api.rejections import Rejection
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
@@ -65,7 +65,7 @@ def test_accepted_representations(accept, expected):
     ],
 )
 def test_other_representations_are_rejected(accept, start):
-    with pytest.raises(ApiError) as found:
+    with pytest.raises(Rejection) as found:
         negotiate(accept)
     assert found.value.code == 406
     assert str(found.value).startswith(start)

@@ -9,9 +9,10 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission import Attributes, Operation
+from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.endpoints.calls import Call
 from podwright.cluster.api.endpoints.decoding.sent_objects import name_of
-from podwright.cluster.api.endpoints.options import DeleteOptions, WriteOptions
+from podwright.cluster.api.endpoints.options import WriteOptions
 
 _OPTIONS_KINDS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
 

@@ -22,7 +22,7 @@ from podwright.apimachinery.schema import (
     validate_object_meta,
     with_apparmor_profiles,
 )
-from podwright.cluster.api.admission import Attributes, Rejected
+from podwright.cluster.api.admission import Attributes
 from podwright.cluster.api.endpoints.access.authorization import refuse_escalation
 from podwright.cluster.api.endpoints.access.certificate_requests import with_requestor
 from podwright.cluster.api.endpoints.calls import Backend, Call
@@ -38,14 +38,6 @@ from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expres
 from podwright.cluster.api.endpoints.kinds.service_allocation import check_address_owner
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
-    already_exists,
-    forbidden,
-    invalid,
-    no_unique_name,
-    unclassified_error,
-)
 from podwright.cluster.api.endpoints.replies.stored_sizes import fitting
 from podwright.cluster.api.endpoints.request import HttpReply, manager_of
 from podwright.cluster.api.endpoints.writes import strategies
@@ -59,6 +51,14 @@ from podwright.cluster.api.endpoints.writes.write_steps import (
 )
 from podwright.cluster.api.gated_fields import without_comparisons, without_disabled
 from podwright.cluster.api.identity import uid_at, with_generated_name
+from podwright.cluster.api.rejections import (
+    Rejection,
+    already_exists,
+    forbidden,
+    invalid,
+    no_unique_name,
+    unclassified_error,
+)
 from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import POD, AlreadyExists, Stored
 
@@ -95,7 +95,7 @@ def _tried(
     try:
         document = in_namespace(tried, body_of(backend, tried, options.field_validation))
         _, _, stored = _created(backend, tried, document, options, tracks_fields=True)
-    except (ApiError, Rejected):
+    except Rejection:
         return None
     served = call.resource.served(stored.object.raw)
     return Trial(stored.object, served, object_reply(tried, served, 201))
@@ -118,7 +118,7 @@ def create_document(
 
     Raises
     ------
-    ApiError
+    Rejection
         The object is not valid, exists, or admission rejects it.
     """
     made, _, _ = _created(backend, call, document, options, tracks_fields=tracks_fields)
@@ -239,7 +239,7 @@ def _validated(
 
     Raises
     ------
-    ApiError
+    Rejection
         The object is not valid.
     """
     resource = call.resource

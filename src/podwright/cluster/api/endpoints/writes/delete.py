@@ -14,19 +14,13 @@ from typing import Any, Final, cast
 import msgspec
 
 from podwright.apimachinery.objects import Document, KubernetesObject
-from podwright.apimachinery.schema import decode
 from podwright.cluster.api.bootstrap_objects import SYSTEM_PRIORITY_CLASSES
-from podwright.cluster.api.deletion import FOREGROUND, ORPHAN, Propagation
-from podwright.cluster.api.endpoints.calls import Backend, Call
-from podwright.cluster.api.endpoints.custom_resources import (
-    DEFINITION,
-    check_definition_preconditions,
-    marked_for_deletion,
-)
+from podwright.cluster.api.deletion import DeleteOptions
+from podwright.cluster.api.endpoints.calls import Backend, Call, executed
 from podwright.cluster.api.endpoints.decoding.bodies import read_object
 from podwright.cluster.api.endpoints.decoding.body_kinds import type_meta
 from podwright.cluster.api.endpoints.long_requests import Steps
-from podwright.cluster.api.endpoints.options import DeleteOptions, delete_options, list_options
+from podwright.cluster.api.endpoints.options import delete_options, list_options
 from podwright.cluster.api.endpoints.query import is_true
 from podwright.cluster.api.endpoints.read import is_whole_list, list_metadata, page_of, reader_of
 from podwright.cluster.api.endpoints.replies.responses import (
@@ -36,25 +30,21 @@ from podwright.cluster.api.endpoints.replies.responses import (
     object_reply,
     parts_of,
 )
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    bad_request,
-    conflict,
-    forbidden,
-    success,
-)
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.writes import strategies
 from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
-from podwright.cluster.api.versions.resources import Resource
+from podwright.cluster.api.pipeline import Write
+from podwright.cluster.api.rejections import (
+    bad_request,
+    forbidden,
+    success,
+)
 from podwright.cluster.store import Stored
 
 _PRESERVED: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background"
     " to remove them or set propagationPolicy=Orphan to suppress this warning"
 )
-
-_WITHOUT_DEPENDENTS: Final = frozenset({("", "Event"), ("events.k8s.io", "Event")})
-"""Kinds whose deletion ignores the propagation policy; upstream: `rest.Unsupported`."""
 
 
 def delete(backend: Backend, call: Call) -> HttpReply:
@@ -118,91 +108,22 @@ def delete_object(
 
     Raises
     ------
-    ApiError
+    Rejection
         A precondition does not hold, or admission rejects the deletion.
     """
-    resource = call.resource
-    if resource.storage == DEFINITION:
-        check_definition_preconditions(current, options)
-    old = resource.served(current.raw)
-    attributes = attributes_of(call, "DELETE", None, old, options)
+    attributes = attributes_of(call, "DELETE", None, call.resource.served(current.raw), options)
     attributes.name = current.name
-    check_preconditions(resource, current, options)
-    backend.admission.admit(attributes)
-    backend.admission.validate(attributes)
-    call.warnings += attributes.warnings
-    if resource.storage == DEFINITION and (marked := marked_for_deletion(current.raw, call.now_ns)):
-        return backend.storage.replace(current, decode(marked), is_dry_run=options.is_dry_run)
-    return backend.storage.delete(
-        resource.storage,
-        current.key,
-        call.now_ns,
-        grace_seconds=options.grace_seconds,
-        propagation=propagation_of(call, current, options),
+    write = Write(
+        kind=call.resource.storage,
+        key=current.key,
+        now_ns=call.now_ns,
+        body=options,
         is_dry_run=options.is_dry_run,
+        attributes=attributes,
     )
-
-
-def propagation_of(
-    call: Call, current: KubernetesObject, options: DeleteOptions
-) -> Propagation | None:
-    """Return what happens to the dependents of a deleted object; None for what its kind says.
-
-    Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go,
-    shouldOrphanDependents
-    """
-    if strategies.key_of(call.resource) in _WITHOUT_DEPENDENTS:
-        return None
-    if options.propagation is not None:
-        return cast(Propagation, options.propagation)
-    if options.orphans is not None:
-        return "Orphan" if options.orphans else "Background"
-    if not call.resource.kind.row.orphans_dependents:
-        return None
-    has_own = any(each in (ORPHAN, FOREGROUND) for each in current.metadata.finalizers)
-    return None if has_own else "Orphan"
-
-
-def check_preconditions(
-    resource: Resource, current: KubernetesObject, options: DeleteOptions
-) -> None:
-    """Check the uid and the version of an object to delete.
-
-    Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go, BeforeDelete;
-    pkg/registry/core/namespace/storage/storage.go, Delete
-    """
-    if resource.storage == ("", "Namespace"):
-        _check_namespace(current, options)
-    if options.uid is not None and options.uid != current.uid:
-        raise conflict(
-            resource.error_group,
-            resource.name,
-            current.name,
-            f"the UID in the precondition ({options.uid}) does not match the UID in record"
-            f" ({current.uid}). The object might have been deleted and then recreated",
-        )
-    version = current.metadata.resource_version
-    if options.resource_version is not None and options.resource_version != version:
-        raise conflict(
-            resource.error_group,
-            resource.name,
-            current.name,
-            f"the ResourceVersion in the precondition ({options.resource_version}) does not match"
-            f" the ResourceVersion in record ({version}). The object might have been modified",
-        )
-
-
-def _check_namespace(current: KubernetesObject, options: DeleteOptions) -> None:
-    for field, sent, stored in (
-        ("UID", options.uid, current.uid),
-        ("ResourceVersion", options.resource_version, current.metadata.resource_version),
-    ):
-        if sent is not None and sent != stored:
-            text = (
-                f"Precondition failed: {field} in precondition: {sent}, {field} in object meta:"
-                f" {stored}"
-            )
-            raise conflict("", "namespaces", current.name, text)
+    stored = executed(backend, "delete", write)
+    call.warnings += attributes.warnings
+    return stored
 
 
 def _deleted(call: Call, stored: Stored) -> HttpReply:

@@ -54,16 +54,16 @@ from podwright.cluster.api.endpoints.replies.shown_patches import (
     shown_json_patched,
     shown_merge_patched,
 )
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
+from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
+from podwright.cluster.api.endpoints.writes.strategies import creates_on_update
+from podwright.cluster.api.endpoints.writes.update import check_no_uid, update_document
+from podwright.cluster.api.rejections import (
+    Rejection,
     bad_request,
     invalid,
     unsupported_content_type,
     unsupported_media_type,
 )
-from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.writes.strategies import creates_on_update
-from podwright.cluster.api.endpoints.writes.update import check_no_uid, update_document
 from podwright.cluster.api.versions.resources import Resource
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -79,7 +79,7 @@ def check_patch_type(request: HttpRequest, resource: Resource) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The Content-Type is not that of a patch.
     """
     media_type = body_media_type(request.header("content-type") or "application/octet-stream")
@@ -94,7 +94,7 @@ def patch(backend: Backend, call: Call) -> HttpReply:
 
     Raises
     ------
-    ApiError
+    Rejection
         The patch cannot be applied, or the result is not valid.
     """
     media_type = body_media_type(call.request.header("content-type"))
@@ -111,12 +111,12 @@ def patch(backend: Backend, call: Call) -> HttpReply:
     return object_reply(call, document, 201 if is_new else 200)
 
 
-def status_of(error: PatchError) -> ApiError:
+def status_of(error: PatchError) -> Rejection:
     """Return the error of a patch as a Status."""
     details: Document | None = {} if error.has_details else None
     if isinstance(error, ApplyConflictError):
         details = {"causes": error.causes}
-    return ApiError(error.code, error.reason, error.message, details)
+    return Rejection(error.code, error.reason, error.message, details)
 
 
 # ----------------------------------------------------------------------------- patches
@@ -141,7 +141,7 @@ def patched_by(
 
     Raises
     ------
-    ApiError
+    Rejection
         The body is not JSON.
     """
     with interlude():
@@ -221,7 +221,7 @@ def decoded_patch(
 
     Raises
     ------
-    ApiError
+    Rejection
         The document is not an object of the kind.
     """
     resource = call.resource
@@ -305,7 +305,7 @@ class ConversionError(ValueError):
     """A value that upstream's converter cannot convert."""
 
 
-def _invalid_patch(shown: Callable[[], str], error: ValueError) -> ApiError:
+def _invalid_patch(shown: Callable[[], str], error: ValueError) -> Rejection:
     value = shown()
     message = f"Invalid value: {msgspec.json.encode(value).decode()}: {error}"
     return invalid("", "", "", [("patch", message, value)])
@@ -316,7 +316,7 @@ def _check_operations(patch: Any) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The patch is not a list of objects.
     """
     wrong, go_type = patch, "jsonpatch.Patch"
@@ -401,7 +401,7 @@ def check_configuration(configuration: Document) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         `metadata` or a name in it has a wrong type.
     """
     metadata = configuration.get("metadata")

@@ -28,14 +28,7 @@ from podwright.cluster.api.endpoints.decoding.sent_objects import (
 from podwright.cluster.api.endpoints.kinds.admin_access import admin_access_problems
 from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expression_problems
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
-from podwright.cluster.api.endpoints.replies.registry_keys import precondition_failed
 from podwright.cluster.api.endpoints.replies.responses import object_reply
-from podwright.cluster.api.endpoints.replies.status_errors import (
-    ApiError,
-    conflict,
-    invalid,
-    unclassified_error,
-)
 from podwright.cluster.api.endpoints.replies.stored_sizes import fitting
 from podwright.cluster.api.endpoints.request import HttpReply, manager_of
 from podwright.cluster.api.endpoints.writes import strategies
@@ -49,11 +42,16 @@ from podwright.cluster.api.endpoints.writes.write_steps import (
     with_empty_parts,
 )
 from podwright.cluster.api.gated_fields import without_comparisons, without_disabled
+from podwright.cluster.api.preconditions import precondition_failed
+from podwright.cluster.api.rejections import (
+    MODIFIED,
+    Rejection,
+    conflict,
+    invalid,
+    unclassified_error,
+)
 from podwright.cluster.api.versions.resources import Resource
 
-_MODIFIED: Final = (
-    "the object has been modified; please apply your changes to the latest version and try again"
-)
 MakeNew: TypeAlias = Callable[[Document | None], Document]
 """Returns the new object in the version of the request; the argument is the stored one, or None
 if it does not exist."""
@@ -97,7 +95,7 @@ def update_document(
 
     Raises
     ------
-    ApiError
+    Rejection
         The object does not exist, does not fit, or is not valid.
     """
     resource, info = call.resource, call.info
@@ -180,7 +178,7 @@ def check_no_uid(call: Call, document: Document) -> None:
 
     Raises
     ------
-    ApiError
+    Rejection
         The object has a uid.
     """
     metadata = document.get("metadata")
@@ -199,7 +197,7 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
     name = current.name
     _check_is_version(sent)
     if sent and sent != "0":
-        raise conflict(resource.group, resource.plural, name, _MODIFIED)
+        raise conflict(resource.group, resource.plural, name, MODIFIED)
     if not strategies.allows_unconditional_update(resource):
         text = "Invalid value: 0: must be specified for an update"
         problem = ("metadata.resourceVersion", text, 0)
@@ -239,7 +237,7 @@ def with_stored_metadata(new: Document, old: Document) -> Document:
 
 def _other_uid(
     resource: Resource, call: Call, sent: str, stored: str, *, is_dry_run: bool
-) -> ApiError:
+) -> Rejection:
     return conflict(
         resource.group,
         resource.plural,

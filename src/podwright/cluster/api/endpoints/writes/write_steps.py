@@ -13,8 +13,8 @@ from podwright.apimachinery.schema import Kind, Problem, decode, printed
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import write_warnings
 from podwright.cluster.api.endpoints.decoding.sent_objects import name_of
-from podwright.cluster.api.endpoints.replies.status_errors import ApiError, invalid
 from podwright.cluster.api.endpoints.writes import strategies
+from podwright.cluster.api.rejections import Rejection, invalid
 from podwright.cluster.api.versions.resources import Resource
 
 _EMPTY_IN_ERRORS: Final = frozenset(
@@ -33,7 +33,7 @@ def add_warnings(call: Call, new: Document, old: Document | None) -> None:
             call.warnings += write_warnings(resource, new, old)
 
 
-def invalid_object(call: Call, document: Document, problems: Iterable[Problem]) -> ApiError:
+def invalid_object(call: Call, document: Document, problems: Iterable[Problem]) -> Rejection:
     """Return the error of an object that is not valid.
 
     Maps and lists are printed as they were sent: an empty one is not null. Go's form of an object,
@@ -98,7 +98,7 @@ def stored_object(backend: Backend, resource: Resource, document: Document) -> K
 
     Raises
     ------
-    ApiError
+    Rejection
         The document violates a rule of the typed objects.
     """
     stored = resource.stored(document)
