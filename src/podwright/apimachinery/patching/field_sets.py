@@ -157,16 +157,22 @@ def _sorted(found: FieldSet) -> FieldSet:
 
 def value_element(value: Any) -> str:
     """Return the path element of an item of a set."""
-    return f"v:{_json(value)}"
+    return f"v:{key_value(value)}"
 
 
 def key_element(keys: dict[str, Any]) -> str:
     """Return the path element of an item with keys, which are sorted by their names."""
-    inside = ",".join([f"{_string(name)}:{_json(value)}" for name, value in keys.items()])
+    inside = ",".join([f"{_string(name)}:{key_value(value)}" for name, value in keys.items()])
     return f"k:{{{inside}}}"
 
 
-def _json(value: Any) -> str:
+def key_start(name: str) -> str:
+    """Return the path elements of items with one key up to its value."""
+    return f"k:{{{_string(name)}:"
+
+
+def key_value(value: Any) -> str:
+    """Return the value of a key in a path element."""
     if type(value) is str:
         return _string(value)
     return msgspec.json.encode(value).decode()
@@ -298,4 +304,4 @@ def _value_order(value: Any) -> tuple[int, Any]:
         return 0, value
     if isinstance(value, str):
         return 1, value
-    return 3, _json(value)
+    return 3, key_value(value)

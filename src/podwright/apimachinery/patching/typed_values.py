@@ -21,9 +21,7 @@ from podwright.apimachinery.patching.field_sets import (
     FieldSet,
     Node,
     is_member,
-    key_element,
     printed_element,
-    value_element,
 )
 from podwright.apimachinery.patching.go_text import GO_TYPE, printed, printed_in_full
 from podwright.apimachinery.patching.value_types import DEDUCED, ValueType
@@ -78,7 +76,7 @@ def _list_errors(value: Any, of: ValueType, path: str) -> list[str]:
         if message:
             errors.append(_located(path, f"element {index}: {message}"))
             break
-        element = item_element(item, of)
+        element = of.item_element(item)
         place = printed_element(element)
         if element in seen:
             errors.append(_located(path, f"duplicate entries for key {place}"))
@@ -140,34 +138,12 @@ def joined_errors(errors: list[str]) -> str:
 # ------------------------------------------------------------------------- path elements
 
 
-def item_element(item: Any, of: ValueType) -> str:
-    """Return the path element of an item of a list that is a set or has keys.
-
-    An item of a wrong form has the element "": it belongs to nothing.
-    """
-    keys = of.keys
-    if not keys:
-        return value_element(item)
-    if not isinstance(item, dict):
-        return ""
-    if len(keys) == 1:
-        (key,) = keys
-        value = item.get(key, of.key_defaults.get(key, ABSENT))
-        return "" if value is ABSENT else key_element({key: value})
-    found: dict[str, Any] = {}
-    for key in keys:
-        value = item.get(key, of.key_defaults.get(key, ABSENT))
-        # An absent key identifies another item than any value of it.
-        if value is not ABSENT:
-            found[key] = value
-    return key_element(found) if found else ""
-
-
 def _items(value: Any, of: ValueType) -> dict[str, list[Any]]:
     """Return the items of a list by their path elements; an element can be there twice."""
     found: dict[str, list[Any]] = {}
+    element_of = of.item_element
     for item in value or ():
-        found.setdefault(item_element(item, of), []).append(item)
+        found.setdefault(element_of(item), []).append(item)
     found.pop("", None)
     return found
 
@@ -223,16 +199,25 @@ def _all_fields(value: Any, of: ValueType) -> Node:
     """Return the node of a value that is added or removed: all its parts, and itself."""
     if not value or of.is_leaf:
         return LEAF
-    found: Node = {SELF: LEAF}
     if isinstance(value, dict):
-        for name, key, child in of.parts(tuple(value)):
-            one = value[name]
-            found[key] = LEAF if child.is_leaf or not one else _all_fields(one, child)
-    elif isinstance(value, list) and of.form == "list":
-        assert of.element is not None
-        for element_key, items in sorted(_items(value, of).items()):
-            found[element_key] = LEAF if len(items) > 1 else _all_fields(items[0], of.element)
+        node, parts = of.node(tuple(value))
+        found = node.copy()
+        for name, key, child in parts:
+            if one := value[name]:
+                found[key] = _all_fields(one, child)
+        return found
+    if not isinstance(value, list) or of.form != "list":
+        return LEAF
+    assert of.element is not None
+    found = {SELF: LEAF}
+    element_of, element = of.item_element, of.element
+    items = [(key, item) for item in value if (key := element_of(item))]
+    for key, item in sorted(items, key=_first) if len(items) > 1 else items:
+        found[key] = LEAF if key in found else _all_fields(item, element)
     return found if len(found) > 1 else LEAF
+
+
+_first: Final = operator.itemgetter(0)
 
 
 # ----------------------------------------------------------------------------- comparison
@@ -602,7 +587,7 @@ def removed_from(value: Any, items: FieldSet, of: ValueType) -> Any:
             return None
         left = []
         for item in value:
-            node = items.get(item_element(item, of))
+            node = items.get(of.item_element(item))
             if node is None:
                 left.append(item)
             elif not is_member(node):

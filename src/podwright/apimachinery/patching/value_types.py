@@ -12,10 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.patching.field_sets import (
+    LEAF,
+    SELF,
+    Node,
+    key_element,
+    key_start,
+    key_value,
+    value_element,
+)
 from podwright.apimachinery.schema import TIME_VALUES, Field, StructType, TypeRef, built_in
+
+T = TypeVar("T")
 
 Form: TypeAlias = Literal["scalar", "list", "map", "deduced"]
 """`deduced` is a value of any form: its lists are atomic, its maps are not."""
@@ -85,6 +96,7 @@ class ValueType:
         self.is_leaf = is_atomic or form == "scalar"
         self._make_fields = fields
         self._orders: dict[tuple[str, ...], list[MapPart]] = {}
+        self._nodes: dict[tuple[str, ...], tuple[Node, list[MapPart]]] = {}
 
     @cached_property
     def fields(self) -> dict[str, ValueType]:
@@ -103,11 +115,60 @@ class ValueType:
                 (name, f"f:{name}", fields.get(name) or element or DEDUCED)
                 for name in sorted(names)
             ]
-            if len(names) <= _NAMES_MAX:
-                if len(self._orders) >= _ORDERS_MAX:
-                    self._orders.clear()
-                self._orders[names] = known
+            _keep(self._orders, names, known)
         return known
+
+    def node(self, names: tuple[str, ...]) -> tuple[Node, list[MapPart]]:
+        """Return the node of a map with some names, and its parts that may have nodes below.
+
+        The caller copies the node before it adds to it.
+        """
+        known = self._nodes.get(names)
+        if known is None:
+            parts = self.parts(names)
+            node = {SELF: LEAF} | {key: LEAF for _, key, _ in parts}
+            known = node, [part for part in parts if not part[2].is_leaf]
+            _keep(self._nodes, names, known)
+        return known
+
+    @cached_property
+    def item_element(self) -> Callable[[Any], str]:
+        """Returns the path element of an item of a list that is a set or has keys.
+
+        An item of a wrong form has the element "": it belongs to nothing.
+        """
+        keys, defaults = self.keys, self.key_defaults
+        if not keys:
+            return value_element
+        if len(keys) == 1:
+            (name,) = keys
+            start, default = key_start(name), defaults.get(name, _ABSENT)
+
+            def by_key(item: Any) -> str:
+                value = item.get(name, default) if isinstance(item, dict) else _ABSENT
+                return "" if value is _ABSENT else f"{start}{key_value(value)}}}"
+
+            return by_key
+
+        def by_keys(item: Any) -> str:
+            if not isinstance(item, dict):
+                return ""
+            found = {key: item.get(key, defaults.get(key, _ABSENT)) for key in keys}
+            # An absent key identifies another item than any value of it.
+            given = {key: value for key, value in found.items() if value is not _ABSENT}
+            return key_element(given) if given else ""
+
+        return by_keys
+
+
+def _keep(table: dict[tuple[str, ...], T], names: tuple[str, ...], value: T) -> None:
+    if len(names) <= _NAMES_MAX:
+        if len(table) >= _ORDERS_MAX:
+            table.clear()
+        table[names] = value
+
+
+_ABSENT: Final[Any] = object()
 
 
 DEDUCED: Final = ValueType("deduced")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import Any
 
 from podwright.apimachinery.objects import Document, format_quantity, parse_quantity
 
@@ -15,7 +15,7 @@ def with_absent(part: Document, defaults: Document) -> Document:
 
     The default of a Go field that is a pointer: `0` and `""` are values.
     """
-    return _filled(part, {n: value for n, value in defaults.items() if part.get(n) is None})
+    return filled(part, {n: value for n, value in defaults.items() if part.get(n) is None})
 
 
 def with_empty(part: Document, defaults: Document) -> Document:
@@ -23,10 +23,11 @@ def with_empty(part: Document, defaults: Document) -> Document:
 
     The default of a Go field that is not a pointer.
     """
-    return _filled(part, {n: value for n, value in defaults.items() if not part.get(n)})
+    return filled(part, {n: value for n, value in defaults.items() if not part.get(n)})
 
 
-def _filled(part: Document, missing: Document) -> Document:
+def filled(part: Document, missing: Document) -> Document:
+    """Return a part of a document with values for fields that it does not have."""
     if not missing:
         return part
     written = {n: value for n, value in part.items() if value is not None and n not in missing}
@@ -48,7 +49,7 @@ def with_items(part: Document, name: str, change: Callable[[Document], Document]
     if not old:
         return part
     new = [change(item) for item in old]
-    if all(a is b for a, b in zip(new, old, strict=True)):
+    if all(map(operator.is_, new, old)):
         return part
     return part | {name: new}
 
@@ -66,19 +67,24 @@ def with_whole_millis(resources: Document) -> Document:
     Upstream: pkg/apis/core/v1/defaults.go, SetDefaults_ResourceList
     """
     for kind in ("requests", "limits"):
-        resources = with_part(resources, kind, rounded)
+        if resources.get(kind):
+            resources = with_part(resources, kind, rounded)
     return resources
 
 
 def rounded(amounts: Document) -> Document:
     """Return quantities rounded up to thousandths."""
-    changed = {name: new for name, text in amounts.items() if (new := _in_millis(text)) is not text}
+    changed = {
+        name: new
+        for name, text in amounts.items()
+        if isinstance(text, str)
+        and (text.endswith(_SUFFIXES_OF_FRACTIONS) or "." in text)
+        and (new := _in_millis(text)) is not text
+    }
     return amounts | changed if changed else amounts
 
 
-def _in_millis(text: Any) -> Any:
-    if not isinstance(text, str) or not (text.endswith(_SUFFIXES_OF_FRACTIONS) or "." in text):
-        return text
+def _in_millis(text: str) -> str:
     amount = parse_quantity(text)
     if amount.nano % 10**6 == 0:
         return text

@@ -13,6 +13,7 @@ from typing import Any, Final
 from podwright.apimachinery.objects import Document, format_quantity
 from podwright.apimachinery.schema.container_totals import container_totals
 from podwright.apimachinery.schema.defaults.filling import (
+    filled,
     rounded,
     with_absent,
     with_empty,
@@ -175,24 +176,35 @@ def _with_host_ports(container: Document) -> Document:
 
 
 def _container(container: Document) -> Document:
-    policy = "" if container.get("imagePullPolicy") else pull_policy(container.get("image") or "")
-    container = with_empty(container, _CONTAINER | ({"imagePullPolicy": policy} if policy else {}))
-    container = with_absent(container, {"resources": {}})
-    container = with_part(container, "resources", with_whole_millis)
-    container = with_items(container, "ports", _port)
-    container = with_items(container, "env", _variable)
+    missing: Document = {}
+    if container.get("resources") is None:
+        missing["resources"] = {}
+    for name, value in _CONTAINER.items():
+        if not container.get(name):
+            missing[name] = value
+    if not container.get("imagePullPolicy"):
+        missing["imagePullPolicy"] = pull_policy(container.get("image") or "")
+    container = filled(container, missing)
+    if container["resources"]:
+        container = with_part(container, "resources", with_whole_millis)
+    if container.get("ports"):
+        container = with_items(container, "ports", _port)
+    if container.get("env"):
+        container = with_items(container, "env", _variable)
     for name in _PROBES:
-        container = with_part(container, name, _probe)
+        if name in container:
+            container = with_part(container, name, _probe)
     return with_part(container, "lifecycle", _lifecycle)
 
 
 def _port(port: Document) -> Document:
-    return with_empty(port, {"protocol": "TCP"})
+    return port if port.get("protocol") else with_empty(port, {"protocol": "TCP"})
 
 
 def _variable(variable: Document) -> Document:
-    source = variable.get("valueFrom")
-    return variable if not source else with_part(variable, "valueFrom", _variable_source)
+    return (
+        with_part(variable, "valueFrom", _variable_source) if "valueFrom" in variable else variable
+    )
 
 
 def _variable_source(source: Document) -> Document:

@@ -253,8 +253,10 @@ def validate_template_metadata(errors: FieldErrors, path: str, metadata: Documen
 def validate_labels(errors: FieldErrors, path: str, labels: Mapping[str, str] | None) -> None:
     """Check the keys and values of labels."""
     for key, value in sorted((labels or {}).items()):
-        errors.each(path, key, qualified_name(key))
-        errors.each(path, value or "", label_value(value or ""))
+        if details := qualified_name(key):
+            errors.each(path, key, details)
+        if details := label_value(value or ""):
+            errors.each(path, value or "", details)
 
 
 def validate_annotations(
@@ -265,7 +267,8 @@ def validate_annotations(
         return
     size = 0
     for key, value in sorted(annotations.items()):
-        errors.each(path, key, qualified_name(key.lower()))
+        if details := qualified_name(key.lower()):
+            errors.each(path, key, details)
         size += len(key.encode()) + len((value or "").encode())
     if size > _ANNOTATIONS_MAX_BYTES:
         errors.too_long(path, _ANNOTATIONS_MAX_BYTES)

@@ -39,6 +39,8 @@ _CONFIG_KEY_RE: Final = re.compile(_CONFIG_KEY)
 _HTTP_PATH_RE: Final = re.compile(_HTTP_PATH)
 _HEADER_RE: Final = re.compile("[-A-Za-z0-9]+")
 _PORT_RE: Final = re.compile("[-a-z0-9]+")
+_LETTER_RE: Final = re.compile("[a-z]")
+_ENV_RE: Final = re.compile("[ -<>-~]*")
 _PERCENT_RE: Final = re.compile("[0-9]+%")
 _INTEGER_RE: Final = re.compile("0|-?[1-9][0-9]*")
 
@@ -163,7 +165,7 @@ def config_key(key: str) -> Details:
 def env_name(name: str) -> Details:
     """Return the errors of the name of an environment variable."""
     errors = [] if name else ["environment variable name must be non-empty"]
-    if any(not " " <= each <= "~" or each == "=" for each in name):
+    if not _ENV_RE.fullmatch(name):
         errors.append(
             "a valid environment variable name must consist only of printable ASCII characters"
             " other than '='"
@@ -205,7 +207,7 @@ def port_name(name: str) -> Details:
     errors = [_too_long(15)] if len(name) > 15 else []
     if not _PORT_RE.fullmatch(name):
         errors.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    if not any("a" <= each <= "z" for each in name):
+    if not _LETTER_RE.search(name):
         errors.append("must contain at least one letter (a-z)")
     if "--" in name:
         errors.append("must not contain consecutive hyphens")

@@ -28,6 +28,8 @@ def port_warnings(containers: Sequence[tuple[str, Document]]) -> list[str]:
         for path, container in containers
         for index, port in enumerate(container.get("ports") or ())
     ]
+    if len(ports) == 1 and not ports[0][1].get("hostIP"):
+        return []
     return list(islice(chain(_definitions(ports), _names(ports)), WARNINGS_MAX)) if ports else []
 
 

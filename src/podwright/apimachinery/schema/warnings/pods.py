@@ -120,7 +120,9 @@ def template_warnings(path: str, template: Document) -> list[str]:
             found += _fractions(where, resources)
         if variables := container.get("env"):
             found += _environment(where, variables)
-    return [*found, *port_warnings(containers), *_affinity_and_addresses(at, spec)]
+    if any(container.get("ports") for _, container in containers):
+        found += port_warnings(containers)
+    return found + _affinity_and_addresses(at, spec)
 
 
 def _scheduling_and_volumes(at: str, spec: Document, notes_at: str, notes: Document) -> list[str]:
@@ -201,6 +203,8 @@ def _spread_constraints(at: str, constraints: Iterable[Document]) -> Iterator[st
 
 def _volumes(at: str, volumes: Iterable[Document]) -> Iterator[str]:
     for index, volume in enumerate(volumes):
+        if _OLD_VOLUMES.keys().isdisjoint(volume):
+            continue
         for field, text in _OLD_VOLUMES.items():
             if volume.get(field) is None:
                 continue

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from typing import Final
 
 import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.validation.field_errors import printed
 from podwright.apimachinery.schema.warnings import WARNINGS_MAX
+
+_SOURCES: Final = frozenset({"configMap", "secret", "downwardAPI", "projected"})
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -30,6 +33,8 @@ def path_warnings(volumes: Iterable[Document]) -> list[str]:
 
 def _path_warnings(volumes: Iterable[Document]) -> Iterator[str]:
     for volume in volumes:
+        if _SOURCES.isdisjoint(volume):
+            continue
         name = printed(volume.get("name") or "")
         for what, files in _single_sources(volume):
             for file, other in _overlaps(files):

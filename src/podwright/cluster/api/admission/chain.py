@@ -10,7 +10,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/admission/{interfaces,chain}.go
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from podwright.apimachinery.objects import SOURCE_UID
@@ -40,6 +40,8 @@ class AdmissionChain:
     def __init__(self, plugins: Sequence[Plugin]) -> None:
         self.plugins = tuple(plugins)
         self._for_resource: dict[tuple[str, str], tuple[Plugin, ...]] = {}
+        self._that_admit: dict[tuple[str, str], tuple[Plugin, ...]] = {}
+        self._that_validate: dict[tuple[str, str], tuple[Plugin, ...]] = {}
 
     def plugins_for(self, resource: Resource) -> tuple[Plugin, ...]:
         """Return the plugins that know of the writes of a resource."""
@@ -50,11 +52,17 @@ class AdmissionChain:
                 each for each in self.plugins if each.resources is None or key in each.resources
             )
             self._for_resource[key] = found
+            self._that_admit[key] = tuple(
+                each for each in found if type(each).admit is not Plugin.admit
+            )
+            self._that_validate[key] = tuple(
+                each for each in found if type(each).validate is not Plugin.validate
+            )
         return found
 
     def admit(self, attributes: Attributes) -> None:
         """Run the mutating part of all plugins, twice if a policy changes the object."""
-        plugins = self._plugins_of(attributes)
+        plugins = self._of(attributes, self._that_admit)
         for plugin in plugins:
             plugin.admit(attributes)
         state = attributes.reinvocation
@@ -65,11 +73,16 @@ class AdmissionChain:
 
     def validate(self, attributes: Attributes) -> None:
         """Run the validating part of all plugins."""
-        for plugin in self._plugins_of(attributes):
+        for plugin in self._of(attributes, self._that_validate):
             plugin.validate(attributes)
 
-    def _plugins_of(self, attributes: Attributes) -> Sequence[Plugin]:
-        plugins = self.plugins_for(attributes.resource)
+    def _of(
+        self, attributes: Attributes, of_step: Mapping[tuple[str, str], tuple[Plugin, ...]]
+    ) -> Sequence[Plugin]:
+        """Return the plugins that do something in a step."""
+        resource = attributes.resource
+        self.plugins_for(resource)
+        plugins = of_step[resource.group, resource.plural]
         if not _was_admitted(attributes):
             return plugins
         return [each for each in plugins if each.name not in _AT_THE_SOURCE]

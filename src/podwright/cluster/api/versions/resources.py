@@ -154,32 +154,32 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
     scale_paths: ScalePaths | None = None
     scale_replicas: Mapping[str, tuple[str, ...]] = {}
 
-    @property
+    @cached_property
     def group(self) -> str:
         """The API group."""
         return self.kind.row.group
 
-    @property
+    @cached_property
     def error_group(self) -> str:
         """The group that errors of validation name: that of the stored version."""
         return self.storage_kind.row.group
 
-    @property
+    @cached_property
     def version(self) -> str:
         """The version."""
         return self.kind.row.version
 
-    @property
+    @cached_property
     def plural(self) -> str:
         """The name in URLs."""
         return self.kind.row.resource
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The kind, such as `Pod`."""
         return self.kind.row.kind
 
-    @property
+    @cached_property
     def namespaced(self) -> bool:
         """Whether the objects are in namespaces."""
         return self.kind.row.namespaced

@@ -64,6 +64,13 @@ _MEMORY_DIVISORS: Final = frozenset(
 )
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _NOT_FOR_INIT: Final = "may not be set for init containers without restartPolicy=Always"
+_PROBE_NUMBERS: Final = (
+    "initialDelaySeconds",
+    "timeoutSeconds",
+    "periodSeconds",
+    "successThreshold",
+    "failureThreshold",
+)
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
@@ -147,24 +154,26 @@ def validate_container(
     name = container.get("name")
     if not name:
         errors.required(f"{path}.name")
-    else:
-        errors.each(f"{path}.name", name, dns_label(name))
+    elif details := dns_label(name):
+        errors.each(f"{path}.name", name, details)
     if not container.get("image"):
         errors.required(f"{path}.image")
     policy = container.get("terminationMessagePolicy") or "File"
     if policy not in ("File", "FallbackToLogsOnError"):
         choices = ("File", "FallbackToLogsOnError")
         errors.unsupported(f"{path}.terminationMessagePolicy", policy, choices)
-    _validate_ports(errors, f"{path}.ports", container.get("ports") or [])
+    if ports := container.get("ports"):
+        _validate_ports(errors, f"{path}.ports", ports)
     for index, variable in enumerate(container.get("env") or ()):
-        _validate_variable(errors, f"{path}.env[{index}]", variable)
-    _validate_env_from(errors, f"{path}.envFrom", container.get("envFrom") or [])
-    _validate_mounts(errors, f"{path}.volumeMounts", container, volumes)
-    _validate_devices(errors, f"{path}.volumeDevices", container, volumes)
+        _validate_variable(errors, path, index, variable)
+    for field, rule in _SOURCES_OF_FILES.items():
+        if container.get(field):
+            rule(errors, f"{path}.{field}", container, volumes)
     validate_pull_policy(errors, f"{path}.imagePullPolicy", container.get("imagePullPolicy"))
     if resources := container.get("resources"):
         validate_requirements(errors, f"{path}.resources", resources, claims)
-    _validate_resize(errors, f"{path}.resizePolicy", container, spec)
+    if container.get("resizePolicy"):
+        _validate_resize(errors, f"{path}.resizePolicy", container, spec)
     if security := container.get("securityContext"):
         uses_host_users = spec.get("hostUsers") is not False
         at = f"{path}.securityContext"
@@ -183,15 +192,16 @@ def _validate_ports(errors: FieldErrors, path: str, ports: list[Document]) -> No
         at = f"{path}[{index}]"
         if name := port.get("name"):
             details = port_name(name)
-            errors.each(f"{at}.name", name, details)
-            if not details and name in seen:
+            if details:
+                errors.each(f"{at}.name", name, details)
+            elif name in seen:
                 errors.duplicate(f"{at}.name", name)
             seen.add(name)
         number = port.get("containerPort") or 0
         if number == 0:
             errors.required(f"{at}.containerPort")
-        else:
-            errors.each(f"{at}.containerPort", number, port_number(number))
+        elif details := port_number(number):
+            errors.each(f"{at}.containerPort", number, details)
         if host_port := port.get("hostPort"):
             errors.each(f"{at}.hostPort", host_port, port_number(host_port))
         protocol = port.get("protocol") or "TCP"
@@ -213,16 +223,16 @@ def _validate_host_ports(errors: FieldErrors, path: str, containers: list[Docume
 # ------------------------------------------------------------------------------ environment
 
 
-def _validate_variable(errors: FieldErrors, path: str, variable: Document) -> None:
+def _validate_variable(errors: FieldErrors, container: str, index: int, variable: Document) -> None:
     name = variable.get("name")
     if not name:
-        errors.required(f"{path}.name")
-    else:
-        errors.each(f"{path}.name", name, env_name(name))
+        errors.required(f"{container}.env[{index}].name")
+    elif details := env_name(name):
+        errors.each(f"{container}.env[{index}].name", name, details)
     source = variable.get("valueFrom")
     if source is None:
         return
-    at, count = f"{path}.valueFrom", 0
+    at, count = f"{container}.env[{index}].valueFrom", 0
     if (field := source.get("fieldRef")) is not None:
         count += 1
         validate_field_ref(errors, f"{at}.fieldRef", field, _FIELD_PATHS)
@@ -316,11 +326,12 @@ def validate_resource_ref(
 
 def _validate_key_ref(errors: FieldErrors, path: str, reference: Document) -> None:
     name, key = reference.get("name") or "", reference.get("key")
-    errors.each(f"{path}.name", name, dns_subdomain(name))
+    if details := dns_subdomain(name):
+        errors.each(f"{path}.name", name, details)
     if not key:
         errors.required(f"{path}.key")
-    else:
-        errors.each(f"{path}.key", key, config_key(key))
+    elif details := config_key(key):
+        errors.each(f"{path}.key", key, details)
 
 
 def _validate_file_ref(errors: FieldErrors, path: str, reference: Document) -> None:
@@ -339,8 +350,11 @@ def _validate_file_ref(errors: FieldErrors, path: str, reference: Document) -> N
         path_without_backsteps(errors, f"{path}.path", file)
 
 
-def _validate_env_from(errors: FieldErrors, path: str, sources: list[Document]) -> None:
-    for index, source in enumerate(sources):
+def _validate_env_from(
+    errors: FieldErrors, path: str, container: Document, volumes: Volumes
+) -> None:
+    del volumes
+    for index, source in enumerate(container["envFrom"]):
         at = f"{path}[{index}]"
         if prefix := source.get("prefix"):
             errors.each(f"{at}.prefix", prefix, env_name(prefix))
@@ -462,6 +476,13 @@ def _validate_devices(
             names.add(name)
 
 
+_SOURCES_OF_FILES: Final = {
+    "envFrom": _validate_env_from,
+    "volumeMounts": _validate_mounts,
+    "volumeDevices": _validate_devices,
+}
+
+
 # ------------------------------------------------------------------------- probes and hooks
 
 
@@ -472,14 +493,10 @@ def _validate_probes(errors: FieldErrors, path: str, container: Document, spec: 
             continue
         at = f"{path}.{kind}"
         _validate_handler(errors, at, probe, spec)
-        for field in (
-            "initialDelaySeconds",
-            "timeoutSeconds",
-            "periodSeconds",
-            "successThreshold",
-            "failureThreshold",
-        ):
-            errors.not_negative(f"{at}.{field}", probe.get(field))
+        for field in _PROBE_NUMBERS:
+            number = probe.get(field)
+            if number is not None and number < 0:
+                errors.not_negative(f"{at}.{field}", number)
         grace = probe.get("terminationGracePeriodSeconds")
         if grace is not None and grace <= 0:
             at_grace = f"{at}.terminationGracePeriodSeconds"

@@ -28,6 +28,7 @@ from podwright.apimachinery.schema.validation.names import (
     qualified_name,
 )
 from podwright.apimachinery.schema.validation.pods.containers import (
+    Volumes,
     validate_containers,
     validate_init_containers,
 )
@@ -57,6 +58,13 @@ from podwright.apimachinery.schema.validation.pods.windows_options import (
 )
 
 _INT32_MAX: Final = 2**31 - 1
+_USUAL: Final = frozenset(
+    {"affinity", "containers", "dnsPolicy", "enableServiceLinks", "initContainers", "nodeName",
+     "nodeSelector", "preemptionPolicy", "priority", "priorityClassName", "restartPolicy",
+     "schedulerName", "securityContext", "serviceAccount", "serviceAccountName",
+     "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints", "volumes"}
+)  # fmt: skip
+"""The fields of most specs; rules of other fields are skipped for a spec that has only these."""
 _RESTART: Final = ("Always", "OnFailure", "Never")
 _DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PREEMPTION: Final = ("PreemptLowerPriority", "Never")
@@ -166,36 +174,54 @@ def validate_pod_spec(
     metadata : dict, optional
         The metadata of the pod; None for a template.
     """
+    is_usual = _USUAL.issuperset(spec)
+    _validate_all_containers(errors, path, spec, metadata)
+    _validate_choice(errors, f"{path}.restartPolicy", spec.get("restartPolicy"), _RESTART)
+    _validate_choice(errors, f"{path}.dnsPolicy", spec.get("dnsPolicy"), _DNS)
+    if selector := spec.get("nodeSelector"):
+        validate_labels(errors, f"{path}.nodeSelector", selector)
+    security: Document = spec.get("securityContext") or {}
+    if security or spec.get("shareProcessNamespace"):
+        validate_pod_security(errors, f"{path}.securityContext", security, spec)
+    if affinity := spec.get("affinity"):
+        validate_affinity(errors, f"{path}.affinity", affinity)
+    if not is_usual or spec.get("dnsPolicy") == "None":
+        _validate_dns(errors, f"{path}.dnsConfig", spec)
+    if not is_usual:
+        _validate_all_gates(errors, path, spec)
+    if constraints := spec.get("topologySpreadConstraints"):
+        validate_spread_constraints(errors, f"{path}.topologySpreadConstraints", constraints)
+    validate_host_processes(errors, path, spec)
+    for rule, is_rare in _REST:
+        if not is_rare or not is_usual:
+            rule(errors, path, spec)
+
+
+def _validate_all_containers(
+    errors: FieldErrors, path: str, spec: Document, metadata: Document | None
+) -> None:
+    """Check the containers, and what they use of the pod."""
     claims = spec.get("resourceClaims") or []
     names = {each["name"] for each in claims if each.get("name")}
-    volumes = validate_volumes(errors, f"{path}.volumes", spec.get("volumes") or [], metadata)
-    _validate_claims(errors, f"{path}.resourceClaims", claims, metadata)
+    volumes: Volumes = {}
+    if written := spec.get("volumes"):
+        volumes = validate_volumes(errors, f"{path}.volumes", written, metadata)
+    if claims:
+        _validate_claims(errors, f"{path}.resourceClaims", claims, metadata)
     validate_containers(errors, f"{path}.containers", spec, volumes, names)
     validate_init_containers(errors, f"{path}.initContainers", spec, volumes, names)
     if spec.get("resources"):
         _validate_pod_resources(errors, f"{path}.resources", spec, names)
     if spec.get("hostNetwork"):
         _validate_host_network(errors, path, spec, is_pod=metadata is not None)
-    _validate_choice(errors, f"{path}.restartPolicy", spec.get("restartPolicy"), _RESTART)
-    _validate_choice(errors, f"{path}.dnsPolicy", spec.get("dnsPolicy"), _DNS)
-    validate_labels(errors, f"{path}.nodeSelector", spec.get("nodeSelector"))
-    security: Document = spec.get("securityContext") or {}
-    if security or spec.get("shareProcessNamespace"):
-        validate_pod_security(errors, f"{path}.securityContext", security, spec)
-    validate_affinity(errors, f"{path}.affinity", spec.get("affinity"))
-    _validate_dns(errors, f"{path}.dnsConfig", spec)
+
+
+def _validate_all_gates(errors: FieldErrors, path: str, spec: Document) -> None:
     for index, gate in enumerate(spec.get("readinessGates") or ()):
         at, name = f"{path}.readinessGates[{index}].conditionType", gate.get("conditionType") or ""
         errors.each(at, name, qualified_name(name))
     if gates := spec.get("schedulingGates"):
         validate_gates(errors, f"{path}.schedulingGates", gates)
-    if constraints := spec.get("topologySpreadConstraints"):
-        validate_spread_constraints(errors, f"{path}.topologySpreadConstraints", constraints)
-    validate_host_processes(errors, path, spec)
-    _validate_host_users(errors, path, spec)
-    _validate_host_name(errors, path, spec)
-    _validate_names(errors, path, spec)
-    _validate_rest(errors, path, spec)
 
 
 def _validate_choice(
@@ -207,9 +233,12 @@ def _validate_choice(
 
 
 def _validate_names(errors: FieldErrors, path: str, spec: Document) -> None:
-    for name, rule in (("serviceAccountName", dns_subdomain), ("nodeName", dns_subdomain)):
-        if value := spec.get(name):
-            errors.each(f"{path}.{name}", value, rule(value))
+    for name in ("serviceAccountName", "nodeName"):
+        if (value := spec.get(name)) and (details := dns_subdomain(value)):
+            errors.each(f"{path}.{name}", value, details)
+
+
+def _validate_host_names(errors: FieldErrors, path: str, spec: Document) -> None:
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None:
         at = f"{path}.activeDeadlineSeconds"
@@ -219,18 +248,34 @@ def _validate_names(errors: FieldErrors, path: str, spec: Document) -> None:
             errors.each(f"{path}.{name}", value, dns_label(value))
 
 
-def _validate_rest(errors: FieldErrors, path: str, spec: Document) -> None:
+def _validate_tolerations(errors: FieldErrors, path: str, spec: Document) -> None:
     if tolerations := spec.get("tolerations"):
         validate_tolerations(errors, f"{path}.tolerations", tolerations)
+
+
+def _validate_aliases(errors: FieldErrors, path: str, spec: Document) -> None:
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         at, address = f"{path}.hostAliases[{index}]", alias.get("ip") or ""
         errors.each(f"{at}.ip", address, ip_address(address))
         for number, name in enumerate(alias.get("hostnames") or ()):
             errors.each(f"{at}.hostnames[{number}]", name, dns_subdomain(name))
-    for field in ("priorityClassName", "runtimeClassName"):
-        if name := spec.get(field):
-            errors.each(f"{path}.{field}", name, dns_subdomain(name))
+
+
+def _validate_priority_class(errors: FieldErrors, path: str, spec: Document) -> None:
+    if name := spec.get("priorityClassName"):
+        errors.each(f"{path}.priorityClassName", name, dns_subdomain(name))
+
+
+def _validate_runtime_class(errors: FieldErrors, path: str, spec: Document) -> None:
+    if name := spec.get("runtimeClassName"):
+        errors.each(f"{path}.runtimeClassName", name, dns_subdomain(name))
+
+
+def _validate_preemption(errors: FieldErrors, path: str, spec: Document) -> None:
     _validate_choice(errors, f"{path}.preemptionPolicy", spec.get("preemptionPolicy"), _PREEMPTION)
+
+
+def _validate_rest(errors: FieldErrors, path: str, spec: Document) -> None:
     if overhead := spec.get("overhead"):
         validate_requirements(errors, f"{path}.overhead", {"limits": overhead}, set())
     if spec.get("os") is not None:
@@ -241,17 +286,17 @@ def _validate_rest(errors: FieldErrors, path: str, spec: Document) -> None:
             errors.invalid(at, None, "must specify one of: `podGroupName`")
         else:
             errors.each(at, name, dns_subdomain(name))
-    _validate_file_references(errors, path, spec)
 
 
 def _validate_file_references(errors: FieldErrors, path: str, spec: Document) -> None:
-    volumes = {each.get("name"): each for each in spec.get("volumes") or ()}
     for field in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(field) or ()):
             for number, variable in enumerate(container.get("env") or ()):
-                reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
+                source = variable.get("valueFrom")
+                reference = None if source is None else source.get("fileKeyRef")
                 if reference is None:
                     continue
+                volumes = {each.get("name"): each for each in spec.get("volumes") or ()}
                 at = f"{path}.{field}[{index}].env[{number}].valueFrom.fileKeyRef.volumeName"
                 name = reference.get("volumeName") or ""
                 if name not in volumes:
@@ -419,3 +464,19 @@ def _validate_host_name(errors: FieldErrors, path: str, spec: Document) -> None:
     if len(name) > 64:
         errors.too_long(at, 64)
     errors.each(at, name, dns_subdomain(name))
+
+
+_REST: Final = (
+    (_validate_host_users, True),
+    (_validate_host_name, True),
+    (_validate_names, False),
+    (_validate_host_names, True),
+    (_validate_tolerations, False),
+    (_validate_aliases, True),
+    (_validate_priority_class, False),
+    (_validate_runtime_class, True),
+    (_validate_preemption, False),
+    (_validate_rest, True),
+    (_validate_file_references, False),
+)
+"""The last rules in upstream's order, and whether they are about fields that few specs have."""

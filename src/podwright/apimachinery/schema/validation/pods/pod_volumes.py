@@ -69,8 +69,8 @@ def validate_volumes(
                 errors.invalid(f"{at}.name", name, f'PVC name "{owned}": {detail}')
         if not name:
             errors.required(f"{at}.name")
-        else:
-            errors.each(f"{at}.name", name, dns_label(name))
+        elif details := dns_label(name):
+            errors.each(f"{at}.name", name, details)
         if name in valid:
             errors.duplicate(f"{at}.name", name)
         if len(errors) == before:

@@ -169,6 +169,8 @@ def validate_requirements(
     """
     written_limits: Quantities = resources.get("limits") or {}
     written_requests: Quantities = resources.get("requests") or {}
+    if not written_limits and not written_requests and not resources.get("claims"):
+        return
     limits: dict[str, Quantity] = {}
     for name, text in sorted(written_limits.items()):
         at = f"{path}.limits[{name}]"

@@ -98,10 +98,12 @@ def _validate_node_requirement(
         case _:
             errors.invalid(f"{path}.operator", operator, "not a valid selector operator")
     key = term.get("key") or ""
-    errors.each(f"{path}.key", key, qualified_name(key))
+    if details := qualified_name(key):
+        errors.each(f"{path}.key", key, details)
     if checks_values:
         for index, value in enumerate(values):
-            errors.each(f"{path}.values[{index}]", value, label_value(value))
+            if details := label_value(value):
+                errors.each(f"{path}.values[{index}]", value, details)
 
 
 def _validate_node_field(errors: FieldErrors, path: str, term: Document) -> None:
@@ -119,15 +121,17 @@ def _validate_node_field(errors: FieldErrors, path: str, term: Document) -> None
 
 
 def _validate_pod_term(errors: FieldErrors, path: str, term: Document) -> None:
-    validate_label_selector(errors, f"{path}.labelSelector", term.get("labelSelector"))
-    validate_label_selector(errors, f"{path}.namespaceSelector", term.get("namespaceSelector"))
+    for name in ("labelSelector", "namespaceSelector"):
+        if selector := term.get(name):
+            validate_label_selector(errors, f"{path}.{name}", selector)
     for name in term.get("namespaces") or ():
         errors.each(f"{path}.namespace", name, dns_label(name))
     _validate_label_keys(errors, path, term)
     key = term.get("topologyKey") or ""
     if not key:
         errors.required(f"{path}.topologyKey", "can not be empty")
-    errors.each(f"{path}.topologyKey", key, qualified_name(key))
+    if details := qualified_name(key):
+        errors.each(f"{path}.topologyKey", key, details)
 
 
 def _validate_label_keys(errors: FieldErrors, path: str, term: Document) -> None:
@@ -137,6 +141,8 @@ def _validate_label_keys(errors: FieldErrors, path: str, term: Document) -> None
     """
     selector: Document | None = term.get("labelSelector")
     matched, mismatched = term.get("matchLabelKeys") or [], term.get("mismatchLabelKeys") or []
+    if not matched and not mismatched:
+        return
     for name, keys in (("matchLabelKeys", matched), ("mismatchLabelKeys", mismatched)):
         if keys and selector is None:
             text = "must not be specified when labelSelector is not set"
@@ -179,7 +185,8 @@ def _validate_toleration(errors: FieldErrors, path: str, toleration: Document) -
     key, operator = toleration.get("key") or "", toleration.get("operator") or ""
     value, effect = toleration.get("value") or "", toleration.get("effect") or ""
     if key:
-        errors.each(f"{path}.key", key, qualified_name(key))
+        if details := qualified_name(key):
+            errors.each(f"{path}.key", key, details)
     elif operator != "Exists":
         text = (
             "operator must be Exists when `key` is empty, which means"

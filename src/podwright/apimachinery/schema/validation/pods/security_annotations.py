@@ -17,6 +17,8 @@ from podwright.apimachinery.schema.validation.names import relative_path
 _SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP: Final = "container.seccomp.security.alpha.kubernetes.io/"
 _APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
+_SECURITY: Final = ".security."
+"""What is in the keys of all these annotations."""
 _LOCAL: Final = "localhost/"
 _UNCONFINED: Final = ("unconfined",)
 _VALUES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
@@ -36,6 +38,8 @@ def validate_profiles(
     path : str
         The path of the annotations.
     """
+    if not _state_profiles(annotations):
+        return
     for key, value in annotations.items():
         if key == _SECCOMP_POD or key.startswith(_SECCOMP):
             _validate_seccomp(errors, f"{path}.{key}", value)
@@ -48,6 +52,10 @@ def validate_profiles(
             errors.invalid(at, name, "container not found")
         if value not in ("", "runtime/default", "unconfined") and not value.startswith(_LOCAL):
             errors.invalid(at, value, f"invalid AppArmor profile name: {printed(value)}")
+
+
+def _state_profiles(annotations: Document) -> bool:
+    return any(_SECURITY in key for key in annotations)
 
 
 def _validate_seccomp(errors: FieldErrors, path: str, value: str) -> None:
@@ -69,7 +77,7 @@ def validate_matching_fields(
     path : str
         The path of the spec.
     """
-    if not annotations:
+    if not annotations or not _state_profiles(annotations):
         return
     security: Document = spec.get("securityContext") or {}
     _validate_match(

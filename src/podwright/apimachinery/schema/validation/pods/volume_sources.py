@@ -77,7 +77,9 @@ def validate_sources(
     int
         The number of sources.
     """
-    found = [kind for kind in kinds if volume.get(kind) is not None]
+    found = [kind for kind in volume if kind in kinds and volume[kind] is not None]
+    if len(found) > 1:
+        found = [kind for kind in kinds if kind in found]
     if not found:
         errors.required(path, "must specify a volume type")
     for index, kind in enumerate(found):

@@ -15,7 +15,7 @@ from typing import Final
 from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
 from podwright.cluster.api.endpoints.decoding.json_bodies import JsonError, read_json
-from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
+from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts, spec_text
 from podwright.cluster.api.endpoints.decoding.yaml_bodies import read_yaml_value
 from podwright.cluster.api.endpoints.protobuf import (
     ProtobufError,
@@ -101,7 +101,8 @@ def read_object(
 
 def _read_shared(body: bytes, kind: str, texts: SpecTexts) -> Decoded:
     """Return a JSON body as a document that has the spec of an earlier body, if it is the same."""
-    parts = texts.split(body)
+    text = spec_text(body)
+    parts = texts.split(body, text)
     if parts is not None:
         rest, spec = parts
         found = read_text(rest, kind)
@@ -112,7 +113,7 @@ def _read_shared(body: bytes, kind: str, texts: SpecTexts) -> Decoded:
     found = read_text(body, kind)
     if found.duplicates:
         return found
-    return Decoded(found.document, [], has_new_spec=texts.keep(body, found.document))
+    return Decoded(found.document, [], has_new_spec=texts.keep(text, found.document))
 
 
 def read_text(body: bytes, kind: str, *, is_yaml: bool = False) -> Decoded:

@@ -39,23 +39,28 @@ class SpecTexts:
         # Checksums of texts that occurred once: most specs of a cluster without templates.
         self._seen: set[int] = set()
 
-    def split(self, body: bytes) -> tuple[bytes, Document] | None:
-        """Return a body with `null` in the place of its spec, and the spec; None if not known."""
-        text = _text_of(body)
+    def split(self, body: bytes, text: bytes) -> tuple[bytes, Document] | None:
+        """Return a body with `null` in the place of its spec, and the spec; None if not known.
+
+        Parameters
+        ----------
+        body : bytes
+        text : bytes
+            The result of `spec_text` for it.
+        """
         known = self._known.get(text) if text else None
         if known is None:
             return None
         start = body.find(text)
         return body[:start] + b"null" + body[start + len(text) :], known
 
-    def keep(self, body: bytes, document: Document) -> bool:
+    def keep(self, text: bytes, document: Document) -> bool:
         """Keep the spec of a decoded body without duplicate fields if its text occurs again.
 
         Return whether this is the first time; False too for a text that is never kept.
         """
         spec: Any = document.get("spec")
-        text = _text_of(body) if isinstance(spec, dict) else b""
-        if not text:
+        if not text or not isinstance(spec, dict):
             return False
         checksum = zlib.crc32(text)
         if checksum not in self._seen:
@@ -69,7 +74,7 @@ class SpecTexts:
         return False
 
 
-def _text_of(body: bytes) -> bytes:
+def spec_text(body: bytes) -> bytes:
     """Return the text of the last field `spec`; empty if it is short, long or absent."""
     try:
         text = bytes(_DECODER.decode(body).spec)

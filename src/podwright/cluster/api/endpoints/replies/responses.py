@@ -113,7 +113,9 @@ def warning_headers(texts: Iterable[str]) -> list[tuple[str, str]]:
 
 def _warning_header(text: str) -> str:
     """Return a warning as the value of a header."""
-    plain = "".join(each if each.isprintable() else " " for each in text)
+    plain = text
+    if not text.isprintable():
+        plain = "".join(each if each.isprintable() else " " for each in text)
     escaped = plain.replace("\\", "\\\\").replace('"', '\\"')
     return f'299 - "{escaped}"'
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
+from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts, spec_text
 from podwright.cluster.api.endpoints.tests.conftest import Server, pod
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -90,9 +90,9 @@ def test_a_text_that_occurs_before_the_field_is_no_spec():
     texts = SpecTexts()
     text = body("a")
     for _ in range(2):
-        texts.keep(text.encode(), json.loads(text))
-    earlier = f'{{"status": {SPEC}, "spec": {SPEC}}}'
-    found = texts.split(earlier.encode())
+        texts.keep(spec_text(text.encode()), json.loads(text))
+    earlier = f'{{"status": {SPEC}, "spec": {SPEC}}}'.encode()
+    found = texts.split(earlier, spec_text(earlier))
     assert found is not None
     rest, spec = found
     assert spec == json.loads(SPEC)
@@ -100,18 +100,18 @@ def test_a_text_that_occurs_before_the_field_is_no_spec():
 
 
 def test_short_specs_are_not_kept():
-    texts = SpecTexts()
+    texts, text = SpecTexts(), b'{"spec": {}}'
     for _ in range(2):
-        texts.keep(b'{"spec": {}}', {"spec": {}})
-    assert texts.split(b'{"spec": {}}') is None
+        texts.keep(spec_text(text), {"spec": {}})
+    assert texts.split(text, spec_text(text)) is None
 
 
 def test_a_text_is_kept_when_it_occurs_again():
     texts, text = SpecTexts(), body("a").encode()
-    assert texts.keep(text, json.loads(text))
-    assert texts.split(text) is None
-    assert not texts.keep(text, json.loads(text))
-    assert texts.split(text) is not None
+    assert texts.keep(spec_text(text), json.loads(text))
+    assert texts.split(text, spec_text(text)) is None
+    assert not texts.keep(spec_text(text), json.loads(text))
+    assert texts.split(text, spec_text(text)) is not None
 
 
 def test_errors_of_a_template_are_those_of_its_first_pod(server):

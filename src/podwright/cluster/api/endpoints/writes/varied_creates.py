@@ -236,10 +236,10 @@ class VariedCreates:
         if attributes.resource.storage != POD or not request.path.endswith(_SUFFIX):
             return
         texts, values = split_body(request.body)
+        if not self._seen.are_frequent(texts):
+            return
         whole = _key(request, texts)
         if whole not in self._shapes:
-            if not self._seen.are_frequent(texts):
-                return
             if len(self._shapes) >= _SHAPES_MAX:
                 self._clear()
             shape = shape_of(texts, values)
