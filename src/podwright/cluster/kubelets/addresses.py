@@ -76,12 +76,13 @@ class Addresses:
 
     def keep_pod(self, address: str) -> None:
         """Assign no address up to that of a pod that has it already, if it is one of these."""
-        try:
-            number = int(IPv4Address(address)) - _PODS
-        except AddressValueError:
+        network, _, last = address.rpartition(".")
+        first = _number_of(network)
+        if first is None or not last.isdecimal():
             return
-        if 0 < number < _COUNT_MAX:
-            self._pod_count = max(self._pod_count, number)
+        number = first + int(last)
+        if self._pod_count < number < _COUNT_MAX:
+            self._pod_count = number
 
     def release_node(self, name: str) -> None:
         """Release a node's address."""
@@ -97,6 +98,15 @@ class Addresses:
         return AddressesState(
             dict(self._nodes), dict(self._pods), self._node_count, self._pod_count
         )
+
+
+@lru_cache(maxsize=4_096)
+def _number_of(network: str) -> int | None:
+    """Return the number of the first address of a /24 network of pods; None for other text."""
+    try:
+        return int(IPv4Address(f"{network}.0")) - _PODS
+    except AddressValueError:
+        return None
 
 
 def _text(network: int, number: int) -> str:

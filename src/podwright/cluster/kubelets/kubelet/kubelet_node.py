@@ -54,6 +54,8 @@ class KubeletNode:
         self._addresses = addresses
         self._images: OrderedDict[str, None] = OrderedDict()
         self._uses: dict[NamespacedName, PodUse] = {}
+        # Pods of which it is computed when another pod is admitted; most nodes of a dump get none.
+        self._uncounted: dict[NamespacedName, Pod] = {}
         self._pod_addresses: dict[NamespacedName, str] = {}
         self._address_count = 0
 
@@ -107,7 +109,10 @@ class KubeletNode:
     # ------------------------------------------------------------------------------ admission
 
     def admit(self, pod: Pod) -> Rejection | None:
-        """Admit a pod, or return why it is rejected."""
+        """Admit a pod, also one with other resources, or return why it is rejected."""
+        for key, present in self._uncounted.items():
+            self._uses[key] = use_of(present)
+        self._uncounted.clear()
         use = use_of(pod)
         node = self.read()
         if node is not None:
@@ -118,21 +123,14 @@ class KubeletNode:
         self._uses[pod.key] = use
         return None
 
-    def readmit(self, pod: Pod) -> Rejection | None:
-        """Admit a pod with other resources, or return why they do not fit."""
-        before = self._uses.get(pod.key)
-        rejection = self.admit(pod)
-        if rejection is not None and before is not None:
-            self._uses[pod.key] = before
-        return rejection
-
     def add_use(self, pod: Pod) -> None:
         """Count a pod that was admitted before."""
-        self._uses[pod.key] = use_of(pod)
+        self._uncounted[pod.key] = pod
 
     def release(self, key: NamespacedName) -> None:
         """Release what a pod that has finished, or is gone, used."""
         self._uses.pop(key, None)
+        self._uncounted.pop(key, None)
 
     def release_address(self, key: NamespacedName) -> None:
         """Release the address of a pod that is gone."""

@@ -7,7 +7,7 @@ after a restart.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any, Final, Literal, TypeAlias
 
@@ -23,6 +23,11 @@ STATUS_FIELDS: Final = {
     "sidecar": "initContainerStatuses",
     "app": "containerStatuses",
     "ephemeral": "ephemeralContainerStatuses",
+}
+_STATUS_LISTS: Final = {
+    "initContainers": "initContainerStatuses",
+    "containers": "containerStatuses",
+    "ephemeralContainers": "ephemeralContainerStatuses",
 }
 TERMINAL_PHASES: Final = ("Succeeded", "Failed")
 
@@ -262,9 +267,10 @@ def record_of(pod: Document, now_ns: int) -> PodRecord:
         for field in dict.fromkeys(STATUS_FIELDS.values())
         for entry in status.get(field) or ()
     }
-    if is_running:
-        known = _presumed(spec, status, metadata) | known
-    for kind, container in containers_of(spec):
+    containers = containers_of(spec)
+    if is_running and any(container["name"] not in known for _, container in containers):
+        known = _presumed(containers, status, metadata) | known
+    for kind, container in containers:
         name = container["name"]
         record.containers[name] = _container_record(
             kind, container, known.get(name) or {}, record.uid
@@ -272,7 +278,7 @@ def record_of(pod: Document, now_ns: int) -> PodRecord:
     record.is_initialized = any(
         each.running or each.ended for each in record.containers.values() if each.kind == "app"
     )
-    for kind, container in containers_of(spec):
+    for kind, container in containers:
         actual = (known.get(container["name"]) or {}).get("resources")
         if actual is not None and kind != "ephemeral":
             claims = (container.get("resources") or {}).get("claims")
@@ -280,7 +286,9 @@ def record_of(pod: Document, now_ns: int) -> PodRecord:
     return record
 
 
-def _presumed(spec: Document, status: Document, metadata: Document) -> dict[str, Document]:
+def _presumed(
+    containers: Iterable[tuple[ContainerKind, Document]], status: Document, metadata: Document
+) -> dict[str, Document]:
     """Return statuses by container for a pod that is Running: as if nothing had gone wrong."""
     since = status.get("startTime") or metadata.get("creationTimestamp") or ""
     is_ready = not any(
@@ -295,7 +303,7 @@ def _presumed(spec: Document, status: Document, metadata: Document) -> dict[str,
             "started": True,
             "state": {"terminated": ended} if kind == "init" else running,
         }
-        for kind, container in containers_of(spec)
+        for kind, container in containers
         if kind != "ephemeral"
     }
 
@@ -305,9 +313,11 @@ def has_all_statuses(pod: Document) -> bool:
     status = pod.get("status") or {}
     if status.get("phase") != "Running" or not status.get("podIP"):
         return False
-    counts = Counter(STATUS_FIELDS[kind] for kind, _ in containers_of(pod.get("spec") or {}))
+    spec = pod.get("spec") or {}
     return "startTime" in status and all(
-        len(status.get(field) or ()) == count for field, count in counts.items()
+        len(status.get(statuses) or ()) == len(spec[field])
+        for field, statuses in _STATUS_LISTS.items()
+        if spec.get(field)
     )
 
 

@@ -9,13 +9,14 @@ pkg/kubelet/events/resize.go
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
 
 from podwright.apimachinery.objects import Document, Pod
 from podwright.cluster.kubelets.kubelet.kubelet_node import KubeletNode
-from podwright.cluster.kubelets.kubelet.pod_records import PodRecord, containers_of
+from podwright.cluster.kubelets.kubelet.pod_records import PodRecord
 
 RETRY_NS: Final = 10_000_000_000
 
@@ -43,18 +44,17 @@ def resize(pod: Pod, record: PodRecord, node: KubeletNode) -> Resize | None:
     A resize that has to wait is in `record.resize` afterwards.
     """
     spec = pod.raw.get("spec") or {}
-    changed = [
-        (container, record.allocated[container["name"]])
-        for kind, container in containers_of(spec)
-        if kind != "ephemeral"
-        and _parts(record.allocated.setdefault(container["name"], _resources(container)))
-        != _parts(_resources(container))
-    ]
+    changed = []
+    for container in chain(spec.get("initContainers") or (), spec.get("containers") or ()):
+        resources = _resources(container)
+        allocated = record.allocated.setdefault(container["name"], resources)
+        if allocated is not resources and _parts(allocated) != _parts(resources):
+            changed.append((container, allocated))
     if not changed:
         record.resize = None
         return None
     generation = int(pod.raw["metadata"].get("generation") or 0)
-    rejection = node.readmit(pod)
+    rejection = node.admit(pod)
     if rejection is not None:
         before, record.resize = record.resize, ("Deferred", rejection.message, generation)
         if before is not None and (before[0], before[2]) == ("Deferred", generation):

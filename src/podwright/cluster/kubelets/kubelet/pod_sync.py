@@ -43,7 +43,6 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
     Ended,
     RunRecord,
     container_id,
-    containers_of,
 )
 from podwright.cluster.kubelets.kubelet.pod_resize import RETRY_NS as RESIZE_RETRY_NS, resize
 from podwright.cluster.kubelets.kubelet.sandbox import start_sandbox
@@ -128,7 +127,7 @@ class PodSync:
 
     def _update_containers(self) -> None:
         """Add new ephemeral containers, and stop containers whose definition changed."""
-        for kind, container in containers_of(self._spec):
+        for kind, container in self._context.containers:
             known = self._record.containers.get(container["name"])
             if known is None:
                 known = ContainerRecord(container["name"], kind)
@@ -153,7 +152,7 @@ class PodSync:
             return
         for event in found.events:
             self._context.event(*event)
-        for kind, container in containers_of(self._spec):
+        for kind, container in self._context.containers:
             known = self._record.containers[container["name"]]
             if kind != "ephemeral" and known.name in found.restarts and known.running:
                 known.must_restart = True
@@ -194,7 +193,7 @@ class PodSync:
         """Stop the app containers, then the sidecars in reverse order."""
         deadline_ns = self._record.stop_deadline_ns
         assert deadline_ns is not None, "a pod is stopped without a deadline"
-        specs = {container["name"]: container for _, container in containers_of(self._spec)}
+        specs = {container["name"]: container for _, container in self._context.containers}
         sidecars = [each for each in self._record.running if each.kind == "sidecar"]
         others = [each for each in self._record.running if each.kind != "sidecar"]
         for known in others or sidecars[-1:]:
@@ -212,7 +211,7 @@ class PodSync:
     def _advance(self) -> bool:
         """Execute probes and end containers that are due; return whether one ended."""
         has_ended = False
-        specs = {container["name"]: container for _, container in containers_of(self._spec)}
+        specs = {container["name"]: container for _, container in self._context.containers}
         for known in self._record.containers.values():
             if known.starting is not None:
                 self._advance_start(known, known.starting)
@@ -369,7 +368,7 @@ class PodSync:
             return False
         is_blocked = has_started = False
         is_starting = record.is_starting
-        for kind, container in containers_of(self._spec):
+        for kind, container in self._context.containers:
             if is_starting:
                 return has_started
             known = record.containers[container["name"]]
@@ -417,7 +416,7 @@ class PodSync:
 
     def _is_completed(self) -> bool:
         """Whether no app container runs, and none starts again."""
-        for kind, container in containers_of(self._spec):
+        for kind, container in self._context.containers:
             known = self._record.containers[container["name"]]
             if kind != "app":
                 continue
@@ -577,7 +576,7 @@ def restore_runs(context: SyncContext, programs: ContainerPrograms) -> None:
     """
     now_ns = context.now_ns
     programs.is_silent = True
-    for _, container in containers_of(context.spec):
+    for _, container in context.containers:
         known = context.record.containers[container["name"]]
         run = known.running
         if run is None:

@@ -7,7 +7,12 @@ from typing import Final
 from podwright.apimachinery.objects import Document, Pod
 from podwright.cluster.api import RecordEvent, UpdateObject
 from podwright.cluster.kubelets.kubelet.kubelet_node import KubeletNode
-from podwright.cluster.kubelets.kubelet.pod_records import ContainerKind, ContainerRecord, PodRecord
+from podwright.cluster.kubelets.kubelet.pod_records import (
+    ContainerKind,
+    ContainerRecord,
+    PodRecord,
+    containers_of,
+)
 
 _LISTS: Final[dict[ContainerKind, str]] = {
     "init": "initContainers",
@@ -33,6 +38,8 @@ class SyncContext:
     ----------
     document, metadata, spec : dict
         Of the pod.
+    containers : list of (ContainerKind, dict)
+        Of the pod, in the order in which they start.
     events : list of RecordEvent
     writes : list of UpdateObject
         Of the claims that were prepared.
@@ -45,6 +52,7 @@ class SyncContext:
         self.document: Document = pod.raw
         self.metadata: Document = pod.raw["metadata"]
         self.spec: Document = pod.raw.get("spec") or {}
+        self.containers = containers_of(self.spec)
         self.record = record
         self.node = node
         self.now_ns = now_ns

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from podwright.apimachinery.objects import (
     SECOND_NS,
     Object,
+    SharedSpecs,
     encode,
     timestamp_ns,
     timestamp_text,
@@ -23,17 +24,20 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 
-_TIME: Final = re.compile(rb'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))"(?!:)')
-"""A string in JSON that is a time, and not a key; it may be a part of another string."""
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+_CLOCK: Final = re.compile(rb"T\d\d:\d\d:\d\d")
+_DATE_LENGTH: Final = len("2006-01-02")
+_TIME_MIN_LENGTH: Final = len("2006-01-02T15:04:05Z")
 _FIRST_NS: Final = -62_135_596_800 * SECOND_NS
 _END_NS: Final = 253_402_300_800 * SECOND_NS
 """The years from 1 to 9999, the range of RFC 3339."""
 _MOST_KEPT: Final = 65_536
-_BACKSLASH: Final = ord("\\")
 
 
 def with_times_moved(obj: Object, shift_ns: int) -> Object:
-    """Return an object with all times in it moved later.
+    """Return an object with all times in it moved later: every string that is a time.
+
+    Parts without times are shared with the original.
 
     Parameters
     ----------
@@ -42,24 +46,47 @@ def with_times_moved(obj: Object, shift_ns: int) -> Object:
         stay the same.
     """
     whole_ns = shift_ns - shift_ns % SECOND_NS
-    if not whole_ns:
+    document = encode(obj)
+    # Most sections of a dump, such as the spec of a pod, have no time: their text shows it sooner.
+    found = {
+        name: section
+        for name, section in document.items()
+        if whole_ns and _CLOCK.search(msgspec.json.encode(section))
+    }
+    changed = _with_times_moved(found, whole_ns)
+    if changed is found:
         return obj
-    # On the encoded object: a dump has a hundred strings per pod, and few times.
-    data = msgspec.json.encode(encode(obj))
+    moved = document | changed
+    shared = SharedSpecs()
+    spec = document.get("spec")
+    if spec is not None and obj.raw:
+        shared.keep(spec, type(obj), getattr(obj, "spec", None))
+    return decode(moved, shared=shared)
 
-    def moved(found: re.Match[bytes]) -> bytes:
-        is_quoted_again = data[found.start() - 1] == _BACKSLASH
-        return found[0] if is_quoted_again else _moved(found[1], whole_ns)
 
-    return decode(msgspec.json.decode(_TIME.sub(moved, data)))
+def _with_times_moved(value: Any, shift_ns: int) -> Any:
+    """Return a mapping or a list with moved times; itself if it has none."""
+    changed = None
+    for key, inner in value.items() if type(value) is dict else enumerate(value):
+        moved = inner
+        kind = type(inner)
+        if kind is str:
+            if len(inner) >= _TIME_MIN_LENGTH and inner[_DATE_LENGTH] == "T":
+                moved = _moved(inner, shift_ns)
+        elif inner and (kind is dict or kind is list):
+            moved = _with_times_moved(inner, shift_ns)
+        if moved is not inner:
+            if changed is None:
+                changed = value.copy()
+            changed[key] = moved
+    return value if changed is None else changed
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def _moved(time: bytes, shift_ns: int) -> bytes:
-    """Return a time in quotes; one that is not valid, or would not be, stays."""
-    value = time.decode()
-    time_ns = timestamp_ns(value)
+def _moved(text: str, shift_ns: int) -> str:
+    """Return a time moved later; text that is not a valid time, or would not be, stays."""
+    time_ns = timestamp_ns(text) if _TIME.fullmatch(text) else None
     if time_ns is None or not _FIRST_NS <= time_ns + shift_ns < _END_NS:
-        return b'"%s"' % time
-    write = timestamp_text_nano if "." in value else timestamp_text
-    return b'"%s"' % write(time_ns + shift_ns).encode()
+        return text
+    write = timestamp_text_nano if "." in text else timestamp_text
+    return write(time_ns + shift_ns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.apimachinery.objects import encode
+from podwright.apimachinery.objects import Pod, encode
 from podwright.apimachinery.schema import decode
 from podwright.simulation.world.inputs.recorded_times import with_times_moved
 
@@ -52,3 +52,19 @@ def test_keys_and_quotations_in_strings_stay():
     document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "n"}, "data": data}
     made = encode(with_times_moved(decode(document), HOUR))
     assert made["data"] == data | {time: later}
+
+
+def test_parts_without_times_are_shared_with_the_original():
+    spec = {"nodeName": "n", "containers": [{"name": "main", "image": "web:1"}]}
+    status = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}
+    metadata = {"name": "web", "namespace": "default"}
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    pod = decode(document | {"spec": spec, "status": status})
+    moved = with_times_moved(pod, HOUR)
+    assert encode(moved)["status"]["startTime"] == "2026-01-01T01:00:00Z"
+    assert isinstance(pod, Pod)
+    assert isinstance(moved, Pod)
+    assert moved.spec is pod.spec
+    assert encode(moved)["spec"] is spec
+    timeless = decode(document | {"spec": spec})
+    assert with_times_moved(timeless, HOUR) is timeless

@@ -93,10 +93,8 @@ class ContainerPrograms:
             The annotations cannot be read.
         """
         annotations = (self._pod.get("metadata") or {}).get("annotations") or {}
-        identity = blake2b(run.container_id.encode(), digest_size=8).digest()
-        counter = int.from_bytes(identity, "big")
         if known.kind == "app" and RUN_DELAY in annotations:
-            duration_ns = _annotated_duration(annotations, self._seed, counter)
+            duration_ns = _annotated_duration(annotations, self._seed, _counter_of(run))
             return Process(run.started_ns, Program(duration_ns, read_exit_code(annotations)))
         command, arguments = container.get("command") or [], container.get("args") or []
         declared = self._declared(known, container, [*command, *arguments])
@@ -106,7 +104,7 @@ class ContainerPrograms:
         program = Program() if other is None else _program(other)
         try:
             words = self._command_line(container, command, arguments)
-            script = Script(words, self._facts_of(known, container, counter))
+            script = Script(words, self._facts_of(known, container, _counter_of(run)))
         except NotSimulatedError as error:
             if other is None or not other.is_of_image:
                 self._report(known, container, str(error), program)
@@ -277,6 +275,12 @@ class ContainerPrograms:
                 # An optional key that is missing leaves the variable out, which is as the image's.
                 return {name: data[key]} if key in data else {}
         return {name: None}
+
+
+def _counter_of(run: RunRecord) -> int:
+    """Return the counter of the draws of a run."""
+    identity = blake2b(run.container_id.encode(), digest_size=8).digest()
+    return int.from_bytes(identity, "big")
 
 
 def _program(declared: DeclaredRun) -> Program:
