@@ -75,6 +75,8 @@ class Inputs(NamedTuple):
         The file of the configuration.
     packages : dict of str to str
         Package and version of each installed plugin, by plugin name.
+    is_partial : bool
+        Whether only some objects of a cluster were read, so that references may lead to others.
     """
 
     loaded: LoadedObjects
@@ -83,6 +85,7 @@ class Inputs(NamedTuple):
     gates: Gates
     source: str
     packages: Mapping[str, str]
+    is_partial: bool = False
 
 
 def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Scheduler]:
@@ -123,6 +126,7 @@ def read_inputs(
     """
     collected = ErrorCollector()
     loaded = LoadedObjects()
+    is_partial = imported is not None and bool(imported.selection.first_given())
     missing: tuple[FieldError, ...] = ()
     with reading_files() as watch:
         is_complete = False
@@ -147,11 +151,11 @@ def read_inputs(
             except PartialObjects as error:
                 loaded, is_complete = error.loaded, error.is_complete
                 raise
-        if is_complete:
+        if is_complete and not is_partial:
             missing = tuple(missing_classes(loaded.sourced))
         if setup.validate == "strict":
             collected.errors += missing
-        inputs = inputs_of(loaded, setup, collected)
+        inputs = inputs_of(loaded, setup, collected)._replace(is_partial=is_partial)
         collected.raise_all()
         concerned: tuple[Effect, ...] = EFFECTS if is_served else ("configuration", "decisions")
         warn_of_idle(without_classic_rules(inputs) if has_both else inputs, *concerned)

@@ -129,8 +129,8 @@ def inputs_of(
         events,
         start_ns=start_ns,
         validate=setup.validate,
-        # Events and pods may refer to objects of the store.
-        is_complete=is_new,
+        # Events and pods may refer to objects of the store, or to those that were not selected.
+        is_complete=is_new and not read.is_partial,
     )
 
 

@@ -198,5 +198,5 @@ def connection_failure(error: Exception, server: str) -> UnreachableCluster:
         text = str(cause) or type(cause).__name__
     return UnreachableCluster(
         f"{server} cannot be reached: {text}",
-        "check that the cluster runs, and its address in --server or the kubeconfig",
+        "check that the cluster runs, and its address in the command line or the kubeconfig",
     )

@@ -66,13 +66,13 @@ async def server_version(connection: ReadConnection) -> ServerVersion:
     except (msgspec.DecodeError, ValueError, IndexError) as error:
         raise UnreachableCluster(
             f"{server} is not an API server of Kubernetes: it has no /version; check its "
-            "address in --server or the kubeconfig"
+            "address in the command line or the kubeconfig"
         ) from error
     except RejectedRequest as error:
         if error.status == 404:
             raise UnreachableCluster(
                 f"{server} is not an API server of Kubernetes: it has no /version; check its "
-                "address in --server or the kubeconfig"
+                "address in the command line or the kubeconfig"
             ) from error
         raise
 
@@ -101,7 +101,7 @@ async def cluster_identity(connection: ReadConnection) -> str:
     except msgspec.DecodeError as error:
         raise UnreachableCluster(
             f"{connection.access.server} is not an API server of Kubernetes: its namespace "
-            "kube-system has no uid; check its address in --server or the kubeconfig"
+            "kube-system has no uid; check the address in the command line or the kubeconfig"
         ) from error
     return f"{found.uid} {found.creation_timestamp}"
 
