@@ -157,7 +157,6 @@ IMPORTED_BY_NOBODY = {
     "podwright.online.ui.__main__": "`podwright up` starts it as a process",
     "podwright.cli.clusters.kubectl_plugin": "the entry point of kubectl-podwright",
     "podwright.scheduler.queueing.blocking": "the queue by itself, for users",
-    "podwright.scheduler.plugins.hints.gang_scheduling": "its plugin is not built yet",
 }
 """Modules that are used although nothing imports them, and the reason."""
 

@@ -23,19 +23,22 @@ from typing import ClassVar
 
 import msgspec
 
+from podwright.apimachinery.objects import Pod
 from podwright.scheduler import preemption
 from podwright.scheduler.config import DefaultPreemptionArgs
 from podwright.scheduler.framework import (
+    POD,
+    ActionType,
     Cycle,
     EventHint,
     FailedCycle,
     FilteredCycle,
+    Hint,
     Plugin,
     PostFilterResult,
     Status,
     Steps,
 )
-from podwright.scheduler.plugins import hints
 from podwright.scheduler.preemption import Limits, preempt
 
 
@@ -54,8 +57,8 @@ class DefaultPreemption(Plugin):
         self.limits = Limits(args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute)
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with their hint functions."""
-        return hints.default_preemption.events_to_register()
+        """Return deleted pods; they are registered, but the hint never queues a pod."""
+        return (EventHint(POD, ActionType.DELETE, after_pod_deleted),)
 
     def post_filter(
         self, cycle: Cycle, failed: FailedCycle
@@ -77,3 +80,11 @@ def _with_prefix(result: PostFilterResult) -> PostFilterResult:
 
 def _with_prefix_steps(steps: Steps[PostFilterResult]) -> Steps[PostFilterResult]:
     return _with_prefix((yield from steps))
+
+
+# The hints of events: whether one may have undone the rejection of a pod.
+
+
+def after_pod_deleted(_pod: Pod, _old: object | None, _new: object | None) -> Hint:
+    """Skip: the preemptor is activated when its last victim is deleted."""
+    return Hint.SKIP

@@ -26,8 +26,18 @@ from datetime import timedelta
 from typing import Final
 
 from podwright.apimachinery.objects import Duration, GangSchedulingPolicy, Pod, PodGroup
-from podwright.scheduler.framework import Cycle, EventHint, Handle, Plugin, Status
-from podwright.scheduler.plugins import hints
+from podwright.scheduler.framework import (
+    POD,
+    POD_GROUP,
+    ActionType,
+    Cycle,
+    EventHint,
+    Handle,
+    Hint,
+    Plugin,
+    Status,
+)
+from podwright.scheduler.plugins.hints.objects import changed, queue_if
 
 _LONGEST_WAIT: Final = timedelta(minutes=5)
 
@@ -39,8 +49,11 @@ class GangScheduling(Plugin):
     key_reads_all_labels = False
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with their hint functions."""
-        return hints.gang_scheduling.events_to_register()
+        """Return new pods and new pod groups."""
+        return (
+            EventHint(POD, ActionType.ADD, after_pod_added),
+            EventHint(POD_GROUP, ActionType.ADD, after_group_added),
+        )
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the group."""
@@ -102,3 +115,26 @@ class GangScheduling(Plugin):
         for uid in sorted(held, key=lambda uid: members.pods[uid].key):
             handle.allow(uid, self.name)
         return Status.OK
+
+
+# The hints of events: whether one may have undone the rejection of a pod.
+
+
+def after_pod_added(pod: Pod, old: object | None, new: object | None) -> Hint:
+    """Queue if the new pod is of the same group."""
+    _, added = changed(Pod, old, new)
+    group = _group(pod)
+    return queue_if(group is not None and group == _group(added))
+
+
+def after_group_added(pod: Pod, old: object | None, new: object | None) -> Hint:
+    """Queue if it is the pod's group."""
+    _, added = changed(PodGroup, old, new)
+    return queue_if(_group(pod) == (added.metadata.namespace, added.metadata.name))
+
+
+def _group(pod: Pod) -> tuple[str, str] | None:
+    group = pod.spec.scheduling_group
+    if group is None or group.pod_group_name is None:
+        return None
+    return pod.metadata.namespace, group.pod_group_name

@@ -18,7 +18,9 @@ from collections.abc import Hashable, Mapping
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import (
+    NODE,
     NODE_NAME,
+    ActionType,
     Cycle,
     EventHint,
     NodeColumns,
@@ -27,7 +29,6 @@ from podwright.scheduler.framework import (
     Status,
     Verdicts,
 )
-from podwright.scheduler.plugins import hints
 
 _REJECTION = Status.unresolvable("node(s) didn't match the requested node name")
 
@@ -40,8 +41,8 @@ class NodeName(Plugin):
     filter_reads = Reads.NODE
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with their hint functions."""
-        return hints.node_name.events_to_register()
+        """Return new nodes; upstream does not compare the name."""
+        return (EventHint(NODE, ActionType.ADD),)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the requested node's name."""

@@ -18,11 +18,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from podwright.apimachinery.objects import Pod
-from podwright.scheduler.columns import HostPort, host_ports
+from podwright.scheduler.columns import HostPort, PortUse, host_ports
 from podwright.scheduler.framework import (
     HOST_PORTS,
+    NODE,
+    POD,
+    ActionType,
     Cycle,
     EventHint,
+    Hint,
     NodeColumns,
     Plugin,
     Reads,
@@ -30,7 +34,7 @@ from podwright.scheduler.framework import (
     Status,
     Verdicts,
 )
-from podwright.scheduler.plugins import hints
+from podwright.scheduler.plugins.hints.objects import only, queue_if
 
 _REJECTION = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
 _FEW_ROWS = 64
@@ -46,8 +50,11 @@ class NodePorts(Plugin):
     filter_reads = Reads.NODE | Reads.PODS
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with their hint functions."""
-        return hints.node_ports.events_to_register()
+        """Return deleted pods and new nodes."""
+        return (
+            EventHint(POD, ActionType.DELETE, after_pod_deleted),
+            EventHint(NODE, ActionType.ADD),
+        )
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the numbers of the host ports.
@@ -82,3 +89,16 @@ class NodePorts(Plugin):
         else:
             out.codes[out.rows] = 0
             out.codes[ports.conflicting_slots(requested)] = code
+
+
+# The hints of events: whether one may have undone the rejection of a pod.
+
+
+def after_pod_deleted(pod: Pod, old: object | None, _new: object | None) -> Hint:
+    """Queue if the deleted pod used a port that the pod requests."""
+    deleted = only(Pod, old)
+    if not deleted.spec.node_name and not deleted.status.nominated_node_name:
+        return Hint.SKIP
+    use = PortUse()
+    use.count(0, host_ports(deleted), 1)
+    return queue_if(use.conflicts(0, host_ports(pod)))

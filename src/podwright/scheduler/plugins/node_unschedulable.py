@@ -16,10 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from podwright.apimachinery.objects import Pod, Taint, tolerates
+from podwright.apimachinery.objects import Node, Pod, Taint, tolerates
 from podwright.scheduler.framework import (
+    NODE,
+    POD,
+    ActionType,
     Cycle,
     EventHint,
+    Hint,
     NodeColumns,
     Plugin,
     Reads,
@@ -27,7 +31,7 @@ from podwright.scheduler.framework import (
     Verdicts,
     tolerations_fragment,
 )
-from podwright.scheduler.plugins import hints
+from podwright.scheduler.plugins.hints.objects import changed, queue_if
 
 _TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _REJECTION = Status.unresolvable("node(s) were unschedulable")
@@ -41,8 +45,11 @@ class NodeUnschedulable(Plugin):
     filter_reads = Reads.NODE
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with their hint functions."""
-        return hints.node_unschedulable.events_to_register()
+        """Return new and uncordoned nodes, and the pod's own tolerations."""
+        return (
+            EventHint(NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, after_node_change),
+            EventHint(POD, ActionType.UPDATE_POD_TOLERATION, after_toleration_change),
+        )
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the tolerations."""
@@ -60,3 +67,21 @@ class NodeUnschedulable(Plugin):
 
 def _is_tolerated(pod: Pod) -> bool:
     return any(tolerates(toleration, _TAINT) for toleration in pod.spec.tolerations)
+
+
+# The hints of events: whether one may have undone the rejection of a pod.
+
+
+def after_node_change(_pod: Pod, old: object | None, new: object | None) -> Hint:
+    """Queue if the node accepts pods now and did not before."""
+    before, after = changed(Node, old, new)
+    return queue_if(not after.spec.unschedulable and (before is None or before.spec.unschedulable))
+
+
+def after_toleration_change(pod: Pod, old: object | None, new: object | None) -> Hint:
+    """Queue if the pod itself tolerates cordoned nodes now."""
+    _, after = changed(Pod, old, new)
+    return queue_if(
+        after.metadata.uid == pod.metadata.uid
+        and any(tolerates(toleration, _TAINT) for toleration in after.spec.tolerations)
+    )

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from podwright.apimachinery.objects import Pod
-from podwright.scheduler.framework import EventHint, Plugin, Status
-from podwright.scheduler.plugins import hints
+from podwright.scheduler.framework import POD, ActionType, EventHint, Hint, Plugin, Status
+from podwright.scheduler.plugins.hints.objects import changed, queue_if
 
 
 class SchedulingGates(Plugin):
@@ -29,8 +29,10 @@ class SchedulingGates(Plugin):
     key_reads_all_labels = False
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with their hint functions."""
-        return hints.scheduling_gates.events_to_register()
+        """Return the loss of the last gate."""
+        return (
+            EventHint(POD, ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, after_gates_removed),
+        )
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the names of the gates."""
@@ -43,3 +45,12 @@ class SchedulingGates(Plugin):
             return Status.OK
         names = " ".join(gate.name for gate in gates)
         return Status.unresolvable(f"waiting for scheduling gates: [{names}]")
+
+
+# The hints of events: whether one may have undone the rejection of a pod.
+
+
+def after_gates_removed(pod: Pod, old: object | None, new: object | None) -> Hint:
+    """Queue if it is the pod itself."""
+    _, changed_pod = changed(Pod, old, new)
+    return queue_if(changed_pod.metadata.uid == pod.metadata.uid)

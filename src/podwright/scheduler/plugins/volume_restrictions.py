@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Pod, Volume
 from podwright.scheduler.columns import (
     READ_WRITE_ONCE_POD,
     DiskUse,
@@ -33,8 +33,13 @@ from podwright.scheduler.columns import (
     disk_uses,
 )
 from podwright.scheduler.framework import (
+    NODE,
+    PERSISTENT_VOLUME_CLAIM,
+    POD,
+    ActionType,
     Cycle,
     EventHint,
+    Hint,
     Plugin,
     PreFilterResult,
     StateKey,
@@ -42,7 +47,8 @@ from podwright.scheduler.framework import (
     Verdicts,
     volumes_fragment,
 )
-from podwright.scheduler.plugins import hints
+from podwright.scheduler.plugins.hints.objects import only, queue_if
+from podwright.scheduler.plugins.hints.volumes import after_named_claim
 
 DISK_CONFLICT = Status.unschedulable("node(s) had no available disk")
 CLAIM_CONFLICT = Status.unschedulable(
@@ -84,8 +90,12 @@ class VolumeRestrictions(Plugin):
     filter_reads: ClassVar[Reads] = Reads.PODS | Reads.STORAGE
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with their hint functions."""
-        return hints.volume_restrictions.events_to_register()
+        """Return deleted pods, new nodes and new claims."""
+        return (
+            EventHint(POD, ActionType.DELETE, after_pod_deleted),
+            EventHint(NODE, ActionType.ADD),
+            EventHint(PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_named_claim),
+        )
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the volumes."""
@@ -143,3 +153,54 @@ class VolumeRestrictions(Plugin):
         # Upstream compares the names only, in all namespaces.
         users = sum(name in state.exclusive_claims for name in claim_names(placed.pod))
         state.users += sign * users
+
+
+# The hints of events: whether one may have undone the rejection of a pod.
+
+
+def after_pod_deleted(pod: Pod, old: object | None, _new: object | None) -> Hint:
+    """Queue if the deleted pod had a disk or a claim of this pod's."""
+    deleted = only(Pod, old)
+    if deleted.metadata.namespace != pod.metadata.namespace:
+        return Hint.SKIP
+    claims = {
+        volume.persistent_volume_claim.claim_name
+        for volume in deleted.spec.volumes
+        if volume.persistent_volume_claim is not None
+    }
+    return queue_if(
+        any(
+            (
+                volume.persistent_volume_claim is not None
+                and volume.persistent_volume_claim.claim_name in claims
+            )
+            or any(volumes_conflict(volume, theirs) for theirs in deleted.spec.volumes)
+            for volume in pod.spec.volumes
+        )
+    )
+
+
+def volumes_conflict(mine: Volume, theirs: Volume) -> bool:
+    """Return whether two pods on one node could not both have their volume.
+
+    Upstream: volume_restrictions.go, isVolumeConflict
+    """
+    if mine.gce_persistent_disk is not None and theirs.gce_persistent_disk is not None:
+        disk, other_disk = mine.gce_persistent_disk, theirs.gce_persistent_disk
+        if disk.pd_name == other_disk.pd_name and not (disk.read_only and other_disk.read_only):
+            return True
+    if mine.aws_elastic_block_store is not None and theirs.aws_elastic_block_store is not None:
+        ebs, other_ebs = mine.aws_elastic_block_store, theirs.aws_elastic_block_store
+        if ebs.volume_id == other_ebs.volume_id:
+            return True
+    if mine.iscsi is not None and theirs.iscsi is not None:
+        iscsi, other_iscsi = mine.iscsi, theirs.iscsi
+        if iscsi.iqn == other_iscsi.iqn and not (iscsi.read_only and other_iscsi.read_only):
+            return True
+    if mine.rbd is not None and theirs.rbd is not None:
+        rbd, other_rbd = mine.rbd, theirs.rbd
+        same_image = rbd.pool == other_rbd.pool and rbd.image == other_rbd.image
+        shares_monitor = not set(rbd.monitors).isdisjoint(other_rbd.monitors)
+        if same_image and shares_monitor and not (rbd.read_only and other_rbd.read_only):
+            return True
+    return False

@@ -30,6 +30,7 @@ from podwright.apimachinery.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    StorageClass,
 )
 from podwright.scheduler.columns import (
     ABSENT,
@@ -42,8 +43,14 @@ from podwright.scheduler.columns import (
     class_of,
 )
 from podwright.scheduler.framework import (
+    NODE,
+    PERSISTENT_VOLUME,
+    PERSISTENT_VOLUME_CLAIM,
+    STORAGE_CLASS,
+    ActionType,
     Cycle,
     EventHint,
+    Hint,
     Plugin,
     PreFilterResult,
     StateKey,
@@ -51,7 +58,8 @@ from podwright.scheduler.framework import (
     Verdicts,
     volumes_fragment,
 )
-from podwright.scheduler.plugins import hints
+from podwright.scheduler.plugins.hints.objects import changed, queue_if
+from podwright.scheduler.plugins.hints.volumes import after_named_claim
 
 ZONE_CONFLICT = Status.unresolvable("node(s) had no available volume zone")
 
@@ -86,8 +94,14 @@ class VolumeZone(Plugin):
     filter_reads: ClassVar[Reads] = Reads.NODE | Reads.STORAGE
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with their hint functions."""
-        return hints.volume_zone.events_to_register()
+        """Return classes that wait for pods, nodes, claims and volumes."""
+        add_or_update = ActionType.ADD | ActionType.UPDATE
+        return (
+            EventHint(STORAGE_CLASS, ActionType.ADD, after_class_added),
+            EventHint(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
+            EventHint(PERSISTENT_VOLUME_CLAIM, add_or_update, after_named_claim),
+            EventHint(PERSISTENT_VOLUME, add_or_update, after_volume_change),
+        )
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the volumes."""
@@ -173,3 +187,18 @@ def _unbound(claim: PersistentVolumeClaim, storage: StorageIndex) -> Status:
     if storage_class.volume_binding_mode == "WaitForFirstConsumer":
         return Status.OK
     return Status.unresolvable("PersistentVolume had no name")
+
+
+# The hints of events: whether one may have undone the rejection of a pod.
+
+
+def after_class_added(_pod: Pod, old: object | None, new: object | None) -> Hint:
+    """Queue if the class binds when a pod comes."""
+    _, storage_class = changed(StorageClass, old, new)
+    return queue_if(storage_class.volume_binding_mode == "WaitForFirstConsumer")
+
+
+def after_volume_change(_pod: Pod, old: object | None, new: object | None) -> Hint:
+    """Queue if the volume is new or its topology labels changed."""
+    before, after = changed(PersistentVolume, old, new)
+    return queue_if(before is None or volume_topologies(before) != volume_topologies(after))

@@ -12,19 +12,21 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.framework.events import Hint
-from podwright.scheduler.plugins.hints import (
+from podwright.scheduler.plugins import (
     default_preemption,
-    dynamic_resources,
     gang_scheduling,
     inter_pod_affinity,
+    node_volume_limits,
+    volume_restrictions,
+)
+from podwright.scheduler.plugins.hints import (
+    dynamic_resources,
     node_affinity,
     node_declared_features,
     node_resources_fit,
-    node_volume_limits,
     pod_topology_spread,
     taint_toleration,
     volume_binding,
-    volume_restrictions,
 )
 
 QUEUE, SKIP = Hint.QUEUE, Hint.SKIP
