@@ -7,6 +7,7 @@ src/strconv/quote.go; Go src/encoding/json/scanner.go.
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, Final
 
@@ -76,6 +77,12 @@ def _escaped(character: str) -> str:
 # The messages of Go's JSON decoder.
 
 
+def _finite(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise OverflowError(text)
+    return value
+
+
 def go_json_error(body: bytes, error: Exception) -> str:
     """Return the message of Go's decoder for a text that is not JSON.
 
@@ -87,7 +94,9 @@ def go_json_error(body: bytes, error: Exception) -> str:
     """
     try:
         # Go reports bytes, each as the character of its number.
-        json.loads(body.decode("latin-1"))
+        json.loads(body.decode("latin-1"), parse_float=_finite)
+    except OverflowError as found:
+        return f"json: cannot unmarshal number {found} into Go value of type float64"
     except json.JSONDecodeError as found:
         text, position = found.doc, found.pos
         rest = text[position:].lstrip()

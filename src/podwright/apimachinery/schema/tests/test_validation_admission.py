@@ -212,7 +212,7 @@ def of_policy(**spec: Any) -> list[str]:
             " breaks",
             'spec.validations[0].reason: Unsupported value: "Bad": supported values: "Forbidden",'
             ' "Invalid", "RequestEntityTooLarge"',
-            'spec.validations[1].message: Invalid value: " ": message must be non-empty if'
+            'spec.validations[1].message: Invalid value: " ": must be non-empty if'
             " specified"], id="wrong validations"),
         pytest.param({"auditAnnotations": [{"key": "a", "valueExpression": "'b'"},
                                            {"key": "a", "valueExpression": ""},

@@ -278,7 +278,7 @@ def _validate_version(errors: FieldErrors, path: str, api_version: str) -> None:
 
 def _validate_message(errors: FieldErrors, path: str, message: str) -> None:
     if not message.strip():
-        errors.invalid(path, message, "message must be non-empty if specified")
+        errors.invalid(path, message, "must be non-empty if specified")
     elif "\n" in message.strip() or "\r" in message.strip():
         errors.invalid(path, message, "must not contain line breaks")
 

@@ -20,6 +20,7 @@ from podwright.apimachinery.schema.validation.names import (
     dns_label,
     dns_subdomain,
     label_value,
+    long_name,
     path_segment,
     qualified_name,
 )
@@ -29,6 +30,7 @@ NameRule: TypeAlias = Callable[[str], list[str]]
 NAME_RULES: Final[dict[str, NameRule]] = {
     "subdomain": dns_subdomain,
     "label": dns_label,
+    "long": long_name,
     "dns1035": dns_1035_label,
     "path": path_segment,
     "address": canonical_ip,

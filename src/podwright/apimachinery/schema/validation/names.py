@@ -238,6 +238,16 @@ def decimal_integer(text: str) -> Details:
     )
 
 
+def long_name(text: str) -> Details:
+    """Return the errors of a DNS subdomain, whose length declarative validation gives in bytes.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/api/validate/strfmt.go, LongName
+    """
+    too_long = _too_long(253)
+    in_bytes = too_long.replace("characters", "bytes")
+    return [in_bytes if each == too_long else each for each in dns_subdomain(text)]
+
+
 def ip_address(text: str) -> Details:
     """Return the errors of an IP address."""
     try:
@@ -270,6 +280,11 @@ _MAPPED_BITS: Final = 96
 """The bits of an IPv6 address before the IPv4 address that it stands for."""
 
 
+def without_leading_zeros(text: str) -> str:
+    """Return an address or a network without leading zeros in its decimal numbers."""
+    return _LEADING_ZEROS.sub(r"\1", text)
+
+
 def cidr(text: str) -> Details:
     """Return the errors of an IP network."""
     invalid = ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
@@ -290,7 +305,7 @@ def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     ValueError
         The text is not one of a network.
     """
-    return ipaddress.ip_network(_LEADING_ZEROS.sub(r"\1", text), strict=False)
+    return ipaddress.ip_network(without_leading_zeros(text), strict=False)
 
 
 def strict_cidr(text: str) -> Details:
@@ -325,7 +340,7 @@ def interface_address(text: str) -> Details:
     """
     if cidr(text):
         return ["must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"]
-    address = ipaddress.ip_interface(_LEADING_ZEROS.sub(r"\1", text))
+    address = ipaddress.ip_interface(without_leading_zeros(text))
     canonical = str(address)
     mapped = address.ip.ipv4_mapped if isinstance(address, ipaddress.IPv6Interface) else None
     if mapped is not None and (length := address.network.prefixlen) >= _MAPPED_BITS:

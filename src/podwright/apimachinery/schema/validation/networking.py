@@ -195,7 +195,8 @@ validate_ingress_class: Final = r.of_spec(
 def validate_ingress_class_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed ingress class, which keeps its controller."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    errors.immutable("spec.controller", spec.get("controller"), before.get("controller"))
+    controllers = (each.get("controller") or "" for each in (spec, before))
+    errors.immutable("spec.controller", *controllers)
     validate_ingress_class(errors, new)
 
 

@@ -20,6 +20,7 @@ from podwright.apimachinery.schema.validation.names import (
     dns_subdomain,
     ip_address,
     qualified_name,
+    without_leading_zeros,
 )
 
 _MORE: Final = "cannot be greater than status.replicas"
@@ -503,7 +504,9 @@ def _addresses(errors: FieldErrors, name: str, status: Document, was: Document) 
             errors.each(f"status.{name}[{index}]", address, ip_address(address))
     if len(found) < 2:
         return
-    wrong = next((index for index, each in enumerate(found) if ip_address(each)), None)
+    # Upstream's parser accepts numbers with leading zeros.
+    plain = map(without_leading_zeros, found)
+    wrong = next((index for index, each in enumerate(plain) if ip_address(each)), None)
     if wrong is not None:
         text = f"failed to check for dual stack with error:invalid IP[{wrong}]: {found[wrong]}"
         errors.internal(f"status.{name}", text)

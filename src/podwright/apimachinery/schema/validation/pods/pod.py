@@ -102,8 +102,6 @@ def validate_pod_parts(errors: FieldErrors, pod: Document) -> None:
             if image != image.strip():
                 text = "must not have leading or trailing whitespace"
                 errors.invalid(f"spec.{field}[{index}].image", image, text)
-    if spec.get("ephemeralContainers"):
-        validate_ephemeral_containers(errors, "spec.ephemeralContainers", spec)
 
 
 def _validate_tokens(errors: FieldErrors, spec: Document) -> None:
@@ -210,6 +208,8 @@ def _validate_all_containers(
         _validate_claims(errors, f"{path}.resourceClaims", claims, metadata)
     validate_containers(errors, f"{path}.containers", spec, volumes, names)
     validate_init_containers(errors, f"{path}.initContainers", spec, volumes, names)
+    if spec.get("ephemeralContainers"):
+        validate_ephemeral_containers(errors, f"{path}.ephemeralContainers", spec)
     if spec.get("resources"):
         _validate_pod_resources(errors, f"{path}.resources", spec, names)
     if spec.get("hostNetwork"):

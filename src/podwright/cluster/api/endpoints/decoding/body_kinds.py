@@ -10,11 +10,55 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document, api_group
 from podwright.apimachinery.schema import built_in
+from podwright.cluster.api.endpoints.decoding.body_fields import TypeMismatchError, check_fields
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
 from podwright.cluster.api.rejections import bad_request, unrecognized
 from podwright.cluster.api.versions.resources import ObjectKind
 
 _TYPE_META: Final = {"apiversion": "apiVersion", "kind": "kind"}
+_KINDS_OF_VERSIONS: Final = frozenset(
+    {"CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions",
+     "WatchEvent"}
+)  # fmt: skip
+"""The kinds that upstream registers for each version of a group."""
+_UNVERSIONED: Final = frozenset(
+    {"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"}
+)
+"""The kinds that upstream registers for any version."""
+
+
+def other_kind_error(
+    kind: ObjectKind, api_version: str, name: str, document: Document
+) -> ValueError:
+    """Return why a document of another kind is none of a kind.
+
+    Upstream first decodes the document as what it says to be, and then converts it.
+    """
+    schema = built_in()
+    version = api_version.rpartition("/")[2]
+    other = schema.find(api_version, name)
+    is_known = (
+        other is not None
+        or schema.is_replaced(api_version, name)
+        or name in _UNVERSIONED
+        or schema.find(api_version, name.removesuffix("List")) is not None
+        or (name in _KINDS_OF_VERSIONS and any(each.api_version == api_version for each in schema))
+    )
+    if not is_known:
+        return ValueError(
+            f'no kind "{name}" is registered for version "{api_version}" in scheme'
+            ' "pkg/api/legacyscheme/scheme.go:30"'
+        )
+    if other is not None:
+        try:
+            check_fields(document, other, validation="Ignore")
+        except TypeMismatchError as error:
+            return error
+    shown = "v1" if name in _UNVERSIONED or name in _KINDS_OF_VERSIONS else version
+    return ValueError(
+        f"converting ({shown}.{name}) to"
+        f" ({internal_package(kind.row.group)}.{kind.row.kind}): unknown conversion"
+    )
 
 
 def check_kind(document: Document, kind: ObjectKind, body: bytes = b"") -> Document:
@@ -42,17 +86,11 @@ def check_kind(document: Document, kind: ObjectKind, body: bytes = b"") -> Docum
     start = f'{name} in version "{version}" cannot be handled as a {row.kind}'
     schema = built_in()
     is_former = schema.is_replaced(api_version, name)
-    if not is_former and schema.find(api_version, name) is None:
-        raise bad_request(
-            f'{start}: no kind "{name}" is registered for version "{api_version}" in scheme'
-            ' "pkg/api/legacyscheme/scheme.go:30"'
-        )
     group = api_group(schema.successor(api_version, name) if is_former else api_version)
-    if (group, name) != (row.group, row.kind):
-        raise bad_request(
-            f"{start}: converting ({version}.{name}) to"
-            f" ({internal_package(row.group)}.{row.kind}): unknown conversion"
-        )
+    is_known = is_former or schema.find(api_version, name) is not None
+    if not is_known or (group, name) != (row.group, row.kind):
+        error = other_kind_error(kind, api_version, name, document)
+        raise bad_request(f"{start}: {error}")
     raise bad_request(
         f"the API version in the data ({api_version}) does not match the expected API version"
         f" ({kind.api_version})"

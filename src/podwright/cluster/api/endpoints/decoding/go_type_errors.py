@@ -6,6 +6,7 @@ sigs.k8s.io/json
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from typing import Any, Final
@@ -24,6 +25,8 @@ from podwright.cluster.api.versions.resources import ObjectKind
 
 _PATH_INDEX: Final = re.compile(r"\[[^\]]*\]")
 _FIELD: Final = re.compile(r"Go struct field \S+(?= of type)")
+_STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[([^\]]*)\]")
+_INTEGER_BITS: Final = {"int32": 32, "int64": 64}
 _PART: Final = re.compile(r"\.?([^.\[]+)")
 _ELEMENT_OF: Final = re.compile(r"^(?:\[\]|map\[[^\]]*\])\*?")
 _GO_SCALARS: Final = {"double": "float64", "quantity": "resource.Quantity", "any": "interface {}",
@@ -101,6 +104,34 @@ def conversion_error(kind: ObjectKind, problem: Problem) -> str:
     if inner in ("int32", "int64") and isinstance(value, float):
         return f"cannot convert float64 to {inner}"
     return f"unrecognized type: {names.get(inner, inner)}"
+
+
+def with_wrapped_number(
+    kind: ObjectKind, problem: Problem, document: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Return a document without one problem: a whole number that upstream's converter cuts off.
+
+    None if the problem is another. The last bits of an integer are kept; a number beyond 64 bits
+    is the smallest one, of which an int32 has the last bits.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/converter.go, fromUnstructured
+    """
+    path, _, value = problem
+    name = value_type_at(kind, path)
+    if name not in _INTEGER_BITS or not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if value != value // 1:
+        return None
+    bits = _INTEGER_BITS[name]
+    whole = int(value) if -(2**63) <= value < 2**63 else -(2**63)
+    wrapped = (whole + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+    made = copy.deepcopy(document)
+    holder: Any = made
+    *outer, last = (index or field for field, index in _STEP.findall(path))
+    for step in outer:
+        holder = holder[int(step) if isinstance(holder, list) else step]
+    holder[int(last) if isinstance(holder, list) else last] = wrapped
+    return made
 
 
 _TIME: Final = (

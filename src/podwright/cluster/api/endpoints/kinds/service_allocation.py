@@ -32,6 +32,7 @@ SERVICE_NETWORK: Final = IPv4Network("10.0.0.0/24")
 NODE_PORTS: Final = range(30_000, 32_768)
 """Upstream's default `--service-node-port-range`."""
 
+_NO_ADDRESSES: Final = (SERVICE_NETWORK.network_address, SERVICE_NETWORK.broadcast_address)
 _STATIC_ADDRESSES: Final = 16
 """The lowest addresses, which are drawn last, as upstream reserves them for explicit ones."""
 
@@ -137,9 +138,11 @@ class ServiceAllocations:
         if not is_dry_run and self._addresses.get(address, key) != key:
             return "provided IP is already allocated"
         parsed = ip_address(address)
-        if isinstance(parsed, IPv4Address) and parsed in SERVICE_NETWORK:
+        is_within = isinstance(parsed, IPv4Address) and parsed in SERVICE_NETWORK
+        if is_within and parsed not in _NO_ADDRESSES:
             return ""
-        if is_dry_run:  # Upstream calls the allocator, which only knows its range then.
+        # Upstream calls the allocator of the range in a dry run, else the one of all ranges.
+        if is_within or is_dry_run:
             return (
                 f"the provided IP ({address}) is not in the valid range. The range of valid IPs is"
                 f" {SERVICE_NETWORK}"

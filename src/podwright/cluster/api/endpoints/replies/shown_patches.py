@@ -12,8 +12,7 @@ from typing import Any
 from podwright.apimachinery.objects import Document, api_group, write_go_json
 from podwright.apimachinery.patching import json_patched, merge_patched
 from podwright.apimachinery.schema import Kind, TypeRef, built_in, go_ordered
-from podwright.cluster.api.endpoints.decoding.body_fields import TypeMismatchError, check_fields
-from podwright.cluster.api.endpoints.decoding.body_kinds import internal_package
+from podwright.cluster.api.endpoints.decoding.body_kinds import other_kind_error
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
 from podwright.cluster.api.versions.resources import ObjectKind, Resource
 
@@ -117,10 +116,7 @@ def _sorted_on_path(document: Any, names: Sequence[str]) -> Any:
 
 
 def of_other_kind(resource: Resource, patched: Document) -> ValueError:
-    """Return why a patched document of another apiVersion or kind cannot be decoded.
-
-    Upstream first decodes the document as what it says to be, and then converts it.
-    """
+    """Return why a patched document of another apiVersion or kind cannot be decoded."""
     kind = resource.kind
     api_version, name = patched.get("apiVersion"), patched.get("kind")
     for field, value in (("apiVersion", api_version), ("kind", name)):
@@ -136,17 +132,4 @@ def of_other_kind(resource: Resource, patched: Document) -> ValueError:
             f"unable to decode {api_version}, Kind={name} into {kind.api_version},"
             f" Kind={resource.name}"
         )
-    other = built_in().find(api_version, name)
-    if other is None:
-        return ValueError(
-            f'no kind "{name}" is registered for version "{api_version}" in scheme'
-            ' "pkg/api/legacyscheme/scheme.go:30"'
-        )
-    try:
-        check_fields(patched, other, validation="Ignore")
-    except TypeMismatchError as error:
-        return error
-    return ValueError(
-        f"converting ({other.row.version}.{name}) to"
-        f" ({internal_package(kind.row.group)}.{kind.row.kind}): unknown conversion"
-    )
+    return other_kind_error(kind, api_version, name, patched)

@@ -171,3 +171,86 @@ def test_a_job_with_labels_in_its_template_has_them_too(server: Server) -> None:
     assert status == 201
     assert made["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
     assert made["metadata"]["labels"]["a"] == "b"
+
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ({"kind": "DeleteOptions"}, "converting (v1.DeleteOptions) to (core.ConfigMap): unknown"),
+        ({"kind": "Status", "apiVersion": "apps/v1"}, "converting (v1.Status) to (core.ConfigMap)"),
+        ({"kind": "PodList"}, "converting (v1.PodList) to (core.ConfigMap): unknown conversion"),
+        ({"kind": "Table"}, 'no kind "Table" is registered for version "v1"'),
+        ({"kind": "ConfigMap", "apiVersion": "v0"}, 'no kind "ConfigMap" is registered for'),
+        ({"kind": "Pod", "spec": {"containers": "x"}}, "json: cannot unmarshal string into Go"),
+    ],
+)
+def test_another_kind_is_decoded_before_it_is_converted(
+    server: Server, sent: dict[str, Any], message: str
+) -> None:
+    status, found = server.reply("POST", MAPS, {"apiVersion": "v1", **sent})
+    assert status == 400
+    assert message in found["message"]
+
+
+def test_errors_of_a_service_beside_those_of_its_addresses(server: Server) -> None:
+    services = "/api/v1/namespaces/default/services"
+    spec: dict[str, Any] = {
+        "type": "ExternalName",
+        "clusterIPs": ["10.0.0.9"],
+        "externalName": "Bad_Host",
+    }
+    _, found = server.reply("POST", services, {"metadata": {"name": "s"}, "spec": spec})
+    fields = [each["field"] for each in found["details"]["causes"]]
+    assert fields == ["spec.clusterIPs", "spec.externalName"]
+    spec = {"clusterIP": "10.0.0.0", "ports": [{"port": 80}]}
+    _, found = server.reply("POST", services, {"metadata": {"name": "s"}, "spec": spec})
+    assert "is not in the valid range. The range of valid IPs is 10.0.0.0/24" in found["message"]
+
+
+def test_a_wrong_name_of_a_definition_is_before_its_labels(server: Server) -> None:
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    metadata = {"name": "x", "labels": {"a b": "c"}}
+    _, found = server.reply("POST", path, {"metadata": metadata, "spec": {}})
+    fields = [each["field"] for each in found["details"]["causes"]]
+    assert fields[:2] == ["metadata.name", "metadata.labels"]
+
+
+def test_a_number_that_is_too_large_for_a_float(server: Server) -> None:
+    headers = {"content-type": "application/merge-patch+json"}
+    server.reply("POST", MAPS, {"metadata": {"name": "a"}})
+    _, found = server.reply("PATCH", f"{MAPS}/a", b'{"x":1e400}', headers=headers)
+    assert found["message"].endswith("cannot unmarshal number 1e400 into Go value of type float64")
+
+
+def test_addresses_with_leading_zeros_have_a_family(server: Server) -> None:
+    pods = "/api/v1/namespaces/default/pods"
+    server.reply("POST", pods, pod("p"))
+    status = {"podIPs": [{"ip": "01.2.3.4"}, {"ip": "fe80::1"}]}
+    _, found = server.patch(f"{pods}/p/status", {"status": status})
+    assert [each["message"] for each in found["details"]["causes"]] == [
+        'Invalid value: "01.2.3.4": must not have leading 0s'
+    ]
+
+
+def test_ephemeral_containers_of_a_template_are_checked_after_the_others(server: Server) -> None:
+    spec = {"ephemeralContainers": [{"name": "e", "image": "i", "targetContainerName": "x"}],
+            "containers": [{"name": "c", "image": "i"}], "restartPolicy": "X"}  # fmt: skip
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+    deployment = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    _, found = server.reply("POST", path, {"metadata": {"name": "d"}, "spec": deployment})
+    start = "spec.template.spec."
+    assert [each["field"].removeprefix(start) for each in found["details"]["causes"]][:3] == [
+        "ephemeralContainers[0].targetContainerName",
+        "restartPolicy",
+        "ephemeralContainers",
+    ]
+
+
+def test_the_length_of_a_name_of_a_device_class_is_in_bytes(server: Server) -> None:
+    path = "/apis/resource.k8s.io/v1/deviceclasses"
+    _, found = server.reply("POST", path, {"metadata": {"name": "a" * 254}, "spec": {}})
+    assert found["message"].endswith("must be no more than 253 bytes")

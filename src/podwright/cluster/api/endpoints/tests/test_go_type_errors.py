@@ -3,7 +3,11 @@
 import pytest
 
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api.endpoints.decoding.go_type_errors import conversion_error, type_error
+from podwright.cluster.api.endpoints.decoding.go_type_errors import (
+    conversion_error,
+    type_error,
+    with_wrapped_number,
+)
 
 
 def message(api_version, kind, document):
@@ -65,6 +69,20 @@ def test_unknown_fields_of_schemas_that_decode_themselves_are_no_problem():
     schema = {"items": {"x": 1}, "properties": {"a": {"additionalProperties": {"y": 1}}}}
     versions = [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]
     assert found.decoding_problems({"spec": {"versions": versions}}) == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [(2**31, -(2**31)), (2**32 + 1, 1), (1e20, 0), (2**63, 0), (2.5, None), ("3", None)],
+)
+def test_whole_numbers_that_are_converted_keep_their_last_bits(sent, stored):
+    found = built_in().find("v1", "Pod")
+    assert found is not None
+    path = "spec.containers[0].ports[1].containerPort"
+    document = {"spec": {"containers": [{"ports": [{}, {"containerPort": sent}]}]}}
+    made = with_wrapped_number(found, (path, "", sent), document)
+    expected = {"spec": {"containers": [{"ports": [{}, {"containerPort": stored}]}]}}
+    assert made == (None if stored is None else expected)
 
 
 @pytest.mark.parametrize(("data", "shown"), [(["a"], "string"), ([1, {}], "object")])

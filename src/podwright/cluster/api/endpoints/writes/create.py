@@ -66,7 +66,10 @@ _SYSTEM_METADATA: Final = (
     "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "resourceVersion",
     "selfLink", "uid",
 )  # fmt: skip
+_NAMES: Final = ("metadata.generateName", "metadata.name")
 _ADDRESS_FIELDS: Final = ("spec.clusterIP", "spec.ipFamil")
+_NOT_HEADLESS: Final = "may not be set to 'None' for"
+"""In the one error about addresses that upstream finds after the allocation."""
 
 
 def create(backend: Backend, call: Call) -> HttpReply:
@@ -267,7 +270,8 @@ def _validated(
             qualifies_finalizers=qualifies,
         )
         if row.namespaced and not call.namespace:  # The one in the path is empty.
-            problems = [("metadata.namespace", "Required value", ""), *problems]
+            of_names = sum(path in _NAMES for path, _, _ in problems)
+            problems.insert(of_names, ("metadata.namespace", "Required value", ""))
         if not row.validation and resource.to_storage is not None and not resource.is_custom:
             found = resource.storage_kind.validation_problems(resource.stored(document))
         found = with_expression_problems(found, resource, document)
@@ -278,6 +282,11 @@ def _validated(
         problems = []  # The registry checks the metadata of a valid object only.
     if problems or found:
         found = _after_allocation(backend, resource, document, found, is_dry_run=is_dry_run)
+        if resource.storage == DEFINITION:
+            # Their rule of names is one of the whole definition.
+            of_names = sum(path in _NAMES for path, _, _ in problems)
+            problems[of_names:of_names] = [each for each in found if each[0] in _NAMES]
+            found = [each for each in found if each[0] not in _NAMES]
         raise invalid_object(call, document, [*problems, *found])
     return document
 
@@ -296,7 +305,12 @@ def _after_allocation(
     """
     if strategies.key_of(resource) not in backend.allocators:
         return found
-    addresses = [each for each in found if each[0].startswith(_ADDRESS_FIELDS)]
+    is_external = (document.get("spec") or {}).get("type") == "ExternalName"
+    addresses = [
+        each
+        for each in found
+        if not is_external and each[0].startswith(_ADDRESS_FIELDS) and _NOT_HEADLESS not in each[1]
+    ]
     if addresses:
         raise invalid(resource.error_group, resource.name, name_of(document), addresses)
     document = allocated(backend, resource, document, None, is_dry_run=is_dry_run)

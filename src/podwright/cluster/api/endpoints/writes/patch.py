@@ -36,7 +36,11 @@ from podwright.cluster.api.endpoints.decoding.body_fields import (
     check_fields,
 )
 from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
-from podwright.cluster.api.endpoints.decoding.go_type_errors import conversion_error, go_kind
+from podwright.cluster.api.endpoints.decoding.go_type_errors import (
+    conversion_error,
+    go_kind,
+    with_wrapped_number,
+)
 from podwright.cluster.api.endpoints.decoding.json_bodies import JsonError, read_json
 from podwright.cluster.api.endpoints.decoding.sent_objects import (
     RAW_PARTS,
@@ -243,6 +247,13 @@ def decoded_patch(
         raise _invalid_patch(shown, StrictDecodingError([*found, *sorted(error.found)])) from None
     except TypeMismatchError as error:
         mismatch: ValueError = error
+        by_converter = bool(is_converted or applied_to) and not resource.is_custom
+        wrapped = with_wrapped_number(resource.kind, error.problem, patched)
+        if by_converter and wrapped is not None:
+            return decoded_patch(
+                call, wrapped, options, found, shown, is_converted=is_converted,
+                applied_to=applied_to,
+            )  # fmt: skip
         if applied_to and not resource.is_custom:
             raise unclassified(_not_converted(resource, applied_to, error)) from None
         if is_converted:
