@@ -247,6 +247,21 @@ _IMAGE: Final = re.compile(
 """The name of an image. Upstream: github.com/distribution/reference regexp.go"""
 
 
+_REPOSITORY_MAX: Final = 255
+
+
+def _repository(image: str) -> str:
+    """Return the path of the repository of an image without a digest, as it is in full.
+
+    Upstream: github.com/distribution/reference normalize.go, splitDockerDomain
+    """
+    host, slash, path = image.partition("/")
+    if not slash or not ("." in host or ":" in host or host == "localhost"):
+        host, path = "", image
+    name = path.partition(":")[0]
+    return name if host or "/" in name else f"library/{name}"
+
+
 @lru_cache(maxsize=4096)
 def pull_policy(image: str) -> str:
     """Return when an image is pulled: always if its tag is `latest` or absent.
@@ -254,7 +269,7 @@ def pull_policy(image: str) -> str:
     An image with a digest, or whose name cannot be parsed, is pulled if it is not present.
     """
     found = _IMAGE.fullmatch(image)
-    if found is None or found["digest"]:
+    if found is None or found["digest"] or len(_repository(image)) > _REPOSITORY_MAX:
         return "IfNotPresent"
     return "Always" if found["tag"] in (None, "latest") else "IfNotPresent"
 

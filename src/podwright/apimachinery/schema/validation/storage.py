@@ -204,8 +204,15 @@ validate_claim: Final = r.of_spec(validate_claim_spec)
 
 def validate_claim_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed claim: its spec is immutable, except for the request of a bound claim."""
-    validate_claim(errors, new)
     spec, before = dict(new.get("spec") or {}), dict(old.get("spec") or {})
+    found = FieldErrors()
+    validate_claim(found, new)
+    # Upstream allows an invalid group then, too: allowInvalidAPIGroupInDataSourceOrRef.
+    sources = (before.get("dataSource") or {}, before.get("dataSourceRef") or {})
+    has_group = any(each.get("apiGroup") is not None for each in sources)
+    errors.problems += [
+        each for each in found.problems if not (has_group and each[0].endswith(".apiGroup"))
+    ]
     # The status of the request is ignored: the claim's phase is the stored one.
     is_bound = (old.get("status") or {}).get("phase") == "Bound"
     requested, old_requested = _size_of(spec, "resources"), _size_of(before, "resources")
@@ -224,8 +231,8 @@ def validate_claim_update(errors: FieldErrors, new: Document, old: Document) -> 
             "spec is immutable after creation except resources.requests and"
             " volumeAttributesClassName for bound claims"
         )
-        found = difference(before, spec, "PersistentVolumeClaimSpec")
-        errors.forbidden("spec", f"{text}\n{found}")
+        changes = difference(before, spec, "PersistentVolumeClaimSpec")
+        errors.forbidden("spec", f"{text}\n{changes}")
     if requested < old_requested and requested <= _size_of(old.get("status") or {}, ""):
         text = "field can not be less than status.capacity"
         errors.forbidden("spec.resources.requests.storage", text)

@@ -14,7 +14,13 @@ from itertools import chain
 from typing import Final
 
 from podwright.apimachinery.objects import Document, FieldSelector, KubernetesObject, SelectorError
-from podwright.cluster.api.endpoints.calls import Backend, Call, find, served
+from podwright.cluster.api.endpoints.calls import (
+    Backend,
+    Call,
+    check_path_segment,
+    find,
+    served,
+)
 from podwright.cluster.api.endpoints.options import ListOptions, list_options, parsed_version
 from podwright.cluster.api.endpoints.replies.responses import (
     PART_OBJECTS,
@@ -45,6 +51,7 @@ _EXACT_EXPIRED: Final = "The resourceVersion for the provided list is too old."
 
 def get(backend: Backend, call: Call) -> HttpReply:
     """Return the named object."""
+    check_path_segment(call.info.name)
     version = parsed_version(call.request.parameter("resourceVersion"))
     current = backend.store.resource_version
     if version > current:

@@ -53,6 +53,18 @@ def check_size(request: HttpRequest) -> None:
         raise too_large(BODY_MAX_BYTES)
 
 
+def check_encoding(request: HttpRequest, types: Sequence[str] = MEDIA_TYPES) -> None:
+    """Reject a body of an unknown media type, or one that is too large.
+
+    Raises
+    ------
+    ApiError
+    """
+    if body_media_type(request.header("content-type")) not in types:
+        raise unsupported_media_type(types)
+    check_size(request)
+
+
 def read_object(
     request: HttpRequest,
     kind: str,
@@ -80,10 +92,8 @@ def read_object(
     Rejection
         The media type is unknown, or the body is not of that type.
     """
-    check_size(request)
+    check_encoding(request, types)
     media_type = body_media_type(request.header("content-type"))
-    if media_type not in types:
-        raise unsupported_media_type(types)
     if media_type == PROTOBUF:
         try:
             return Decoded(decode_protobuf(request.body, api_version, kind), [])

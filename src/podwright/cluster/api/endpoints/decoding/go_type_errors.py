@@ -35,6 +35,8 @@ _GO_SCALARS: Final = {"double": "float64", "quantity": "resource.Quantity", "any
                       # IntOrString decodes what is not a string as an int32.
                       "int-or-string": "int32"}  # fmt: skip
 _NAMES: Final = {dict: "object", list: "array", str: "string", bool: "bool"}
+_AMOUNT: Final = re.compile(r"[+-]?[0-9]*(\.[0-9]*)?[eEinumkKMGTP]*[-+]?[0-9]*")
+"""What is parsed as a quantity, with any suffix. Upstream: quantity.go, parseQuantityString"""
 _QUANTITY: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
@@ -57,7 +59,8 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
         return f"{path}: {message}"
     type_name = value_type_at(kind, path)
     if type_name == "quantity":
-        return _QUANTITY
+        is_amount = isinstance(value, str) and value and _AMOUNT.fullmatch(value)
+        return "unable to parse quantity's suffix" if is_amount else _QUANTITY
     if type_name in ("time", "micro-time") and isinstance(value, str):
         return _time_error(value, is_micro=type_name == "micro-time")
     if type_name == "bytes" and isinstance(value, list):

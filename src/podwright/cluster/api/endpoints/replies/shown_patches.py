@@ -127,7 +127,10 @@ def of_other_kind(resource: Resource, patched: Document) -> ValueError:
             )
     assert isinstance(api_version, str), "checked above"
     assert isinstance(name, str), "checked above"
-    if resource.is_custom or (api_group(api_version), name) == (kind.row.group, kind.row.kind):
+    is_own = (api_group(api_version), name) == (kind.row.group, kind.row.kind)
+    schema = built_in()
+    is_known = schema.is_replaced(api_version, name) or schema.find(api_version, name) is not None
+    if resource.is_custom or (is_own and is_known):
         return ValueError(
             f"unable to decode {api_version}, Kind={name} into {kind.api_version},"
             f" Kind={resource.name}"

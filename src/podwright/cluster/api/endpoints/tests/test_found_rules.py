@@ -254,3 +254,60 @@ def test_the_length_of_a_name_of_a_device_class_is_in_bytes(server: Server) -> N
     path = "/apis/resource.k8s.io/v1/deviceclasses"
     _, found = server.reply("POST", path, {"metadata": {"name": "a" * 254}, "spec": {}})
     assert found["message"].endswith("must be no more than 253 bytes")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", f"{MAPS}/..?resourceVersion=x", 400),
+        ("POST", f"{MAPS}?fieldValidation=Foo", 415),
+        ("DELETE", f"{MAPS}?dryRun=Foo&limit=x", 400),
+    ],
+)
+def test_which_error_of_several_is_the_first(
+    server: Server, method: str, path: str, status: int
+) -> None:
+    headers = {"content-type": "text/plain"} if method == "POST" else {}
+    assert server.reply(method, path, headers=headers)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("x" * 247, "Always"),
+        ("x" * 248, "IfNotPresent"),
+        (f"x.io/{'x' * 255}", "Always"),
+        (f"x.io/{'x' * 256}", "IfNotPresent"),
+    ],
+)
+def test_an_image_with_too_long_a_name_is_pulled_if_absent(
+    server: Server, image: str, policy: str
+) -> None:
+    pods = "/api/v1/namespaces/default/pods"
+    made = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": image}]}}
+    _, found = server.reply("POST", pods, made)
+    assert found["spec"]["containers"][0]["imagePullPolicy"] == policy
+
+
+@pytest.mark.parametrize(("amount", "start"), [("1kk", "unable to parse"), ("1.2.3", "quantities")])
+def test_a_quantity_has_no_such_suffix(server: Server, amount: str, start: str) -> None:
+    pods = "/api/v1/namespaces/default/pods"
+    limits = {"resources": {"limits": {"cpu": amount}}}
+    made = {"spec": {"containers": [{"name": "c", "image": "i", **limits}]}}
+    _, found = server.reply("POST", pods, made)
+    assert f"handled as a Pod: {start}" in found["message"]
+
+
+def test_a_stored_group_of_a_data_source_is_not_checked_again(server: Server) -> None:
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}},
+            "dataSourceRef": {"apiGroup": "a.io", "kind": "K", "name": "n"}}  # fmt: skip
+    server.reply("POST", claims, {"metadata": {"name": "c"}, "spec": spec})
+    _, found = server.patch(f"{claims}/c", {"spec": {"dataSource": {"apiGroup": "A_"}}})
+    assert [each["field"] for each in found["details"]["causes"]] == ["spec", "spec"]
+
+
+def test_a_patch_to_an_unknown_version_of_the_kind(server: Server) -> None:
+    server.reply("POST", MAPS, {"metadata": {"name": "a"}})
+    _, found = server.patch(f"{MAPS}/a", {"apiVersion": "b"})
+    assert 'no kind "ConfigMap" is registered for version "b"' in found["message"]

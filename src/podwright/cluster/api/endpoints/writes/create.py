@@ -27,6 +27,7 @@ from podwright.cluster.api.endpoints.access.authorization import refuse_escalati
 from podwright.cluster.api.endpoints.access.certificate_requests import with_requestor
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import DEFINITION, check_kind_of_object
+from podwright.cluster.api.endpoints.decoding.bodies import check_encoding
 from podwright.cluster.api.endpoints.decoding.sent_objects import (
     body_of,
     in_namespace,
@@ -74,6 +75,7 @@ _NOT_HEADLESS: Final = "may not be set to 'None' for"
 
 def create(backend: Backend, call: Call) -> HttpReply:
     """Create an object from the body of a request."""
+    check_encoding(call.request)
     options = write_options(call.request, "CreateOptions")
     document = in_namespace(call, body_of(backend, call, options.field_validation))
     made, attributes, _ = _created(backend, call, document, options, tracks_fields=True)

@@ -142,14 +142,14 @@ def _deleted(call: Call, stored: Stored) -> HttpReply:
 
 def delete_collection(backend: Backend, call: Call) -> Steps:
     """Delete the selected objects of a collection one by one, and return them as they were."""
+    is_watch = is_true(call.request.parameters.get("watch"))
+    options = list_options(call.request, is_watch=is_watch)
     body = _options_body(call)
     deleting = delete_options(body, call.request)
     if body is None:
         # In the query, it is the version of the list.
         deleting = msgspec.structs.replace(deleting, resource_version=None)
     _warn_about_pods(call, deleting)
-    is_watch = is_true(call.request.parameters.get("watch"))
-    options = list_options(call.request, is_watch=is_watch)
     resource = call.resource
     found: Iterable[KubernetesObject]
     if is_whole_list(options):
