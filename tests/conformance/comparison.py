@@ -42,7 +42,6 @@ NORMALIZATIONS: Final = {
     "one of several warnings": "most recordings have the last value of a repeated header",
     "managedFields dropped": "most recordings do not have managedFields",
     "managedFields order": "entries are ordered by time, to the second, and runs differ in it",
-    "managedFields in messages": "objects printed in messages have them where recordings do not",
     "struct diff": "the diffs of go-cmp have spaces and line breaks that are drawn at random",
     "column text": "descriptions of columns are podwright's own words",
     "document hash": "the hash of an OpenAPI document includes descriptions, which are own words",
@@ -53,7 +52,6 @@ NORMALIZATIONS: Final = {
     "age of a literal date": "the age of a date that a request wrote depends on the day of the run",
     "date of the run": "a ConfigMap has the date of the server's first start",
     "port of the server": "the Service kubernetes leads to the port of the recorded server",
-    "vendor": "the recorded server has objects of its distribution",
     "rewritten rows": "recordings that mark the texts of columns have written null rows as []; "
     "of tables with the general columns only, which kube-apiserver answers with null",
     "build folder": "the file of a scheme has the folder of the build",
@@ -68,7 +66,6 @@ _DOCUMENTATION = re.compile(r"^\.components\.schemas\..*\.description$")
 _AGE = re.compile(r"(?:\d+[ydhms])+")
 _TABLE_CELL = re.compile(r"\.cells\[\d+\]$")
 _SCHEME = re.compile(r'(in scheme \\?")[^"\\]*?(pkg/[^"\\]*\\?")')
-_VENDOR_OBJECTS: Final = ("system:openshift:public-info-viewer",)
 _WARNING_START = re.compile(r", (?=299 - )")
 _YAML_VERSION = re.compile(r"(?<=resourceVersion: )[\"']\d+[\"']")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -197,12 +194,8 @@ class Comparison:
 
     def _of_lists(self, expected: list[Any], found: list[Any], path: str) -> Iterator[Difference]:
         if len(expected) != len(found):
-            without = [each for each in expected if not _is_of_vendor(each)]
-            if len(without) != len(found):
-                yield Difference(path, f"{len(expected)} items", f"{len(found)} items")
-                return
-            self.counts.add("vendor")
-            expected = without
+            yield Difference(path, f"{len(expected)} items", f"{len(found)} items")
+            return
         for index, (one, other) in enumerate(zip(expected, found, strict=True)):
             yield from self.differences(one, other, f"{path}[{index}]")
 
@@ -351,19 +344,7 @@ def _pattern(text: str) -> str:
     )
 
 
-_MANAGED = re.compile(r',?(\\*)"managedFields\1":\[')
 _SPACES = re.compile(r"[\s\u00a0]+")
-
-
-def _without_owners(text: str) -> str:
-    """Return a message without the `managedFields` of an object that is printed in it."""
-    while (found := _MANAGED.search(text)) is not None:
-        depth, position = 1, found.end()
-        while depth and position < len(text):
-            depth += {"[": 1, "]": -1}.get(text[position], 0)
-            position += 1
-        text = text[: found.start()] + text[position:]
-    return text
 
 
 def _without_drawn_spaces(text: str) -> str:
@@ -373,7 +354,6 @@ def _without_drawn_spaces(text: str) -> str:
 
 _MESSAGE_FORMS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("build folder", lambda text: _SCHEME.sub(r"\1\2", text)),
-    ("managedFields in messages", _without_owners),
     ("struct diff", _without_drawn_spaces),
 )
 
@@ -392,11 +372,6 @@ def _is_rewritten(body: Any) -> bool:
 
 def _without_time(entry: dict[str, Any]) -> str:
     return json.dumps({**entry, "time": ""}, sort_keys=True)
-
-
-def _is_of_vendor(value: Any) -> bool:
-    name = value.get("metadata", {}).get("name") if isinstance(value, dict) else None
-    return name in _VENDOR_OBJECTS
 
 
 def without_bookmarks(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
