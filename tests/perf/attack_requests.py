@@ -154,6 +154,23 @@ def _merge_list(n: int) -> dict[str, Any]:
     return {"name": f"c{n}", "image": "app"}
 
 
+def _extended_resources() -> dict[str, str]:
+    return {f"example.com/r{n}": "1" for n in range(_COUNT)}
+
+
+def _many_subjects() -> Sequence[bytes]:
+    group = "rbac.authorization.k8s.io"
+    subjects = repeated(_COUNT, lambda n: {"kind": "User", "apiGroup": group, "name": f"u{n}"})
+    document = object_of(
+        "ClusterRoleBinding",
+        "many",
+        f"{group}/v1",
+        roleRef={"apiGroup": group, "kind": "ClusterRole", "name": "view"},
+        subjects=subjects,
+    )
+    return [request("POST", f"/apis/{group}/v1/clusterrolebindings", document)]
+
+
 _COUNT: Final = 20_000
 _CONFIG_MAPS: Final = f"{DEFAULT}/configmaps"
 
@@ -269,6 +286,16 @@ ATTACKS: Final = (
             "ports",
             containers=[
                 CONTAINER | {"ports": repeated(_COUNT, lambda n: {"containerPort": n + 1})}
+            ],
+        ),
+    ),
+    Attack(
+        "extended-resources",
+        pod_with(
+            "resources",
+            containers=[
+                CONTAINER
+                | {"resources": dict.fromkeys(("requests", "limits"), _extended_resources())}
             ],
         ),
     ),
@@ -620,6 +647,24 @@ ATTACKS: Final = (
             ),
         ),
     ),
+    Attack("openapi-of-definitions", lambda: [request("GET", "/openapi/v2")]),
+    Attack(
+        "access-review-groups",
+        posted(
+            "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+            object_of(
+                "SubjectAccessReview",
+                "",
+                "authorization.k8s.io/v1",
+                spec={
+                    "user": f"u{_COUNT - 1}",
+                    "groups": [f"g{n}" for n in range(_COUNT)],
+                    "resourceAttributes": {"verb": "get", "resource": "pods"},
+                },
+            ),
+        ),
+        prepared=_many_subjects,
+    ),
     Attack(
         "network-policy-rules",
         posted(
@@ -681,6 +726,16 @@ ATTACKS: Final = (
         "lists-from-scratch",
         lambda: [request("GET", "/api/v1/namespaces/many/configmaps")],
         connections=100,
+    ),
+    Attack(
+        "lists-with-many-label-conditions",
+        lambda: [
+            request(
+                "GET",
+                "/api/v1/namespaces/many/configmaps?labelSelector="
+                + "%2C".join(f"k{n}!=v" for n in range(6_000)),
+            )
+        ],
     ),
     Attack(
         "lists-as-yaml",

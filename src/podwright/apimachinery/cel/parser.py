@@ -32,6 +32,7 @@ from podwright.apimachinery.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint
 
 MAX_SOURCE_LENGTH: Final = 100_000
 MAX_NESTING: Final = 250
+_DIGITS_MAX: Final = 1_000
 _FRAMES_MAX: Final = 16 * MAX_NESTING
 """The Python calls of an expression that is nested as deep as is allowed."""
 
@@ -524,7 +525,9 @@ class _Parser:
         if token.kind == "NUM_FLOAT":
             return Constant(float(text), offset=offset)
         is_unsigned = token.kind == "NUM_UINT"
-        value = int(text.rstrip("uU"), 16 if "0x" in text else 10)
+        digits = text.rstrip("uU")
+        # Python reads no number of thousands of digits; all longer ones are as invalid.
+        value = int(digits, 16) if "0x" in text else int(digits[:_DIGITS_MAX])
         if is_unsigned:
             if value > UINT_MAX:
                 self.issues.append(Issue(offset, "invalid uint literal"))

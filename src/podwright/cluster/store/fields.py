@@ -7,7 +7,7 @@ ToSelectableFields; pkg/apis/*/v1/conversion.go (the conversions of field labels
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
@@ -20,8 +20,8 @@ from podwright.cluster.store.kinds import POD, GroupKind
 Getter: TypeAlias = Callable[[KubernetesObject], str]
 """Reads a field as text for comparison; an absent field is empty, or Go's zero value."""
 
-FieldTest: TypeAlias = tuple[Getter, str, bool]
-"""The getter of the field, the value, and whether the field must differ from it."""
+FieldTest: TypeAlias = tuple[Getter, frozenset[str] | None, frozenset[str]]
+"""The getter of a field, the values that it may have (None for any), and those that it may not."""
 
 
 def _raw(path: str, absent: str = "") -> Getter:
@@ -149,30 +149,46 @@ def _struct_of(shape: dict[str, Any]) -> type[msgspec.Struct]:
     return msgspec.defstruct("Indexed", fields, gc=False)
 
 
-@lru_cache(maxsize=1_024)
 def field_tests(kind: GroupKind, selector: FieldSelector) -> tuple[FieldTest, ...]:
-    """Compile a field selector for a kind.
+    """Compile a field selector for a kind; each field has one test, however many conditions.
 
     Raises
     ------
     SelectorError
         The kind does not support a field; the message is upstream's.
     """
+    if not selector.requirements:
+        return ()
     own = fields_of(kind)
     known = _METADATA | own
     is_custom = built_in().of(*kind) is None
-    tests: list[FieldTest] = []
+    required: dict[str, set[str]] = {}
+    excluded: dict[str, set[str]] = {}
+    getters: dict[str, Getter] = {}
     for requirement in selector.requirements:
-        getter = known.get(requirement.field)
+        name = requirement.field
+        getter = known.get(name)
         if getter is None and is_custom:
             # Definitions say by which fields custom resources are selected; the API checks it.
-            getter = _raw(requirement.field)
+            getter = _raw(name)
         if getter is None:
             raise SelectorError(
-                f"field label not supported: {requirement.field}"
+                f"field label not supported: {name}"
                 if own
-                else f'"{requirement.field}" is not a known field selector: '
+                else f'"{name}" is not a known field selector: '
                 'only "metadata.name", "metadata.namespace"'
             )
-        tests.append((getter, requirement.value, requirement.is_negated))
-    return tuple(tests)
+        getters.setdefault(name, getter)
+        chosen = excluded if requirement.is_negated else required
+        chosen.setdefault(name, set()).add(requirement.value)
+    return tuple(
+        (getter, _the_only(required.get(name)), frozenset(excluded.get(name, ())))
+        for name, getter in getters.items()
+    )
+
+
+def _the_only(values: set[str] | None) -> frozenset[str] | None:
+    """Return the values that a field may have which must have each of several."""
+    if values is None:
+        return None
+    return frozenset(values if len(values) == 1 else ())

@@ -274,19 +274,27 @@ class NodeColumns:
         """Return the column of a resource, adding one if it is new."""
         index = self.resources.get(resource)
         if index is None:
-            index = self.resources[resource] = len(self.resources)
-            self._widen()
-            self._set_views()
+            self.add_resources((resource,))
+            index = self.resources[resource]
         return index
 
+    def add_resources(self, resources: Iterable[str]) -> None:
+        """Add the columns of those that are new, at once: each addition copies all columns."""
+        n_before = len(self.resources)
+        for resource in resources:
+            self.resources.setdefault(resource, len(self.resources))
+        if len(self.resources) > n_before:
+            self._widen()
+            self._set_views()
+
     def _write(self, slot: int, node: Node) -> None:
+        self.add_resources(node.status.allocatable)
         row = self.allocatable[slot]
         row[:] = 0
         for resource, quantity in node.status.allocatable.items():
             index = self.resource_index(resource)
             amount = quantity_milli_value(quantity) if index == CPU else quantity_value(quantity)
-            # Not through `row`: a new resource replaces the array.
-            self.allocatable[slot, index] = amount
+            row[index] = amount
             self.note_amounts((amount,))
         self.unschedulable[slot] = node.spec.unschedulable
         self.taint_set_ids[slot] = self.taint_sets.id_of(tuple(node.spec.taints))
@@ -359,7 +367,7 @@ class NodeColumns:
             self._label_rows[key] = _longer(column, rows, ABSENT)
 
     def _widen(self) -> None:
-        """Add the column of the newest resource; rows stay contiguous for the kernels."""
+        """Add the columns of new resources; rows stay contiguous for the kernels."""
         width = len(self.resources)
         for name in ("_allocatable_rows", "_requested_rows"):
             wide = np.zeros((self._rows, width), dtype=np.int64)

@@ -131,8 +131,9 @@ class PodKeysCache:
 
     def _make(self, pod: Pod) -> PodKeys:
         spec = pod.spec
-        index = self._nodes.resource_index
-        amounts = {index(name): n for name, n in assigned_requests(pod).items()}
+        assigned, index = assigned_requests(pod), self._nodes.resource_index
+        self._nodes.add_resources(assigned)
+        amounts = {index(name): n for name, n in assigned.items()}
         amounts[PODS] = 1
         self._nodes.note_amounts(amounts.values())
         requests = np.zeros(max(amounts) + 1, dtype=np.int64)

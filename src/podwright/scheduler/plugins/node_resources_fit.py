@@ -108,6 +108,7 @@ class _Request:
     def __init__(self, amounts: Mapping[str, int], nodes: NodeColumns) -> None:
         scalars = sorted(name for name in amounts if name not in _FIXED)
         self._names = [name for name in (*_FIXED, *scalars) if amounts.get(name, 0) > 0]
+        nodes.add_resources(self._names)
         pairs: list[int] = []
         for name in self._names:
             pairs += (nodes.resource_index(name), amounts[name])

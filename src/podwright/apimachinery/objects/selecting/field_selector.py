@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 
 import msgspec
 
 from podwright.apimachinery.objects.selecting.selector import SelectorError
+from podwright.apimachinery.objects.texts.short_texts import cache_short
 
 
 class FieldRequirement(msgspec.Struct, frozen=True, gc=False):
@@ -46,7 +46,7 @@ _FIELD_OPERATOR = re.compile(r"!=|==|=")
 _ESCAPE = re.compile(r"\\(.?)|([,=])", re.DOTALL)
 
 
-@lru_cache(maxsize=1_024)
+@cache_short(maxsize=1_024)
 def parse_field_selector(text: str) -> FieldSelector:
     r"""Read a field selector: `spec.nodeName=n1,status.phase!=Running`.
 

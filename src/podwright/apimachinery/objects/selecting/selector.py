@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from podwright.apimachinery.objects.meta import LabelSelector
 from podwright.apimachinery.objects.names import label_key_errors, label_value_errors
+from podwright.apimachinery.objects.texts.short_texts import cache_short
 
 RequirementOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 Labels: TypeAlias = Mapping[str, str]
@@ -267,7 +267,7 @@ _OPERATORS: dict[str, RequirementOperator] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=1_024)
+@cache_short(maxsize=1_024)
 def parse_label_selector(text: str) -> Selector:
     """Read a label selector as kubectl and the API write it: `a=b,c!=d,e in (x,y),!f`.
 

@@ -213,3 +213,10 @@ def test_comparison_operators_compare_the_taint_with_the_toleration():
 
 def test_prefer_no_schedule_does_not_prevent_scheduling():
     assert untolerated_taint([Taint(key="k", effect="PreferNoSchedule")], []) is None
+
+
+def test_long_selectors_are_not_kept():
+    short, long = "a=1", ",".join(f"k{number}=v" for number in range(500))
+    assert parse_label_selector(short) is parse_label_selector(short)
+    assert parse_label_selector(long) == parse_label_selector(long)
+    assert parse_label_selector(long) is not parse_label_selector(long)

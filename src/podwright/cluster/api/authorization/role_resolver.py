@@ -26,6 +26,7 @@ ROLE_BINDING: Final[GroupKind] = (GROUP, "RoleBinding")
 CLUSTER_ROLE_BINDING: Final[GroupKind] = (GROUP, "ClusterRoleBinding")
 
 _REMEMBERED_MAX: Final = 4_096
+_GROUPS_MAX: Final = 64
 
 _Name: TypeAlias = tuple[str, str]
 """The kind and the name of a subject: a user or a group."""
@@ -110,9 +111,11 @@ class RoleResolver:
         key = (user.name, user.groups, namespace)
         found = self._remembered.get(key)
         if found is None:
-            if len(self._remembered) >= _REMEMBERED_MAX:
-                self._remembered.clear()
-            found = self._remembered[key] = self._resolved(user, namespace)
+            found = self._resolved(user, namespace)
+            if len(user.groups) <= _GROUPS_MAX:  # a review can name thousands
+                if len(self._remembered) >= _REMEMBERED_MAX:
+                    self._remembered.clear()
+                self._remembered[key] = found
         return found
 
     def rules_of(self, reference: Document, namespace: str) -> list[Document] | MissingRole:
@@ -184,7 +187,7 @@ class _Bindings:
 
     def of(self, user: User, namespace: str) -> Iterator[tuple[Document, Document]]:
         """Yield the bindings that apply to a user, and the first subject that does."""
-        names: list[_Name] = [("User", user.name), *(("Group", group) for group in user.groups)]
+        names: set[_Name] = {("User", user.name), *(("Group", group) for group in user.groups)}
         keys: set[str] = set()
         for name in names:
             keys |= self._of_subject.get((namespace, name), frozenset())

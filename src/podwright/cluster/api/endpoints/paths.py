@@ -15,11 +15,11 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
+from podwright.apimachinery.objects.texts.short_texts import cache_short
 from podwright.cluster.api.endpoints.query import is_true
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 
@@ -84,11 +84,11 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 def request_info(request: HttpRequest) -> RequestInfo:
     """Return what a request is about, from its method, path and query."""
-    return _info(request.method, request.path, watches=is_true(request.parameters.get("watch")))
+    return _info(request.path, request.method, watches=is_true(request.parameters.get("watch")))
 
 
-@lru_cache(maxsize=4096)
-def _info(method: str, path: str, *, watches: bool) -> RequestInfo:
+@cache_short(maxsize=4096)
+def _info(path: str, method: str, *, watches: bool) -> RequestInfo:
     other = RequestInfo(is_resource=False, verb=method.lower(), path=path)
     parts = path.strip("/").split("/")
     if parts[0] == "api" and not path.startswith("//") and len(parts) > 2:

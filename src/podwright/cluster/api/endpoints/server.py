@@ -313,7 +313,7 @@ class ApiServer:
         resources, and the expressions of admission policies, compute long for few bytes.
         """
         if request.method in _READS:
-            return "yaml" in (request.header("accept") or "")
+            return self._openapi.computes_long(request) or "yaml" in request.header("accept")
         length = len(request.body)
         if length >= LARGE_BYTES or self.has_policies:
             return True

@@ -18,6 +18,7 @@ from podwright.cluster.store import (
     FutureVersion,
     InvalidContinue,
 )
+from podwright.cluster.store.query import query_for
 from podwright.cluster.store.tests.documents import (
     CONFIG_MAP,
     NOW,
@@ -27,6 +28,53 @@ from podwright.cluster.store.tests.documents import (
     names,
     seen,
 )
+
+# ----------------------------------------------------------------------------- conditions
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a!=1,a!=2,a!=3,a!=4,a!=5,a!=6,a!=7,a!=8,a!=9",
+        "a in (1,2,3,4,5,6,7,8),a in (8,9,10,11,12,13),b",
+        "a notin (1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16)",
+        "!a,b!=1,b!=2,b!=3,b!=4,b!=5,b!=6,b!=7,b!=8",
+        "a>3,a<9,b,c!=1,c!=2,c!=3,c!=4,c!=5,c!=6",
+        "a=1,a=2,b!=1,b!=2,b!=3,b!=4,b!=5,b!=6,b!=7",
+        ",".join(f"k{number}!=v" for number in range(20)),
+        ",".join(f"k{number}" for number in range(20)),
+    ],
+)
+def test_many_conditions_on_labels_select_what_each_of_them_does(text):
+    selector = parse_label_selector(text)
+    query = query_for(CONFIG_MAP, labels=selector)
+    assert query.labels_match != selector.matches, "compiled"
+    every = {f"k{number}": "w" for number in range(20)}
+    cases = [{}, {"k3": "v"}, every, every | {"k19": "v"}]
+    cases += [
+        {name: value for name, value in {"a": a, "b": b, "c": "9"}.items() if value}
+        for a in ("", "1", "4", "8", "20")
+        for b in ("", "1", "x")
+    ]
+    for labels in cases:
+        assert query.labels_match(labels) is selector.matches(labels), labels
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("metadata.name!=a,metadata.name!=b", ["c"]),
+        ("metadata.name=a,metadata.name!=b", ["a"]),
+        ("metadata.name=a,metadata.name!=a", []),
+        ("metadata.namespace=default,metadata.namespace=other", []),
+        ("metadata.namespace=default,metadata.namespace=default", ["a", "b", "c"]),
+    ],
+)
+def test_several_conditions_on_a_field(text, found):
+    query = query_for(CONFIG_MAP, fields=parse_field_selector(text))
+    maps = [a_config_map(name) for name in "abc"]
+    assert [each.name for each in maps if query.matches(each)] == found
+
 
 # ----------------------------------------------------------------------------- listing
 

@@ -11,6 +11,7 @@ import logging
 import time
 from typing import Final
 
+from podwright.online.apiserver.free_memory import release_free_memory
 from podwright.online.apiserver.readers import ReaderFailed, Readers
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
 from podwright.online.apiserver.turn_loop import TurnLoop
@@ -37,6 +38,8 @@ async def keep_memory_checkpoints(turns: TurnLoop) -> None:
                     _LOGGER.warning(
                         "no in-memory checkpoint of the decision log was made: %s", error
                     )
+                # As often as so much was done, whatever ages or expires meanwhile leaves gaps.
+                release_free_memory()
                 await asyncio.sleep((time.perf_counter() - begin) * _PAUSES)
 
 

@@ -344,3 +344,19 @@ def test_a_result_that_reads_nothing_is_always_valid():
     before = cluster.version_of(Reads.NOTHING)
     cluster.put(node("a"))
     assert cluster.version_of(Reads.NOTHING) == before == (0,) * 9
+
+
+def test_the_columns_of_many_resources_are_added_at_once():
+    cluster = Cluster()
+    cluster.put(node("n"))
+    nodes = cluster.nodes
+    names = [f"example.com/r{number}" for number in range(100)]
+    nodes.add_resources(names)
+    first = nodes.resource_index(names[0])
+    assert [nodes.resource_index(name) for name in names] == list(range(first, first + 100))
+    assert nodes.allocatable.shape == (1, first + 100)
+    before = nodes.allocatable
+    nodes.add_resources(names)
+    assert nodes.allocatable is before
+    cluster.put(node("n", allocatable=dict.fromkeys(names, "2")))
+    assert nodes.allocatable[0, first:].tolist() == [2] * 100

@@ -169,9 +169,10 @@ def load_estimate(objects: Iterable[KubernetesObject]) -> LoadEstimate | None:
     if not allocatable or not total:
         return None
     found: LoadEstimate | None = None
+    shapes = [(dict(shape), count) for shape, count in counts.items()]
     for name in sorted({name for shape in counts for name, _ in shape}):
         # The smallest requests first: the order in which the sum has room for most pods.
-        amounts = sorted((dict(shape).get(name, 0), count) for shape, count in counts.items())
+        amounts = sorted((shape.get(name, 0), count) for shape, count in shapes)
         fitting, left = 0, allocatable[name]
         for amount, count in amounts:
             some = count if not amount else min(count, left // amount)

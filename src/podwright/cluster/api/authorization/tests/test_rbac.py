@@ -47,6 +47,14 @@ def test_a_cluster_binding_applies_everywhere(policy):
     assert not policy.may(ROBOT, "list", "pods", namespace="any")
 
 
+def test_a_user_of_very_many_groups_has_what_each_of_them_has(policy):
+    policy.role("reader", READ)
+    policy.bind("b", "ClusterRole/reader", *(f"Group/g{number}" for number in range(3_000)))
+    of_many = User("bob", groups=tuple(f"h{number}" for number in range(3_000)))
+    assert not policy.may(of_many, "get", "pods")
+    assert policy.may(User("bob", groups=(*of_many.groups, "g2999")), "get", "pods")
+
+
 def test_changes_of_roles_and_bindings_take_effect_at_once(policy):
     policy.bind("b", "Role/reader", "User/alice", namespace="apps")
     assert not policy.may(ALICE, "get", "pods", namespace="apps")

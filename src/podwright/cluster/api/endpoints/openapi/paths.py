@@ -10,10 +10,12 @@ import hashlib
 from collections.abc import Iterator
 from email.utils import formatdate
 from functools import cache
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.endpoints.discovery import groups_of
@@ -64,26 +66,38 @@ class OpenApi:
         self._custom: dict[str, _Encoded] = {}
         self._version2: _Encoded | None = None
         self._version2_message: bytes | None = None
+        self._made: set[tuple[str, bool]] = set()
 
     def __call__(self, request: HttpRequest, now_ns: int) -> HttpReply | None:
         """Return the reply to a request; None if the path is not one of OpenAPI."""
-        path = request.path
-        if not path.startswith("/openapi/"):
+        if not request.path.startswith("/openapi/"):
             return None
         if self._revision != self._resources.revision:
             self._revision = self._resources.revision
             self._custom.clear()
             self._version2 = self._version2_message = None
-        found: HttpReply | None = None
-        if path == INDEX:
-            found = HttpReply(200, (CACHE_CONTROL, _TEXT), self._index())
-        elif path.startswith(f"{INDEX}/"):
-            found = self._document_reply(request, path.removeprefix(f"{INDEX}/"), now_ns)
-        elif path == VERSION2:
-            found = self._version2_reply(request)
+            self._made.clear()
+        with interlude():
+            found = self._reply(request, now_ns)
+        if found is not None and found.status == HTTPStatus.OK:
+            self._made.add(_made_by(request))
         if found is not None and request.method == "HEAD":
             return msgspec.structs.replace(found, body=b"")
         return found
+
+    def computes_long(self, request: HttpRequest) -> bool:
+        """Whether documents have to be made for a reply."""
+        if not request.path.startswith("/openapi/"):
+            return False
+        return self._revision != self._resources.revision or _made_by(request) not in self._made
+
+    def _reply(self, request: HttpRequest, now_ns: int) -> HttpReply | None:
+        path = request.path
+        if path == INDEX:
+            return HttpReply(200, (CACHE_CONTROL, _TEXT), self._index())
+        if path.startswith(f"{INDEX}/"):
+            return self._document_reply(request, path.removeprefix(f"{INDEX}/"), now_ns)
+        return self._version2_reply(request) if path == VERSION2 else None
 
     # ------------------------------------------------------------------------- replies
 
@@ -173,6 +187,11 @@ def _conditional(
     if f'"{found.hash}"' in known or "*" in known:
         return HttpReply(304 if request.method in ("GET", "HEAD") else 412, headers)
     return HttpReply(200, (*headers, content_type), found.body)
+
+
+def _made_by(request: HttpRequest) -> tuple[str, bool]:
+    """Return what determines which documents a request needs."""
+    return request.path, accepts(request.header("accept"), JSON)
 
 
 def _address(key: str, digest: str) -> str:

@@ -11,11 +11,11 @@ github.com/emicklei/go-restful route.go
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from podwright.apimachinery.objects.texts.short_texts import cache_short
 from podwright.cluster.api.rejections import (
     Rejection,
     no_representation,
@@ -80,7 +80,7 @@ class _Clause(msgspec.Struct, frozen=True):
     parameters: dict[str, str]
 
 
-@lru_cache(maxsize=256)
+@cache_short(maxsize=256)
 def negotiate(
     accept: str,
     *,

@@ -309,6 +309,23 @@ def test_custom_resources_appear_and_disappear():
     assert version2() == before
 
 
+def test_documents_compute_long_until_they_are_made():
+    resources = Resources(["v1"])
+    serve = OpenApi(resources)
+    as_json = HttpRequest("GET", "/openapi/v2")
+    accept = {"accept": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}
+    as_protobuf = HttpRequest("GET", "/openapi/v2", headers=accept)
+    assert not serve.computes_long(HttpRequest("GET", "/api/v1/pods"))
+    assert serve.computes_long(as_json)
+    serve(as_json, 0)
+    assert not serve.computes_long(as_json)
+    assert serve.computes_long(as_protobuf)
+    serve(as_protobuf, 0)
+    assert not serve.computes_long(as_protobuf)
+    resources.add(boats())
+    assert serve.computes_long(as_json)
+
+
 def test_the_document_of_a_custom_resource():
     found = custom_document([boats()])
     schema = found["components"]["schemas"]["com.example.sea.v1.Boat"]
