@@ -22,6 +22,7 @@ from podwright.apimachinery.objects import (
     tolerates,
     untolerated_taint,
 )
+from podwright.apimachinery.objects.texts.short_texts import LONG_KEPT
 
 A = {"app": "web", "tier": "1"}
 B = {"app": "web"}
@@ -215,8 +216,12 @@ def test_prefer_no_schedule_does_not_prevent_scheduling():
     assert untolerated_taint([Taint(key="k", effect="PreferNoSchedule")], []) is None
 
 
-def test_long_selectors_are_not_kept():
+def test_few_long_selectors_are_kept():
     short, long = "a=1", ",".join(f"k{number}=v" for number in range(500))
-    assert parse_label_selector(short) is parse_label_selector(short)
-    assert parse_label_selector(long) == parse_label_selector(long)
-    assert parse_label_selector(long) is not parse_label_selector(long)
+    parsed, first = parse_label_selector(short), parse_label_selector(long)
+    assert parse_label_selector(long) is first
+    for number in range(LONG_KEPT):
+        parse_label_selector(f"{long},other{number}=v")
+    assert parse_label_selector(short) is parsed
+    assert parse_label_selector(long) == first
+    assert parse_label_selector(long) is not first

@@ -1,4 +1,4 @@
-"""Results of functions of texts, which are kept for short texts only.
+"""Results of functions of texts, of which few are kept for long texts.
 
 Clients choose the texts: a thousand kept selectors of 60 KB would take a gigabyte.
 """
@@ -13,7 +13,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 SHORT_MAX: Final = 1_024
-"""The length of the longest text whose result is kept, in characters."""
+"""The length of the longest text whose result is kept as one of many, in characters."""
+
+LONG_KEPT: Final = 8
+"""How many results of longer texts are kept: many watches may begin with the same selector."""
 
 
 def cache_short(
@@ -24,18 +27,18 @@ def cache_short(
     Parameters
     ----------
     maxsize : int
-        How many results are kept.
+        How many results of short texts are kept.
     """
 
     def decorate(
         function: Callable[Concatenate[str, P], T],
     ) -> Callable[Concatenate[str, P], T]:
-        kept: Any = lru_cache(maxsize)(function)
+        of_short: Any = lru_cache(maxsize)(function)
+        of_long: Any = lru_cache(LONG_KEPT)(function)
 
         @wraps(function)
         def called(text: str, /, *args: P.args, **options: P.kwargs) -> T:
-            if len(text) > SHORT_MAX:
-                return function(text, *args, **options)
+            kept = of_short if len(text) <= SHORT_MAX else of_long
             return cast("T", kept(text, *args, **options))
 
         return called
