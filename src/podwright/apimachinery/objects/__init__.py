@@ -342,6 +342,7 @@ if TYPE_CHECKING:
         go_quoted as go_quoted,
         write_go_json as write_go_json,
     )
+    from podwright.apimachinery.objects.texts.short_texts import cache_short as cache_short
     from podwright.apimachinery.objects.texts.text_encoding import (
         decoding_message as decoding_message,
         utf8 as utf8,

@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.objects.texts.short_texts import cache_short
+from podwright.apimachinery.objects import cache_short
 from podwright.cluster.api.endpoints.query import is_true
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 

@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects.texts.short_texts import cache_short
+from podwright.apimachinery.objects import cache_short
 from podwright.cluster.api.rejections import (
     Rejection,
     no_representation,
