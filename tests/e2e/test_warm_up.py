@@ -9,7 +9,7 @@ import pytest
 # In a separate process, because other tests compile kernels in this one.
 UNUSED = """
 import importlib, pkgutil
-import podwright.scheduler.kernels
+from podwright.scheduler import kernels
 from numba.core.dispatcher import Dispatcher
 from podwright.cli.decisions.warm_up_run import warm_up
 

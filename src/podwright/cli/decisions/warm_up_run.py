@@ -22,10 +22,9 @@ from podwright.cli.console import announce_compilation, print_message, waiting
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
 from podwright.scheduler.framework import TieRule
+from podwright.scheduler.kernels import preemption, select
 from podwright.scheduler.kernels._cache import KernelCache
-from podwright.scheduler.kernels._jit import notify_before_compiling
-from podwright.scheduler.kernels.preemption import slots_with
-from podwright.scheduler.kernels.select import pop_heap
+from podwright.scheduler.kernels._jit import compile_all, notify_before_compiling
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 _SPREAD_HARD: dict[str, Any] = {
@@ -56,6 +55,7 @@ def run_warm_up() -> None:
 
 def warm_up() -> int:
     """Make decisions that call every kernel; return their number."""
+    compile_all()
     decisions = _warm_up_alike() + _warm_up_replicas() + _warm_up_preemption()
     _warm_up_rest()
     for tie_rule, configuration in _configurations():
@@ -134,8 +134,8 @@ def _warm_up_rest() -> None:
     """Call the kernels that only rare paths of the machine reach, with the same types."""
     totals: I64Array = np.array([3, 5, 4], dtype=np.int64)
     slots: I32Array = np.arange(3, dtype=np.int32)
-    pop_heap(totals, slots, 3)
-    slots_with(totals, slots, 5)
+    select.pop_heap(totals, slots, 3)
+    preemption.slots_with(totals, slots, 5)
 
 
 def _configurations() -> Iterator[tuple[TieRule, KubeSchedulerConfiguration | None]]:

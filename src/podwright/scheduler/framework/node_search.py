@@ -13,7 +13,7 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.extenders.extender_calls import CalledExtender
 from podwright.scheduler.framework.prepare import PreFilterOutcome
 from podwright.scheduler.framework.profile import Profile, TieRule
-from podwright.scheduler.kernels.select import find_in_order
+from podwright.scheduler.kernels import select
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,7 +130,7 @@ class NodeSearch:
             return Search(examined=order, start=start, next_start=start, target_count=target_count)
         start_here, visited = start % len(order), len(order)
         if target_count < len(order):
-            _, visited = find_in_order(totals >= 0, order, start_here, target_count)
+            _, visited = select.find_in_order(totals >= 0, order, start_here, target_count)
         examined: I32Array = (
             np.roll(order, -start_here)[:visited] if start_here else order[:visited]
         )

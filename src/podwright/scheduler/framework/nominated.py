@@ -24,8 +24,7 @@ from podwright.scheduler.framework.rankings.rows import VerdictRow
 from podwright.scheduler.framework.rankings.sums import SumFilters
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
 from podwright.scheduler.framework.status import Code, Status
-from podwright.scheduler.kernels.preemption import fit_codes_with_reserved
-from podwright.scheduler.kernels.tally import tally
+from podwright.scheduler.kernels import preemption, tally as tally_kernels
 
 _NO_SLOTS: I32Array = np.empty(0, dtype=np.int32)
 
@@ -81,8 +80,8 @@ class NominatedCheck:
         touched = np.sort(touched)
         codes: I64Array = np.empty(len(touched), dtype=np.int64)
         blocked = filters.blocked(self._cluster.nodes.n_slots)
-        fit_codes_with_reserved(room, touched, blocked, codes)
-        distinct, _, _ = tally(codes, np.arange(len(codes), dtype=np.int32))
+        preemption.fit_codes_with_reserved(room, touched, blocked, codes)
+        distinct, _, _ = tally_kernels.tally(codes, np.arange(len(codes), dtype=np.int32))
         self._groups = [
             (filters.status_of(code), touched[codes == code]) for code in distinct.tolist()
         ]

@@ -25,8 +25,7 @@ from podwright.scheduler.framework.rankings.ranking import Ranking
 from podwright.scheduler.framework.rankings.rows import VerdictRow
 from podwright.scheduler.framework.rankings.sums import SumFilters
 from podwright.scheduler.framework.status import Code, Status
-from podwright.scheduler.kernels.preemption import slots_with
-from podwright.scheduler.kernels.tally import tally
+from podwright.scheduler.kernels import preemption, tally as tally_kernels
 
 _NO_SLOTS: I32Array = np.empty(0, dtype=np.int32)
 _NO_STATUSES: Mapping[str, Status] = {}
@@ -108,14 +107,14 @@ class FilteredCycle(FailedCycle):
         for row in self.ranking.filters:
             if isinstance(row, VerdictRow) and not row.rejects_any:
                 continue
-            codes, counts, passing = tally(row.verdicts.codes, undecided)
+            codes, counts, passing = tally_kernels.tally(row.verdicts.codes, undecided)
             for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
                 if row.verdicts.status_of(code).code == Code.UNSCHEDULABLE:
                     is_everywhere = count == len(undecided)
                     found.append(
                         undecided
                         if is_everywhere
-                        else slots_with(row.verdicts.codes, undecided, code)
+                        else preemption.slots_with(row.verdicts.codes, undecided, code)
                     )
             undecided = passing
             if not len(undecided):

@@ -41,7 +41,8 @@ from podwright.scheduler.framework.profile import Profile, TieRule
 from podwright.scheduler.framework.rankings.ranking import Ranking
 from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
 from podwright.scheduler.framework.status import Code, Status
-from podwright.scheduler.kernels.select import feasible_of, pick_by_heap, pick_drawn
+from podwright.scheduler.kernels import select
+from podwright.scheduler.kernels._jit import count_cycle
 
 FilterNode: TypeAlias = Callable[[str], Status | None]
 """Returns the status of the filters for one node, without its nominated pods."""
@@ -128,6 +129,7 @@ class PluginRunner:
             node instead. Only with `keeps_totals`.
         """
         cluster = self.cluster
+        count_cycle(cluster.nodes.n_alive)
         self.scored = None
         is_quick = (
             self._is_plain
@@ -281,6 +283,7 @@ class PluginRunner:
         if not extenders:
             return self.decide(pod, cycle_number=cycle_number)
         try:
+            count_cycle(self.cluster.nodes.n_alive)
             self._last = ranking = self.ranking_of(pod)
             if not self.cluster.nodes.n_alive or ranking.outcome.rejection is not None:
                 decision = self._decide_fully(pod, ranking, cycle_number)
@@ -383,7 +386,7 @@ class PluginRunner:
         search = self.node_search.run(totals, outcome)
         self.node_search.next_start = search.next_start
         ranking.raise_failure(search.examined)
-        feasible = feasible_of(totals, search.examined)
+        feasible = select.feasible_of(totals, search.examined)
         if not len(feasible):
             ranking.write_rows(cluster)
             return self._unschedulable(pod, ranking, search, nominated, first)
@@ -419,9 +422,9 @@ class PluginRunner:
         match self.profile.tie_rule:
             case TieRule.DRAWN:
                 random = draw(self.seed, TIE_STREAM, cycle_number)
-                return pick_drawn(totals, random, self._found)
+                return select.pick_drawn(totals, random, self._found)
             case TieRule.HEAP:
-                return pick_by_heap(totals, feasible)
+                return select.pick_by_heap(totals, feasible)
             case TieRule.FIRST:
                 best = totals.max()
                 names = self.cluster.nodes.names

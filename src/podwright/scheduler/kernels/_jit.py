@@ -1,48 +1,118 @@
-"""The only import of Numba: a typed decorator, and notification before a compilation.
+"""A kernel runs as plain Python until the work pays for a compiler.
 
-Kernels are compiled at their first call for the argument types of that call, and cached on disk
-until a kernel changes (`_cache`). `NUMBA_DISABLE_JIT=1` runs them as plain Python.
+`kernel` registers a function. `compile_all` replaces the functions by compiled ones under their
+names, in the modules of this room: callers import modules and call `fit.fit_codes`. Numba takes
+0.4 s to import, and a minute to compile all kernels the first time; a dozen nodes need neither.
+Both forms give the same results, so a call of one can follow a call of the other.
+
+Compiled kernels are compiled at their first call for the argument types of that call, and cached on
+disk until a kernel changes (`_cache`). `NUMBA_DISABLE_JIT=1` keeps them as plain Python.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
+import sys
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
-import numba
-from numba.core import event
-from numba.core.dispatcher import Dispatcher
-
-from podwright.scheduler.kernels._cache import KernelCache
+import numpy as np
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+MOST_NODES: Final = 128
+"""With more nodes, kernels are compiled before the first cycle."""
+
+MOST_NODE_CYCLES: Final = 20_000
+"""Cycles times nodes in plain Python: they take about as long as the import of Numba."""
+
+
+class _Kernels:
+    """The kernels of this process.
+
+    Attributes
+    ----------
+    registered : list of callable
+        As plain Python.
+    compiled : dict of callable to callable
+        By the plain one; empty until `compile_all`.
+    """
+
+    def __init__(self) -> None:
+        self.registered: list[Callable[..., object]] = []
+        self.compiled: dict[Callable[..., object], Callable[..., object]] = {}
+        self.listeners: list[Callable[[str], None]] = []
+        self.is_compiled = False
+        self.node_cycles = 0
+
+
+_KERNELS: Final = _Kernels()
+
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` with Numba, cached on disk; no fastmath, no parallel loops."""
-    # As in NumPy, a division by zero raises nothing: the check would prevent vectorization.
-    compiled: Callable[P, R] = numba.njit(nogil=True, error_model="numpy")(function)
-    if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
-        # Without a writable folder, each process compiles.
-        with suppress(RuntimeError):
-            setattr(compiled, "_cache", KernelCache(function))  # noqa: B010 - as enable_caching does
-    return compiled
+    """Register a function that `compile_all` compiles; return the form that is to be called."""
+
+    @functools.wraps(function)
+    def plain(*args: P.args, **keywords: P.kwargs) -> R:
+        # As in compiled code, and in Go, integers that overflow wrap around without a warning.
+        with np.errstate(all="ignore"):
+            return function(*args, **keywords)
+
+    _KERNELS.registered.append(plain)
+    if _KERNELS.is_compiled:
+        from podwright.scheduler.kernels._compiled import compiled
+
+        _KERNELS.compiled[plain] = form = compiled(function)
+        return form
+    return plain
 
 
-class _Compilations(event.Listener):
-    """Calls a function for each kernel that Numba starts to compile."""
+def compile_all() -> None:
+    """Replace all kernels by compiled ones; call it between two calls of kernels."""
+    if _KERNELS.is_compiled:
+        return
+    from podwright.scheduler.kernels._compiled import compiled, report_compilations
 
-    def __init__(self, notify: Callable[[str], None]) -> None:
-        self._notify = notify
+    for plain in _KERNELS.registered:
+        if plain not in _KERNELS.compiled:
+            _KERNELS.compiled[plain] = compiled(inspect.unwrap(plain))
+    report_compilations(_notify)
+    _bind(_KERNELS.compiled)
+    _KERNELS.is_compiled = True
 
-    def on_start(self, event: Any) -> None:
-        """Name the kernel."""
-        self._notify(event.data["dispatcher"].py_func.__qualname__)
 
-    def on_end(self, event: Any) -> None:
-        """Do nothing: only the start of a compilation is reported."""
+def run_as_python() -> None:
+    """Replace compiled kernels by the plain ones, for tests of both forms."""
+    _bind({form: function for function, form in _KERNELS.compiled.items()})
+    _KERNELS.is_compiled = False
+    _KERNELS.node_cycles = 0
+
+
+def _bind(forms: dict[Callable[..., object], Callable[..., object]]) -> None:
+    for name in {function.__module__ for function in _KERNELS.registered}:
+        names = vars(sys.modules[name])
+        for each, value in list(names.items()):
+            if callable(value) and (form := forms.get(value)) is not None:
+                names[each] = form
+
+
+def count_cycle(node_count: int) -> None:
+    """Count a cycle over so many nodes; compile the kernels when that pays.
+
+    The count depends on nothing but the calls, and no result depends on it.
+    """
+    if _KERNELS.is_compiled:
+        return
+    _KERNELS.node_cycles += node_count
+    if node_count > MOST_NODES or _KERNELS.node_cycles > MOST_NODE_CYCLES:
+        compile_all()
+
+
+def _notify(name: str) -> None:
+    for listener in _KERNELS.listeners:
+        listener(name)
 
 
 def notify_before_compiling(notify: Callable[[str], None]) -> None:
@@ -51,5 +121,4 @@ def notify_before_compiling(notify: Callable[[str], None]) -> None:
     Kernels whose machine code is cached on disk are not reported. Compiling takes seconds, so
     an interactive driver should show what it waits for.
     """
-    register: Callable[[str, event.Listener], None] = event.register
-    register("numba:compile", _Compilations(notify))
+    _KERNELS.listeners.append(notify)

@@ -57,13 +57,7 @@ from podwright.scheduler.framework import (
     Status,
     Verdicts,
 )
-from podwright.scheduler.kernels.affinity_terms import (
-    add_counts,
-    is_any_counted,
-    normalize_between,
-    reject_counted,
-    require_counted,
-)
+from podwright.scheduler.kernels import affinity_terms as term_kernels
 from podwright.scheduler.plugins.hints.objects import changed, only, queue_if
 
 _AFFINITY, _ANTI_AFFINITY, _OF_PLACED = 1, 2, 3
@@ -136,7 +130,7 @@ class _FilterState:
         total = sum(n for (rule, _, _), n in self.changes.items() if rule == _AFFINITY)
         # Without a net change any count above 0 decides; with one, only the sum can show 0.
         if not total:
-            return not any(is_any_counted(c.current()) for c in self.affinity.values())
+            return not any(term_kernels.is_any_counted(c.current()) for c in self.affinity.values())
         return total + sum(int(c.current().sum()) for c in self.affinity.values()) == 0
 
     def update(self, placed: PlacedPod, sign: int) -> None:
@@ -314,13 +308,17 @@ class InterPodAffinity(Plugin):
             is_first = state.is_first
             for counter in state.affinity.values():
                 counts = counter.current()
-                require_counted(counter.domains.reading, counts, is_first, _AFFINITY, rows, codes)
+                term_kernels.require_counted(
+                    counter.domains.reading, counts, is_first, _AFFINITY, rows, codes
+                )
         for counter in state.anti.values():
             counts = counter.current()
-            reject_counted(counter.domains.reading, counts, _ANTI_AFFINITY, rows, codes)
+            term_kernels.reject_counted(
+                counter.domains.reading, counts, _ANTI_AFFINITY, rows, codes
+            )
         for counter in state.of_placed.values():
             counts = counter.current()
-            reject_counted(counter.domains.reading, counts, _OF_PLACED, rows, codes)
+            term_kernels.reject_counted(counter.domains.reading, counts, _OF_PLACED, rows, codes)
 
     def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
         """Count one pod more."""
@@ -367,11 +365,11 @@ class InterPodAffinity(Plugin):
         out.clear()
         for counter in counters:
             counts = counter.current()
-            add_counts(counter.domains.reading, counts, out.rows, out.values)
+            term_kernels.add_counts(counter.domains.reading, counts, out.rows, out.values)
 
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
         """Scale from the least to the greatest."""
-        normalize_between(out.rows, out.values)
+        term_kernels.normalize_between(out.rows, out.values)
 
 
 def _counters(

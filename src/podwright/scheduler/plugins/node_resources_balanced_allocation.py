@@ -41,8 +41,8 @@ from podwright.scheduler.framework import (
     Status,
     resources_fragment,
 )
-from podwright.scheduler.kernels.pair_scores import FEWEST, pair_balanced_scores
-from podwright.scheduler.kernels.resource_scores import balanced_scores
+from podwright.scheduler.kernels import pair_scores, resource_scores
+from podwright.scheduler.kernels.pair_scores import FEWEST
 
 _DEFAULT_RESOURCES = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
 _FIXED = ("cpu", "memory", "ephemeral-storage")
@@ -116,10 +116,14 @@ class NodeResourcesBalancedAllocation(Plugin):
         if (
             len(out.rows) >= FEWEST
             and len(plan) == 4
-            and pair_balanced_scores(nodes.allocatable, nodes.requested, plan, out.rows, out.values)
+            and pair_scores.pair_balanced_scores(
+                nodes.allocatable, nodes.requested, plan, out.rows, out.values
+            )
         ):
             return
-        balanced_scores(nodes.allocatable, nodes.requested, plan, out.rows, out.values)
+        resource_scores.balanced_scores(
+            nodes.allocatable, nodes.requested, plan, out.rows, out.values
+        )
 
     def score_as_requests(self, cycle: Cycle) -> RequestScore | None:
         """Return the plan; None without its PreScore."""

@@ -67,22 +67,20 @@ from podwright.scheduler.framework import (
     resources_fragment,
     shape_table,
 )
+from podwright.scheduler.kernels import fit as fit_kernels, pair_scores, resource_scores
 from podwright.scheduler.kernels.fit import (
     FIRST_RESOURCE_BIT,
     MOST_RESOURCE_BITS,
     TOO_MANY_PODS,
     UNRESOLVABLE,
-    fit_codes,
 )
-from podwright.scheduler.kernels.pair_scores import FEWEST, pair_allocation_scores
+from podwright.scheduler.kernels.pair_scores import FEWEST
 from podwright.scheduler.kernels.resource_scores import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,
     NON_ZERO,
     PLAN_WIDTH,
     REQUESTED,
-    allocation_scores,
-    shaped_scores,
 )
 from podwright.scheduler.plugins import hints
 
@@ -235,7 +233,7 @@ class NodeResourcesFit(Plugin):
         out.decode = request.status_of
         backed = self._backed(cycle)
         for rows, pairs in _delegated(request.pairs, backed, nodes, out.rows):
-            fit_codes(nodes.allocatable, nodes.requested, pairs, rows, out.codes)
+            fit_kernels.fit_codes(nodes.allocatable, nodes.requested, pairs, rows, out.codes)
 
     def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
         """Return the requests of the pod; None without PreFilter, or with devices among them."""
@@ -272,14 +270,16 @@ class NodeResourcesFit(Plugin):
             )
         if len(out.rows) >= FEWEST and self._strategy is not None and is_pair(plan):
             used = non_zero if plan[0] == NON_ZERO else requested
-            if pair_allocation_scores(
+            if pair_scores.pair_allocation_scores(
                 allocatable, used, plan, self._strategy, out.rows, out.values
             ):
                 return
         if self._strategy is None:
-            shaped_scores(allocatable, requested, non_zero, plan, self._shape, out.rows, out.values)
+            resource_scores.shaped_scores(
+                allocatable, requested, non_zero, plan, self._shape, out.rows, out.values
+            )
         else:
-            allocation_scores(
+            resource_scores.allocation_scores(
                 allocatable, requested, non_zero, plan, self._strategy, out.rows, out.values
             )
 

@@ -68,15 +68,12 @@ from podwright.scheduler.framework import (
     Status,
     Verdicts,
 )
+from podwright.scheduler.kernels import spread as spread_kernels
 from podwright.scheduler.kernels.spread import (
     IS_PER_NODE,
     MAX_SKEW_LESS_ONE,
     MISSING_LABEL,
     TOO_SKEWED,
-    add_spread_scores,
-    normalize_spread,
-    reject_skewed,
-    round_scores,
 )
 from podwright.scheduler.plugins import hints
 from podwright.scheduler.plugins.soft_spreading import ScoreState, SpreadGroups
@@ -384,7 +381,7 @@ class PodTopologySpread(Plugin):
         for hard in state.hard:
             counts = hard.counter.current()
             domains = hard.counter.domains
-            reject_skewed(
+            spread_kernels.reject_skewed(
                 domains.reading,
                 counts,
                 domains.n_counted,
@@ -443,14 +440,16 @@ class PodTopologySpread(Plugin):
         sums: F64Array = np.zeros(len(rows), dtype=np.float64)
         for counter, count_of, setting in zip(state.counters, counts, state.settings, strict=True):
             domains = counter.domains.reading
-            add_spread_scores(domains, count_of, setting, state.requires_all, rows, sums)
-        round_scores(sums, rows, out.values)
+            spread_kernels.add_spread_scores(
+                domains, count_of, setting, state.requires_all, rows, sums
+            )
+        spread_kernels.round_scores(sums, rows, out.values)
 
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
         """Turn fewer pods into more points."""
         state = cycle.read(_SCORE)
         domains = state.counters[0].domains.reading
-        normalize_spread(domains, state.requires_all, out.rows, out.values)
+        spread_kernels.normalize_spread(domains, state.requires_all, out.rows, out.values)
 
     def score_groups(self, cycle: Cycle) -> ScoreGroups | None:
         """Return nodes of one domain that have equally many of the pods as groups."""

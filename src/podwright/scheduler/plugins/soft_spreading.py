@@ -17,13 +17,8 @@ import numpy as np
 from podwright._arrays import F64Array, I32Array, I64Array, I64Matrix
 from podwright.scheduler.columns import Counter
 from podwright.scheduler.framework import ScoreGroups
-from podwright.scheduler.kernels.spread import (
-    ABSENT_DOMAIN,
-    IS_PER_NODE,
-    add_digits,
-    add_group_scores,
-    normalize_groups,
-)
+from podwright.scheduler.kernels import spread as spread_kernels
+from podwright.scheduler.kernels.spread import ABSENT_DOMAIN, IS_PER_NODE
 
 _MOST_GROUPS = 128
 """With more groups than this it is as quick to go over all slots."""
@@ -103,7 +98,7 @@ class SpreadGroups(ScoreGroups):
         if counts is None:
             return False
         return all(
-            add_digits(domains, count_of, is_per_node, base, stride, slots, out)
+            spread_kernels.add_digits(domains, count_of, is_per_node, base, stride, slots, out)
             for count_of, (domains, _, is_per_node, base, stride) in zip(
                 counts, self._constraints, strict=True
             )
@@ -124,9 +119,11 @@ class SpreadGroups(ScoreGroups):
         rows: I32Array = np.flatnonzero(sizes).astype(np.int32)
         sums: F64Array = np.zeros(len(rows), dtype=np.float64)
         for count_of, (_, setting, _, base, stride) in zip(counts, self._constraints, strict=True):
-            add_group_scores(count_of, setting, base, stride, requires_all, sizes, rows, sums)
+            spread_kernels.add_group_scores(
+                count_of, setting, base, stride, requires_all, sizes, rows, sums
+            )
         first_base = self._constraints[0][3]
-        normalize_groups(sums, first_base, requires_all, rows, self._scores)
+        spread_kernels.normalize_groups(sums, first_base, requires_all, rows, self._scores)
         return self._scores
 
     def _counts(self) -> tuple[I64Array, ...] | None:

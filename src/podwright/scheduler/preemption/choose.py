@@ -18,7 +18,7 @@ from typing import Protocol, overload
 import msgspec
 
 from podwright._arrays import I64Array
-from podwright.scheduler.kernels.preemption import narrow
+from podwright.scheduler.kernels import preemption as preemption_kernels
 from podwright.scheduler.preemption.candidates import Candidate, Candidates, measures_of
 from podwright.scheduler.preemption.sums import SummedCandidates
 
@@ -92,11 +92,11 @@ def choose(candidates: Candidates, *, now_ns: int) -> Choice:
     assert len(candidates), "there is nothing to choose from"
     acceptable: Sequence[str]
     if isinstance(candidates, SummedCandidates):
-        rows, column = narrow(candidates.measures)
+        rows, column = preemption_kernels.narrow(candidates.measures)
         index = candidates.first_by_name(rows)
         acceptable = _Acceptable(candidates, rows)
     else:
-        rows, column = narrow(measures_of(candidates, now_ns))
+        rows, column = preemption_kernels.narrow(measures_of(candidates, now_ns))
         by_name = sorted([(candidates[row].node, row) for row in rows.tolist()])
         index = by_name[0][1]
         acceptable = tuple([name for name, _ in by_name])

@@ -17,6 +17,7 @@ from podwright._arrays import I8Array, I32Array, I64Array, I64Matrix
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import NodeColumns, priority_of
 from podwright.scheduler.framework import FilteredCycle, Rejection, Status, SumFilters
+from podwright.scheduler.kernels import preemption, tally as tally_kernels
 from podwright.scheduler.kernels.preemption import (
     BLOCKED_AFTER,
     BLOCKED_BEFORE,
@@ -24,11 +25,7 @@ from podwright.scheduler.kernels.preemption import (
     NO_LOWER_PRIORITY,
     KnownResults,
     Ranked,
-    dry_run_sums,
-    least_ranked,
-    slots_with,
 )
-from podwright.scheduler.kernels.tally import tally
 from podwright.scheduler.preemption.candidates import Candidate, DryRun
 from podwright.scheduler.preemption.victims import NO_VICTIMS, expected_a_victim
 
@@ -112,7 +109,7 @@ class SummedCandidates(Sequence[Candidate]):
 
     def first_by_name(self, rows: I64Array) -> int:
         """Return which of the candidates at `rows`, (k,) int64, has the smallest name."""
-        return int(least_ranked(rows, self._slots, self._ranks))
+        return int(preemption.least_ranked(rows, self._slots, self._ranks))
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -197,7 +194,7 @@ class SummedNodes:
             tried = KnownResults(
                 known.written, known.codes, known.measures, known.lower, known.marks
             )
-            seen, found, measures, first_mark, marks = dry_run_sums(
+            seen, found, measures, first_mark, marks = preemption.dry_run_sums(
                 chunk, blocked, room, pods, tried, left, goal, codes
             )
             parts.append(self._candidates(found, measures, first_mark, marks))
@@ -229,12 +226,12 @@ class SummedNodes:
         """Return why the other nodes are not candidates, and the failure."""
         counts: dict[Status, int] = {}
         errors: list[str] = []
-        distinct, how_many, _ = tally(codes, visited)
+        distinct, how_many, _ = tally_kernels.tally(codes, visited)
         for code, count in zip(distinct.tolist(), how_many.tolist(), strict=True):
             if code == NO_LOWER_PRIORITY:
                 counts[NO_VICTIMS] = counts.get(NO_VICTIMS, 0) + count
             elif code in (BLOCKED_BEFORE, BLOCKED_AFTER, HAS_ROOM):
-                for slot in slots_with(codes, visited, code).tolist():
+                for slot in preemption.slots_with(codes, visited, code).tolist():
                     if code == HAS_ROOM:
                         status = expected_a_victim(self._cluster.nodes.names[slot])
                         errors.append(status.message)

@@ -13,7 +13,7 @@ from array import array
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array
-from podwright.scheduler.kernels.placements import count_ordered, count_recorded
+from podwright.scheduler.kernels import placements
 
 _LEAST_COMPACTED = 1_024
 _COMPACTED_PART = 4
@@ -102,9 +102,11 @@ class PlacementLog:
             self._amounts = np.zeros(2 * len(self.totals), dtype=np.int64)
         amounts = self._amounts
         amounts[groups] = weights
-        count_ordered(self._entries, self._first, groups, amounts, domains, of_live, counts)
+        placements.count_ordered(
+            self._entries, self._first, groups, amounts, domains, of_live, counts
+        )
         entries, of_groups = self._recorded
-        count_recorded(entries, of_groups, amounts, domains, of_live, counts)
+        placements.count_recorded(entries, of_groups, amounts, domains, of_live, counts)
         amounts[groups] = 0
 
     def with_pods(self, groups: I32Array) -> I32Array:

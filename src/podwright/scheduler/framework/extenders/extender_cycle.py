@@ -42,7 +42,7 @@ from podwright.scheduler.framework.rankings.uncached_scores import (
     scores_of_replaced,
 )
 from podwright.scheduler.framework.status import Code, Status
-from podwright.scheduler.kernels.select import pick_by_heap
+from podwright.scheduler.kernels import select
 
 _MOST_ENTRIES = 1 << 20
 """More nodes than any reply contains; separates the draws of two cycles."""
@@ -250,7 +250,7 @@ class ExtenderRun:
                 rank_of = {key: rank for rank, key in enumerate(sorted(set(keys)))}
                 ranks: I64Array = np.array([rank_of[key] for key in keys], dtype=np.int64)
                 order: I32Array = np.arange(len(names), dtype=np.int32)
-                return names[pick_by_heap(ranks, order)]
+                return names[select.pick_by_heap(ranks, order)]
 
     def _decided(
         self,

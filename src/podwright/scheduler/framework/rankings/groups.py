@@ -21,12 +21,11 @@ from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.rankings.rows import ScoreRow, VerdictRow
 from podwright.scheduler.framework.rankings.scores import MAX_NODE_SCORE, RequestScore, ScoreGroups
 from podwright.scheduler.framework.rankings.scratch import RecipeTotals, Scratch
-from podwright.scheduler.kernels.groups import SIZE, count_groups, pick_of_groups, regroup
-from podwright.scheduler.kernels.request_totals import (
-    is_pair_recipe,
-    pair_request_totals,
-    request_totals,
+from podwright.scheduler.kernels import (
+    groups as groups_kernels,
+    request_totals as request_totals_kernels,
 )
+from podwright.scheduler.kernels.groups import SIZE
 
 
 class GroupedTotals:
@@ -107,7 +106,7 @@ class GroupedTotals:
             return None
         except Exception as error:
             raise PluginFailure.raised(plugin, "Score", cycle, error) from error
-        count_groups(
+        groups_kernels.count_groups(
             totals,
             grouped._groups,
             grouped._least,
@@ -141,7 +140,7 @@ class GroupedTotals:
         if not is_grouped:
             self._totals[slots] = new_totals
             return False
-        regroup(
+        groups_kernels.regroup(
             slots,
             new_totals,
             new_groups,
@@ -162,7 +161,7 @@ class GroupedTotals:
         if scores is None:
             self.is_outdated = True
             return -1
-        slot, self.best_total, self.tie_count, self.feasible_count = pick_of_groups(
+        slot, self.best_total, self.tie_count, self.feasible_count = groups_kernels.pick_of_groups(
             self._totals,
             self._groups,
             self._least,
@@ -217,7 +216,7 @@ class RequestTotals:
         self.score_rows = score_rows
         self.greatest = MAX_NODE_SCORE * int(recipe[1] + recipe[3])
         self._recipe = recipe
-        self._is_pair = is_pair_recipe(recipe)
+        self._is_pair = request_totals_kernels.is_pair_recipe(recipe)
         self._held = scratch
         self._one = scratch.one_total
 
@@ -325,7 +324,7 @@ class RequestTotals:
     def _calculated(self, cluster: Cluster) -> RecipeTotals:
         nodes, slots = cluster.nodes, self._held.all_slots
         totals: I32Array = np.empty(nodes.n_slots, dtype=np.int32)
-        if not self._is_pair or not pair_request_totals(
+        if not self._is_pair or not request_totals_kernels.pair_request_totals(
             nodes.allocatable, nodes.requested, nodes.non_zero_requested, self._recipe, totals
         ):
             self._write(nodes, slots, totals)
@@ -340,7 +339,7 @@ class RequestTotals:
         return totals
 
     def _write(self, nodes: NodeColumns, slots: I32Array, totals: I32Array) -> None:
-        request_totals(
+        request_totals_kernels.request_totals(
             nodes.allocatable,
             nodes.requested,
             nodes.non_zero_requested,

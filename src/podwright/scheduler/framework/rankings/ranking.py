@@ -44,26 +44,12 @@ from podwright.scheduler.framework.rankings.scores import MAX_NODE_SCORE, Normal
 from podwright.scheduler.framework.rankings.scratch import Scratch
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
 from podwright.scheduler.framework.status import Code, Status
-from podwright.scheduler.kernels.normalize import (
-    add_default_normalized,
-    add_rows,
-    extremes,
-    feasible_rows,
-    merge_verdicts,
+from podwright.scheduler.kernels import (
+    normalize as normalize_kernels,
+    select,
+    tally as tally_kernels,
 )
-from podwright.scheduler.kernels.select import (
-    BEST,
-    FEASIBLE,
-    TIES,
-    add_up_pair,
-    add_weighted,
-    count_totals,
-    pick_settled,
-    reject,
-    settle,
-    sum_up,
-)
-from podwright.scheduler.kernels.tally import tally
+from podwright.scheduler.kernels.select import BEST, FEASIBLE, TIES
 
 _CLUSTER = int(Reads.CLUSTER)
 _FEW_ENTRIES = 64
@@ -214,7 +200,7 @@ class Ranking:
         -1 if there is none, or if only a sweep can find it.
         """
         if self._grouped is None:
-            return pick_settled(self._totals, self._state, draw)
+            return select.pick_settled(self._totals, self._state, draw)
         slot = self._grouped.pick(draw, self.cycle)
         if slot < 0 and self._grouped.is_outdated:
             self._node_version = -1
@@ -272,7 +258,7 @@ class Ranking:
                 row.bring_up_to_date(cluster, self.cycle, self.objects_version)
         totals = self._totals_of(cluster.nodes, slots)
         if self._grouped is None:
-            settle(slots, totals, self._totals, self._counts, self._state)
+            select.settle(slots, totals, self._totals, self._counts, self._state)
         elif not self._grouped.follow(slots, totals, self.cycle):
             self._sum_up()
         self._pods_version = pods_version
@@ -308,7 +294,7 @@ class Ranking:
             self._add_plain(self._scratch.all_slots, totals)
         elif len(self._plain) == 2:
             (first, first_weight), (second, second_weight) = self._plain
-            add_up_pair(
+            select.add_up_pair(
                 first.scores.values,
                 first_weight,
                 second.scores.values,
@@ -319,10 +305,10 @@ class Ranking:
         else:
             totals.fill(self._constant_sum)
             for score_row, weight in self._plain:
-                add_weighted(score_row.scores.values, weight, totals)
+                select.add_weighted(score_row.scores.values, weight, totals)
         for verdict_row in self._judging:
             if verdict_row.rejects_any:
-                reject(verdict_row.verdicts.codes, totals)
+                select.reject(verdict_row.verdicts.codes, totals)
         # Rows are evaluated for live slots only; the values of the others mean nothing.
         if nodes.n_alive != nodes.n_slots:
             totals[~nodes.alive] = -1
@@ -338,12 +324,12 @@ class Ranking:
         if not self._is_kept:
             # It is used once, before a slot changes; a sweep counts for itself.
             if not self._is_sweeping:
-                sum_up(self._totals, self._state)
+                select.sum_up(self._totals, self._state)
             return
         largest = self._constant_sum + self._greatest_plain
         if len(self._counts) != largest + 1:
             self._counts = np.zeros(largest + 1, dtype=np.int32)
-        count_totals(self._totals, self._counts, self._state)
+        select.count_totals(self._totals, self._counts, self._state)
 
     def _group(self) -> GroupedTotals | None:
         """Return the totals per group of slots, if that is how the sweeping score sees them."""
@@ -428,7 +414,7 @@ class Ranking:
                 self.write_rows(cluster)
                 verdicts.rows = self._still_undecided(sweep, live)
             run_filter(sweep.plugin, self.cycle, verdicts)
-            merge_verdicts(verdicts.codes, swept)
+            normalize_kernels.merge_verdicts(verdicts.codes, swept)
         return swept
 
     def sweep_scores(self, cluster: Cluster, totals: I64Array) -> I64Array:
@@ -453,16 +439,16 @@ class Ranking:
             raise self.failure
         for row, weight in self._scaled:
             is_reversed = int(row.plugin.normalization is Normalization.DEFAULT_REVERSED)
-            add_default_normalized(row.scores.values, totals, weight, is_reversed)
+            normalize_kernels.add_default_normalized(row.scores.values, totals, weight, is_reversed)
         if self.sweeping_scores:
             scratch = self._scratch
-            count = feasible_rows(totals, scratch.feasible, scratch.rows)
+            count = normalize_kernels.feasible_rows(totals, scratch.feasible, scratch.rows)
             rows = scratch.rows[:count]
             for plugin, weight in self.sweeping_scores:
                 scores = Scores(scratch.values, rows, scratch.feasible)
                 run_score(plugin, self.cycle, scores)
                 normalize(plugin, self.cycle, scores)
-                add_rows(scores.values, rows, totals, weight)
+                normalize_kernels.add_rows(scores.values, rows, totals, weight)
         return totals
 
     def _still_undecided(self, until: Sweep, live: I32Array) -> I32Array:
@@ -530,7 +516,7 @@ class Ranking:
         for row in self.filters:
             if isinstance(row, VerdictRow) and not row.rejects_any:
                 continue
-            codes, counts, undecided = tally(row.verdicts.codes, undecided)
+            codes, counts, undecided = tally_kernels.tally(row.verdicts.codes, undecided)
             for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
                 status = row.verdicts.status_of(code).by(row.plugin.name)
                 found.append(Rejection(status, count))
@@ -554,10 +540,10 @@ def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
         values: I64Array = np.full(len(scores.values), -1, dtype=np.int64)
         values[scores.rows] = 0
         is_reversed = int(kind is Normalization.DEFAULT_REVERSED)
-        add_default_normalized(scores.values, values, 1, is_reversed)
+        normalize_kernels.add_default_normalized(scores.values, values, 1, is_reversed)
         scores.values[scores.rows] = values[scores.rows]
     if not plugin.scores_in_range or cycle.cluster.nodes.has_huge_amounts:
-        least, greatest = extremes(scores.values, scores.rows)
+        least, greatest = normalize_kernels.extremes(scores.values, scores.rows)
         if least < 0 or greatest > MAX_NODE_SCORE:
             wrong = least if least < 0 else greatest
             raise PluginFailure(

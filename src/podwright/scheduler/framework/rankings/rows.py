@@ -15,8 +15,7 @@ from podwright.scheduler.framework.cycle import Cycle
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.rankings.scores import MAX_NODE_SCORE, Normalization, Scores
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
-from podwright.scheduler.kernels.normalize import extremes
-from podwright.scheduler.kernels.select import has_code
+from podwright.scheduler.kernels import normalize, select
 
 _NONE: I32Array = np.empty(0, dtype=np.int32)
 _NO_NUMBERS: I64Array = np.empty(0, dtype=np.int64)
@@ -187,7 +186,7 @@ class VerdictRow(Row):
         if is_everything:
             codes.fill(0)
             run_filter(self.plugin, self.cycle, verdicts)
-            self.rejects_any = has_code(codes)
+            self.rejects_any = select.has_code(codes)
         else:
             # Mostly one slot has changed, and operations on arrays have a high fixed cost.
             only = slots.item() if len(slots) == 1 else None
@@ -236,7 +235,7 @@ class ScoreRow(Row):
         else:
             self._score_checked(slots)
         if self._watches_constant:
-            least, greatest = extremes(scores.values, slots)
+            least, greatest = normalize.extremes(scores.values, slots)
             if is_everything:
                 self.constant = int(least) if least == greatest else None
             elif len(slots) and not (least == greatest == self.constant):
@@ -248,6 +247,6 @@ class ScoreRow(Row):
             run_score(self.plugin, self.cycle, self.scores)
         except PluginFailure as failure:
             raise UncacheableScore(self.plugin) from failure
-        least, greatest = extremes(self.scores.values, slots)
+        least, greatest = normalize.extremes(self.scores.values, slots)
         if len(slots) and not 0 <= least <= greatest <= self._greatest:
             raise UncacheableScore(self.plugin)

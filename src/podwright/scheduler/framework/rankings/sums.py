@@ -14,7 +14,8 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.rankings.ranking import Ranking
 from podwright.scheduler.framework.rankings.rows import VerdictRow
 from podwright.scheduler.framework.status import Status
-from podwright.scheduler.kernels.preemption import Room, add_reserved
+from podwright.scheduler.kernels import preemption as preemption_kernels
+from podwright.scheduler.kernels.preemption import Room
 
 _BEFORE, _AFTER = 1, 2
 _NO_BLOCKS: I8Array = np.empty(0, dtype=np.int8)
@@ -117,7 +118,7 @@ class SumFilters:
         if nominations.by_node:
             slots, priorities, requests = nominations.columns()
             own, priority = nominations.row_of(pod), pod.spec.priority or 0
-            touched, reserved_row, reserved = add_reserved(
+            touched, reserved_row, reserved = preemption_kernels.add_reserved(
                 slots, priorities, requests, own, priority, nodes.n_slots
             )
         room = Room(nodes.allocatable, nodes.requested, self.pairs, reserved_row, reserved)

@@ -25,13 +25,14 @@ PACKAGE = Path(_cache.__file__).parents[2]
 # kernels that had to be compiled.
 NORMALIZE = """
 import numpy as np
-from podwright.scheduler.kernels._jit import notify_before_compiling
-from podwright.scheduler.kernels.normalize import add_default_normalized
+from podwright.scheduler.kernels import normalize
+from podwright.scheduler.kernels._jit import compile_all, notify_before_compiling
 
 compiled = []
 notify_before_compiling(compiled.append)
+compile_all()
 totals = np.zeros(2, dtype=np.int64)
-add_default_normalized(np.array([1, 4], dtype=np.int64), totals, 1, 0)
+normalize.add_default_normalized(np.array([1, 4], dtype=np.int64), totals, 1, 0)
 print(*totals, *(name for name in compiled if "<locals>" not in name))
 """
 BOTH = ["add_default_normalized", "divide"]

@@ -5,7 +5,8 @@ import os
 import pytest
 
 from podwright.scheduler.kernels._cache import KernelCacheImpl
-from podwright.scheduler.kernels._jit import kernel, notify_before_compiling
+from podwright.scheduler.kernels._compiled import compiled as compiled_kernel
+from podwright.scheduler.kernels._jit import notify_before_compiling
 
 needs_jit = pytest.mark.skipif(
     bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled"
@@ -16,7 +17,7 @@ needs_jit = pytest.mark.skipif(
 def test_a_kernel_that_cannot_be_kept_runs_all_the_same(monkeypatch):
     monkeypatch.setattr(KernelCacheImpl, "_locator_classes", [])
 
-    @kernel
+    @compiled_kernel
     def double(number: int) -> int:
         return 2 * number
 
@@ -27,7 +28,7 @@ def test_a_kernel_that_cannot_be_kept_runs_all_the_same(monkeypatch):
 def test_a_compilation_is_reported_before_it_begins_and_only_once(monkeypatch):
     monkeypatch.setattr(KernelCacheImpl, "_locator_classes", [])
 
-    @kernel
+    @compiled_kernel
     def triple(number: int) -> int:
         return 3 * number
 

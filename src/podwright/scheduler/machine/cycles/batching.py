@@ -38,7 +38,7 @@ from podwright.scheduler.framework import (
     Signer,
     TieRule,
 )
-from podwright.scheduler.kernels.select import make_heap, pick_drawn, pop_heap
+from podwright.scheduler.kernels import select
 from podwright.scheduler.machine.metrics.machine_metrics import Metrics
 
 MAX_AGE_NS = 500_000_000
@@ -130,7 +130,7 @@ class NodesLeft:
         rule = runner.profile.tie_rule
         left = cls(names, totals, found, rule, runner.seed)
         if rule is TieRule.HEAP:
-            left._order = make_heap(totals, found)
+            left._order = select.make_heap(totals, found)
             top = left._pop_heap()
             assert top == chosen, f"slot {chosen} was chosen, {top} is on top"
         else:
@@ -152,12 +152,14 @@ class NodesLeft:
 
     def _best(self, cycle_number: int) -> int:
         if self._rule is TieRule.DRAWN:
-            return pick_drawn(self._totals, draw(self._seed, TIE_STREAM, cycle_number), self._found)
+            return select.pick_drawn(
+                self._totals, draw(self._seed, TIE_STREAM, cycle_number), self._found
+            )
         equals: list[int] = np.flatnonzero(self._totals == self._totals.max()).tolist()
         return min(equals, key=self._names.__getitem__)
 
     def _pop_heap(self) -> int:
-        position = pop_heap(self._totals, self._order, self._count)
+        position = select.pop_heap(self._totals, self._order, self._count)
         self._count -= 1
         return position
 
