@@ -108,7 +108,6 @@ if TYPE_CHECKING:
         Rollout as Rollout,
     )
     from podwright.simulation.world.scheduler_replacement import with_scheduler as with_scheduler
-    from podwright.simulation.world.world import World as World
-    from podwright.simulation.world.world_copies import CannotCopy as CannotCopy
+    from podwright.simulation.world.world_copies import CannotCopy as CannotCopy, World as World
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -2,6 +2,8 @@
 
 A copy consists of a saved state, a copy of the decision log, and what neither holds: operations of
 the user that are due later, inputs that are not read yet, and the options that are Python objects.
+
+The face takes `World` from here, so that each world can be copied.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from podwright.simulation.world.world_state import (
     restored_world,
     world_state,
 )
+
+__all__ = ["CannotCopy", "World", "WorldCopy"]
 
 
 class CannotCopy(PodwrightError):  # noqa: N818 - named for what it is
