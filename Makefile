@@ -6,7 +6,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-EXTRAS ?= dev,live,plots,tables,tls,ui
+EXTRAS ?= dev,live,plots,sweep,tables,tls,ui
 ARGS   ?=
 AREA   ?=
 MUTANTS ?=

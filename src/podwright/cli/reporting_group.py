@@ -17,6 +17,8 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 _EXTRA_OF: Final = {
     "aiohttp": "podwright[live]",
     "cryptography": "podwright[tls]",
+    "dask": "podwright[sweep]",
+    "distributed": "podwright[sweep]",
     "httpx": "podwright[ui]",
     "kubernetes_asyncio": "podwright[live]",
     "matplotlib": "podwright[plots]",

@@ -59,3 +59,42 @@ class FgdOptions(Options):
     output: Literal["table", "wide", "json", "yaml", "name"] = output_option(
         "pod lists and policies"
     )
+
+
+class SweepOptions(Options):
+    """The options of `podwright sweep`."""
+
+    plan: Path = argument("The plan: YAML or JSON.", "PLAN", exists=True, dir_okay=False)
+    out: Path = option(
+        "The folder of the results. Runs that have a result there are not repeated.",
+        "FOLDER",
+        file_okay=False,
+    )
+    seeds: str = option("Other seeds than those of the plan, such as 0-99.", "SEEDS", default="")
+    dask_scheduler: str = option(
+        "Run on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786.",
+        "ADDRESS",
+        default="",
+    )
+    workers: int = option(
+        "Processes of this machine. 0: as many as processors.", "N", "-j", default=0, min=0
+    )
+    per_run_memory: str = option(
+        "The memory of a process, such as 2Gi. One that needs more is restarted.",
+        "SIZE",
+        default="",
+    )
+    retry_failed: bool = option("Repeat the runs that failed.", default=False)
+    figures: tuple[str, ...] = option(
+        "A figure that is shown, such as 'wait p99', or the start of its name. By default those"
+        " that differ.",
+        "FIGURE",
+        "--figure",
+        default=(),
+    )
+    best: str = option(
+        "Print the configuration with the least mean of a figure; +FIGURE: with the greatest.",
+        "FIGURE",
+        default="",
+    )
+    output: Literal["table", "wide", "json", "yaml", "name"] = output_option("the figures")

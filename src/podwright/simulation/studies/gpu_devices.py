@@ -9,7 +9,7 @@ pkg/type/open-gpu-share/cache/deviceinfo.go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -69,16 +69,20 @@ NO_GPUS: Final = GpuRequest(0, 0, ())
 def gpu_request(pod: Pod) -> GpuRequest:
     """Read the annotations of a pod. Amounts that are not numbers count as 0, as upstream."""
     annotations = pod.metadata.annotations
-    count, milli = _number(annotations, GPU_COUNT), _number(annotations, GPU_MILLI)
-    if not count or not milli:
+    if GPU_COUNT not in annotations:
         return NO_GPUS
-    models = annotations.get(GPU_CARD_MODEL, "")
-    return GpuRequest(min(milli, WHOLE_MILLI), count, tuple(models.split("|")) if models else ())
+    return _request(
+        annotations[GPU_COUNT], annotations.get(GPU_MILLI, ""), annotations.get(GPU_CARD_MODEL, "")
+    )
 
 
-def _number(annotations: Mapping[str, str], key: str) -> int:
-    text = annotations.get(key, "")
-    return int(text) if text.isascii() and text.isdigit() else 0
+@lru_cache(maxsize=4096)
+def _request(devices: str, milli: str, models: str) -> GpuRequest:
+    amounts = [int(text) if text.isascii() and text.isdigit() else 0 for text in (devices, milli)]
+    if not all(amounts):
+        return NO_GPUS
+    accepted = tuple(models.split("|")) if models else ()
+    return GpuRequest(min(amounts[1], WHOLE_MILLI), amounts[0], accepted)
 
 
 def least_sufficient(left: I64Array, request: GpuRequest) -> list[int]:

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from podwright.simulation.world.runs.run_comparison import (
         RunComparison as RunComparison,
         compare as compare,
+        figures as figures,
     )
     from podwright.simulation.world.runs.run_options import (
         RunOptions as RunOptions,

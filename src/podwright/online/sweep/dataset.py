@@ -1,0 +1,119 @@
+"""The results of a sweep: a folder of Parquet files, one for each run.
+
+A file appears under its name when it is complete, so a sweep that is interrupted loses only what
+was running, and two sweeps may share a folder: the same run has the same name and content.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+
+from podwright.apimachinery.objects import PodwrightError
+from podwright.online.sweep.figures_of_run import RunFigures
+from podwright.online.sweep.plan import SweepRun
+from podwright.simulation.recording import require_arrow
+
+_TYPES: Final = {
+    "run": "string",
+    "input": "string",
+    "configuration": "string",
+    "seed": "int64",
+    "figure": "string",
+    "unit": "string",
+    "value": "float64",
+    "error": "string",
+}
+
+
+class SweepError(PodwrightError):
+    """A sweep cannot be run, or its results cannot be read."""
+
+
+class SweepDataset:
+    """A folder of results.
+
+    Parameters
+    ----------
+    folder : Path
+        It is created if it does not exist.
+
+    Raises
+    ------
+    MissingExtra
+        If pyarrow is not installed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        require_arrow()
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def finished(self) -> set[str]:
+        """Return the ids of the runs with a result."""
+        return {path.stem for path in self.folder.glob("*.parquet")}
+
+    def add(self, result: RunFigures) -> None:
+        """Write the result of a run.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; what is there is unharmed.
+        """
+        from pyarrow import parquet
+
+        written = BytesIO()
+        parquet.write_table(_table(result), written)
+        path = self.folder / f"{result.run.id}.parquet"
+        part = path.with_suffix(f".part{os.getpid()}")
+        try:
+            part.write_bytes(written.getvalue())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def results(self, runs: Iterable[SweepRun]) -> list[RunFigures]:
+        """Return the results of those runs that have one, in their order.
+
+        Raises
+        ------
+        SweepError
+            If a file cannot be read.
+        """
+        from pyarrow import ArrowException, parquet
+
+        found = []
+        for run in runs:
+            path = self.folder / f"{run.id}.parquet"
+            if not path.exists():
+                continue
+            try:
+                columns = parquet.read_table(path).to_pydict()
+            except (ArrowException, OSError) as error:
+                raise SweepError(f"{path}: not the result of a run: {error}; delete it") from None
+            values = zip(columns["figure"], columns["unit"], columns["value"], strict=True)
+            figures = tuple(row for row in values if row[0])
+            found.append(RunFigures(run, figures, columns["error"][0]))
+        return found
+
+
+def _table(result: RunFigures) -> Any:
+    import pyarrow as pa
+
+    rows = result.figures or (("", "", None),)
+    columns = {
+        "run": [result.run.id] * len(rows),
+        "input": [result.run.input] * len(rows),
+        "configuration": [result.run.configuration] * len(rows),
+        "seed": [result.run.seed] * len(rows),
+        "figure": [row[0] for row in rows],
+        "unit": [row[1] for row in rows],
+        "value": [row[2] for row in rows],
+        "error": [result.error] * len(rows),
+    }
+    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in _TYPES.items()])
+    return pa.table(columns, schema=schema)

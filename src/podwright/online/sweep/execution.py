@@ -1,0 +1,214 @@
+"""Runs the missing runs of a plan on Dask workers, and adds each result to the data set.
+
+Dask schedules, sends inputs once to each worker, repeats what a lost worker had in hand, and shows
+a dashboard. Without the address of a scheduler, the workers are processes of this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from podwright._progress import metered
+from podwright._version import __version__
+from podwright.online.sweep.dataset import SweepDataset, SweepError
+from podwright.online.sweep.figures_of_run import RunFigures, figures_of_run
+from podwright.online.sweep.plan import SweepPlan, SweepRun, load_plan
+from podwright.online.sweep.summary import SweepSummary, summarize_sweep
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_LOST_WORKERS: Final = 3
+"""A run that was in hand of so many lost workers fails: it is likely what they died of."""
+_DASHBOARD: Final = "127.0.0.1:0"
+"""Any free port; others than this machine do not see it."""
+_IN_FLIGHT_PER_WORKER: Final = 50
+"""Runs that are submitted ahead: a scheduler needs memory for each."""
+
+
+@contextmanager
+def workers(
+    *,
+    address: str = "",
+    count: int = 0,
+    memory_bytes: int | None = None,
+    connect_timeout: str = "10s",
+) -> Iterator[Client]:
+    """Yield a connection to workers: those of a scheduler, or processes of this machine.
+
+    Parameters
+    ----------
+    address : str
+        Of a Dask scheduler, such as ``tcp://10.0.0.1:8786``; "" for processes of this machine.
+    count : int
+        Processes; 0: as many as processors.
+    memory_bytes : int, optional
+        Of each process; one that needs more is restarted, and its run is repeated.
+    connect_timeout : str
+        How long a scheduler may take to answer.
+
+    Raises
+    ------
+    SweepError
+        If there is no scheduler at the address, or workers have another version of podwright.
+    """
+    import dask
+    from distributed import Client, LocalCluster
+
+    settings = {"distributed.scheduler.allowed-failures": _LOST_WORKERS}
+    with dask.config.set(settings):
+        if not address:
+            with (
+                LocalCluster(
+                    n_workers=count or None,
+                    threads_per_worker=1,
+                    memory_limit=memory_bytes or "auto",
+                    dashboard_address=_DASHBOARD,
+                    silence_logs=50,
+                ) as cluster,
+                Client(cluster) as client,
+            ):
+                yield client
+            return
+        try:
+            client = Client(address, timeout=connect_timeout)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise SweepError(f"no Dask scheduler at {address}: {error}") from None
+        with client:
+            _check_workers(client, address)
+            yield client
+
+
+def sweep(
+    plan: SweepPlan | str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    address: str = "",
+    worker_count: int = 0,
+    memory_bytes: int | None = None,
+    retries_failed: bool = False,
+) -> SweepSummary:
+    """Run a plan, and compare its configurations.
+
+    Parameters
+    ----------
+    plan : SweepPlan or path
+    output : path
+        The folder of the results; runs that have one are not repeated.
+    address, worker_count, memory_bytes
+        As `count` and the others of `workers`.
+    retries_failed : bool
+        Whether runs that failed are repeated.
+
+    Raises
+    ------
+    InputError
+        With all mistakes of the plan.
+    SweepError
+        If there are no workers.
+    """
+    complete = plan if isinstance(plan, SweepPlan) else load_plan(Path(plan))
+    dataset = SweepDataset(Path(output))
+    total = len(missing_runs(complete, dataset, retries_failed=retries_failed))
+    if total:
+        connection = workers(address=address, count=worker_count, memory_bytes=memory_bytes)
+        with connection as client, metered("running", total) as meter:
+            results = run_missing(complete, dataset, client, retries_failed=retries_failed)
+            for done, _ in enumerate(results, 1):
+                meter.advance(done)
+    return summarize_sweep(complete, dataset.results(complete.runs()))
+
+
+def run_missing(
+    plan: SweepPlan, dataset: SweepDataset, client: Client, *, retries_failed: bool = False
+) -> Iterator[RunFigures]:
+    """Run what the data set lacks, and yield each result once it is written.
+
+    Parameters
+    ----------
+    retries_failed : bool
+        Whether failed runs are missing, too.
+    """
+    from distributed import as_completed
+
+    missing = missing_runs(plan, dataset, retries_failed=retries_failed)
+    if not missing:
+        return
+    by_name: dict[str, dict[str, Any]] = {
+        "inputs": _scattered(client, {each.name: each for each in plan.inputs}),
+        "configurations": _scattered(client, {each.name: each for each in plan.configurations}),
+    }
+    waiting = iter(missing)
+    runs: dict[str, SweepRun] = {}
+
+    def submit(run: SweepRun) -> Any:
+        runs[run.id] = run
+        return client.submit(
+            figures_of_run,
+            run,
+            by_name["inputs"][run.input],
+            by_name["configurations"][run.configuration],
+            plan.options,
+            key=run.id,
+        )
+
+    ahead = _IN_FLIGHT_PER_WORKER * max(len(client.scheduler_info()["workers"]), 1)
+    first = [submit(run) for _, run in zip(range(ahead), waiting, strict=False)]
+    futures = as_completed(first)
+    for future in futures:
+        result = _result_of(future, runs.pop(future.key))
+        dataset.add(result)
+        future.release()
+        for run in waiting:
+            futures.add(submit(run))
+            break
+        yield result
+
+
+def missing_runs(
+    plan: SweepPlan, dataset: SweepDataset, *, retries_failed: bool = False
+) -> list[SweepRun]:
+    """Return the runs of a plan without a result, in order."""
+    finished = dataset.finished()
+    runs = list({run.id: run for run in plan.runs()}.values())
+    if retries_failed:
+        done = [run for run in runs if run.id in finished]
+        finished -= {each.run.id for each in dataset.results(done) if each.error}
+    return [run for run in runs if run.id not in finished]
+
+
+def _scattered(client: Client, contents: Mapping[str, Any]) -> dict[str, Any]:
+    """Send each content once to every worker; return the references by name."""
+    # A dict would be scattered entry by entry.
+    return {
+        name: client.scatter(content, broadcast=True, hash=False)
+        for name, content in contents.items()
+    }
+
+
+def _result_of(future: Any, run: SweepRun) -> RunFigures:
+    """Return the result of a run; one whose workers were lost has failed."""
+    error = future.exception()
+    if error is None:
+        result: RunFigures = future.result()
+        return result
+    return RunFigures(run, (), f"{type(error).__name__}: {error}")
+
+
+def _check_workers(client: Client, address: str) -> None:
+    answer: Any = client.get_versions(packages=["podwright"])
+    found = answer["workers"]
+    versions = {worker: each["packages"].get("podwright") for worker, each in found.items()}
+    if not versions:
+        raise SweepError(f"the Dask scheduler at {address} has no workers")
+    wrong = {worker: version for worker, version in versions.items() if version != __version__}
+    if wrong:
+        worker, version = next(iter(wrong.items()))
+        raise SweepError(
+            f"{len(wrong)} of {len(versions)} workers have another version of podwright:"
+            f" {worker} has {version or 'none'}, {__version__} is needed"
+        )
