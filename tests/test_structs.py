@@ -17,6 +17,7 @@ CHANGED_IN_PLACE = {
     "cluster.api.admission.attributes.Attributes",
     "cluster.api.endpoints.calls.Call",
     "cluster.api.endpoints.writes.prepared_creates._Template",
+    "cluster.api.pipeline.Write",
     "online.apiserver.breakpoints.Breakpoint",
     "online.apiserver.event_correlation.CountedEvent",
     "online.apiserver.event_correlation._Allowance",

@@ -370,6 +370,7 @@ def test_the_folder_of_a_log_is_a_run(tmp_path):
         pytest.param("--to-seed 1", "are required on both sides", id="no files"),
         pytest.param("RUN CLUSTER", "is compared with exactly one other run", id="one run"),
         pytest.param("RUN", "is compared with exactly one other run", id="a run alone"),
+        pytest.param("RUN absent", ", and absent does not exist; a run is", id="no other run"),
         pytest.param("RUN RUN --seed 1", "'--seed': has no effect", id="a seed with runs"),
         pytest.param(
             "RUN RUN --reschedule", "'--reschedule': has no effect", id="reschedule with runs"

@@ -37,6 +37,8 @@ LINES = (
     "convert FILES -o json",
     "convert FILES -o kss",
     "convert FILES -o record",
+    "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1 -o json",
+    "sweep examples/sweep/plan.yaml --out RESULTS --jobs 1 --seeds 0 -o json",
     "version -o json",
 )
 
@@ -122,6 +124,7 @@ def paths(tmp_path_factory, a_run):
         "FILES": f"{folder}/cluster.yaml",
         "EVENTS": f"{folder}/events.jsonl",
         "CONFIG": f"{folder}/config.yaml",
+        "RESULTS": f"{folder}/results",
         "RUN": str(a_run),
     }
 

@@ -38,6 +38,8 @@ LINES = (
     "run step RUN --at 1m",
     "parity tests/golden/vectors/found/cel.jsonl.gz",
     "completion bash",
+    "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1",
+    "sweep examples/sweep/plan.yaml --out RUN-results --jobs 1 --seeds 0",
     "version",
     "version -o json",
 )

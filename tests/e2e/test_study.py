@@ -25,7 +25,7 @@ def files(tmp_path: Path) -> str:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_study_writes_its_table_and_figures(files: str, tmp_path: Path, jobs: int) -> None:
     out = tmp_path / "out"
-    options = f"--seeds 1,3 --policy FGD --policy best --jobs {jobs} --inflation-ratio 2"
+    options = f"--seeds 1,3 --only FGD --only best --jobs {jobs} --inflation-ratio 2"
     text = run(f"study fgd {files} {options} --tuning-ratio 0.5 --out {out} -o wide").stdout
     assert "05-BestFit" in text
     assert "INFLATED" in text
@@ -46,7 +46,7 @@ def test_documents_and_names(files: str, tmp_path: Path) -> None:
     published.write_text(
         "workload,policy,alloc_mean_100,alloc_mean_130\npods,06-FGD,90,91\n", encoding="utf-8"
     )
-    options = f"--policy 06-FGD --seeds 1-2 --jobs 1 --published {published}"
+    options = f"--only 06-FGD --seeds 1-2 --jobs 1 --published {published}"
     document = json.loads(run(f"study fgd {files} {options} -o json").stdout)
     (result,) = document["results"]
     assert result["arrivedPct"]["100"]["publishedPct"] == 90
@@ -58,11 +58,11 @@ def test_documents_and_names(files: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--policy FDG", "'FDG' is none of 01-Random, 02-DotProd"),
+        ("--only FDG", "'FDG' is none of 01-Random, 02-DotProd"),
         ("--seeds 5-x", "'5-x' is not a list of seeds"),
         ("--seeds 5-1", "'5-1' has no seeds"),
         ("--tuning-ratio -1 --jobs 1", "tuning_ratio: -1.0 is not a number of at least 0"),
-        ("--print-config", "needs one list of pods and one --policy, not 1 and 6"),
+        ("--print-config", "needs one list of pods and one --only, not 1 and 6"),
     ],
 )
 def test_wrong_options_are_named(files: str, options: str, message: str) -> None:
@@ -81,7 +81,7 @@ def test_files_without_a_trace_are_named(files: str, tmp_path: Path) -> None:
 
 def test_the_printed_configuration_runs(files: str, tmp_path: Path) -> None:
     configuration = tmp_path / "fgd.yaml"
-    printed = run(f"study fgd {files} --policy FGD --print-config").stdout
+    printed = run(f"study fgd {files} --only FGD --print-config").stdout
     configuration.write_text(printed, encoding="utf-8")
     text = run(f"explain p2 {files} --config {configuration}").stdout
     assert "Results:  alibabacloud.com/gpu-index=0" in text

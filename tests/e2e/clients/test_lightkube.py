@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lightkube import Client, KubeConfig, Rejection
+from lightkube import ApiError, Client, KubeConfig
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.models.apps_v1 import Deployment as DeploymentModel
 from lightkube.models.autoscaling_v1 import ScaleSpec
@@ -36,11 +36,11 @@ def test_pods_are_created_watched_changed_and_deleted(client):
     assert changed.metadata.labels["tier"] == "web"
     (found,) = client.list(Pod, labels={"tier": ["web", "database"], "app": "lightkube"})
     assert found.spec.nodeName
-    with pytest.raises(Rejection) as refused:
+    with pytest.raises(ApiError) as refused:
         list(client.log("lightkube"))
     assert "simulated" in str(refused.value)
     client.delete(Pod, "lightkube", grace_period=0)
-    with pytest.raises(Rejection) as gone:
+    with pytest.raises(ApiError) as gone:
         client.get(Pod, "lightkube")
     assert gone.value.status.code == 404
 
@@ -60,7 +60,7 @@ def test_apply_has_owners_of_fields(client):
     )
     assert client.apply(applied, field_manager="one").data == {"a": "1"}
     applied.data = {"a": "2"}
-    with pytest.raises(Rejection) as conflict:
+    with pytest.raises(ApiError) as conflict:
         client.apply(applied, field_manager="two")
     assert conflict.value.status.code == 409
     assert client.apply(applied, field_manager="two", force=True).data == {"a": "2"}

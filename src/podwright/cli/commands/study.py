@@ -16,7 +16,7 @@ def _study() -> None:
 @app.command(
     examples=[
         "podwright study fgd examples/gpu-trace --seeds 42-43 --jobs 1",
-        "podwright study fgd examples/gpu-trace --policy 04-GpuPacking --print-config",
+        "podwright study fgd examples/gpu-trace --only 04-GpuPacking --print-config",
     ]
 )
 def fgd(options: FgdOptions) -> None:

@@ -8,7 +8,7 @@ from podwright.cli.research.options import SweepOptions
 app = command_app()
 
 
-@app.command(examples=["podwright sweep examples/sweep/plan.yaml --out results --workers 1"])
+@app.command(examples=["podwright sweep examples/sweep/plan.yaml --out results --jobs 1"])
 def sweep(options: SweepOptions) -> bool:
     """Simulate configurations x inputs x seeds, and compare their figures.
 
@@ -20,7 +20,7 @@ def sweep(options: SweepOptions) -> bool:
     Exit status 1 if runs failed.
     """
     if options.dask_scheduler:
-        for name in ("workers", "per_run_memory"):
+        for name in ("jobs", "per_run_memory"):
             if name in options.given:
                 why = "the workers are those of the scheduler"
                 reject_idle(f"--{name.replace('_', '-')}", "with --dask-scheduler", why)

@@ -202,9 +202,15 @@ def runs_among(paths: Sequence[str]) -> tuple[Path, Path] | None:
     runs = [Path(path) for path in paths if _is_run(Path(path))]
     if not runs:
         return None
-    if len(runs) != 2 or len(paths) != 2:
+    others = [path for path in paths if Path(path) not in runs]
+    if others or len(runs) != 2:
+        other = ""
+        if others:
+            exists = Path(others[0]).exists()
+            other = f", and {others[0]} {'is not' if exists else 'does not exist'}"
         raise typer.BadParameter(
-            f"{runs[0]} is the folder of a run; a run is compared with exactly one other run.",
+            f"{runs[0]} is the folder of a run{other}; a run is compared with exactly one other"
+            " run.",
             param_hint="'FILE'",
         )
     return runs[0], runs[1]

@@ -36,6 +36,7 @@ from podwright.simulation.studies import (
     FgdTable,
     FgdTrace,
     Interval,
+    Measure,
     draw_fgd,
     fgd_configuration,
     read_published,
@@ -146,7 +147,7 @@ def _policies(given: Sequence[str]) -> list[str]:
         found = [name for name in POLICIES if text.lower() in name.lower()]
         if not found:
             raise typer.BadParameter(
-                f"{text!r} is none of {', '.join(POLICIES)}.", param_hint="'--policy'"
+                f"{text!r} is none of {', '.join(POLICIES)}.", param_hint="'--only'"
             )
         chosen += found
     return list(dict.fromkeys(chosen)) or list(POLICIES)
@@ -224,7 +225,7 @@ def _print_config(
     """Print the configuration of one policy, with the typical pods of one list."""
     if len(lists) != 1 or len(policies) != 1:
         raise typer.BadParameter(
-            f"needs one list of pods and one --policy, not {len(lists)} and {len(policies)}.",
+            f"needs one list of pods and one --only, not {len(lists)} and {len(policies)}.",
             param_hint="'--print-config'",
         )
     ((workload, names),) = lists.items()
@@ -321,13 +322,21 @@ def _document(table: FgdTable) -> dict[str, Any]:
             {
                 "seed": run.seed,
                 "failedPods": run.failed,
-                "inflated": run.inflated and run.inflated._asdict(),
+                "inflated": None if run.inflated is None else _measured(run.inflated),
             }
             for run in result.runs
         ]
         names = {"workload": result.workload, "policy": result.policy}
         results.append({**names, "arrivedPct": by_percent, "runs": runs})
     return {"results": results, "greatestDifference": table.greatest_difference}
+
+
+def _measured(measure: Measure) -> dict[str, float]:
+    return {
+        "allocatedPct": measure.allocated_pct,
+        "fragmentPct": measure.fragment_pct,
+        "fragmentRatioPct": measure.fragment_ratio_pct,
+    }
 
 
 def _write(table: FgdTable, folder: Path) -> None:

@@ -19,7 +19,7 @@ class FgdOptions(Options):
     policies: tuple[str, ...] = option(
         "A policy, such as 06-FGD, or a part of its name. All by default.",
         "POLICY",
-        "--policy",
+        "--only",
         default=(),
     )
     seeds: str = option("The seeds, such as 42-51 or 1,5,7.", "SEEDS", default="42-51")
@@ -76,7 +76,7 @@ class SweepOptions(Options):
         "ADDRESS",
         default="",
     )
-    workers: int = option(
+    jobs: int = option(
         "Processes of this machine. 0: as many as processors.", "N", "-j", default=0, min=0
     )
     per_run_memory: str = option(

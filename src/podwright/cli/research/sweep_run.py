@@ -43,7 +43,7 @@ def run_sweep(options: SweepOptions) -> bool:
     missing = len(missing_runs(plan, dataset, retries_failed=options.retry_failed))
     if missing:
         connection = workers(
-            address=options.dask_scheduler, count=options.workers, memory_bytes=memory
+            address=options.dask_scheduler, count=options.jobs, memory_bytes=memory
         )
         with connection as client, progress_bar("running", missing, least=1) as advance:
             print_message(f"{missing} runs; Dask's dashboard: {client.dashboard_link}")

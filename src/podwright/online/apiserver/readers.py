@@ -250,6 +250,9 @@ def _read(store: ObjectStore, function: Callable[[Report], Any], writing: int) -
         logging.disable()
         try:
             kind, value = _RESULT, function(lambda report: _send(writing, _PROGRESS, report))
+        except RecursionError as error:
+            # What it refers to may be nested too deeply for pickle as well.
+            kind, value = _ERROR, RecursionError(str(error))
         except Exception as error:  # noqa: BLE001 - sent to the server
             kind, value = _ERROR, error
         try:

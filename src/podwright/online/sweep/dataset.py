@@ -7,25 +7,29 @@ was running, and two sweeps may share a folder: the same run has the same name a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from io import BytesIO
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from podwright.apimachinery.objects import PodwrightError
 from podwright.online.sweep.figures_of_run import RunFigures
 from podwright.online.sweep.plan import SweepRun
-from podwright.simulation.recording import require_arrow
+from podwright.simulation.recording import (
+    arrow_table,
+    parquet_bytes,
+    read_parquet,
+    require_arrow,
+)
 
 _TYPES: Final = {
-    "run": "string",
-    "input": "string",
-    "configuration": "string",
-    "seed": "int64",
-    "figure": "string",
-    "unit": "string",
-    "value": "float64",
-    "error": "string",
+    "run": "text",
+    "input": "text",
+    "configuration": "text",
+    "seed": "int",
+    "figure": "text",
+    "unit": "text",
+    "value": "float",
+    "error": "text",
 }
 
 
@@ -48,7 +52,7 @@ class SweepDataset:
     """
 
     def __init__(self, folder: Path) -> None:
-        require_arrow()
+        require_arrow("sweep")
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -64,14 +68,11 @@ class SweepDataset:
         OSError
             If it cannot be written; what is there is unharmed.
         """
-        from pyarrow import parquet
-
-        written = BytesIO()
-        parquet.write_table(_table(result), written)
+        content = parquet_bytes(_table(result))
         path = self.folder / f"{result.run.id}.parquet"
         part = path.with_suffix(f".part{os.getpid()}")
         try:
-            part.write_bytes(written.getvalue())
+            part.write_bytes(content)
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -84,16 +85,14 @@ class SweepDataset:
         SweepError
             If a file cannot be read.
         """
-        from pyarrow import ArrowException, parquet
-
         found = []
         for run in runs:
             path = self.folder / f"{run.id}.parquet"
             if not path.exists():
                 continue
             try:
-                columns = parquet.read_table(path).to_pydict()
-            except (ArrowException, OSError) as error:
+                columns = read_parquet(path).to_pydict()
+            except (ValueError, OSError) as error:
                 raise SweepError(f"{path}: not the result of a run: {error}; delete it") from None
             values = zip(columns["figure"], columns["unit"], columns["value"], strict=True)
             figures = tuple(row for row in values if row[0])
@@ -102,10 +101,8 @@ class SweepDataset:
 
 
 def _table(result: RunFigures) -> Any:
-    import pyarrow as pa
-
     rows = result.figures or (("", "", None),)
-    columns = {
+    columns: dict[str, Sequence[Any]] = {
         "run": [result.run.id] * len(rows),
         "input": [result.run.input] * len(rows),
         "configuration": [result.run.configuration] * len(rows),
@@ -115,5 +112,4 @@ def _table(result: RunFigures) -> Any:
         "value": [row[2] for row in rows],
         "error": [result.error] * len(rows),
     }
-    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in _TYPES.items()])
-    return pa.table(columns, schema=schema)
+    return arrow_table(_TYPES, columns)

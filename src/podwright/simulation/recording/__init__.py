@@ -108,6 +108,8 @@ if TYPE_CHECKING:
     from podwright.simulation.recording.explanations.replicas import Replicas as Replicas
     from podwright.simulation.recording.folders.arrow_tables import (
         arrow_table as arrow_table,
+        parquet_bytes as parquet_bytes,
+        read_parquet as read_parquet,
         require_arrow as require_arrow,
     )
     from podwright.simulation.recording.folders.field_names import camel_case as camel_case

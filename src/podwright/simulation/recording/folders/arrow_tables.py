@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from os import PathLike
 from typing import Any
 
 from podwright.simulation.recording.folders.tables import MissingExtra
 
 
-def require_arrow() -> None:
+def require_arrow(extra: str = "tables") -> None:
     """Check that pyarrow is installed.
+
+    Parameters
+    ----------
+    extra : str
+        The extra that has it, for the text; without `tables` there is no way around it.
 
     Raises
     ------
@@ -19,9 +25,10 @@ def require_arrow() -> None:
         If it is not; the text says what to do.
     """
     if find_spec("pyarrow") is None:
+        other = ", or do without tables: --no-tables" if extra == "tables" else ""
         raise MissingExtra(
             "tables need pyarrow, which is not installed; install it with: pip install"
-            " 'podwright[tables]', or do without tables: --no-tables"
+            f" 'podwright[{extra}]'{other}"
         )
 
 
@@ -58,3 +65,26 @@ def arrow_table(types: Mapping[str, str], columns: Mapping[str, Sequence[Any]]) 
         else:
             arrays.append(arrow.array(values, arrow_types[kind]))
     return arrow.table(arrays, schema=schema)
+
+
+def parquet_bytes(table: Any, row_group_size: int | None = None) -> bytes:
+    """Return a table as a Parquet file."""
+    sink = import_module("pyarrow").BufferOutputStream()
+    import_module("pyarrow.parquet").write_table(
+        table, sink, row_group_size=row_group_size, compression="zstd"
+    )
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def read_parquet(path: str | PathLike[str]) -> Any:
+    """Return a Parquet file as a `pyarrow.Table`.
+
+    Raises
+    ------
+    ValueError
+        If it is not a Parquet file.
+    OSError
+        If it cannot be read.
+    """
+    return import_module("pyarrow.parquet").read_table(path)

@@ -23,7 +23,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, TypeAlias, TypeVar
 
@@ -31,7 +30,12 @@ import msgspec
 
 from podwright._private_files import make_private_folder, open_private
 from podwright.apimachinery.objects import UNDECODABLE, KubernetesObject, Pod, decode_pod, encode
-from podwright.simulation.recording.folders.arrow_tables import arrow_table, require_arrow
+from podwright.simulation.recording.folders.arrow_tables import (
+    arrow_table,
+    parquet_bytes,
+    read_parquet,
+    require_arrow,
+)
 from podwright.simulation.recording.folders.run_manifest import (
     Manifest,
     RunError,
@@ -283,17 +287,14 @@ class RunFolder:
         MissingExtra
             If pyarrow is not installed.
         """
-        parquet = import_module("pyarrow.parquet")
         for name, columns in types.items():
-            sink = import_module("pyarrow").BufferOutputStream()
             table = arrow_table(columns, rows[name])
-            parquet.write_table(table, sink, row_group_size=_ROW_GROUP, compression="zstd")
-            self._replace(f"tables/{name}.parquet", sink.getvalue().to_pybytes())
+            self._replace(f"tables/{name}.parquet", parquet_bytes(table, _ROW_GROUP))
 
     def read_table(self, name: str) -> Any:
         """Return a table as a `pyarrow.Table`."""
         require_arrow()
-        return import_module("pyarrow.parquet").read_table(self.path / f"tables/{name}.parquet")
+        return read_parquet(self.path / f"tables/{name}.parquet")
 
     def write_timeline(self, chunks: Iterable[bytes]) -> None:
         """Write the timeline of the run."""
