@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
@@ -16,14 +17,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` with Numba, cached on disk; no fastmath, no parallel loops."""
+def compiled(plain: Callable[P, R]) -> Callable[P, R]:
+    """Compile a kernel with Numba, cached on disk; no fastmath, no parallel loops.
+
+    With NUMBA_DISABLE_JIT it is returned as it is.
+    """
+    function: Callable[P, R] = inspect.unwrap(plain)
     # As in NumPy, a division by zero raises nothing: the check would prevent vectorization.
     form: Callable[P, R] = numba.njit(nogil=True, error_model="numpy")(function)
-    if isinstance(form, Dispatcher):  # not with NUMBA_DISABLE_JIT
-        # Without a writable folder, each process compiles.
-        with suppress(RuntimeError):
-            setattr(form, "_cache", KernelCache(function))  # noqa: B010 - as enable_caching does
+    if not isinstance(form, Dispatcher):
+        return plain
+    # Without a writable folder, each process compiles.
+    with suppress(RuntimeError):
+        setattr(form, "_cache", KernelCache(function))  # noqa: B010 - as enable_caching does
     return form
 
 

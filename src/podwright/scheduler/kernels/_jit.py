@@ -12,7 +12,6 @@ disk until a kernel changes (`_cache`). `NUMBA_DISABLE_JIT=1` keeps them as plai
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 from collections.abc import Callable
 from typing import Final, ParamSpec, TypeVar
@@ -64,7 +63,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     if _KERNELS.is_compiled:
         from podwright.scheduler.kernels._compiled import compiled
 
-        _KERNELS.compiled[plain] = form = compiled(function)
+        _KERNELS.compiled[plain] = form = compiled(plain)
         return form
     return plain
 
@@ -77,7 +76,7 @@ def compile_all() -> None:
 
     for plain in _KERNELS.registered:
         if plain not in _KERNELS.compiled:
-            _KERNELS.compiled[plain] = compiled(inspect.unwrap(plain))
+            _KERNELS.compiled[plain] = compiled(plain)
     report_compilations(_notify)
     _bind(_KERNELS.compiled)
     _KERNELS.is_compiled = True

@@ -1,5 +1,6 @@
 """Compiled kernels replace plain ones in the middle of a run."""
 
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -81,11 +82,13 @@ def test_kernels_are_compiled_when_the_work_pays_for_it():
         count_cycle(MOST_NODES)
     before = fit.fit_codes
     count_cycle(MOST_NODES)
-    assert fit.fit_codes is not before
+    # Numba can be told to compile nothing.
+    assert (fit.fit_codes is before) == bool(os.environ.get("NUMBA_DISABLE_JIT"))
     _jit.run_as_python()
     assert fit.fit_codes is before
     count_cycle(MOST_NODES + 1)
-    assert fit.fit_codes is not before
+    # Numba can be told to compile nothing.
+    assert (fit.fit_codes is before) == bool(os.environ.get("NUMBA_DISABLE_JIT"))
 
 
 def test_integers_that_overflow_wrap_around_in_both_forms():
