@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -138,10 +139,8 @@ def run_missing(
     missing = missing_runs(plan, dataset, retries_failed=retries_failed)
     if not missing:
         return
-    by_name: dict[str, dict[str, Any]] = {
-        "inputs": _scattered(client, {each.name: each for each in plan.inputs}),
-        "configurations": _scattered(client, {each.name: each for each in plan.configurations}),
-    }
+    inputs = _scattered(client, {each.name: each for each in plan.inputs})
+    configurations = _scattered(client, {each.name: each for each in plan.configurations})
     waiting = iter(missing)
     runs: dict[str, SweepRun] = {}
 
@@ -150,22 +149,21 @@ def run_missing(
         return client.submit(
             figures_of_run,
             run,
-            by_name["inputs"][run.input],
-            by_name["configurations"][run.configuration],
+            inputs[run.input],
+            configurations[run.configuration],
             plan.options,
             key=run.id,
         )
 
     ahead = _IN_FLIGHT_PER_WORKER * max(len(client.scheduler_info()["workers"]), 1)
-    first = [submit(run) for _, run in zip(range(ahead), waiting, strict=False)]
-    futures = as_completed(first)
+    futures = as_completed([submit(run) for run in islice(waiting, ahead)])
     for future in futures:
         result = _result_of(future, runs.pop(future.key))
         dataset.add(result)
         future.release()
-        for run in waiting:
-            futures.add(submit(run))
-            break
+        following = next(waiting, None)
+        if following is not None:
+            futures.add(submit(following))
         yield result
 
 

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
@@ -27,7 +27,8 @@ from podwright.apimachinery.documents import (
     required,
 )
 from podwright.apimachinery.objects import FieldError
-from podwright.simulation.files import read_paths
+from podwright.simulation.files import OpenbGpus, read_paths
+from podwright.simulation.world import Ending
 
 MOST_SEEDS: Final = 100_000
 """A range with more seeds is taken for a mistake."""
@@ -240,8 +241,8 @@ def read_plan(
     )
 
 
-_ENDINGS: Final = ("at_deletion_time", "after_run_time")
-_GPUS: Final = ("milli", "count")
+_ENDINGS: Final = get_args(Ending)
+_GPUS: Final = get_args(OpenbGpus)
 
 
 def read_seeds(text: str) -> tuple[int, ...]:

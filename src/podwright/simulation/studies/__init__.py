@@ -19,7 +19,6 @@ from podwright.simulation.studies.fgd_table import (
     REPORTED_PCT as REPORTED_PCT,
     FgdResult as FgdResult,
     FgdTable as FgdTable,
-    Interval as Interval,
     PublishedMean as PublishedMean,
     draw_fgd as draw_fgd,
     published_means as published_means,
@@ -34,3 +33,4 @@ from podwright.simulation.studies.gpu_policies import (
     PackingGpu as PackingGpu,
     RandomGpu as RandomGpu,
 )
+from podwright.simulation.studies.intervals import Interval as Interval

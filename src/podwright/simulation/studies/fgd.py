@@ -6,8 +6,8 @@ nothing ends, and nothing is preempted. After each pod, the allocated share of t
 fragments are measured. The random choices are those of Go's generator in the published order, so
 that a run with the same seed has the same series.
 
-A run is repeated with inflation, if that is wanted: further pods arrive at its end, until all
-requests reach what the nodes have.
+With inflation, further pods arrive at the end of a run, until all requests reach what the nodes
+have.
 
 Upstream: hkust-adsl/kubernetes-scheduler-simulator pkg/simulator/simulator.go, `SortClusterPods`,
 `TunePodsByNodeTotalResource`, `generateWorkloadInflationPods`; pkg/apply/apply.go
@@ -19,6 +19,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from podwright._arrays import F64Array, I64Array
@@ -28,7 +29,6 @@ from podwright.apimachinery.objects import (
     Node,
     Object,
     Pod,
-    pending_requests,
     quantity_milli_value,
     quantity_value,
     with_fields,
@@ -43,7 +43,12 @@ from podwright.simulation.studies.fragments import (
     typical_pods,
 )
 from podwright.simulation.studies.go_random import GoRandom
-from podwright.simulation.studies.gpu_devices import WHOLE_MILLI, GpuRequest, gpu_request
+from podwright.simulation.studies.gpu_devices import (
+    WHOLE_MILLI,
+    GpuRequest,
+    gpu_request,
+    requested_milli_cpu,
+)
 from podwright.simulation.studies.gpu_policies import (
     BestFitGpu,
     ClusteringGpu,
@@ -257,12 +262,12 @@ def _inflation(
     arrived: Sequence[Pod], trace: FgdTrace, ratio: float, random: GoRandom
 ) -> list[Pod]:
     """Return clones of random pods, as long as all requests stay below what the nodes have."""
-    milli_cpu = sum(_milli_cpu(pod) for pod in arrived)
+    milli_cpu = sum(requested_milli_cpu(pod) for pod in arrived)
     gpu_milli = sum(gpu_request(pod).total_milli for pod in arrived)
     clones: list[Pod] = []
     for number in range(math.ceil(len(trace.pods) * ratio) - len(trace.pods)):
         pod = trace.pods[random.below(len(trace.pods))]
-        milli_cpu += _milli_cpu(pod)
+        milli_cpu += requested_milli_cpu(pod)
         gpu_milli += gpu_request(pod).total_milli
         if milli_cpu > trace.total_milli_cpu or gpu_milli > trace.total_milli:
             break
@@ -358,7 +363,7 @@ def fgd_configuration(
     """
     arguments: dict[str, Any] = {}
     if plugin is FragmentationGradientDescent:
-        arguments = {"typicalPods": [_described(pod) for pod in typical]}
+        arguments = {"typicalPods": msgspec.to_builtins(list(typical))}
     elif plugin is RandomGpu:
         arguments = {"seed": seed}
     profile: dict[str, Any] = {
@@ -379,20 +384,8 @@ def fgd_configuration(
     }
 
 
-def _described(pod: TypicalPod) -> dict[str, Any]:
-    return {
-        "milliCpu": pod.milli_cpu,
-        "gpuMilli": pod.gpu_milli,
-        "gpuCount": pod.gpu_count,
-        "models": pod.models,
-        "frequency": pod.frequency,
-    }
-
-
 def _kind(pod: Pod) -> RequestKind:
     request = gpu_request(pod)
-    return RequestKind(_milli_cpu(pod), request.milli, request.devices, "|".join(request.models))
-
-
-def _milli_cpu(pod: Pod) -> int:
-    return pending_requests(pod).get("cpu", 0)
+    return RequestKind(
+        requested_milli_cpu(pod), request.milli, request.devices, "|".join(request.models)
+    )

@@ -23,6 +23,7 @@ import numpy as np
 from podwright._arrays import F64Array
 from podwright.apimachinery.objects import ArgumentError, FieldError, InputError
 from podwright.simulation.studies.fgd import FgdRun, Measure
+from podwright.simulation.studies.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,42 +31,6 @@ if TYPE_CHECKING:
 
 REPORTED_PCT: Final = (100, 130)
 """At how much arrived load the results are compared."""
-
-_STUDENT_975: Final = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""The 97.5 % quantiles of Student's distribution with 1 to 30 degrees of freedom."""
-_NORMAL_975: Final = 1.960
-
-
-class Interval(NamedTuple):
-    """A mean over runs.
-
-    Attributes
-    ----------
-    mean : float
-    deviation : float
-        The standard deviation of a sample; 0 for one run.
-    margin : float
-        Half of the width of the 95 % confidence interval of the mean; 0 for one run.
-    """
-
-    mean: float
-    deviation: float
-    margin: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Interval:
-        """Return the mean of the values of runs."""
-        n = len(values)
-        mean = float(np.mean(values))
-        if n == 1:
-            return cls(mean, 0.0, 0.0)
-        deviation = float(np.std(values, ddof=1))
-        quantile = _STUDENT_975[n - 2] if n - 2 < len(_STUDENT_975) else _NORMAL_975
-        return cls(mean, deviation, quantile * deviation / n**0.5)
 
 
 class PublishedMean(NamedTuple):

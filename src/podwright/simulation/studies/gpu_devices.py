@@ -21,6 +21,7 @@ from podwright.apimachinery.objects import (
     GPU_INDEX,
     GPU_MILLI,
     Pod,
+    pending_requests,
     quantity_value,
 )
 from podwright.scheduler.columns import Cluster
@@ -74,6 +75,11 @@ def gpu_request(pod: Pod) -> GpuRequest:
     return _request(
         annotations[GPU_COUNT], annotations.get(GPU_MILLI, ""), annotations.get(GPU_CARD_MODEL, "")
     )
+
+
+def requested_milli_cpu(pod: Pod) -> int:
+    """Return the CPU that a pod requests."""
+    return pending_requests(pod).get("cpu", 0)
 
 
 @lru_cache(maxsize=4096)

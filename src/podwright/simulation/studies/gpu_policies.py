@@ -34,7 +34,6 @@ from podwright.apimachinery.objects import (
     GPU_MILLI,
     Pod,
     draw,
-    pending_requests,
 )
 from podwright.scheduler.columns import CPU, Cluster, NodeColumns, Reads
 from podwright.scheduler.framework import (
@@ -57,6 +56,7 @@ from podwright.simulation.studies.gpu_devices import (
     GpuRequest,
     gpu_request,
     least_sufficient,
+    requested_milli_cpu,
     tag_of,
 )
 
@@ -80,7 +80,7 @@ class GpuPolicy(Plugin):
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the requests of the pod."""
-        return (_milli_cpu(pod), *gpu_request(pod))
+        return (requested_milli_cpu(pod), *gpu_request(pod))
 
     def key_is_of_template(self, pod: Pod) -> bool:
         """Return False: the requests of devices are annotations."""
@@ -228,7 +228,7 @@ class DotProductGpu(GpuPolicy):
         """Return 100 less half of the dot product of what is left and what is requested."""
         free_gpu = _total(left) / _GREATEST_GPU_MILLI
         gpu = gpu_request(cycle.pod).total_milli / _GREATEST_GPU_MILLI
-        cpu = _milli_cpu(cycle.pod) / _GREATEST_MILLI_CPU
+        cpu = requested_milli_cpu(cycle.pod) / _GREATEST_MILLI_CPU
         product = (free_milli_cpu / _GREATEST_MILLI_CPU) * cpu + free_gpu * gpu
         return _truncated(100 * (1 - product / 2))
 
@@ -288,7 +288,7 @@ class BestFitGpu(GpuPolicy):
         self, cycle: Cycle, rows: I32Array, free_milli_cpu: I64Array, left: I64Matrix
     ) -> I64Array:
         """Return 100 less the mean of the shares of CPU and GPUs that stay free."""
-        cpu = (free_milli_cpu - _milli_cpu(cycle.pod)) / _GREATEST_MILLI_CPU
+        cpu = (free_milli_cpu - requested_milli_cpu(cycle.pod)) / _GREATEST_MILLI_CPU
         gpu = (_total(left) - gpu_request(cycle.pod).total_milli) / _GREATEST_GPU_MILLI
         return _truncated((1 - 0.5 * (cpu + gpu)) * 100)
 
@@ -330,7 +330,7 @@ class FragmentationGradientDescent(GpuPolicy):
         self, cycle: Cycle, rows: I32Array, free_milli_cpu: I64Array, left: I64Matrix
     ) -> I64Array:
         """Return how much the fragments of each node would grow, as a sigmoid: 50 for not."""
-        request, milli_cpu = gpu_request(cycle.pod), _milli_cpu(cycle.pod)
+        request, milli_cpu = gpu_request(cycle.pod), requested_milli_cpu(cycle.pod)
         if not request.devices and not milli_cpu:
             return np.full(len(rows), 100, dtype=np.int64)
         before = self.fragments.bring_up_to_date(cycle.cluster)[rows]
@@ -347,7 +347,7 @@ class FragmentationGradientDescent(GpuPolicy):
         rows = np.array([slot], dtype=np.int32)
         # The pod counts on its node already.
         after_cpu = nodes.allocatable[rows, CPU] - nodes.requested[rows, CPU]
-        before_cpu = after_cpu + _milli_cpu(cycle.pod)
+        before_cpu = after_cpu + requested_milli_cpu(cycle.pod)
         before = self.fragments.of(rows, before_cpu, left[np.newaxis])
         return int(self._shares(rows, before, after_cpu, left[np.newaxis], request)[0].argmax())
 
@@ -397,7 +397,9 @@ class NodeFragments:
         read = (cluster.numbering, nodes.node_journal.version)
         if read != self._read:
             self._read = read
-            columns = [self._workload.accepting(_model_of(nodes, slot)) for slot in _slots(nodes)]
+            columns = [
+                self._workload.accepting(_model_of(nodes, slot)) for slot in range(nodes.n_slots)
+            ]
             self._accepting = np.array(columns, dtype=np.bool_).T
             self._amounts = np.zeros(nodes.n_slots, dtype=np.float64)
             self._versions = np.full(nodes.n_slots, -1, dtype=np.int64)
@@ -411,10 +413,6 @@ class NodeFragments:
     def of(self, rows: I32Array, free_milli_cpu: I64Array, left: I64Matrix) -> F64Array:
         """Return the fragments of nodes with other amounts left; see `fragments`."""
         return fragments(self._workload, free_milli_cpu, left, self._accepting[:, rows])
-
-
-def _milli_cpu(pod: Pod) -> int:
-    return pending_requests(pod).get("cpu", 0)
 
 
 def _total(left: I64Matrix) -> I64Array:
@@ -458,7 +456,3 @@ def _has_model(nodes: NodeColumns, models: tuple[str, ...]) -> Mask:
 
 def _model_of(nodes: NodeColumns, slot: int) -> str:
     return nodes.labels_of(slot).get(GPU_CARD_MODEL, "")
-
-
-def _slots(nodes: NodeColumns) -> range:
-    return range(nodes.n_slots)

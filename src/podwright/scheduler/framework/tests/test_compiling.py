@@ -82,12 +82,12 @@ def test_kernels_are_compiled_when_the_work_pays_for_it():
         count_cycle(MOST_NODES)
     before = fit.fit_codes
     count_cycle(MOST_NODES)
-    # Numba can be told to compile nothing.
+    # With this variable, Numba compiles nothing.
     assert (fit.fit_codes is before) == bool(os.environ.get("NUMBA_DISABLE_JIT"))
     _jit.run_as_python()
     assert fit.fit_codes is before
     count_cycle(MOST_NODES + 1)
-    # Numba can be told to compile nothing.
+    # With this variable, Numba compiles nothing.
     assert (fit.fit_codes is before) == bool(os.environ.get("NUMBA_DISABLE_JIT"))
 
 
