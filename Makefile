@@ -1,7 +1,8 @@
 # Two commands on a fresh machine with python3 and make:
 #     make run     the main job on the example cluster: decisions, and why
 #     make test    the quick tests, and a share of each heavy suite
-# Everything is installed into .venv; nothing outside this folder is touched.
+# Everything is installed into .venv; of what is outside this folder, only caches below ~/.cache are
+# written to (podwright's, for compiled kernels, and that of pip or uv).
 
 PYTHON ?= python3
 VENV   := .venv

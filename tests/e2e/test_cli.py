@@ -574,14 +574,6 @@ def test_a_command_that_decides_nothing_compiles_nothing():
     assert "compiling" not in done.stderr
 
 
-@pytest.mark.slow
-def test_compiling_is_announced_exactly_once(tmp_path):
-    done = spawn("schedule", QUICKSTART, "--pod", "web-0", NUMBA_CACHE_DIR=str(tmp_path))
-    assert done.stderr.count("compiling kernels") == 1
-    again = spawn("schedule", QUICKSTART, "--pod", "web-0", NUMBA_CACHE_DIR=str(tmp_path))
-    assert "compiling" not in again.stderr
-
-
 def test_make_run_succeeds_and_suggests_next_steps():
     done = spawn("schedule", QUICKSTART, "--explain", "--exit-zero")
     assert done.returncode == 0

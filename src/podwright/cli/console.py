@@ -293,7 +293,7 @@ def announce_compilation() -> None:
         if not announced:
             announced.append(kernel)
             print_message(
-                "compiling kernels, once on this machine (a few seconds; "
+                "compiling kernels, once for each user and version (up to half a minute; "
                 "podwright warm-up does it ahead of time)"
             )
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +27,13 @@ from podwright.scheduler.config import KubeSchedulerConfiguration, read_configur
 from podwright.scheduler.framework import TieRule
 from podwright.scheduler.kernels import preemption, select
 from podwright.scheduler.kernels._cache import KernelCache
-from podwright.scheduler.kernels._jit import compile_all, notify_before_compiling
+from podwright.scheduler.kernels._jit import (
+    compile_all,
+    compile_at_next_cycle,
+    notify_before_compiling,
+    prepare,
+    when_work_pays,
+)
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 _SPREAD_HARD: dict[str, Any] = {
@@ -43,8 +52,10 @@ def run_warm_up() -> None:
     """Schedule on a small cluster under several configurations; print what was compiled."""
     compiled: list[str] = []
     notify_before_compiling(compiled.append)
-    with waiting("compiling kernels (a few seconds the first time)"):
+    with waiting("compiling kernels (half a minute the first time)"):
         decision_count = warm_up()
+    if KernelCache.folder is not None and os.access(KernelCache.folder, os.W_OK):
+        (KernelCache.folder / COMPILED).touch()
     if compiled:
         print_message(
             f"Compiled {len(compiled)} kernels for {decision_count} decisions; cached on disk."
@@ -300,6 +311,8 @@ def _pod(
 # Compiling all kernels takes 170 MB, which the compiler keeps, so another process does it. Loading
 # them runs 50 MB of the compiler's own code, which the system would keep in memory.
 
+_NONE: Final = subprocess.DEVNULL
+
 COMPILED: Final = "all-compiled"
 """A file in a set of compiled kernels in which none is missing."""
 
@@ -315,9 +328,41 @@ _MAPS: Final = Path("/proc/self/maps")
 def load_kernels() -> None:
     """Load all kernels; those that are not on disk are compiled first, which is announced."""
     announce_compilation()
+    prepare()
     compile_apart(KernelCache.folder, warm_up)
     warm_up()
     release_compiler()
+
+
+@contextmanager
+def kernels_in_background() -> Iterator[None]:
+    """Inside the context, a thread makes compiled kernels ready when the work pays for them.
+
+    Meanwhile they run as plain Python. Those that are not on disk are compiled by another process,
+    which ends with the context.
+    """
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def make_ready() -> None:
+        folder = KernelCache.folder if prepare() else None
+        if folder is None or not (folder / COMPILED).exists():
+            warming_up = "from podwright.cli import main; main(['warm-up'])"
+            command = [sys.executable, "-c", warming_up]
+            processes.append(subprocess.Popen(command, stdout=_NONE, stderr=_NONE, stdin=_NONE))
+            print_message(
+                "Compiling kernels in the background, once for each user and version; "
+                "decisions are slower until then."
+            )
+            processes[0].wait()
+        compile_at_next_cycle()
+
+    when_work_pays(threading.Thread(target=make_ready, name="kernels", daemon=True).start)
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def compile_apart(folder: Path | None, compile_all: Callable[[], object]) -> None:

@@ -17,7 +17,7 @@ from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.clusters.cluster_inputs import ImportedSource
 from podwright.cli.clusters.shadow_run import RECORD, print_agreement
 from podwright.cli.console import print_message, print_warnings, write_at_once
-from podwright.cli.decisions.warm_up_run import load_kernels
+from podwright.cli.decisions.warm_up_run import kernels_in_background
 from podwright.cli.file_reading import ErrorCollector
 from podwright.cli.inputs import (
     Inputs,
@@ -189,8 +189,7 @@ def run_up(options: UpOptions) -> None:
             store=store,
         )
         _add_breakpoints(cluster, scheduling.conditions())
-        if parts.has_scheduler:
-            load_kernels()
+        stack.enter_context(kernels_in_background())
         add_inputs(cluster, timed, start_ns)
         print_warnings(undefined_kinds(inputs.loaded, store))
         filling = background_of(

@@ -2,13 +2,64 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
-from podwright.cli.decisions.warm_up_run import COMPILED, compile_apart, release_compiler
+from podwright.cli.console import announce_compilation
+from podwright.cli.decisions import warm_up_run
+from podwright.cli.decisions.warm_up_run import (
+    COMPILED,
+    compile_apart,
+    kernels_in_background,
+    release_compiler,
+)
 from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.kernels import _jit
 from podwright.testing import make_node, make_pod
+
+
+@pytest.fixture
+def plain() -> Iterator[None]:
+    """Start with plain kernels, and leave the form that was there."""
+    was_compiled = _jit._KERNELS.is_compiled
+    _jit.run_as_python()
+    yield
+    _jit.run_as_python()
+    if was_compiled:
+        _jit.compile_all()
+
+
+def is_compiled_by_a_cycle() -> bool:
+    _jit.count_cycle(1)
+    return _jit._KERNELS.is_compiled
+
+
+def test_compiling_is_announced_exactly_once(capsys, monkeypatch):
+    monkeypatch.setattr(_jit._KERNELS, "listeners", [])
+    announce_compilation()
+    for name in ("fit_codes", "divide"):
+        _jit._notify(name)
+    assert capsys.readouterr().err.count("compiling kernels") == 1
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_server_without_much_work_runs_plain_kernels():
+    with kernels_in_background():
+        assert not is_compiled_by_a_cycle()
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_server_compiles_in_another_process_and_ends_it(capsys, monkeypatch):
+    monkeypatch.setattr(warm_up_run, "COMPILED", "a file that is missing")
+    with kernels_in_background():
+        _jit.count_cycle(_jit.MOST_NODE_CYCLES + 1)
+        said = until(lambda: capsys.readouterr().err)
+        assert "Compiling kernels in the background" in said
+        assert not is_compiled_by_a_cycle()
+    until(is_compiled_by_a_cycle)
 
 
 def test_another_process_compiles_once(tmp_path):

@@ -12,9 +12,9 @@ that the code depends on is part of the path:
 A file is never overwritten with other content, so processes need no lock. A new set removes the
 least recently used sets beyond `SETS_KEPT`; a process whose set is removed compiles again.
 
-The folder is the one that Numba would use: `NUMBA_CACHE_DIR`, else `__pycache__` beside the
-source, else the user's cache folder. Where none of them can be written to, as in a container with a
-read-only root, a set that one of them has is read.
+The folder is `NUMBA_CACHE_DIR`, else the user's cache folder, which all environments and clones of
+a user share, else `__pycache__` beside the source. Where none of them can be written to, as in a
+container with a read-only root, a set that one of them has is read.
 """
 
 from __future__ import annotations
@@ -35,11 +35,14 @@ import numba
 import numpy as np
 from numba.core import caching, config, serialize
 from numba.core.runtime.nrt import rtsys
+from numba.misc.appdirs import AppDirs
 
 SETS_KEPT: Final = 32
 """A set takes some three MiB once all kernels are compiled."""
 
 SET_PREFIX: Final = "podwright-kernels-"
+ENTRIES: Final = "*.nbc"
+"""The files of a set, as a pattern."""
 
 _FOLDER: Final = Path(__file__).parent
 _OPTIONS: Final = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
@@ -140,7 +143,9 @@ class _UsersFolder(_InSet, caching.UserWideCacheLocator):
     """In the folder for caches of the user."""
 
     def folder(self) -> Path:
-        return Path(self._cache_path).parent
+        # Numba keeps its own files in a folder for each source file, whatever its path.
+        caches: Any = AppDirs("podwright", appauthor=False)  # type: ignore[no-untyped-call]  # Numba has no types
+        return Path(caches.user_cache_dir, "kernels")
 
 
 class _Present(_InSet):
@@ -173,11 +178,11 @@ class KernelCacheImpl(caching.CompileResultCacheImpl):
 
     _locator_classes = [  # noqa: RUF012 - as in the base
         _GivenFolder,
-        _BesideSource,
         _UsersFolder,
+        _BesideSource,
         _PresentInGivenFolder,
-        _PresentBesideSource,
         _PresentInUsersFolder,
+        _PresentBesideSource,
     ]
 
 
@@ -271,7 +276,7 @@ class KernelCache(caching.FunctionCache):
         does the same itself.
         """
         rtsys.initialize(target_context)
-        return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]  # as above
+        return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]  # Numba has no types
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep code, unless that fails or it may be of other sources than those on disk."""

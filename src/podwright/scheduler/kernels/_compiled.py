@@ -11,7 +11,7 @@ import numba
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-from podwright.scheduler.kernels._cache import KernelCache
+from podwright.scheduler.kernels._cache import ENTRIES, KernelCache
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,6 +31,11 @@ def compiled(plain: Callable[P, R]) -> Callable[P, R]:
     with suppress(RuntimeError):
         setattr(form, "_cache", KernelCache(function))  # noqa: B010 - as enable_caching does
     return form
+
+
+def is_cached() -> bool:
+    """Whether a process has cached compiled kernels of this version."""
+    return KernelCache.folder is not None and any(KernelCache.folder.glob(ENTRIES))
 
 
 class _Compilations(event.Listener):

@@ -2,8 +2,11 @@
 
 `kernel` registers a function. `compile_all` replaces the functions by compiled ones under their
 names, in the modules of this room: callers import modules and call `fit.fit_codes`. Numba takes
-0.4 s to import, and a minute to compile all kernels the first time; a dozen nodes need neither.
-Both forms give the same results, so a call of one can follow a call of the other.
+0.2 s to import, and 20 s to compile all kernels the first time; a dozen nodes need neither.
+Both forms give the same results, so a call of one can follow a call of the other. `count_cycle`
+counts the work and replaces the functions between two cycles: after `MOST_NODE_CYCLES` if
+compiled kernels are on disk, after `MOST_COLD_NODE_CYCLES` otherwise. A server that compiles in
+the background replaces that rule (`when_work_pays`).
 
 Compiled kernels are compiled at their first call for the argument types of that call, and cached on
 disk until a kernel changes (`_cache`). `NUMBA_DISABLE_JIT=1` keeps them as plain Python.
@@ -21,11 +24,11 @@ import numpy as np
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MOST_NODES: Final = 128
-"""With more nodes, kernels are compiled before the first cycle."""
-
 MOST_NODE_CYCLES: Final = 20_000
-"""Cycles times nodes in plain Python: they take about as long as the import of Numba."""
+"""Cycles times nodes in plain Python: they take about as long as to import Numba."""
+
+MOST_COLD_NODE_CYCLES: Final = 1_000_000
+"""Cycles times nodes in plain Python: they take about as long as to compile the kernels."""
 
 
 class _Kernels:
@@ -36,7 +39,9 @@ class _Kernels:
     registered : list of callable
         As plain Python.
     compiled : dict of callable to callable
-        By the plain one; empty until `compile_all`.
+        By the plain one; empty until `prepare`.
+    limit : int
+        Of `node_cycles`; when it is exceeded, `pays` is called and returns the next one.
     """
 
     def __init__(self) -> None:
@@ -45,6 +50,15 @@ class _Kernels:
         self.listeners: list[Callable[[str], None]] = []
         self.is_compiled = False
         self.node_cycles = 0
+        self.limit = MOST_NODE_CYCLES
+        self.pays: Callable[[], int] = _compile_unless_cold
+
+
+def _compile_unless_cold() -> int:
+    if not prepare() and _KERNELS.node_cycles <= MOST_COLD_NODE_CYCLES:
+        return MOST_COLD_NODE_CYCLES
+    compile_all()
+    return sys.maxsize
 
 
 _KERNELS: Final = _Kernels()
@@ -68,16 +82,30 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return plain
 
 
-def compile_all() -> None:
-    """Replace all kernels by compiled ones; call it between two calls of kernels."""
-    if _KERNELS.is_compiled:
-        return
-    from podwright.scheduler.kernels._compiled import compiled, report_compilations
+def prepare() -> bool:
+    """Import Numba, and make the compiled kernels without calling them.
+
+    Another thread may call it, as no kernel is replaced.
+
+    Returns
+    -------
+    bool
+        Whether compiled kernels of this version are on disk.
+    """
+    from podwright.scheduler.kernels._compiled import compiled, is_cached, report_compilations
 
     for plain in _KERNELS.registered:
         if plain not in _KERNELS.compiled:
             _KERNELS.compiled[plain] = compiled(plain)
     report_compilations(_notify)
+    return is_cached()
+
+
+def compile_all() -> None:
+    """Replace all kernels by compiled ones; call it between two calls of kernels."""
+    if _KERNELS.is_compiled:
+        return
+    prepare()
     _bind(_KERNELS.compiled)
     _KERNELS.is_compiled = True
 
@@ -87,6 +115,29 @@ def run_as_python() -> None:
     _bind({form: function for function, form in _KERNELS.compiled.items()})
     _KERNELS.is_compiled = False
     _KERNELS.node_cycles = 0
+    _KERNELS.limit = MOST_NODE_CYCLES
+    _KERNELS.pays = _compile_unless_cold
+
+
+def when_work_pays(start: Callable[[], None]) -> None:
+    """Call `start` once, instead of compiling, when the work pays for compiled kernels.
+
+    It starts another thread that ends in `prepare` and `compile_at_next_cycle`; until then, kernels
+    run as plain Python.
+    """
+
+    def pays() -> int:
+        _KERNELS.pays = _compile_unless_cold
+        start()
+        return sys.maxsize
+
+    _KERNELS.pays = pays
+
+
+def compile_at_next_cycle() -> None:
+    """Replace all kernels by compiled ones before the next cycle; any thread may call it."""
+    _KERNELS.node_cycles = MOST_COLD_NODE_CYCLES
+    _KERNELS.limit = 0
 
 
 def _bind(forms: dict[Callable[..., object], Callable[..., object]]) -> None:
@@ -105,8 +156,8 @@ def count_cycle(node_count: int) -> None:
     if _KERNELS.is_compiled:
         return
     _KERNELS.node_cycles += node_count
-    if node_count > MOST_NODES or _KERNELS.node_cycles > MOST_NODE_CYCLES:
-        compile_all()
+    if _KERNELS.node_cycles > _KERNELS.limit:
+        _KERNELS.limit = _KERNELS.pays()
 
 
 def _notify(name: str) -> None:

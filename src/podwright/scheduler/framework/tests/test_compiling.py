@@ -2,14 +2,15 @@
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import podwright as pw
-from podwright.scheduler.kernels import _jit, fit
-from podwright.scheduler.kernels._jit import MOST_NODE_CYCLES, MOST_NODES, count_cycle
+from podwright.scheduler.kernels import _compiled, _jit, fit
+from podwright.scheduler.kernels._jit import MOST_COLD_NODE_CYCLES, MOST_NODE_CYCLES, count_cycle
 
 NODES = 24
 PODS = 60
@@ -77,18 +78,37 @@ def test_no_decision_depends_on_when_kernels_are_compiled():
         _jit.run_as_python()
 
 
-def test_kernels_are_compiled_when_the_work_pays_for_it():
-    for _ in range(MOST_NODE_CYCLES // MOST_NODES):
-        count_cycle(MOST_NODES)
+@pytest.mark.parametrize(
+    ("is_cached", "most"), [(True, MOST_NODE_CYCLES), (False, MOST_COLD_NODE_CYCLES)]
+)
+def test_kernels_are_compiled_when_the_work_pays_for_it(monkeypatch, is_cached: bool, most: int):
+    monkeypatch.setattr(_compiled, "is_cached", lambda: is_cached)
     before = fit.fit_codes
-    count_cycle(MOST_NODES)
+    for _ in range(most // 5_000):
+        count_cycle(5_000)
+    assert fit.fit_codes is before
+    count_cycle(1)
     # With this variable, Numba compiles nothing.
     assert (fit.fit_codes is before) == bool(os.environ.get("NUMBA_DISABLE_JIT"))
     _jit.run_as_python()
     assert fit.fit_codes is before
-    count_cycle(MOST_NODES + 1)
-    # With this variable, Numba compiles nothing.
-    assert (fit.fit_codes is before) == bool(os.environ.get("NUMBA_DISABLE_JIT"))
+    count_cycle(most + 1)
+    assert is_compiled()
+
+
+def test_a_thread_that_prepares_kernels_takes_effect_at_the_next_cycle():
+    started: list[None] = []
+    _jit.when_work_pays(lambda: started.append(None))
+    for _ in range(9):
+        count_cycle(MOST_NODE_CYCLES)
+    assert len(started) == 1
+    for step in (_jit.prepare, _jit.compile_at_next_cycle):
+        thread = threading.Thread(target=step)
+        thread.start()
+        thread.join()
+    assert not is_compiled()
+    count_cycle(1)
+    assert is_compiled()
 
 
 def test_integers_that_overflow_wrap_around_in_both_forms():

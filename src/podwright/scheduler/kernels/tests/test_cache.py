@@ -55,7 +55,8 @@ def copy_of_package(folder: Path) -> Path:
 def normalized(package: Path, *, first: str = "", **variables: str) -> tuple[list[int], list[str]]:
     """Normalize with a copy of the package in a new process; the totals, and what was compiled."""
     inherited = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
-    environment = inherited | {"PYTHONPATH": str(package.parent)} | variables
+    caches = {"XDG_CACHE_HOME": str(package.parent / "caches")}
+    environment = inherited | {"PYTHONPATH": str(package.parent)} | caches | variables
     done = subprocess.run(
         [sys.executable, "-c", NORMALIZE.replace("totals =", f"{first}\ntotals =")],
         env=environment,
@@ -147,29 +148,34 @@ def test_code_for_one_processor_is_not_used_for_another(tmp_path):
 
 @needs_jit
 @pytest.mark.skipif(os.name == "nt", reason="modes of folders have no effect")
-def test_an_installation_that_is_read_only_uses_the_users_folder(tmp_path):
-    package = copy_of_package(tmp_path / "installed")
-    # A file where the folder should be: modes do not stop root.
-    (package / "scheduler" / "kernels" / "__pycache__").write_text("")
-    home = tmp_path / "home"
-    home.mkdir()
-    variables = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+def test_environments_of_a_user_share_one_folder_and_do_without_it(tmp_path):
+    package, other = (copy_of_package(tmp_path / name) for name in ("first", "second"))
+    caches = tmp_path / "caches"
+    variables = {"XDG_CACHE_HOME": str(caches)}
+    assert normalized(package, **variables)[1] == BOTH
+    assert normalized(other, **variables)[1] == []
+    assert [each.name for each in caches.rglob("*") if each.is_dir()][:2] == [
+        "podwright",
+        "kernels",
+    ]
+    # Without it, code is cached beside the source. A file where the folder should be: modes do
+    # not stop root.
+    shutil.rmtree(caches)
+    caches.write_text("")
     assert normalized(package, **variables)[1] == BOTH
     assert normalized(package, **variables)[1] == []
     # Without any folder, each process compiles.
-    shutil.rmtree(home / "cache")
-    (home / "cache").write_text("")
+    beside = other / "scheduler" / "kernels" / "__pycache__"
+    shutil.rmtree(beside)
+    beside.write_text("")
     for _ in range(2):
-        assert normalized(package, **variables) == ([25, 100], BOTH)
+        assert normalized(other, **variables) == ([25, 100], BOTH)
 
 
 @needs_jit
 def test_a_set_is_read_where_nothing_can_be_written(tmp_path):
     package = copy_of_package(tmp_path / "installed")
-    home = tmp_path / "home"
-    home.mkdir()
-    variables = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
-    assert normalized(package, **variables)[1] == BOTH
+    assert normalized(package)[1] == BOTH
     # As a file system that is read-only replies: modes do not stop root.
     (package.parent / "sitecustomize.py").write_text(
         "import os\n"
@@ -178,26 +184,26 @@ def test_a_set_is_read_where_nothing_can_be_written(tmp_path):
         "os.utime = os.mkdir = refuse\n"
         "os.access = lambda *_: False\n"
     )
-    assert normalized(package, **variables) == ([25, 100], [])
-    shutil.rmtree(package / "scheduler" / "kernels" / "__pycache__")
-    assert normalized(package, **variables) == ([25, 100], BOTH)
+    assert normalized(package) == ([25, 100], [])
+    shutil.rmtree(package.parent / "caches")
+    assert normalized(package) == ([25, 100], BOTH)
 
 
 def test_without_the_compiler_no_file_is_written(tmp_path):
     package = copy_of_package(tmp_path)
     assert normalized(package, NUMBA_DISABLE_JIT="1") == ([25, 100], [])
-    assert not list(package.rglob(f"{_cache.SET_PREFIX}*"))
+    assert not list(tmp_path.rglob(f"{_cache.SET_PREFIX}*"))
 
 
 @needs_jit
 def test_an_entry_that_is_damaged_is_compiled_again(tmp_path):
     package = copy_of_package(tmp_path)
     assert normalized(package)[1] == BOTH
-    for entry in package.rglob("*.add_default_normalized*.nbc"):
+    for entry in tmp_path.rglob("*.add_default_normalized*.nbc"):
         content = bytearray(entry.read_bytes())
         content[len(content) // 2] ^= 1
         entry.write_bytes(content)
-    for entry in package.rglob("*.divide*.nbc"):
+    for entry in tmp_path.rglob("*.divide*.nbc"):
         entry.write_bytes(b"")
     assert normalized(package) == ([25, 100], BOTH)
     assert normalized(package) == ([25, 100], [])
@@ -265,10 +271,11 @@ def test_code_is_not_kept_when_a_source_changed_since_the_start(tmp_path):
     subprocess.run(
         [sys.executable, "-c", script],
         env={name: value for name, value in os.environ.items() if "NUMBA" not in name}
-        | {"PYTHONPATH": str(tmp_path)},
+        | {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "caches")},
         check=True,
     )
-    assert not list(package.rglob("*.nbc"))
+    assert (tmp_path / "caches").exists()
+    assert not list(tmp_path.rglob("*.nbc"))
 
 
 # ------------------------------------------------------------------------------- clean-up

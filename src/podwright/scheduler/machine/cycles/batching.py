@@ -39,6 +39,7 @@ from podwright.scheduler.framework import (
     TieRule,
 )
 from podwright.scheduler.kernels import select
+from podwright.scheduler.kernels._jit import count_cycle
 from podwright.scheduler.machine.metrics.machine_metrics import Metrics
 
 MAX_AGE_NS = 500_000_000
@@ -144,6 +145,7 @@ class NodesLeft:
     def pop(self, cycle_number: int) -> str:
         """Take the best node."""
         assert self._count, "no node is left"
+        count_cycle(len(self._names))
         if self._rule is TieRule.HEAP:
             return self._names[self._pop_heap()]
         position = self._best(cycle_number)
