@@ -47,6 +47,7 @@ from podwright.scheduler.machine.metrics.metric_table import (
     RESOURCES_PATH,
     SYNC_PATH,
 )
+from podwright.simulation.scenarios import json_schema
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs/reference"
@@ -273,3 +274,11 @@ def test_the_docstring_of_every_plugin_has_all_sections(name):
     assert upstream.startswith(
         ("pkg/scheduler/framework/plugins/", "scheduler-plugins pkg/coscheduling/")
     )
+
+
+def test_the_schema_of_scenarios_is_that_of_the_code() -> None:
+    path = REFERENCE / "scenario.schema.json"
+    text = json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
+    if os.environ.get("PODWRIGHT_UPDATE_DOCS"):
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text, "run PODWRIGHT_UPDATE_DOCS=1 make docs"

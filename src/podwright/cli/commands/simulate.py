@@ -20,6 +20,7 @@ _ALLOWED_WITH_RESUME = {"resume", "output", "exit_zero"}
     examples=[
         "podwright simulate examples/quickstart --exit-zero",
         "podwright simulate examples/simulate --events examples/simulate/day.jsonl --until 24h",
+        "podwright simulate examples/scenarios/rollout.yaml",
     ]
 )
 def simulate(options: SimulateOptions) -> bool:

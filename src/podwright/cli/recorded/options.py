@@ -37,7 +37,7 @@ class SimulateOptions(Judged):
     """The options of `podwright simulate`; the manifest stores those of the run, for `--resume`."""
 
     files: tuple[str, ...] = files_argument(
-        "Manifests, dumps, snapshots, openb tables or KWOK Stages", default=()
+        "Manifests, dumps, snapshots, openb tables or KWOK Stages; or one scenario", default=()
     )
     events: tuple[str, ...] = option(
         "Events to apply: a record of changes, or lines such as "

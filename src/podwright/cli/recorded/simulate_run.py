@@ -41,7 +41,7 @@ from podwright.cli.inputs import (
     warn_of_missing_resources,
     with_counted_gpus,
 )
-from podwright.cli.options import Setup
+from podwright.cli.options import Setup, reject_idle
 from podwright.cli.process_exit import BY_SIGNAL
 from podwright.cli.recorded.options import SimulateOptions
 from podwright.cli.recorded.simulate_report import (
@@ -69,6 +69,7 @@ from podwright.simulation.recording import (
     sha256_of,
     sha256_of_file,
 )
+from podwright.simulation.scenarios import SCENARIO_HEAD_BYTES, is_scenario, load_scenario
 from podwright.simulation.world import (
     START_NS,
     Ending,
@@ -156,7 +157,8 @@ def _run(options: SimulateOptions, folder: Path | None, *, is_resumed: bool, out
     if with_tables:
         require_arrow()
     _warn(exposures(folder))
-    rules, inputs, manifest = _read(options)
+    read = _read_scenario if is_scenario_file(options.files) else _read
+    rules, inputs, manifest = read(options)
     for place in inputs.unterminated:
         print_message(f"{place} is incomplete and was ignored")
     announce_compilation()
@@ -271,6 +273,53 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
     if read.packages:
         document["packages"] = dict(read.packages)
     return rules, inputs, manifest_of(rules, files, document)
+
+
+_BESIDE_SCENARIO: Final = {
+    "files", "out", "resume", "output", "timings", "exit_zero", "no_tables", "timeline",
+    "checkpoint_events", "seed",
+}  # fmt: skip
+
+
+def is_scenario_file(files: Sequence[str]) -> bool:
+    """Tell whether the file of a command is a scenario; several files are none."""
+    if len(files) != 1 or files[0] == "-":
+        return False
+    try:
+        with Path(files[0]).open("rb") as file:
+            return is_scenario(file.read(SCENARIO_HEAD_BYTES))
+    except OSError:
+        return False  # the reader of the files reports it
+
+
+def _read_scenario(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
+    """Read a scenario; raise all its errors together."""
+    for name in sorted(options.given - _BESIDE_SCENARIO):
+        known = {"plugins": "--plugin"}
+        hint = known.get(name, f"--{name.replace('_', '-')}")
+        reject_idle(hint, "with a scenario", "it is part of the scenario")
+    (path,) = options.files
+    scenario = load_scenario(path)
+    seed = options.setup.seed if "seed" in options.given else None
+    prepared = scenario.prepare(
+        seed=seed, checkpoint_events=options.checkpoint_events, output=options.out
+    )
+    if len(scenario.configurations) > 1:
+        first, *others = scenario.configurations
+        print_message(f"configuration {first} is simulated, not {', '.join(others)}")
+    print_warnings(prepared.warnings)
+    for warning in warnings_of_review(prepared.inputs.review):
+        print_message(f"warning: {warning}")
+    configuration = prepared.options.scheduler.configuration
+    rules = msgspec.structs.replace(
+        prepared.options,
+        call_extender=extender_caller(configuration, scenario.source),
+        has_timeline=options.timeline,
+        read_ns=time.perf_counter_ns if options.timings else None,
+    )
+    document = stored_document(options) | {"scenario": scenario.digest}
+    files = [InputFile("objects", path, sha256_of_file(path))]
+    return rules, prepared.inputs, manifest_of(rules, files, document)
 
 
 def _require_openb_pods(loaded: LoadedObjects, files: Sequence[str]) -> None:

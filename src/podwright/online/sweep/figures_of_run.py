@@ -16,6 +16,7 @@ from podwright.online.sweep.plan import SweepConfiguration, SweepInput, SweepOpt
 from podwright.scheduler.assembly import plugins_from
 from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
 from podwright.scheduler.framework import Plugin
+from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.files import LoadedObjects, load_bytes
 from podwright.simulation.world import figures, simulate
 
@@ -46,15 +47,21 @@ def figures_of_run(
 ) -> RunFigures:
     """Simulate, and return the figures; an error of the input or of a plugin is a result, too."""
     try:
-        result = simulate(
-            _objects(given),
-            events=_events(given),
+        scheduler = SchedulerOptions(
             configuration=_configuration(configuration),
-            plugins=_plugins(configuration),
+            plugins=tuple(_plugins(configuration)),
             seed=run.seed,
-            progress=False,
-            **options.keywords(),
         )
+        if given.scenario is not None:
+            result = given.scenario.simulate(seed=run.seed, scheduler=scheduler, progress=False)
+        else:
+            result = simulate(
+                _objects(given),
+                events=_events(given),
+                configuration=scheduler,
+                progress=False,
+                **options.keywords(),
+            )
     except PodwrightError as error:
         return RunFigures(run, (), str(error))
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything; the row says what

@@ -19,6 +19,7 @@ from podwright._version import __version__
 from podwright.apimachinery.documents import (
     decode,
     duplicate,
+    forbidden,
     invalid,
     not_supported,
     parse_document,
@@ -28,6 +29,7 @@ from podwright.apimachinery.documents import (
 )
 from podwright.apimachinery.objects import FieldError
 from podwright.simulation.files import OpenbGpus, read_paths
+from podwright.simulation.scenarios import ScenarioFile, read_scenario
 from podwright.simulation.world import Ending
 
 MOST_SEEDS: Final = 100_000
@@ -47,15 +49,20 @@ class SweepInput(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         Manifests, dumps, snapshots, tables: name and content of each.
     events : tuple of (str, bytes)
         Files of events.
+    scenario : ScenarioFile, optional
+        In place of them; its seed and configurations are those of the plan.
     """
 
     name: str
     objects: Files = ()
     events: Files = ()
+    scenario: ScenarioFile | None = None
 
     @cached_property
     def digest(self) -> str:
         """The hash of the contents."""
+        if self.scenario is not None:
+            return self.scenario.digest
         return _digest(self.objects, self.events)
 
 
@@ -150,6 +157,7 @@ class _InputEntry(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     files: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
+    scenario: str = ""
 
 
 class _ConfigurationEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +219,9 @@ def read_plan(
     errors += _names([each.name for each in plan.inputs], "inputs")
     errors += _names([each.name for each in plan.configurations], "configurations")
     for index, entry in enumerate(plan.inputs):
-        if not (entry.files or entry.events):
+        if entry.scenario:
+            errors += _beside_scenario(entry, plan.simulate, f"inputs[{index}].scenario")
+        elif not (entry.files or entry.events):
             errors.append(required(f"inputs[{index}].files"))
     if plan.simulate.ending not in (None, *_ENDINGS):
         errors.append(not_supported("simulate.ending", plan.simulate.ending or "", _ENDINGS))
@@ -225,7 +235,12 @@ def read_plan(
     raise_errors(errors, source=source)
     return SweepPlan(
         inputs=tuple(
-            SweepInput(name=each.name, objects=read(each.files), events=read(each.events))
+            SweepInput(
+                name=each.name,
+                objects=read(each.files),
+                events=read(each.events),
+                scenario=_scenario(each.scenario, read) if each.scenario else None,
+            )
             for each in plan.inputs
         ),
         configurations=tuple(
@@ -239,6 +254,25 @@ def read_plan(
         seeds=seeds,
         options=plan.simulate,
     )
+
+
+def _scenario(path: str, read: Callable[[Sequence[str]], Files]) -> ScenarioFile:
+    """Read a scenario and its files, which are relative to its folder."""
+    folder, slash, _ = path.rpartition("/")
+
+    def read_beside(names: Sequence[str]) -> Files:
+        return read([name if name.startswith("/") else f"{folder}{slash}{name}" for name in names])
+
+    ((source, text),) = read([path])
+    beside, slash, _ = source.rpartition("/")
+    return read_scenario(text, source=source, read=read_beside, folder=f"{beside}{slash}")
+
+
+def _beside_scenario(entry: _InputEntry, options: SweepOptions, path: str) -> Iterator[FieldError]:
+    if entry.files or entry.events:
+        yield forbidden(path, "cannot be combined with files and events")
+    if options != SweepOptions():
+        yield forbidden(path, "its options are in the scenario; leave out simulate")
 
 
 _ENDINGS: Final = get_args(Ending)

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
         EventHeap as EventHeap,
         Turn as Turn,
     )
+    from podwright.simulation.world.inputs.conditions import (
+        Condition as Condition,
+        identity_of as identity_of,
+    )
     from podwright.simulation.world.inputs.event_lines import first_recorded_ns as first_recorded_ns
     from podwright.simulation.world.inputs.input_review import (
         IgnoredKind as IgnoredKind,
@@ -44,14 +48,17 @@ if TYPE_CHECKING:
         ON_NODE as ON_NODE,
         Apply as Apply,
         Cordon as Cordon,
+        Create as Create,
         Delete as Delete,
         Drain as Drain,
         FailNode as FailNode,
         OnNodes as OnNodes,
         Operation as Operation,
+        Patch as Patch,
         Put as Put,
         RestoreNode as RestoreNode,
         Scale as Scale,
+        Stop as Stop,
         Update as Update,
     )
     from podwright.simulation.world.inputs.run_inputs import (
@@ -93,11 +100,15 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.world.runs.simulation import Simulation as Simulation
     from podwright.simulation.world.runs.start import (
+        PreparedRun as PreparedRun,
+        RunArguments as RunArguments,
         event_file as event_file,
         has_openb_times as has_openb_times,
         manifest_of as manifest_of,
+        prepared_run as prepared_run,
         simulate as simulate,
         start_simulation as start_simulation,
+        started_run as started_run,
     )
     from podwright.simulation.world.runs.summary import (
         Summary as Summary,

@@ -146,9 +146,9 @@ class EventHeap(Generic[T]):
         assert self.due_turn is not None, "nothing is due yet"
         return heapq.heappop(self._heap)[3]
 
-    def has_only(self, turn: int) -> bool:
-        """Tell whether all events, now and later, are of one turn."""
-        return all(entry[1] == turn for entry in self._heap)
+    def has_only(self, *turns: int) -> bool:
+        """Tell whether all events, now and later, are of one of these turns."""
+        return all(entry[1] in turns for entry in self._heap)
 
     def advance(self, now_ns: int) -> None:
         """Advance the time; no event may be due before the new time."""

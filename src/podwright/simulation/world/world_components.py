@@ -25,13 +25,15 @@ from podwright.scheduler.framework import CallExtender, Plugin
 from podwright.scheduler.machine import Action, ExtenderReplied, PodActivated, TimerFired
 from podwright.simulation.recording import Recorder
 from podwright.simulation.world.clock import EventHeap
+from podwright.simulation.world.inputs.conditions import StepDue
 from podwright.simulation.world.inputs.input_review import InputReview
 from podwright.simulation.world.inputs.operations import InputOperation, Operation
 from podwright.simulation.world.observers import Observer
 
 DueEvent: TypeAlias = (
-    Operation | InputOperation | StageDue | SyncDue | TimerFired | ExtenderReplied | PodActivated
-)
+    Operation | InputOperation | StepDue | StageDue | SyncDue
+    | TimerFired | ExtenderReplied | PodActivated
+)  # fmt: skip
 """An event that is due at a time of the virtual clock."""
 
 WorldAction: TypeAlias = Action | LifecycleAction | ControllerAction

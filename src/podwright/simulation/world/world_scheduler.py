@@ -168,6 +168,15 @@ class WorldScheduler:
         """
         return self._is_unproductive and self._heap.has_only(Turn.TIMER)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether only later operations and retries of unschedulable pods remain."""
+        if not self._heap.has_only(Turn.TIMER, Turn.INPUT):
+            return False
+        if self._is_unproductive:
+            return True
+        return self._heap.has_only(Turn.INPUT) and self.next_flush_ns(is_over=True) is None
+
     def next_flush_ns(self, *, is_over: bool = False) -> int | None:
         """Return the first whole second, from now on, at which a flush would move a pod.
 

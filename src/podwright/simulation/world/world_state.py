@@ -71,8 +71,11 @@ _FIRST_OTHER: Final = 1 << 48
 
 
 def can_save(world: World) -> bool:
-    """Tell whether a world has no pending work that cannot be saved, such as an extender call."""
-    return world.machine.can_snapshot
+    """Tell whether a world has no pending work that cannot be saved, such as an extender call.
+
+    A sequence of operations depends on what happened: a run with one starts again.
+    """
+    return world.machine.can_snapshot and not world.sequences
 
 
 def world_state(world: World, others: list[Due[DueEvent]] | None = None) -> WorldState:

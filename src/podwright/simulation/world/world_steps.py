@@ -29,6 +29,7 @@ from podwright.cluster.kubelets import StageDue
 from podwright.scheduler.machine import ExtenderReplied, PodActivated, TimerFired
 from podwright.simulation.world.backlog import Backlog, Backlogged
 from podwright.simulation.world.clock import Turn
+from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, StepDue
 from podwright.simulation.world.inputs.operation_requests import request_of
 from podwright.simulation.world.inputs.operations import (
     ON_NODE,
@@ -38,6 +39,7 @@ from podwright.simulation.world.inputs.operations import (
     OnNodes,
     Operation,
     RestoreNode,
+    Stop,
 )
 from podwright.simulation.world.observers import Observer
 from podwright.simulation.world.world_components import DueEvent, WorldAction, WorldComponents
@@ -72,6 +74,10 @@ class WorldSteps:
         The operations that `add_inputs` received and that are not taken yet; to read.
     inputs_taken : int
         The number of inputs taken so far.
+    sequences : list of OperationSequence
+        Operations that wait for conditions; to read.
+    is_stopped : bool
+        Whether an operation has ended the run.
     """
 
     def __init__(self, components: WorldComponents, observers: tuple[Observer, ...]) -> None:
@@ -85,6 +91,8 @@ class WorldSteps:
         self.backlog = Backlog()
         self.inputs: Iterator[tuple[int, Operation]] = components.inputs
         self.inputs_taken = components.inputs_taken
+        self.sequences: list[OperationSequence] = []
+        self.is_stopped = False
 
     @property
     def next_due_ns(self) -> int | None:
@@ -117,6 +125,8 @@ class WorldSteps:
 
     def step_until_ns(self, until_ns: int | None) -> bool:
         """Process the next events and their consequences; False if none is left until that time."""
+        if self.is_stopped:
+            return False
         heap, scheduler = self._heap, self._scheduler
         turn = heap.due_turn
         if self._rounds.has_next:
@@ -218,6 +228,12 @@ class WorldSteps:
             case InputOperation(operation):
                 self._operate_input(operation)
                 self._take_input()
+            case StepDue(sequence):
+                step_operation = sequence.reached(self._heap.now_ns)
+                if not sequence.is_waiting:
+                    if step_operation is not None:
+                        self.operate(step_operation)
+                    self._take_step(sequence)
             case _:
                 self.operate(event)
 
@@ -244,6 +260,8 @@ class WorldSteps:
                 self._rounds.dispatch_node_event(NodeDown(node))
             case RestoreNode(node):
                 self._rounds.dispatch_node_event(NodeUp(node))
+            case Stop():
+                self.is_stopped = True
             case OnNodes(name, selector):
                 for node in self._matching(selector):
                     self.operate(ON_NODE[name](node))
@@ -288,6 +306,53 @@ class WorldSteps:
             self.inputs_taken += 1
             self._heap.push(due[0], Turn.INPUT, InputOperation(due[1]))
 
+    def add_sequence(self, sequence: OperationSequence) -> None:
+        """Add operations that wait for conditions; a world with some cannot be saved."""
+        self.sequences.append(sequence)
+        self._take_step(sequence)
+
+    def _take_step(self, sequence: OperationSequence) -> None:
+        due_ns = sequence.next_due_ns(self._heap.now_ns)
+        if due_ns is not None:
+            self._heap.push(due_ns, Turn.INPUT, StepDue(sequence))
+
+    def _release(self) -> bool:
+        """Continue the sequences whose conditions hold; False if none does."""
+        has_released = False
+        for sequence in self.sequences:
+            if sequence.is_waiting and sequence.try_release(self._unmet):
+                has_released = True
+                operation = sequence.released
+                if operation is not None:
+                    self._heap.push(self._heap.now_ns, Turn.INPUT, operation)
+                self._take_step(sequence)
+        return has_released
+
+    def _unmet(self, condition: Condition) -> str:
+        components = self.components
+        return condition.unmet(
+            components.store,
+            components.controllers.draining_nodes,
+            is_settled=self._scheduler.is_settled,
+            now_ns=self._heap.now_ns,
+        )
+
+    def _give_up(self, next_ns: int) -> bool:
+        """End the waits whose time is over before the next event; False if there is none."""
+        late = [
+            (deadline_ns, sequence)
+            for sequence in self.sequences
+            if (deadline_ns := sequence.deadline_ns) is not None and deadline_ns < next_ns
+        ]
+        if not late:
+            return False
+        deadline_ns = min(due_ns for due_ns, _ in late)
+        self._advance_to(deadline_ns)
+        for due_ns, sequence in late:
+            if due_ns == deadline_ns:
+                sequence.give_up("after the timeout")
+        return True
+
     # ---------------------------------------------------------------------------------- time
 
     def _before_advance(self) -> None:
@@ -296,6 +361,8 @@ class WorldSteps:
     def _advance(self, next_ns: int | None, until_ns: int | None) -> bool:
         """Advance virtual time to the next event or flush of the queue; False if there is none."""
         scheduler = self._scheduler
+        if self.sequences and self._release():
+            return True
         if until_ns is None and scheduler.has_only_retries:
             return False
         flush_ns = scheduler.next_flush_ns(is_over=next_ns is None and until_ns is None)
@@ -303,6 +370,8 @@ class WorldSteps:
             next_ns = flush_ns
         if next_ns is None or (until_ns is not None and next_ns > until_ns):
             return False
+        if self.sequences and self._give_up(next_ns):
+            return True
         self._advance_to(next_ns)
         self._count_at_once = 0
         if next_ns == flush_ns:

@@ -159,6 +159,41 @@ def test_a_run_returns_the_figures_of_its_seed() -> None:
     assert ("deleted", "pods", 1.0) in result.figures
 
 
+SCENARIO = """
+apiVersion: podwright.dev/v1alpha1
+kind: Scenario
+spec:
+  cluster: {nodes: [{name: node}]}
+  load:
+  - name: batch
+    object: {apiVersion: v1, kind: Pod, spec: {containers: [{name: c, image: i}]}}
+    arrivals: {every: 1m, count: 3}
+"""
+
+
+def test_a_scenario_is_an_input(tmp_path: Path) -> None:
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios/s.yaml").write_text(SCENARIO, encoding="utf-8")
+    text = (
+        "inputs: [{name: s, scenario: scenarios/s.yaml}]\nconfigurations: [{name: a}]\nseeds: 0-1"
+    )
+    (tmp_path / "plan.yaml").write_text(text, encoding="utf-8")
+    plan = load_plan(tmp_path / "plan.yaml")
+    (given,), (configuration,) = plan.inputs, plan.configurations
+    one, other = (
+        figures_of_run(run, given, configuration, plan.options).figures for run in plan.runs()
+    )
+    assert ("placed", "pods", 3.0) in one
+    assert one != other, "the load is drawn from the seed of the run"
+
+
+def test_a_scenario_has_its_files_and_options() -> None:
+    text = "inputs: [{name: s, scenario: s.yaml, files: [f]}]\nconfigurations: [{name: a}]\n"
+    with pytest.raises(InputError) as raised:
+        read_plan(f"{text}simulate: {{until: 1h}}", source="plan.yaml", read=nothing)
+    assert [error.path for error in raised.value.errors] == ["inputs[0].scenario"] * 2
+
+
 @pytest.mark.parametrize(
     ("configuration", "error"),
     [(BROKEN, "wrong.yaml"), (SweepConfiguration(name="x", plugins=(("p.py", b"1/0"),)), "p.py")],

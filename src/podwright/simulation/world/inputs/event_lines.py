@@ -5,7 +5,8 @@ A file may have lines of two kinds:
 - recorded changes (`files.record`); their times, and all times in their objects, are relative to
   the first recorded line, which is at the start of the world;
 - operations: `{"at": "10m", "scale": "deployment/web", "replicas": 5}`. The time is relative to the
-  start of the world, or RFC 3339.
+  start of the world, or RFC 3339; `after` is relative to the line before, and `when`, `step` and
+  `waitUntil` wait for a condition, from which the lines after it are counted.
 
 A file is read twice. The first pass validates it and finds how long its pods ran; the second pass
 runs with the world. Only the names that later lines may refer to are kept in memory.
@@ -29,10 +30,11 @@ simulator/recorder/recorder.go
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 import msgspec
 
+from podwright.apimachinery.documents import decode as decode_struct, join
 from podwright.apimachinery.objects import (
     Document,
     FieldError,
@@ -42,12 +44,14 @@ from podwright.apimachinery.objects import (
     Object,
     OwnerReference,
     Pod,
+    PodwrightError,
     SelectorError,
     encode,
     invalid,
     nearest,
     parse_label_selector,
     quoted,
+    read_duration,
     read_time,
     required,
     timestamp_ns,
@@ -66,14 +70,19 @@ from podwright.simulation.files import (
     RecordLine,
     RecordReader,
 )
+from podwright.simulation.world.inputs.conditions import Condition, Step, identity_of
 from podwright.simulation.world.inputs.operations import (
     ON_NODE,
     Apply,
+    Create,
     Delete,
     OnNodes,
     Operation,
+    Patch,
+    PatchType,
     Put,
     Scale,
+    Stop,
     Update,
 )
 from podwright.simulation.world.inputs.recorded_times import with_times_moved
@@ -93,18 +102,19 @@ _MADE_BY_CONTROLLERS: Final = frozenset(
 )  # fmt: skip
 """Kinds whose objects controllers may create, so that a reference cannot be checked."""
 
-_OPERATIONS: Final = ("apply", "delete", "scale", *ON_NODE)
+_OPERATIONS: Final = (
+    "apply", "create", "patch", "delete", "scale", *ON_NODE, "waitUntil", "done",
+)  # fmt: skip
+_TIMES: Final = ("at", "after", "when", "step")
+_OWN: Final = {*_TIMES, "waitUntil"}
+"""The fields of which each operation in a file has at least one."""
 _BESIDE: Final = {
     "apply": {"subresource"},
     "delete": {"namespace", "gracePeriodSeconds"},
+    "patch": {"namespace", "with", "type"},
     "scale": {"namespace", "replicas"},
 }
-
-
-class _Heading(msgspec.Struct, frozen=True):
-    """The fields that distinguish the two line formats."""
-
-    at: Any = msgspec.UNSET
+_SETTLED: Final = Condition(settled=True)
 
 
 class _Time(msgspec.Struct, frozen=True):
@@ -174,9 +184,13 @@ class EventLines:
         checked.
     validate : str
         What is done about problems in the objects of `apply` lines.
+    list_path : str
+        The path of a list whose items the lines are; "" for the lines of a file.
 
     Attributes
     ----------
+    waits : bool
+        Whether a line waits for a condition: the lines are then `steps`.
     ends : dict
         The end of each recorded pod, by name and UID.
     end_ns : int
@@ -204,7 +218,10 @@ class EventLines:
         there: Iterable[KubernetesObject] | None = (),
         *,
         validate: FieldValidation = "strict",
+        list_path: str = "",
     ) -> None:
+        self.list_path = list_path
+        self.waits = False
         self.lines = lines
         self.validate = validate
         self.source = source
@@ -217,8 +234,9 @@ class EventLines:
         self.unterminated_line = 0
         reading = _Reading(self, is_check=True)
         count = 0
-        for due_ns, _ in reading.operations():
+        for due_ns, step in reading.steps():
             self.end_ns = due_ns
+            self.waits = self.waits or step.wait is not None
             count += 1
         if reading.errors:
             raise PartialEventLines(reading.errors, self.added, reading.nodes())
@@ -228,7 +246,13 @@ class EventLines:
             raise InputError([_error(source, f"{message} recorded change")])
 
     def __iter__(self) -> Iterator[Timed]:
-        return _Reading(self, is_check=False).operations()
+        for due_ns, step in _Reading(self, is_check=False).steps():
+            if step.operation is not None:
+                yield due_ns, step.operation
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the lines as steps of a sequence."""
+        return (step for _, step in _Reading(self, is_check=False).steps())
 
 
 class _Reading:
@@ -246,6 +270,8 @@ class _Reading:
         self._now_ns = lines.start_ns
         self._known = set(lines.there)
         self._started_ns: dict[tuple[NamespacedName, str], int] = {}
+        self._path = ""
+        self._last_step = 0
 
     def warnings(self) -> tuple[str, ...]:
         """Return what was read although it may be wrong."""
@@ -255,24 +281,28 @@ class _Reading:
         """Return the names of the initial nodes and of those in the lines so far."""
         return {key for kind, key in self._known if kind == _NODE}
 
-    def operations(self) -> Iterator[Timed]:
-        """Yield operations in order."""
+    def steps(self) -> Iterator[tuple[int, Step]]:
+        """Yield the lines in order, each with its time if nothing is waited for."""
         for number, line, is_whole in self._of.lines():
             if not is_whole:
                 self._of.unterminated_line = number
             elif line.strip():
                 yield from self._taken(number, line)
 
-    def _taken(self, number: int, line: bytes) -> Iterator[Timed]:
+    def _taken(self, number: int, line: bytes) -> Iterator[tuple[int, Step]]:
         place = f"{self._of.source}: line {number}"
+        if self._of.list_path:
+            place, self._path = self._of.source, f"{self._of.list_path}[{number - 1}]"
+        found: Any = None
         try:
-            is_own = msgspec.json.decode(line, type=_Heading).at is not msgspec.UNSET
+            found = msgspec.json.decode(line)
+            is_own = bool(self._path) or (isinstance(found, dict) and not _OWN.isdisjoint(found))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             is_own = False  # the reader of recorded lines reports the error
         if is_own:
-            operation = self._own(msgspec.json.decode(line), place)
-            if operation is not None:
-                yield self._now_ns, operation
+            step = self._own(found, place)
+            if step is not None:
+                yield self._now_ns, step
             return
         change = self._record.take(number, line)
         if change is None or not self._is_in_time(change, place):
@@ -282,7 +312,7 @@ class _Reading:
             self._note_end(change.object, change.time_ns)
         operation = self._recorded(change)
         if operation is not None:
-            yield self._now_ns, operation
+            yield self._now_ns, Step(place=place, at_ns=self._now_ns, operation=operation)
 
     # ------------------------------------------------------------------- recorded lines
 
@@ -352,10 +382,10 @@ class _Reading:
 
     # ------------------------------------------------------------------------ own lines
 
-    def _own(self, line: Document, place: str) -> Operation | None:
-        """Return the operation of a podwright line, or add its errors."""
+    def _own(self, line: Document, place: str) -> Step | None:
+        """Return a podwright line as a step, or add its errors."""
         before = len(self.errors)
-        self._read_time(line["at"], place)
+        timing = self._timing(line, place)
         given = [name for name in _OPERATIONS if name in line]
         if len(given) != 1:
             message = f"one of {', '.join(_OPERATIONS)} is expected"
@@ -365,11 +395,50 @@ class _Reading:
             self._wrong(place, "", message + found + hint)
             return None
         name = given[0]
-        for field in line.keys() - {"at", name} - _BESIDE.get(name, set()):
-            allowed = ["at", name, *sorted(_BESIDE.get(name, ()))]
+        for field in line.keys() - {*_TIMES, name} - _BESIDE.get(name, set()):
+            allowed = [*_TIMES, name, *sorted(_BESIDE.get(name, ()))]
             self._wrong(place, field, unsupported(field, allowed))
-        operation = self._operation(name, line, place)
-        return operation if len(self.errors) == before else None
+        if name == "waitUntil":
+            timing = msgspec.structs.replace(timing, wait=self._condition(line, name, place))
+            operation = None
+        else:
+            operation = self._operation(name, line, place)
+        if len(self.errors) > before:
+            return None
+        return msgspec.structs.replace(timing, operation=operation)
+
+    def _timing(self, line: Document, place: str) -> Step:
+        """Return a step without operation, and advance the earliest time of the lines."""
+        shown = f"{place}: {self._path}" if self._path else place
+        wait: Condition | None = None
+        at_ns = after_ns = 0
+        if "at" in line:
+            self._read_time(line["at"], place)
+            at_ns = self._now_ns
+        elif "after" in line:
+            try:
+                after_ns = read_duration(line["after"], "after", least_ns=0)
+            except PodwrightError as error:
+                self._wrong(place, "after", _message(error))
+            self._now_ns += after_ns
+        if "when" in line:
+            wait = self._condition(line, "when", place)
+        if "step" in line:
+            number = self._number(line, "step", place) or 0
+            if number < self._last_step:
+                self._wrong(place, "step", invalid(number, "steps must not decrease"))
+            elif number > self._last_step:
+                wait = wait or _SETTLED
+            self._last_step = number
+        return Step(place=shown, at_ns=at_ns, after_ns=after_ns, wait=wait)
+
+    def _condition(self, line: Document, name: str, place: str) -> Condition:
+        errors: list[FieldError] = []
+        path = join(self._path, name)
+        found = decode_struct(line[name], Condition, path, errors)
+        errors += () if errors else found.problems(path)
+        self.errors += (msgspec.structs.replace(error, source=place) for error in errors)
+        return found
 
     def _read_time(self, at: Any, place: str) -> None:
         start_ns = self._of.start_ns
@@ -391,8 +460,12 @@ class _Reading:
 
     def _operation(self, name: str, line: Document, place: str) -> Operation | None:
         value = line[name]
-        if name == "apply":
-            return self._apply(value, line.get("subresource", ""), place)
+        if name in ("apply", "create"):
+            return self._apply(name, value, line.get("subresource", ""), place)
+        if name == "done":
+            if value is not True:
+                self._wrong(place, name, invalid(value, "true is expected"))
+            return Stop()
         if name in ON_NODE and isinstance(value, dict):
             return self._on_nodes(name, value, place)
         if not isinstance(value, str) or not value:
@@ -404,21 +477,39 @@ class _Reading:
                 self._wrong(place, name, f"Node {quoted(node)} does not exist at that time")
             return ON_NODE[name](node)
         found = self._reference(name, value, line, place)
-        if found is None:
-            return None
-        kind, key = found
+        return None if found is None else self._on_object(name, line, place, *found)
+
+    def _on_object(
+        self, name: str, line: Document, place: str, kind: GroupKind, key: NamespacedName
+    ) -> Operation | None:
         if name == "delete":
             grace = self._number(line, "gracePeriodSeconds", place)
             return Delete(kind, key, grace_seconds=grace)
+        if name == "patch":
+            return self._patch(line, place, kind, key)
         scaled = built_in().scaled
         if kind not in scaled:
-            self._wrong(place, name, unsupported(kind[1], sorted(each for _, each in scaled)))
+            allowed = sorted(each for _, each in scaled)
+            self._wrong(place, name, unsupported(kind[1], allowed))
         replicas = self._number(line, "replicas", place)
         if replicas is None:
             if "replicas" not in line:
                 self._wrong(place, "replicas", required())
             return None
         return Scale(kind, key, replicas)
+
+    def _patch(
+        self, line: Document, place: str, kind: GroupKind, key: NamespacedName
+    ) -> Operation | None:
+        patch_type, types = line.get("type", "strategic"), get_args(PatchType)
+        if patch_type not in types:
+            self._wrong(place, "type", unsupported(patch_type, types))
+            return None
+        expected, what = (list, "a list") if patch_type == "json" else (dict, "an object")
+        patch = line.get("with")
+        if not isinstance(patch, expected):
+            self._wrong(place, "with", invalid(patch, f"{what} is expected: the patch"))
+        return Patch(kind, key, patch, patch_type)
 
     def _on_nodes(self, name: str, value: Document, place: str) -> Operation | None:
         for field in value.keys() - {"selector"}:
@@ -435,11 +526,11 @@ class _Reading:
             return None
         return OnNodes(name, selector)
 
-    def _apply(self, value: Any, subresource: Any, place: str) -> Operation | None:
+    def _apply(self, name: str, value: Any, subresource: Any, place: str) -> Operation | None:
         if not isinstance(value, dict):
-            self._wrong(place, "apply", invalid(value, "an object is expected"))
+            self._wrong(place, name, invalid(value, "an object is expected"))
             return None
-        obj = self._reader.read(value, Place(place), path="apply")
+        obj = self._reader.read(value, Place(place), path=join(self._path, name))
         if obj is None:
             return None
         identity = (kind_of(obj), obj.key)
@@ -453,25 +544,23 @@ class _Reading:
         self._known.add(identity)
         if self._is_check:
             self._of.added.append((place, obj))
-        return Apply(obj)
+        return Apply(obj) if name == "apply" else Create(obj)
 
     def _reference(
         self, name: str, value: str, line: Document, place: str
     ) -> tuple[GroupKind, NamespacedName] | None:
         """Return the object that `kind/name` and the namespace of the line refer to."""
-        kind_name, slash, object_name = value.partition("/")
-        found = built_in().resource(kind_name)
-        if not slash or not object_name or found is None:
-            self._wrong(
-                place, name, invalid(value, "kind/name is expected, such as deployment/web")
-            )
-            return None
         namespace = line.get("namespace", "default")
         if not isinstance(namespace, str) or not namespace:
             self._wrong(place, "namespace", invalid(namespace, "a name is expected"))
             return None
-        kind = found.group_kind
-        key = f"{namespace}/{object_name}" if found.row.namespaced else object_name
+        found = identity_of(value, namespace)
+        if found is None:
+            self._wrong(
+                place, name, invalid(value, "kind/name is expected, such as deployment/web")
+            )
+            return None
+        kind, key = found
         if self._is_missing(kind, key):
             self._wrong(place, name, f"{kind[1]} {quoted(key)} does not exist at that time")
         return kind, key
@@ -492,7 +581,13 @@ class _Reading:
         return value
 
     def _wrong(self, place: str, path: str, message: str) -> None:
+        if self._path:
+            path = join(self._path, path) if path else self._path
         self.errors.append(_error(place, message, path=path))
+
+
+def _message(error: PodwrightError) -> str:
+    return error.errors[0].message if isinstance(error, InputError) else str(error)
 
 
 def _error(source: str, message: str, *, path: str = "") -> FieldError:

@@ -7,18 +7,29 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from podwright.apimachinery.objects import KubernetesObject, encode
+from podwright.apimachinery.objects import KubernetesObject, PodwrightError, encode, quoted
+from podwright.apimachinery.patching import (
+    PatchError,
+    json_patched,
+    merge_patched,
+    strategic_merged,
+)
+from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api import (
     ApplyObject,
+    CreateObject,
     DeleteObject,
     PatchObject,
+    UpdateObject,
     WriteRequest,
 )
 from podwright.cluster.store import ObjectStore, kind_of
 from podwright.simulation.world.inputs.operations import (
     Apply,
     Cordon,
+    Create,
     Delete,
+    Patch,
     Put,
     Scale,
     Update,
@@ -29,7 +40,7 @@ from podwright.simulation.world.inputs.operations import (
 USER = "kubernetes-admin"
 """The user that makes the requests of operations, as kubeadm names it."""
 
-ObjectOperation: TypeAlias = Apply | Put | Update | Delete | Cordon | Scale
+ObjectOperation: TypeAlias = Apply | Create | Put | Update | Patch | Delete | Cordon | Scale
 
 
 def request_of(store: ObjectStore, operation: ObjectOperation) -> WriteRequest | None:
@@ -39,11 +50,24 @@ def request_of(store: ObjectStore, operation: ObjectOperation) -> WriteRequest |
             return _status_patch(store, obj)
         case Apply(obj):
             return ApplyObject(obj, "main", USER)
+        case Create(obj):
+            return CreateObject(obj, USER)
         case Put(obj):
             return ApplyObject(obj, "whole", USER)
         case Update(obj):
             if may_update(store.get(kind_of(obj), obj.key)):
                 return ApplyObject(obj, "main", USER)
+            return None
+        case _:
+            return _request_by_name(store, operation)
+
+
+def _request_by_name(
+    store: ObjectStore, operation: Patch | Delete | Cordon | Scale
+) -> WriteRequest | None:
+    match operation:
+        case Patch():
+            return _update(store, operation)
         case Delete(kind, key, grace_seconds, only_pending):
             there = store.get(kind, key)
             if there is not None and not (only_pending and is_placed(there)):
@@ -58,6 +82,26 @@ def request_of(store: ObjectStore, operation: ObjectOperation) -> WriteRequest |
             if store.get(kind, key) is not None:
                 return PatchObject(kind, key, {"spec": {"replicas": replicas}}, USER)
     return None
+
+
+def _update(store: ObjectStore, operation: Patch) -> UpdateObject | None:
+    there = store.get(operation.object_kind, operation.key)
+    if there is None:
+        return None
+    document, patch = encode(there), operation.patch
+    try:
+        if operation.patch_type == "merge":
+            patched = merge_patched(document, patch)
+        elif operation.patch_type == "json":
+            patched = json_patched(document, patch)
+        else:
+            kind = built_in().of(*operation.object_kind)
+            assert kind is not None, "names of custom kinds are not known"
+            patched = strategic_merged(kind, document, patch)
+    except PatchError as error:
+        name = f"{there.kind} {quoted(there.key)}"
+        raise PodwrightError(f"{name} cannot be patched: {error}") from error
+    return UpdateObject(decode(patched), "main", USER)
 
 
 def _status_patch(store: ObjectStore, obj: KubernetesObject) -> PatchObject | None:

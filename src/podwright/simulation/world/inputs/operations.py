@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -30,6 +30,38 @@ class Apply(msgspec.Struct, frozen=True, tag=True, gc=False):
 
     obj: KubernetesObject
     subresource: str = ""
+
+
+class Create(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Create an object; one of the same name is an error."""
+
+    obj: KubernetesObject
+
+
+PatchType: TypeAlias = Literal["merge", "strategic", "json"]
+"""The types of patches, as `kubectl patch --type` names them."""
+
+
+class Patch(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Patch an object; a missing one is ignored.
+
+    Attributes
+    ----------
+    object_kind : GroupKind
+    key : str
+    patch : object
+        As decoded from JSON.
+    patch_type : str
+    """
+
+    object_kind: GroupKind
+    key: NamespacedName
+    patch: Any
+    patch_type: PatchType = "strategic"
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """End the run."""
 
 
 class Put(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -135,8 +167,9 @@ class OnNodes(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 Operation: TypeAlias = (
-    Apply | Put | Update | Delete | Cordon | Drain | FailNode | RestoreNode | OnNodes | Scale
-)
+    Apply | Create | Put | Update | Patch | Delete | Scale
+    | Cordon | Drain | FailNode | RestoreNode | OnNodes | Stop
+)  # fmt: skip
 
 
 class InputOperation(msgspec.Struct, frozen=True, gc=False):

@@ -45,6 +45,7 @@ from podwright.cluster.store import kind_of
 from podwright.simulation.files import FieldValidation, LoadedObjects, Sourced, missing_classes
 from podwright.simulation.world.clock import START_NS
 from podwright.simulation.world.inputs.collisions import Collisions
+from podwright.simulation.world.inputs.conditions import OperationSequence, Step
 from podwright.simulation.world.inputs.event_lines import (
     EventLines,
     Lines,
@@ -60,7 +61,7 @@ from podwright.simulation.world.inputs.input_review import (
 )
 from podwright.simulation.world.inputs.job_durations import jobs_without_duration, with_job_duration
 from podwright.simulation.world.inputs.openb_arrivals import Arrival, Ending, openb_arrivals
-from podwright.simulation.world.inputs.operations import Apply, Delete, Operation, Put
+from podwright.simulation.world.inputs.operations import Apply, Create, Delete, Operation, Put
 from podwright.simulation.world.inputs.recorded_times import with_times_moved
 
 _SOON_NS: Final = 1_000
@@ -82,6 +83,8 @@ class EventFile(msgspec.Struct, frozen=True):
         The start of a world with these lines, if no record determines it.
     is_workload : bool
         Whether all lines create objects that no other input has.
+    list_path : str
+        As for `EventLines`.
     warnings : tuple of str
         Remarks on the lines, a sentence each.
     """
@@ -90,6 +93,7 @@ class EventFile(msgspec.Struct, frozen=True):
     lines: Lines
     start_ns: int | None = None
     is_workload: bool = False
+    list_path: str = ""
     warnings: tuple[str, ...] = ()
 
 
@@ -241,13 +245,26 @@ class Inputs:
     def __iter__(self) -> Iterator[Timed]:
         first: Iterator[Timed] = ((self._start_ns, operation) for operation in self._first)
         # Inputs of equal times keep this order.
-        timed = heapq.merge(first, self._later, *self._events, key=_due)
+        fixed = (lines for lines in self._events if not lines.waits)
+        timed = heapq.merge(first, self._later, *fixed, key=_due)
         if self._job_duration_ns is None:
             return timed
         return ((due_ns, self._with_duration(operation)) for due_ns, operation in timed)
 
+    def sequences(self) -> list[OperationSequence]:
+        """Return the lines that wait for conditions; they are not among the other operations."""
+        return [OperationSequence(self._steps(lines)) for lines in self._events if lines.waits]
+
+    def _steps(self, lines: EventLines) -> Iterator[Step]:
+        for step in lines.steps():
+            operation = step.operation
+            if operation is None or self._job_duration_ns is None:
+                yield step
+            else:
+                yield msgspec.structs.replace(step, operation=self._with_duration(operation))
+
     def _with_duration(self, operation: Operation) -> Operation:
-        if isinstance(operation, Apply | Put) and self._job_duration_ns is not None:
+        if isinstance(operation, Apply | Create | Put) and self._job_duration_ns is not None:
             changed = with_job_duration(operation.obj, self._job_duration_ns)
             if changed is not operation.obj:
                 return type(operation)(changed)
@@ -288,7 +305,9 @@ def _read_events(
         None if there are errors.
     """
     try:
-        lines = EventLines(file.lines, file.source, start_ns, there, validate=validate)
+        lines = EventLines(
+            file.lines, file.source, start_ns, there, validate=validate, list_path=file.list_path
+        )
     except PartialEventLines as error:
         errors += error.errors
         added += [Sourced(place, obj) for place, obj in error.added]

@@ -140,6 +140,8 @@ class Simulation:
                 self._feed = TimelineFeed(self.world.machine)
                 self.world.components.recorder.add_feed(self._feed)
             self.world.add_inputs(inputs)
+            for sequence in inputs.sequences():
+                self.world.add_sequence(sequence)
         read_ns = options.read_ns
         self._timer = None if read_ns is None else PluginTimer(self.world.machine, read_ns)
         self._checkpoint_due = self._next_checkpoint()
@@ -217,8 +219,9 @@ class Simulation:
             if not count % _STEPS_AT_ONCE:
                 yield world.now_ns
         before_ns = world.now_ns
-        # No event is left: this only advances the time to the end of the run.
-        world.run_until_ns(until_ns)
+        if not world.is_stopped:
+            # No event is left: this only advances the time to the end of the run.
+            world.run_until_ns(until_ns)
         tables.passed(before_ns, world.now_ns)
 
     def complete(self, *, is_shown: bool | None = None) -> None:
@@ -258,7 +261,8 @@ class Simulation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Remarks on the run, a sentence each."""
-        return (*warnings_of(self.world.log), *_idle_groups(self.world))
+        unmet = (one.failure for one in self.world.sequences if one.failure)
+        return (*warnings_of(self.world.log), *_idle_groups(self.world), *unmet)
 
     @property
     def plugin_timings(self) -> list[PluginTiming]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Unpack, get_args
+from typing import Any, Final, NamedTuple, Protocol, Unpack, get_args
 
 import msgspec
 
@@ -126,6 +126,78 @@ def start_simulation(
         raise
 
 
+class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The keyword arguments of `simulate`, without those of the scheduler."""
+
+    events: Any = ()
+    until: Time | None = None
+    start: Time | None = None
+    sample: Duration = "1m"
+    ending: Ending = "at_deletion_time"
+    openb_gpus: OpenbGpus | None = None
+    job_duration: Duration | None = None
+    call_extender: CallExtender | None = None
+    checkpoint_events: int | None = None
+    validate: FieldValidation = "strict"
+    output: Any = None
+    resume: bool = False
+    progress: bool | None = None
+
+
+class PreparedRun(NamedTuple):
+    """A run that can be started: its inputs are validated.
+
+    Attributes
+    ----------
+    options : RunOptions
+    inputs : Inputs
+    manifest : Manifest
+    warnings : tuple of str
+        Remarks on the inputs.
+    """
+
+    options: RunOptions
+    inputs: Inputs
+    manifest: Manifest
+    warnings: tuple[str, ...]
+
+
+class RunPlan(Protocol):
+    """What knows all inputs and options of a run, such as a scenario."""
+
+    def simulate(self, **keywords: Any) -> Run:
+        """Simulate it; keywords are those that do not change the run."""
+
+
+_BESIDE_A_PLAN: Final = (
+    "call_extender", "checkpoint_events", "output", "resume", "progress", "validate",
+)  # fmt: skip
+
+
+def _simulate_plan(plan: Any, given: RunArguments, scheduler: SchedulerOptions) -> Run:
+    """Simulate a plan; options that it determines are errors.
+
+    Raises
+    ------
+    InputError
+    """
+    why = "is an option of the scenario"
+    wrong = [
+        option_error(name, why)
+        for name in given.__struct_fields__
+        if name not in _BESIDE_A_PLAN and getattr(given, name) != getattr(RunArguments(), name)
+    ]
+    if msgspec.structs.replace(scheduler, seed=0) != SchedulerOptions():
+        wrong.append(option_error("configuration", why))
+    if wrong:
+        raise InputError(wrong)
+    found: Run = plan.simulate(
+        seed=scheduler.seed or None,
+        **{name: getattr(given, name) for name in _BESIDE_A_PLAN if name != "validate"},
+    )
+    return found
+
+
 @names_decision_keywords
 def simulate(  # noqa: PLR0913 - the options of a run
     objects: Any,
@@ -150,7 +222,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
 
     Parameters
     ----------
-    objects : path, object, or several of either
+    objects : path, object, or several of either; or ScenarioFile
         Files and folders of manifests, dumps, snapshots, KWOK's Stages, openb tables; objects.
     events : path, dict, Workload, or several of them
         Files of recorded changes and of lines of our own, such lines as dicts, or pods of a trace.
@@ -214,24 +286,70 @@ def simulate(  # noqa: PLR0913 - the options of a run
     >>> run.summary.pending
     {'Insufficient cpu': 1}
     """
+    given = RunArguments(
+        events=events,
+        until=until,
+        start=start,
+        sample=sample,
+        ending=ending,
+        openb_gpus=openb_gpus,
+        job_duration=job_duration,
+        call_extender=call_extender,
+        checkpoint_events=checkpoint_events,
+        validate=validate,
+        output=output,
+        resume=resume,
+        progress=progress,
+    )
+    scheduler = SchedulerOptions.of(configuration, **keywords)
+    if hasattr(objects, "simulate"):
+        return _simulate_plan(objects, given, scheduler)
+    return started_run(prepared_run(objects, scheduler, given), given)
+
+
+def started_run(prepared: PreparedRun, given: RunArguments) -> Run:
+    """Run a prepared run to its end."""
+    folder = None if given.output is None else str(given.output)
+    simulation = start_simulation(
+        prepared.options, prepared.inputs, prepared.manifest, output=folder, resumes=given.resume
+    )
+    simulation.complete(is_shown=given.progress)
+    run = simulation.result()
+    run.warnings = (*prepared.warnings, *simulation.warnings)
+    return run
+
+
+def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments) -> PreparedRun:
+    """Read and validate the inputs of a run; see `simulate`.
+
+    Raises
+    ------
+    InputError
+        With all errors of all inputs.
+    """
     errors: list[FieldError] = []
+    output, validate, ending = given.output, given.validate, given.ending
+    job_duration, checkpoint_events = given.job_duration, given.checkpoint_events
     if output is not None and not str(output):
         errors.append(option_error("output", invalid(output, "the name of a folder is expected")))
-    if resume and output is None:
+    if given.resume and output is None:
         detail = "the folder of the run to resume is expected"
         errors.append(option_error("output", f"Required value: {detail}, because of resume=True"))
-    scheduler = SchedulerOptions.of(configuration, **keywords)
     check_seed("seed", scheduler.seed, errors)
-    sample_ns = duration_ns("sample", sample, errors)
+    sample_ns = duration_ns("sample", given.sample, errors)
     job_duration_ns = (
         None if job_duration is None else duration_ns("job_duration", job_duration, errors)
     )
     loaded, files, is_complete = _loaded(objects, validate, errors)
     if is_complete:
-        loaded = _with_openb_gpus(loaded, openb_gpus, errors)
-    event_files, more = _events(events, errors)
-    start_ns = start_of(loaded, event_files) if start is None else time_ns("start", start, errors)
-    until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
+        loaded = _with_openb_gpus(loaded, given.openb_gpus, errors)
+    event_files, more = _events(given.events, errors)
+    start_ns = (
+        start_of(loaded, event_files)
+        if given.start is None
+        else time_ns("start", given.start, errors)
+    )
+    until_ns = None if given.until is None else moment_ns("until", given.until, start_ns, errors)
     if checkpoint_events is not None and output is None:
         why = "has no effect without output, the run folder"
         errors.append(option_error("checkpoint_events", why))
@@ -263,7 +381,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     options = RunOptions(
         scheduler=scheduler,
         until_ns=until_ns,
-        call_extender=call_extender,
+        call_extender=given.call_extender,
         sample_ns=sample_ns,
         checkpoint_events=checkpoint_events,
     )
@@ -278,15 +396,10 @@ def simulate(  # noqa: PLR0913 - the options of a run
     written = job_duration
     if job_duration_ns is not None and not isinstance(job_duration, str):
         written = format_duration(job_duration_ns)
-    added = {"jobDuration": written, "openbGpus": openb_gpus}
+    added = {"jobDuration": written, "openbGpus": given.openb_gpus}
     other_options |= {k: v for k, v in added.items() if v is not None}
     manifest = manifest_of(options, (*files, *more), other_options)
-    folder = None if output is None else str(output)
-    simulation = start_simulation(options, inputs, manifest, output=folder, resumes=resume)
-    simulation.complete(is_shown=progress)
-    run = simulation.result()
-    run.warnings = (*loaded.warnings, *inputs.warnings, *simulation.warnings)
-    return run
+    return PreparedRun(options, inputs, manifest, (*loaded.warnings, *inputs.warnings))
 
 
 def _configured(
@@ -340,7 +453,7 @@ def manifest_of(
 
 
 def _several(given: Any, what: str) -> list[Any]:
-    if isinstance(given, str | KubernetesObject | Mapping | PathLike | Workload):
+    if isinstance(given, str | KubernetesObject | Mapping | PathLike | Workload | EventFile):
         return [given]
     require_type(given, Iterable, what, "a path or several")
     return list(given)
@@ -424,6 +537,10 @@ def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list
     for index, one in enumerate(_several(given, "events")):
         if isinstance(one, Mapping):
             lines.append(one)
+        elif isinstance(one, EventFile):
+            events.append(one)
+            digest = sha256_of(b"\n".join(line for _, line, _ in one.lines()))
+            files.append(InputFile("events", one.source, digest))
         elif isinstance(one, Workload):
             workload = one
             if one.has_default_names:

@@ -153,7 +153,7 @@ def test_each_operation_has_its_time():
         ),
         pytest.param(
             {"at": "1s", "scael": "deployment/web"},
-            'restore is expected; did you mean "scale"?',
+            'restore, waitUntil, done is expected; did you mean "scale"?',
             id="a misspelt operation",
         ),
         pytest.param({"at": "1s", "delete": "web"}, "kind/name is expected", id="no kind"),

@@ -1,0 +1,305 @@
+"""Reads scenario files: all mistakes at once, each with its path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.documents import (
+    decode,
+    duplicate,
+    forbidden,
+    invalid,
+    join,
+    parse_document,
+    problem,
+    required,
+)
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    PodwrightError,
+    api_group,
+    encode,
+    quantity_value,
+)
+from podwright.simulation.files import PartialObjects, read_paths
+from podwright.simulation.recording import cluster_of, replay
+from podwright.simulation.scenarios.document import (
+    API_VERSION,
+    KIND,
+    Document,
+    NodeGroup,
+    RunState,
+    Spec,
+)
+from podwright.simulation.scenarios.kep140 import GROUP, converted
+from podwright.simulation.scenarios.load import problems_of_load
+from podwright.simulation.scenarios.scenario_file import Files, ScenarioFile
+from podwright.simulation.world import START_NS, Inputs, Run
+
+Read = Callable[[Sequence[str]], Files]
+
+SCENARIO_HEAD_BYTES: Final = 100_000
+"""The part of a file that says whether it is a scenario."""
+MOST_NODES: Final = 200_000
+_HEAD: Final = re.compile(rb"""^[\s{]*["']?kind["']?\s*:\s*["']?Scenario\b""", re.MULTILINE)
+_OWN_GROUP: Final = api_group(API_VERSION)
+_GROUPS: Final = (_OWN_GROUP.encode(), GROUP.encode())
+
+
+def is_scenario(data: bytes) -> bool:
+    """Tell whether the content of a file is that of a scenario."""
+    head = data[:SCENARIO_HEAD_BYTES]
+    return any(group in head for group in _GROUPS) and _HEAD.search(head) is not None
+
+
+def load_scenario(path: Any) -> ScenarioFile:
+    """Read a scenario, and the files that it names, relative to its folder.
+
+    Parameters
+    ----------
+    path : path
+        A YAML or JSON file: a scenario of podwright, or of kube-scheduler-simulator (KEP-140).
+
+    Raises
+    ------
+    InputError
+        With all mistakes, each with its path.
+    """
+    ((source, text),) = read_paths([path])
+    folder, slash, _ = str(path).rpartition("/")
+
+    def read(names: Sequence[str]) -> Files:
+        placed = [name if name.startswith("/") else f"{folder}{slash}{name}" for name in names]
+        return tuple(read_paths(placed))
+
+    return read_scenario(text, source=source, read=read, folder=f"{folder}{slash}")
+
+
+def read_scenario(text: str | bytes, *, source: str, read: Read, folder: str = "") -> ScenarioFile:
+    """Read a scenario and the files that it names.
+
+    Parameters
+    ----------
+    text : str or bytes
+        YAML or JSON.
+    source : str
+        Its name, for errors.
+    read : callable
+        Returns the names and contents of some paths, and of the files in folders.
+    folder : str
+        The folder of the scenario, for run folders that it names; with a slash, or empty.
+
+    Raises
+    ------
+    InputError
+        With all mistakes, each with its path.
+    """
+    try:
+        written = parse_document(text)
+    except ValueError as error:
+        raise InputError([FieldError(source=source, path="", message=str(error))]) from error
+    return _Reading(source, read, folder).scenario(written)
+
+
+class _Reading:
+    """The reading of one scenario."""
+
+    def __init__(self, source: str, read: Read, folder: str) -> None:
+        self._source = source
+        self._read = read
+        self._folder = folder
+        self._errors: list[FieldError] = []
+
+    def scenario(self, written: object) -> ScenarioFile:
+        """Return the scenario.
+
+        Raises
+        ------
+        InputError
+            With all mistakes.
+        """
+        errors = self._errors
+        warnings: tuple[str, ...] = ()
+        places: tuple[int, ...] | None = None
+        given = written if isinstance(written, dict) else {}
+        if api_group(str(given.get("apiVersion", ""))) == GROUP:
+            own, order, warnings = converted(written, errors)
+            written, places = own, order
+        document = decode(written, Document, "", errors)
+        for name, expected in (("apiVersion", API_VERSION), ("kind", KIND)):
+            if isinstance(written, dict) and name not in written:
+                errors.append(required(name, f'"{expected}" is expected'))
+        spec = document.spec
+        if isinstance(written, dict) and not written.get("spec"):
+            errors.append(required("spec"))
+        errors += _problems(spec)
+        files = self._files(spec.cluster.files, "spec.cluster.files")
+        if spec.cluster.run is not None:
+            files += self._run(spec.cluster.run)
+        is_complete = not any(one.path.startswith("spec.cluster") for one in errors)
+        found = ScenarioFile(
+            source=self._source,
+            document=document,
+            operations=self._lines(written, places),
+            files=files,
+            events=self._files(spec.events, "spec.events"),
+            others=self._others(spec),
+            warnings=warnings,
+        )
+        placed = [
+            one if one.source else msgspec.structs.replace(one, source=self._source)
+            for one in errors
+        ]
+        placed += _later_errors(found, is_complete=is_complete, has_errors=bool(errors))
+        if places is not None:
+            placed = [_as_in_kep140(one) for one in placed]
+        if placed:
+            distinct = {(one.source, one.path, one.message): one for one in placed}
+            raise InputError(distinct.values())
+        return found
+
+    def _lines(
+        self, written: object, places: tuple[int, ...] | None
+    ) -> tuple[tuple[int, bytes], ...]:
+        """Return the operations without errors so far, as lines."""
+        spec = written.get("spec") if isinstance(written, dict) else None
+        listed = spec.get("operations") if isinstance(spec, dict) else None
+        lines = []
+        for index, line in enumerate(listed if isinstance(listed, list) else ()):
+            place = index if places is None else places[index]
+            path = f"spec.operations[{place}]"
+            is_wrong = any(
+                one.path == path or one.path.startswith(f"{path}.") for one in self._errors
+            )
+            if isinstance(line, dict) and not is_wrong:
+                lines.append((place + 1, msgspec.json.encode(line)))
+        return tuple(lines)
+
+    def _files(self, names: Sequence[str], path: str) -> Files:
+        found: Files = ()
+        for index, name in enumerate(names):
+            try:
+                found += self._read([name])
+            except InputError as error:
+                where = f"{path}[{index}]"
+                self._errors += (
+                    problem(where, f"{one.source}: {one.message}") for one in error.errors
+                )
+        return found
+
+    def _others(self, spec: Spec) -> dict[str, bytes]:
+        named = [
+            (f"spec.load[{index}].trace.file", entry.trace.file)
+            for index, entry in enumerate(spec.load)
+            if entry.trace is not None
+        ]
+        for index, each in enumerate(spec.configurations):
+            named.append((f"spec.configurations[{index}].file", each.file))
+            named += [(f"spec.configurations[{index}].plugins", name) for name in each.plugins]
+        found = {}
+        for path, name in named:
+            if name and name not in found:
+                contents = self._files([name], path)
+                found[name] = contents[0][1] if contents else b""
+        return found
+
+    def _run(self, state: RunState) -> Files:
+        path = "spec.cluster.run"
+        if not state.folder:
+            self._errors.append(required(f"{path}.folder"))
+            return ()
+        folder = state.folder
+        if not folder.startswith("/"):
+            folder = f"{self._folder}{folder}"
+        try:
+            log = Run.open(folder).log
+            end_ns = log.time_of(len(log) - 1) if len(log) else START_NS
+            at = cluster_of(replay(log, at=state.at or None), end_ns)
+        except InputError as error:
+            self._errors += (problem(f"{path}.at", one.message) for one in error.errors)
+            return ()
+        except PodwrightError as error:
+            self._errors.append(problem(f"{path}.folder", str(error)))
+            return ()
+        content = msgspec.json.encode(
+            {"apiVersion": "v1", "kind": "List", "items": [encode(one) for one in at.objects]}
+        )
+        return ((f"{folder}.json", content),)
+
+
+def _as_in_kep140(error: FieldError) -> FieldError:
+    path = error.path.replace("].create.", "].createOperation.object.")
+    return msgspec.structs.replace(error, path=path)
+
+
+def _problems(spec: Spec) -> Iterator[FieldError]:
+    """Yield what structs do not say."""
+    names = [each.name for each in spec.configurations]
+    for index, each in enumerate(spec.configurations):
+        path = f"spec.configurations[{index}]"
+        if each.name in names[:index]:
+            yield duplicate(f"{path}.name", each.name)
+        if each.file and each.configuration is not None:
+            yield forbidden(f"{path}.configuration", "cannot be combined with file")
+    for index, group in enumerate(spec.cluster.nodes):
+        yield from _node_problems(group, f"spec.cluster.nodes[{index}]")
+    for name, condition in (("stop.when", spec.stop.when),):
+        if condition is not None:
+            yield from condition.problems(f"spec.{name}")
+    yield from problems_of_load(spec.load, is_endless=not spec.stop.at)
+
+
+def _node_problems(group: NodeGroup, path: str) -> Iterator[FieldError]:
+    if not 0 <= group.count <= MOST_NODES:
+        yield invalid(f"{path}.count", group.count, f"must be between 0 and {MOST_NODES:,}")
+    amounts = [(name, getattr(group, name)) for name in ("cpu", "memory", "pods")]
+    amounts += [(f"resources[{name}]", text) for name, text in group.resources.items()]
+    for name, text in amounts:
+        try:
+            value = quantity_value(text)
+        except (PodwrightError, ValueError) as error:
+            yield invalid(join(path, name), text, str(error))
+        else:
+            if value < 0:
+                yield invalid(join(path, name), text, "must not be negative")
+
+
+def _later_errors(found: ScenarioFile, *, is_complete: bool, has_errors: bool) -> list[FieldError]:
+    """Return the errors of objects, and, if there are other errors, those of the operations.
+
+    Without other errors the operations are checked when a run is prepared, once.
+    """
+    errors: list[FieldError] = []
+    spec = found.document.spec
+    try:
+        loaded = found.loaded
+    except PartialObjects as error:
+        errors += error.errors
+        loaded, is_complete = error.loaded, False
+    for name in found.configurations:
+        try:
+            found.scheduler_options(name, spec.seed)
+        except PodwrightError as error:
+            if isinstance(error, InputError):
+                errors += error.errors
+    if not (has_errors or errors):
+        return []
+    operations = msgspec.structs.replace(
+        found, document=msgspec.structs.replace(found.document, spec=Spec(stop=spec.stop))
+    )
+    try:
+        Inputs(
+            loaded,
+            operations.event_files(spec.seed),
+            start_ns=START_NS,
+            is_endless=False,
+            is_complete=is_complete,
+        )
+    except InputError as error:
+        errors += error.errors
+    return errors

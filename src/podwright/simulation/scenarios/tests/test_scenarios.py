@@ -1,0 +1,386 @@
+"""Scenario files: what they say happens, and all their mistakes are reported at once."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import msgspec
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import InputError
+from podwright.simulation.scenarios import ScenarioFile, is_scenario, read_scenario
+
+HEAD = "apiVersion: podwright.dev/v1alpha1\nkind: Scenario\n"
+
+WEB = """
+    objects:
+    - apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: web}
+      spec:
+        replicas: 2
+        selector: {matchLabels: {app: web}}
+        template:
+          metadata: {labels: {app: web}}
+          spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}
+"""
+
+
+def scenario(spec: str, files: dict[str, str] | None = None) -> ScenarioFile:
+    contents = {name: text.encode() for name, text in (files or {}).items()}
+
+    def read(names: Any) -> Any:
+        return tuple((name, contents[name]) for name in names)
+
+    return read_scenario(f"{HEAD}spec:\n{spec}", source="s.yaml", read=read)
+
+
+def errors_of(spec: str) -> list[str]:
+    with pytest.raises(InputError) as raised:
+        scenario(spec).prepare()
+    return [str(error) for error in raised.value.errors]
+
+
+def run(spec: str, **files: str) -> pw.Run:
+    return pw.simulate(scenario(spec, files), progress=False)
+
+
+def seconds(found: pw.Run) -> float:
+    return found.summary.simulated_ns / 1e9
+
+
+def test_operations_wait_for_what_they_name_and_time_goes_on_from_there() -> None:
+    found = run(
+        f"""
+  cluster:
+    nodes: [{{name: node, count: 2, cpu: "4"}}]{WEB}
+  operations:
+  - {{waitUntil: {{scheduled: app=web, count: 2}}}}
+  - {{after: 5m, scale: deployment/web, replicas: 4}}
+  - {{when: {{object: deployment/web, cel: self.status.readyReplicas == 4}}, drain: node-0}}
+  - {{when: {{drained: node-0}}, after: 1m, patch: deployment/web, with: {{spec: {{replicas: 1}}}}}}
+  - {{waitUntil: {{object: deployment/web, condition: Available}}}}
+"""
+    )
+    assert list(found.node_of.values()) == ["node-1"]
+    assert found.summary.counts.created == 6, "two of four pods were on the drained node"
+    assert not found.warnings
+    assert seconds(found) == 360, "5m, then 1m; pods are ready at once"
+
+
+def test_a_step_starts_when_nothing_is_left_of_the_step_before() -> None:
+    found = run(
+        """
+  cluster:
+    nodes: [{name: node, cpu: "1"}]
+  operations:
+  - {step: 1, create: {apiVersion: v1, kind: Pod, metadata: {name: first}, spec:
+      {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}}
+  - {step: 2, create: {apiVersion: v1, kind: Pod, metadata: {name: second}, spec:
+      {priority: 0, containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}}
+  - {step: 3, delete: pod/first, gracePeriodSeconds: 0}
+  - {step: 4, done: true}
+"""
+    )
+    assert found.node_of == {"default/second": "node-0"}
+
+
+def test_what_never_comes_to_hold_is_reported_and_ends_the_operations_not_the_run() -> None:
+    found = run(
+        """
+  cluster: {nodes: [{name: node}]}
+  operations:
+  - {when: {object: deployment/web, exists: true, timeout: 2m}, fail: node-0}
+  load:
+  - {name: batch, arrivals: {every: 1m, process: regular, count: 5},
+     object: {apiVersion: v1, kind: Pod, spec: {containers: [{name: c, image: i}]}}}
+"""
+    )
+    assert found.summary.counts.placed == 5
+    (warning,) = found.warnings
+    assert warning == (
+        "s.yaml: spec.operations[0]: deployment/web does not exist after the timeout; this"
+        " operation and those after it were left out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("stop", "ended_s"),
+    [
+        pytest.param("{at: 90s}", 90, id="a time"),
+        pytest.param("{when: {scheduled: '', count: 3}}", 120, id="a condition"),
+        pytest.param("{at: 90s, when: {scheduled: '', count: 3}}", 90, id="the first of both"),
+        pytest.param("{}", 240, id="nothing is left"),
+    ],
+)
+def test_a_scenario_ends(stop: str, ended_s: int) -> None:
+    found = run(
+        f"""
+  cluster: {{nodes: [{{name: node}}]}}
+  stop: {stop}
+  load:
+  - {{name: batch, arrivals: {{every: 1m, process: regular, count: 5}},
+     object: {{apiVersion: v1, kind: Pod, spec: {{containers: [{{name: c, image: i}}]}}}}}}
+"""
+    )
+    assert seconds(found) == ended_s
+
+
+LOAD = """
+  cluster: {nodes: [{name: node, count: 3, cpu: "64"}]}
+  load:
+  - name: batch
+    object: {apiVersion: v1, kind: Pod, spec: {containers: [{name: c, image: i}]}}
+    arrivals: {every: 10s, until: 1h}
+    requests:
+      cpu: {distribution: lognormal, median: 500m, sigma: 0.5, max: "4"}
+      memory: {distribution: choice, values: [1Gi, 2Gi], weights: [3, 1]}
+    duration: {distribution: exponential, mean: 5m}
+  - name: churn
+    object: {apiVersion: v1, kind: Pod, spec: {containers: [{name: c, image: i}]}}
+    arrivals: {every: 1m, process: regular, count: 20}
+    lifetime: {distribution: uniform, min: 1m, max: 3m}
+"""
+
+
+def test_a_load_is_drawn_from_the_seed_and_has_the_named_distributions() -> None:
+    one, again = (scenario(LOAD).simulate(seed=1, progress=False) for _ in range(2))
+    assert one.summary == again.summary
+    counts = one.summary.counts
+    assert 300 < counts.created < 440, "an arrival every 10 s for an hour, and 20"
+    assert counts.deleted == 20
+    assert scenario(LOAD).simulate(seed=2, progress=False).summary.counts != counts
+
+
+def test_one_load_does_not_change_the_draws_of_another() -> None:
+    batch, churn = scenario(LOAD).event_files(0)
+    reordered = scenario(LOAD.replace("name: churn", "name: other")).event_files(0)
+    assert list(batch.lines()) == list(reordered[0].lines())
+    assert list(churn.lines()) != list(reordered[1].lines())
+
+
+def test_a_trace_is_a_load() -> None:
+    found = run(
+        """
+  cluster: {nodes: [{name: node}]}
+  load:
+  - name: t
+    trace: {file: t.csv, arrival: at, cpu: cpus, duration: ran, unit: {arrival: s, duration: s}}
+""",
+        **{"t.csv": "at,cpus,ran\n0,1,60\n30,0.5,60\n"},
+    )
+    assert found.summary.counts.succeeded == 2
+    assert seconds(found) == 90
+
+
+def test_event_files_are_part_of_a_scenario() -> None:
+    line = (
+        '{"at": "1m", "apply": {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}}\n'
+    )
+    assert seconds(run("  events: [e.jsonl]", **{"e.jsonl": line})) == 60
+
+
+def test_a_recorded_run_at_a_time_is_an_initial_state(tmp_path: Any) -> None:
+    source = scenario(
+        "  cluster: {nodes: [{name: node}]}\n"
+        "  operations:\n"
+        "  - {at: 1m, create: {apiVersion: v1, kind: Pod, metadata: {name: a},"
+        " spec: {containers: [{name: c, image: i}]}}}\n"
+    )
+    source.simulate(output=tmp_path / "run", progress=False)
+    for at, pods in (("30s", {}), ("", {"default/a": "node-0"})):
+        spec = f"  cluster: {{run: {{folder: {tmp_path}/run, at: '{at}'}}}}"
+        assert scenario(spec).simulate(progress=False).node_of == pods
+
+
+def test_configurations_are_chosen_by_name() -> None:
+    spec = """
+  cluster:
+    nodes: [{name: node, count: 2}]
+    objects:
+    - apiVersion: v1
+      kind: Pod
+      metadata: {name: a}
+      spec: {schedulerName: packed, containers: [{name: c, image: i}]}
+  configurations:
+  - {name: default}
+  - name: packed
+    configuration:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: KubeSchedulerConfiguration
+      profiles: [{schedulerName: packed}]
+"""
+    found = scenario(spec)
+    assert found.configurations == ("default", "packed")
+    assert not found.simulate(progress=False).node_of
+    assert found.simulate(configuration="packed", progress=False).node_of
+    with pytest.raises(InputError, match=r"there are default, packed"):
+        found.simulate(configuration="pack")
+
+
+def test_a_scenario_is_complete_so_it_can_be_simulated_in_another_process() -> None:
+    found = scenario(LOAD)
+    copy = pickle.loads(pickle.dumps(found))
+    assert copy.digest == found.digest
+    assert copy.simulate(progress=False).summary == found.simulate(progress=False).summary
+
+
+def test_five_mistakes_are_five_errors_with_paths() -> None:
+    assert errors_of(
+        """
+  sed: 3
+  cluster:
+    nodes: [{name: node, count: -4}]
+    objects:
+    - apiVersion: v1
+      kind: Pod
+      metadata: {name: p}
+      spec: {containers: [{name: c, image: i, imag: i}]}
+  operations:
+  - {at: 5m, drian: node-1}
+  - {at: 3m, scale: deployment/web}
+"""
+    ) == [
+        's.yaml: spec.sed: unknown field "sed"; did you mean "seed"?',
+        's.yaml: spec.operations[0].drian: unknown field "drian"; did you mean "drain"?',
+        "s.yaml: spec.cluster.nodes[0].count: Invalid value: -4: must be between 0 and 200,000",
+        "s.yaml: spec.cluster.objects[0].spec.containers[0].imag: unknown field;"
+        ' did you mean "image"?',
+        "s.yaml: spec.operations[1].replicas: Required value",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "error"),
+    [
+        pytest.param(
+            "  load: [{name: a, object: {kind: Pod}, arrivals: {every: 1s}}]",
+            "spec.load[0].arrivals: Required value: never ends; set count or until here,"
+            " or spec.stop.at",
+            id="a scenario that never ends",
+        ),
+        pytest.param(
+            "  cluster: {objects: [{apiVersion: batch/v1, kind: CronJob, metadata: {name: c},"
+            " spec: {schedule: '* * * * *', jobTemplate: {spec: {template: {spec:"
+            " {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}]}",
+            "spec.schedule: starts jobs without end; set spec.stop.at",
+            id="jobs that never end",
+        ),
+        pytest.param("  operations: [{drain: x}]", 'Node "x" does not exist', id="no such node"),
+        pytest.param(
+            "  operations: [{step: 2, done: true}, {step: 1, done: true}]",
+            "spec.operations[1].step: Invalid value: 1: steps must not decrease",
+            id="steps that decrease",
+        ),
+        pytest.param(
+            "  operations: [{waitUntil: {}}]",
+            "spec.operations[0].waitUntil: Required value: one of scheduled",
+            id="a wait for nothing",
+        ),
+        pytest.param(
+            "  operations: [{waitUntil: {cel: 'self.'}}]",
+            "spec.operations[0].waitUntil.cel: Forbidden: needs object",
+            id="an expression about nothing",
+        ),
+        pytest.param(
+            "  operations: [{waitUntil: {object: pod/a, cel: 'self.'}}]",
+            "spec.operations[0].waitUntil.cel: Invalid value",
+            id="an expression that is not one",
+        ),
+        pytest.param(
+            "  operations: [{waitUntil: {scheduled: '=', timeout: 5}}]",
+            "spec.operations[0].waitUntil.timeout: Invalid value: 5: must be a string",
+            id="a timeout that is not a duration",
+        ),
+        pytest.param(
+            "  operations: [{patch: pod/a, with: [], type: merge}]",
+            "spec.operations[0].with: Invalid value",
+            id="a patch of the wrong form",
+        ),
+        pytest.param("  stop: {at: soon}", "spec.stop.at: ", id="a stop that is not a time"),
+        pytest.param(
+            "  configurations: [{}, {}]", "spec.configurations[1].name: Duplicate", id="names"
+        ),
+        pytest.param(
+            "  seed: 1\n  seed: 2", 'spec.seed: duplicate field "seed"', id="a field twice"
+        ),
+    ],
+)
+def test_mistakes_have_a_path(spec: str, error: str) -> None:
+    assert any(error in each for each in errors_of(spec)), errors_of(spec)
+
+
+KEP_140 = """
+apiVersion: simulation.kube-scheduler-simulator.x-k8s.io/v1alpha1
+kind: Scenario
+metadata: {name: sample}
+spec:
+  operations:
+  - {id: "3", step: 3, doneOperation: {}}
+  - id: "1"
+    step: 1
+    createOperation:
+      object:
+        {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {pods: "9"}}}
+  - id: "2"
+    step: 2
+    createOperation:
+      object:
+        {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i}]}}
+  - id: "4"
+    step: 2
+    patchOperation:
+      typeMeta: {apiVersion: v1, kind: Node}
+      objectMeta: {name: n1}
+      patch: '{"metadata": {"labels": {"x": "y"}}}'
+      patchType: application/merge-patch+json
+  - id: "5"
+    step: 4
+    deleteOperation: {typeMeta: {apiVersion: v1, kind: Pod}, objectMeta: {name: a}}
+  controllers:
+    simulationControllers: {enabled: [{name: scheduler}, {name: autoscaler}]}
+"""
+
+
+def nothing(names: Any) -> Any:
+    assert not names
+    return ()
+
+
+def test_a_scenario_of_kube_scheduler_simulator_is_one() -> None:
+    found = read_scenario(KEP_140, source="k.yaml", read=nothing)
+    result = found.simulate(progress=False)
+    assert result.node_of == {"default/a": "n1"}, "the scenario is done before the deletion"
+    (warning,) = result.warnings
+    assert "autoscaler is not simulated" in warning
+    assert is_scenario(KEP_140.encode())
+
+
+def test_the_errors_of_a_scenario_of_kube_scheduler_simulator_have_its_paths() -> None:
+    wrong = KEP_140.replace("kind: Pod}", "kind: Pud}").replace("doneOperation: {}", "")
+    with pytest.raises(InputError) as raised:
+        read_scenario(wrong, source="k.yaml", read=nothing)
+    assert [(each.path, each.message.partition(":")[0]) for each in raised.value.errors] == [
+        ("spec.operations[0]", "Required value"),
+        ("spec.operations[4].deleteOperation.typeMeta", "Invalid value"),
+    ]
+
+
+def test_options_of_a_run_that_a_scenario_determines_are_errors() -> None:
+    with pytest.raises(InputError, match="until: is an option of the scenario"):
+        pw.simulate(scenario(LOAD), until="1h")
+
+
+def test_each_field_of_an_operation_is_known_to_the_form_and_to_event_files() -> None:
+    from podwright.simulation.scenarios.document import Operation
+    from podwright.simulation.world.inputs import event_lines
+
+    fields = set(Operation.__struct_encode_fields__)
+    beside = set().union(*event_lines._BESIDE.values())
+    assert fields == {*event_lines._TIMES, *event_lines._OPERATIONS, *beside}
+
+
+def test_manifests_are_not_scenarios() -> None:
+    assert not is_scenario(msgspec.json.encode({"apiVersion": "v1", "kind": "Pod"}))
