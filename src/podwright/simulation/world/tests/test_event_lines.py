@@ -107,7 +107,7 @@ def test_each_operation_has_its_time():
         pytest.param({"at": "soon", "drain": "n1"}, 'at: Invalid value: "soon"', id="no time"),
         pytest.param({"at": 5, "drain": "n1"}, "at: Invalid value: 5", id="a number as time"),
         pytest.param({"at": "-1s", "drain": "n1"}, "1s before the start", id="before the start"),
-        pytest.param({"at": "1s"}, "one of apply, delete", id="nothing to do"),
+        pytest.param({"at": "1s"}, "one of apply, create, patch, delete", id="nothing to do"),
         pytest.param(
             {"at": "1s", "drain": "n1", "fail": "n1"}, "not drain and fail", id="two at once"
         ),
