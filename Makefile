@@ -14,6 +14,7 @@ MUTANTS ?=
 SEEDS  ?= 0-199
 BENCH_ONLY ?=
 BENCH_JSON ?=
+AGAINST ?= HEAD~20
 FILES ?=
 REAL  ?=
 # Hundreds of tests start processes; without bytecode on disk, each compiles all modules anew,
@@ -27,7 +28,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync bench long-run bench-page coverage wheel clean
+.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync bench bench-pairs share-pairs long-run bench-page coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,7 +79,7 @@ imports: $(VENV)/.installed  ## Rooms: import-linter
 
 check: lint types imports test  ## What a change must pass
 
-ci: lint types imports coverage share share-real mutants-ci  ## What .ci/run runs: check, the heavy suites, coverage, a share of the slow tests
+ci: lint types imports coverage share share-real share-pairs mutants-ci  ## What .ci/run runs: check, the heavy suites, coverage, a share of the slow tests
 
 rest: $(VENV)/.installed  ## What `make test` leaves out of the heavy suites, and the properties in full
 	$(PYTEST) $(SIDE_BY_SIDE) --part rest $(ARGS)
@@ -89,6 +90,9 @@ share: $(VENV)/.installed  ## A fixed small share of each slow suite
 
 share-real: $(VENV)/.installed  ## A share of the tests with binaries of Kubernetes; builds them if there is Go
 	$(BIN)/python -m tests.e2e_real.share --junit-xml=$(REPORTS)/real.xml $(ARGS)
+
+share-pairs: $(VENV)/.installed  ## Some short benchmarks beside those of twenty commits before
+	$(BIN)/python -m tests.perf.pairs --against $(AGAINST) --share
 
 format: $(VENV)/.installed  ## Let ruff fix what it can
 	$(BIN)/ruff check --fix .
@@ -125,6 +129,9 @@ against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA=
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)
+
+bench-pairs: $(VENV)/.installed  ## Benchmarks of this commit and of AGAINST=REF in turn, on CPU time (BENCH_ONLY=a,b)
+	$(BIN)/python -m tests.perf.pairs --against $(AGAINST) --only "$(BENCH_ONLY)" $(ARGS)
 
 long-run: $(VENV)/.installed  ## Memory, files and GETs of a server in 2 hours of its clock, half an hour of ours
 	$(BIN)/python -m tests.perf.long_run $(ARGS)
