@@ -24,7 +24,11 @@ def paragraphs(texts: Iterable[str]) -> str:
 
 
 def table(
-    heads: Sequence[str], rows: Collection[Sequence[object]], *, count: int | None = None
+    heads: Sequence[str],
+    rows: Collection[Sequence[object]],
+    *,
+    count: int | None = None,
+    shown: int = ROWS_SHOWN,
 ) -> str:
     """Return a table of the first rows; "" without rows.
 
@@ -32,12 +36,14 @@ def table(
     ----------
     count : int, optional
         The number of all rows, if `rows` has the first ones only.
+    shown : int
+        How many rows are shown.
     """
     if not rows:
         return ""
     head = "".join(f"<th{_LEFT}>{escape(text)}</th>" for text in heads)
-    body = "".join(f"<tr>{_cells(row)}</tr>" for row in islice(rows, ROWS_SHOWN))
-    more = (len(rows) if count is None else count) - ROWS_SHOWN
+    body = "".join(f"<tr>{_cells(row)}</tr>" for row in islice(rows, shown))
+    more = (len(rows) if count is None else count) - shown
     rest = f"<p>and {more:,} more</p>" if more > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 

@@ -47,14 +47,16 @@ def plan(tmp_path: Path) -> Path:
 
 def test_configurations_are_compared(plan: Path) -> None:
     results = plan.parent / "results"
-    text = run(f"sweep {plan} --out {results} --best +placed").stdout
+    page = plan.parent / "report.html"
+    text = run(f"sweep {plan} --out {results} --best +placed --report {page}").stdout
+    assert b"wait p99" in page.read_bytes()
     assert "wait p99" in text
     assert "+1s" in text
     assert "  placed  " not in text, "it does not differ"
     assert "Best by placed: spread" in text
     assert run(f"sweep {plan} --out {results} -o name").stdout == "wait p99\nplaced\n"
     document = json.loads(run(f"sweep {plan} --out {results} -o json --best placed").stdout)
-    assert document["best"] == "spread"
+    assert document["best"] == [{"figure": "placed", "configuration": "spread"}]
     assert document["missing"] == 0
     assert len(document["figures"]) == 4
 

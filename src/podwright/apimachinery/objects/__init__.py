@@ -34,6 +34,7 @@ from podwright.apimachinery.objects.draw import (
     DRAW_BITS as DRAW_BITS,
     EXTENDER_STREAM as EXTENDER_STREAM,
     OFFSET_STREAM as OFFSET_STREAM,
+    PODS_STREAM as PODS_STREAM,
     STAGE_STREAM as STAGE_STREAM,
     TIE_STREAM as TIE_STREAM,
     draw as draw,

@@ -23,6 +23,8 @@ STAGE_STREAM = 4
 """Which of the stages that apply to an object is next."""
 DELAY_STREAM = 5
 """How long a stage waits, between its bounds."""
+PODS_STREAM = 6
+"""Which of the pods of an input a run of a sweep has."""
 
 
 def draw(seed: int, stream: int, counter: int) -> int:

@@ -1,15 +1,12 @@
-"""`podwright study fgd`: runs the policies on processes, prints the table, writes the figures."""
+"""`podwright study fgd`: runs the policies on workers, prints the table, writes the figures."""
 
 from __future__ import annotations
 
 import csv
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import cache
 from importlib import import_module
 from io import StringIO
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +23,7 @@ from podwright.cli.console import (
 )
 from podwright.cli.file_reading import read_text
 from podwright.cli.research.options import FgdOptions
+from podwright.online.sweep import read_seeds
 from podwright.scheduler.framework import TieRule
 from podwright.simulation.files import load_bytes, read_paths
 from podwright.simulation.studies import (
@@ -73,10 +71,10 @@ def run_fgd_study(options: FgdOptions) -> None:
         If an option or the trace is not valid.
     """
     sources = dict(read_paths(options.files))
-    lists = _pod_lists(sources)
+    traces = _traces(sources)
     policies = _policies(options.policies)
     if options.print_config:
-        _print_config(lists, sources, policies)
+        _print_config(traces, policies)
         return
     published = None
     if options.published is not None:
@@ -91,14 +89,14 @@ def run_fgd_study(options: FgdOptions) -> None:
     }
     tasks = [
         _Task(workload, policy, seed, settings)
-        for workload in lists
+        for workload in traces
         for policy in policies
         for seed in _seeds(options.seeds)
     ]
     jobs = min(options.jobs or os.cpu_count() or 1, len(tasks))
     runs: list[tuple[str, FgdRun]] = []
     with progress_bar("running policies", len(tasks), least=1) as advance:
-        for done in _results(tasks, sources, lists, jobs):
+        for done in _results(tasks, traces, jobs):
             runs.append(done)
             advance(len(runs))
     table = summarize_fgd(runs, published)
@@ -110,8 +108,8 @@ def run_fgd_study(options: FgdOptions) -> None:
 # ---------------------------------------------------------------- what is run
 
 
-def _pod_lists(sources: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
-    """Return the sources of each pod list: its own, and those with nodes."""
+def _traces(sources: Mapping[str, bytes]) -> dict[str, FgdTrace]:
+    """Return the trace of each pod list: its pods, and all nodes."""
     with_nodes, with_pods = [], []
     for source, content in sources.items():
         objects = _objects(source, content)
@@ -124,9 +122,10 @@ def _pod_lists(sources: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
         raise typer.BadParameter("two lists of pods have the same name.", param_hint="FILE")
     if not lists:
         raise typer.BadParameter("there is no list of pods among the files.", param_hint="FILE")
-    for workload, names in lists.items():
-        _trace(workload, {name: sources[name] for name in names})
-    return lists
+    return {
+        workload: _trace(workload, {name: sources[name] for name in names})
+        for workload, names in lists.items()
+    }
 
 
 def _trace(workload: str, sources: Mapping[str, bytes]) -> FgdTrace:
@@ -153,83 +152,51 @@ def _policies(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(chosen)) or list(POLICIES)
 
 
-def _seeds(text: str) -> list[int]:
-    seeds: list[int] = []
-    for part in text.split(","):
-        first, is_range, last = part.partition("-")
-        try:
-            least = int(first)
-            seeds += range(least, int(last) + 1) if is_range else [least]
-        except ValueError:
-            raise typer.BadParameter(
-                f"{text!r} is not a list of seeds, such as 42-51 or 1,5,7.", param_hint="'--seeds'"
-            ) from None
-    if not seeds:
-        raise typer.BadParameter(f"{text!r} has no seeds.", param_hint="'--seeds'")
-    return list(dict.fromkeys(seeds))
+def _seeds(text: str) -> tuple[int, ...]:
+    try:
+        return read_seeds(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}.", param_hint="'--seeds'") from None
 
 
 # ---------------------------------------------------------------- running
 
 
 def _results(
-    tasks: Sequence[_Task],
-    sources: Mapping[str, bytes],
-    lists: Mapping[str, tuple[str, ...]],
-    jobs: int,
+    tasks: Sequence[_Task], traces: Mapping[str, FgdTrace], jobs: int
 ) -> Iterator[tuple[str, FgdRun]]:
     """Yield the runs as they end, each with the name of its pod list."""
     if jobs == 1:
-        _share(sources, lists)
-        yield from map(_run, tasks)
+        yield from (_run(task, traces[task.workload]) for task in tasks)
         return
-    # A forked process would inherit the threads of kernels that are compiled.
-    context = get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _share, (sources, lists)) as pool:
-        futures = [pool.submit(_run, task) for task in tasks]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    from podwright.online.sweep import in_flight, workers
+
+    with workers(count=jobs) as client:
+        # A tuple would be scattered part by part.
+        sent = client.scatter(dict(traces), broadcast=True, hash=False)
+
+        def submit(task: _Task) -> Any:
+            return client.submit(_run, task, sent[task.workload], pure=False)
+
+        for _, future in in_flight(client, tasks, submit):
+            yield future.result()
 
 
-_shared: dict[str, dict[str, bytes]] = {}
-"""In each process, the files of each pod list."""
-
-
-def _share(sources: Mapping[str, bytes], lists: Mapping[str, tuple[str, ...]]) -> None:
-    _shared.clear()
-    _shared.update({
-        workload: {name: sources[name] for name in names} for workload, names in lists.items()
-    })  # fmt: skip
-    _shared_trace.cache_clear()
-
-
-@cache
-def _shared_trace(workload: str) -> FgdTrace:
-    return _trace(workload, _shared[workload])
-
-
-def _run(task: _Task) -> tuple[str, FgdRun]:
-    trace = _shared_trace(task.workload)
+def _run(task: _Task, trace: FgdTrace) -> tuple[str, FgdRun]:
     return task.workload, run_fgd(trace, task.policy, task.seed, **task.settings)
 
 
 # ---------------------------------------------------------------- output
 
 
-def _print_config(
-    lists: Mapping[str, tuple[str, ...]], sources: Mapping[str, bytes], policies: Sequence[str]
-) -> None:
+def _print_config(traces: Mapping[str, FgdTrace], policies: Sequence[str]) -> None:
     """Print the configuration of one policy, with the typical pods of one list."""
-    if len(lists) != 1 or len(policies) != 1:
+    if len(traces) != 1 or len(policies) != 1:
         raise typer.BadParameter(
-            f"needs one list of pods and one --only, not {len(lists)} and {len(policies)}.",
+            f"needs one list of pods and one --only, not {len(traces)} and {len(policies)}.",
             param_hint="'--print-config'",
         )
-    ((workload, names),) = lists.items()
-    trace = _trace(workload, {name: sources[name] for name in names})
+    (trace,) = traces.values()
     print_document(fgd_configuration(POLICIES[policies[0]], trace.typical), "yaml")
 
 

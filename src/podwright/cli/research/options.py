@@ -64,7 +64,12 @@ class FgdOptions(Options):
 class SweepOptions(Options):
     """The options of `podwright sweep`."""
 
-    plan: Path = argument("The plan: YAML or JSON.", "PLAN", exists=True, dir_okay=False)
+    plan: Path = argument(
+        "The plan: YAML, JSON, or Python with a function plan().",
+        "PLAN",
+        exists=True,
+        dir_okay=False,
+    )
     out: Path = option(
         "The folder of the results. Runs that have a result there are not repeated.",
         "FOLDER",
@@ -93,8 +98,12 @@ class SweepOptions(Options):
         default=(),
     )
     best: str = option(
-        "Print the configuration with the least mean of a figure; +FIGURE: with the greatest.",
+        "Print the configuration with the least mean of a figure; +FIGURE: with the greatest. By"
+        " default by the goals of the plan.",
         "FIGURE",
         default="",
+    )
+    report: Path | None = option(
+        "Write a page with plots and the numbers behind them.", "FILE", default=None, dir_okay=False
     )
     output: Literal["table", "wide", "json", "yaml", "name"] = output_option("the figures")

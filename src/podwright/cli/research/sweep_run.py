@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -12,15 +13,19 @@ from podwright.cli.console import print_document, print_message, print_table, pr
 from podwright.cli.options import size_in_bytes
 from podwright.cli.research.options import SweepOptions
 from podwright.online.sweep import (
+    Goal,
     SweepDataset,
     SweepFigure,
     SweepPlan,
     SweepSummary,
+    figure_cells,
     load_plan,
     missing_runs,
+    read_goal,
     read_seeds,
     run_missing,
     summarize_sweep,
+    sweep_page,
     workers,
 )
 
@@ -38,6 +43,8 @@ def run_sweep(options: SweepOptions) -> bool:
         If there are no workers, or a result cannot be read.
     """
     plan = _plan(options)
+    if options.report is not None:
+        import_module("matplotlib")  # missing: reported now, not after the runs
     memory = size_in_bytes(options.per_run_memory) if options.per_run_memory else None
     dataset = SweepDataset(options.out)
     missing = len(missing_runs(plan, dataset, retries_failed=options.retry_failed))
@@ -51,7 +58,12 @@ def run_sweep(options: SweepOptions) -> bool:
             for count, _ in enumerate(done, 1):
                 advance(count)
     summary = summarize_sweep(plan, dataset.results(plan.runs()))
-    _print(summary, options)
+    _print(summary, plan, options)
+    if options.report is not None:
+        names = list(dict.fromkeys(each.name for each in _shown(summary, options)))
+        content = sweep_page(summary, options.plan.stem, names if options.figures else ())
+        options.report.write_bytes(content)
+        print_message(f"wrote {options.report}")
     for failure in summary.failed[:_FAILURES_SHOWN]:
         run = failure.run
         print_message(f"{run.input}, {run.configuration}, seed {run.seed}: {failure.error}")
@@ -73,10 +85,11 @@ def _plan(options: SweepOptions) -> SweepPlan:
 # ---------------------------------------------------------------- output
 
 
-def _print(summary: SweepSummary, options: SweepOptions) -> None:
+def _print(summary: SweepSummary, plan: SweepPlan, options: SweepOptions) -> None:
     shown = _shown(summary, options)
+    best = _best(summary, [read_goal(options.best)] if options.best else plan.goals)
     if options.output in ("json", "yaml"):
-        print_document(_document(summary, shown, options), options.output)
+        print_document(_document(summary, shown, best), options.output)
         return
     if options.output == "name":
         for name in dict.fromkeys(figure.name for figure in shown):
@@ -84,13 +97,12 @@ def _print(summary: SweepSummary, options: SweepOptions) -> None:
         return
     print_table(
         ["INPUT", "FIGURE", "CONFIGURATION", "RUNS", "MEAN", "±95%", "CHANGE", "±95%"],
-        [_cells(figure) for figure in shown],
+        [figure_cells(figure) for figure in shown],
     )
     if not shown:
         write("No figure differs between the configurations (-o wide shows all).")
-    best = _best(summary, options)
-    if best is not None:
-        write(f"\nBest by {best.name}: {best.configuration}")
+    for each in best:
+        write(f"\n{_best_text(each, plan)}")
 
 
 def _shown(summary: SweepSummary, options: SweepOptions) -> list[SweepFigure]:
@@ -98,50 +110,41 @@ def _shown(summary: SweepSummary, options: SweepOptions) -> list[SweepFigure]:
         wanted = tuple(options.figures)
         found = [each for each in summary.figures if each.name.startswith(wanted)]
         if not found and summary.figures:
-            names = ", ".join(dict.fromkeys(each.name for each in summary.figures))
-            raise typer.BadParameter(f"no run has it; there are {names}.", param_hint="'--figure'")
+            raise _unknown(summary, "--figure")
         return found
     if options.output != "table":
         return list(summary.figures)
-    differing = {
-        (each.input, each.name)
-        for each in summary.figures
-        if each.change is not None and (each.change.mean or each.change.margin)
-    }
-    return [each for each in summary.figures if (each.input, each.name) in differing]
+    return summary.differing()
 
 
-def _best(summary: SweepSummary, options: SweepOptions) -> SweepFigure | None:
-    if not options.best:
-        return None
-    name = options.best.removeprefix("+")
-    best = summary.best(name, is_greatest=options.best.startswith("+"))
-    if best is None and summary.figures:
-        names = ", ".join(dict.fromkeys(each.name for each in summary.figures))
-        raise typer.BadParameter(f"no run has it; there are {names}.", param_hint="'--best'")
-    return best
+def _unknown(summary: SweepSummary, name: str) -> typer.BadParameter:
+    names = ", ".join(summary.names)
+    return typer.BadParameter(f"no run has it; there are {names}.", param_hint=f"'{name}'")
 
 
-def _cells(figure: SweepFigure) -> list[str]:
-    cells = [figure.input, figure.name, figure.configuration, str(figure.runs)]
-    cells += [_text(figure.value.mean, figure.unit), _text(figure.value.margin, figure.unit)]
-    if figure.change is None:
-        return [*cells, "", ""]
-    sign = "+" if figure.change.mean > 0 else ""
-    change = sign + _text(figure.change.mean, figure.unit)
-    return [*cells, change, _text(figure.change.margin, figure.unit)]
+def _best(summary: SweepSummary, goals: Sequence[Goal]) -> list[SweepFigure]:
+    """Return the best configuration by each goal."""
+    found = [summary.best(goal.figure, is_greatest=goal.is_greatest) for goal in goals]
+    if None in found and summary.figures:
+        raise _unknown(summary, "--best")
+    return [each for each in found if each is not None]
 
 
-def _text(value: float, unit: str) -> str:
-    if unit == "share":
-        return f"{100 * value:.2f}%"
-    return f"{value:,.4g}s" if unit == "s" else f"{value:,.4g}"
+def _best_text(best: SweepFigure, plan: SweepPlan) -> str:
+    """Return which configuration is the best one, and whether it is for certain."""
+    text = f"Best by {best.name}: {best.configuration}"
+    if best.change is None or len(plan.inputs) > 1:
+        return text
+    first = plan.configurations[0].name
+    *_, change, margin = figure_cells(best)
+    certain = abs(best.change.mean) > best.change.margin and best.runs > 1
+    more = "" if certain else "; that may be chance"
+    return f"{text}, {change} ±{margin} from {first}{more}"
 
 
 def _document(
-    summary: SweepSummary, shown: Sequence[SweepFigure], options: SweepOptions
+    summary: SweepSummary, shown: Sequence[SweepFigure], best: Sequence[SweepFigure]
 ) -> dict[str, Any]:
-    best = _best(summary, options)
     return {
         "figures": [
             {
@@ -165,5 +168,5 @@ def _document(
             for each in summary.failed
         ],
         "missing": summary.missing,
-        "best": None if best is None else best.configuration,
+        "best": [{"figure": each.name, "configuration": each.configuration} for each in best],
     }

@@ -7,7 +7,7 @@ was running, and two sweeps may share a folder: the same run has the same name a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,7 +68,7 @@ class SweepDataset:
         OSError
             If it cannot be written; what is there is unharmed.
         """
-        content = parquet_bytes(_table(result))
+        content = parquet_bytes(results_table([result]))
         path = self.folder / f"{result.run.id}.parquet"
         part = path.with_suffix(f".part{os.getpid()}")
         try:
@@ -100,16 +100,12 @@ class SweepDataset:
         return found
 
 
-def _table(result: RunFigures) -> Any:
-    rows = result.figures or (("", "", None),)
-    columns: dict[str, Sequence[Any]] = {
-        "run": [result.run.id] * len(rows),
-        "input": [result.run.input] * len(rows),
-        "configuration": [result.run.configuration] * len(rows),
-        "seed": [result.run.seed] * len(rows),
-        "figure": [row[0] for row in rows],
-        "unit": [row[1] for row in rows],
-        "value": [row[2] for row in rows],
-        "error": [result.error] * len(rows),
-    }
+def results_table(results: Iterable[RunFigures]) -> Any:
+    """Return a `pyarrow.Table` with a row for each figure of each run, and one for a failed run."""
+    columns: dict[str, list[Any]] = {name: [] for name in _TYPES}
+    for run, figures, error in results:
+        for figure in figures or (("", "", None),):
+            row = (run.id, run.input, run.configuration, run.seed, *figure, error)
+            for column, value in zip(columns.values(), row, strict=True):
+                column.append(value)
     return arrow_table(_TYPES, columns)

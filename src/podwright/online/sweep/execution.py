@@ -6,12 +6,12 @@ a dashboard. Without the address of a scheduler, the workers are processes of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from podwright._progress import metered
 from podwright._version import __version__
@@ -27,6 +27,8 @@ _LOST_WORKERS: Final = 3
 """A run that was in hand of so many lost workers fails: it is likely what they died of."""
 _DASHBOARD: Final = "127.0.0.1:0"
 """Any free port; others than this machine do not see it."""
+_T = TypeVar("_T")
+
 _IN_FLIGHT_PER_WORKER: Final = 50
 """Runs that are submitted ahead: a scheduler needs memory for each."""
 
@@ -48,7 +50,8 @@ def workers(
     count : int
         Processes; 0: as many as processors.
     memory_bytes : int, optional
-        Of each process; one that needs more is restarted, and its run is repeated.
+        Of each process; one that needs more is restarted, and its run is repeated. Without a
+        count, there are as many processes as fit into the memory of the machine.
     connect_timeout : str
         How long a scheduler may take to answer.
 
@@ -58,8 +61,12 @@ def workers(
         If there is no scheduler at the address, or workers have another version of podwright.
     """
     import dask
+    from dask.system import CPU_COUNT
     from distributed import Client, LocalCluster
+    from distributed.system import MEMORY_LIMIT
 
+    if memory_bytes and not count:
+        count = max(1, min(CPU_COUNT, MEMORY_LIMIT // memory_bytes))
     settings = {"distributed.scheduler.allowed-failures": _LOST_WORKERS}
     with dask.config.set(settings):
         if not address:
@@ -85,7 +92,7 @@ def workers(
 
 
 def sweep(
-    plan: SweepPlan | str | PathLike[str],
+    plan: SweepPlan | str | PathLike[str] | Mapping[str, Any],
     output: str | PathLike[str],
     *,
     address: str = "",
@@ -97,7 +104,8 @@ def sweep(
 
     Parameters
     ----------
-    plan : SweepPlan or path
+    plan : SweepPlan, path or dict
+        A plan, its file, or its document.
     output : path
         The folder of the results; runs that have one are not repeated.
     address, worker_count, memory_bytes
@@ -112,7 +120,7 @@ def sweep(
     SweepError
         If there are no workers.
     """
-    complete = plan if isinstance(plan, SweepPlan) else load_plan(Path(plan))
+    complete = plan if isinstance(plan, SweepPlan) else load_plan(plan)
     dataset = SweepDataset(Path(output))
     total = len(missing_runs(complete, dataset, retries_failed=retries_failed))
     if total:
@@ -125,7 +133,12 @@ def sweep(
 
 
 def run_missing(
-    plan: SweepPlan, dataset: SweepDataset, client: Client, *, retries_failed: bool = False
+    plan: SweepPlan,
+    dataset: SweepDataset,
+    client: Client,
+    *,
+    retries_failed: bool = False,
+    sent: dict[str, Any] | None = None,
 ) -> Iterator[RunFigures]:
     """Run what the data set lacks, and yield each result once it is written.
 
@@ -133,38 +146,56 @@ def run_missing(
     ----------
     retries_failed : bool
         Whether failed runs are missing, too.
+    sent : dict, optional
+        What the workers have already, kept by the caller between plans with the same inputs.
     """
-    from distributed import as_completed
-
     missing = missing_runs(plan, dataset, retries_failed=retries_failed)
     if not missing:
         return
-    inputs = _scattered(client, {each.name: each for each in plan.inputs})
-    configurations = _scattered(client, {each.name: each for each in plan.configurations})
-    waiting = iter(missing)
-    runs: dict[str, SweepRun] = {}
+    known = {} if sent is None else sent
+    inputs = {each.name: _sent(client, each.digest, each, known) for each in plan.inputs}
+    configurations = {
+        each.name: _sent(client, each.digest, each, known) for each in plan.configurations
+    }
 
     def submit(run: SweepRun) -> Any:
-        runs[run.id] = run
-        return client.submit(
-            figures_of_run,
-            run,
-            inputs[run.input],
-            configurations[run.configuration],
-            plan.options,
-            key=run.id,
-        )
+        given, configuration = inputs[run.input], configurations[run.configuration]
+        arguments = (run, given, configuration, plan.options)
+        return client.submit(figures_of_run, *arguments, key=run.id)
 
-    ahead = _IN_FLIGHT_PER_WORKER * max(len(client.scheduler_info()["workers"]), 1)
-    futures = as_completed([submit(run) for run in islice(waiting, ahead)])
-    for future in futures:
-        result = _result_of(future, runs.pop(future.key))
+    for run, future in in_flight(client, missing, submit):
+        result = _result_of(future, run)
         dataset.add(result)
-        future.release()
-        following = next(waiting, None)
-        if following is not None:
-            futures.add(submit(following))
         yield result
+
+
+def in_flight(
+    client: Client, tasks: Iterable[_T], submit: Callable[[_T], Any]
+) -> Iterator[tuple[_T, Any]]:
+    """Submit tasks, some ahead, and yield each with its future once that is done.
+
+    Parameters
+    ----------
+    submit : callable
+        Returns the future of a task.
+    """
+    from distributed import as_completed
+
+    given: dict[str, _T] = {}
+
+    def start(task: _T) -> Any:
+        future = submit(task)
+        given[future.key] = task
+        return future
+
+    waiting = iter(tasks)
+    ahead = _IN_FLIGHT_PER_WORKER * max(len(client.scheduler_info()["workers"]), 1)
+    futures = as_completed([start(task) for task in islice(waiting, ahead)])
+    for future in futures:
+        yield given.pop(future.key), future
+        future.release()
+        for task in islice(waiting, 1):
+            futures.add(start(task))
 
 
 def missing_runs(
@@ -179,13 +210,12 @@ def missing_runs(
     return [run for run in runs if run.id not in finished]
 
 
-def _scattered(client: Client, contents: Mapping[str, Any]) -> dict[str, Any]:
-    """Send each content once to every worker; return the references by name."""
-    # A dict would be scattered entry by entry.
-    return {
-        name: client.scatter(content, broadcast=True, hash=False)
-        for name, content in contents.items()
-    }
+def _sent(client: Client, digest: str, content: Any, known: dict[str, Any]) -> Any:
+    """Send a content once to every worker; return the reference."""
+    if digest not in known:
+        # A dict would be scattered entry by entry.
+        known[digest] = client.scatter(content, broadcast=True, hash=False)
+    return known[digest]
 
 
 def _result_of(future: Any, run: SweepRun) -> RunFigures:

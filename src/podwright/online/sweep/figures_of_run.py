@@ -1,17 +1,22 @@
 """One run of a sweep, in a worker: contents in, figures out.
 
 A worker keeps the parsed objects of the inputs that it has seen, so that an input is decoded once
-per worker and not per run.
+per worker and not per run. Files of events are written to a folder of the process, so that all that
+`simulate` reads can be an input.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
 
 import msgspec
 
-from podwright.apimachinery.objects import PodwrightError
+from podwright.apimachinery.objects import PODS_STREAM, ArgumentError, Pod, PodwrightError, draw
 from podwright.online.sweep.plan import SweepConfiguration, SweepInput, SweepOptions, SweepRun
 from podwright.scheduler.assembly import plugins_from
 from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
@@ -20,7 +25,7 @@ from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.files import LoadedObjects, load_bytes
 from podwright.simulation.world import figures, simulate
 
-_MOST_INPUTS = 8
+_MOST_INPUTS: Final = 8
 _parsed: OrderedDict[str, LoadedObjects] = OrderedDict()
 """The objects of inputs by their digests, the last used at the end."""
 
@@ -48,20 +53,21 @@ def figures_of_run(
     """Simulate, and return the figures; an error of the input or of a plugin is a result, too."""
     try:
         scheduler = SchedulerOptions(
-            configuration=_configuration(configuration),
-            plugins=tuple(_plugins(configuration)),
+            configuration=configuration_of(configuration),
+            plugins=plugins_of(configuration),
             seed=run.seed,
         )
         if given.scenario is not None:
             result = given.scenario.simulate(seed=run.seed, scheduler=scheduler, progress=False)
         else:
-            result = simulate(
-                _objects(given),
-                events=_events(given),
-                configuration=scheduler,
-                progress=False,
-                **options.keywords(),
-            )
+            with _events(given) as events:
+                result = simulate(
+                    _drawn(_objects(given), given.pods, run.seed),
+                    events=events,
+                    configuration=scheduler,
+                    progress=False,
+                    **options.keywords(),
+                )
     except PodwrightError as error:
         return RunFigures(run, (), str(error))
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything; the row says what
@@ -80,21 +86,44 @@ def _objects(given: SweepInput) -> LoadedObjects:
     return found
 
 
-def _events(given: SweepInput) -> list[dict[str, Any]]:
-    lines = (line for _, content in given.events for line in content.splitlines())
-    return [msgspec.json.decode(line) for line in lines if line.strip()]
+def _drawn(loaded: LoadedObjects, count: int, seed: int) -> LoadedObjects:
+    """Return the objects with so many of their pods, drawn by the seed, in drawn order."""
+    if not count:
+        return loaded
+    pods = [entry for entry in loaded.sourced if isinstance(entry.object, Pod)]
+    if count > len(pods):
+        raise ArgumentError(f"pods: {count} cannot be drawn of {len(pods)}")
+    order = sorted(range(len(pods)), key=lambda index: (draw(seed, PODS_STREAM, index), index))
+    others = (entry for entry in loaded.sourced if not isinstance(entry.object, Pod))
+    drawn = (pods[index] for index in order[:count])
+    return msgspec.structs.replace(loaded, sourced=(*others, *drawn))
 
 
-def _configuration(given: SweepConfiguration) -> KubeSchedulerConfiguration | None:
+@contextmanager
+def _events(given: SweepInput) -> Iterator[list[str]]:
+    """Yield the paths of the files of events."""
+    with TemporaryDirectory() as folder:
+        paths = []
+        for index, (name, content) in enumerate(given.events):
+            # The name's end decides how a file is read.
+            path = Path(folder) / f"{index}-{Path(name).name}"
+            path.write_bytes(content)
+            paths.append(str(path))
+        yield paths
+
+
+def configuration_of(given: SweepConfiguration) -> KubeSchedulerConfiguration | None:
+    """Return the parsed configuration; None is the default."""
     if given.configuration is None:
         return None
     source, text = given.configuration
     return read_configuration(text, source=source)
 
 
-def _plugins(given: SweepConfiguration) -> list[type[Plugin]]:
-    return [
+def plugins_of(given: SweepConfiguration) -> tuple[type[Plugin], ...]:
+    """Return the classes of the plugin files of a configuration."""
+    return tuple(
         plugin
         for source, text in given.plugins
         for plugin in plugins_from(text.decode(), source=source)
-    ]
+    )

@@ -1,23 +1,27 @@
 """The plan of a sweep: configurations x inputs x seeds, and what all runs have in common.
 
-A plan is one YAML or JSON file; paths in it are relative to its folder. `read_plan` reads all files
-that it names, so a plan in memory is complete: workers need no files. A run is named by the hash of
-everything that it depends on.
+A plan is a document: a YAML or JSON file, what the function `plan` of a Python file returns, or a
+dict. Its runs are the grid of everything in it, or the list `runs`. Paths are relative to the
+folder of the file. `read_plan` reads all files that it names, so a plan in memory is complete:
+workers need no files. A run is named by the hash of everything that it depends on.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple, get_args
+from runpy import run_path
+from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
 from podwright._version import __version__
 from podwright.apimachinery.documents import (
     decode,
+    did_you_mean,
     duplicate,
     forbidden,
     invalid,
@@ -27,8 +31,11 @@ from podwright.apimachinery.documents import (
     raise_errors,
     required,
 )
-from podwright.apimachinery.objects import FieldError
+from podwright.apimachinery.objects import FieldError, InputError, PodwrightError
+from podwright.online.sweep.goals import Goal, read_goal
+from podwright.scheduler.config import read_configuration
 from podwright.simulation.files import OpenbGpus, read_paths
+from podwright.simulation.recording import log_of, record_of_log
 from podwright.simulation.scenarios import ScenarioFile, read_scenario
 from podwright.simulation.world import Ending
 
@@ -48,22 +55,26 @@ class SweepInput(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     objects : tuple of (str, bytes)
         Manifests, dumps, snapshots, tables: name and content of each.
     events : tuple of (str, bytes)
-        Files of events.
+        Files of events, and records of changes.
     scenario : ScenarioFile, optional
         In place of them; its seed and configurations are those of the plan.
+    pods : int
+        So many of the pods among the objects, drawn by the seed of a run, in drawn order; 0: all.
     """
 
     name: str
     objects: Files = ()
     events: Files = ()
     scenario: ScenarioFile | None = None
+    pods: int = 0
 
     @cached_property
     def digest(self) -> str:
         """The hash of the contents."""
         if self.scenario is not None:
             return self.scenario.digest
-        return _digest(self.objects, self.events)
+        drawn: Files = ((f"{self.pods} pods", b""),) if self.pods else ()
+        return _digest(self.objects, self.events, *([drawn] if drawn else []))
 
 
 class SweepConfiguration(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -125,6 +136,21 @@ class SweepRun(NamedTuple):
     seed: int
 
 
+class SweepCase(NamedTuple):
+    """What one run is made of.
+
+    Attributes
+    ----------
+    input, configuration : str
+        Their names.
+    seed : int
+    """
+
+    input: str
+    configuration: str
+    seed: int
+
+
 class SweepPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A complete plan.
 
@@ -135,22 +161,35 @@ class SweepPlan(msgspec.Struct, frozen=True, kw_only=True):
         The first one is what the others are compared with.
     seeds : tuple of int
     options : SweepOptions
+    cases : tuple of SweepCase
+        The runs; () is the grid of all inputs, seeds and configurations.
+    goals : tuple of Goal
+        What makes a configuration the best one.
     """
 
     inputs: tuple[SweepInput, ...]
     configurations: tuple[SweepConfiguration, ...]
     seeds: tuple[int, ...]
     options: SweepOptions = SweepOptions()
+    cases: tuple[SweepCase, ...] = ()
+    goals: tuple[Goal, ...] = ()
 
     def runs(self) -> Iterator[SweepRun]:
-        """Yield all runs; those with one seed and input stand together."""
+        """Yield all runs; those of a grid with one seed and input stand together."""
         common = hashlib.sha256(msgspec.json.encode([self.options, __version__]))
-        for each in self.inputs:
-            for seed in self.seeds:
-                for configuration in self.configurations:
-                    run = common.copy()
-                    run.update(f"{each.digest} {configuration.digest} {seed}".encode())
-                    yield SweepRun(run.hexdigest()[:32], each.name, configuration.name, seed)
+        inputs = {each.name: each.digest for each in self.inputs}
+        configurations = {each.name: each.digest for each in self.configurations}
+        grid = (
+            SweepCase(given, configuration, seed)
+            for given in inputs
+            for seed in self.seeds
+            for configuration in configurations
+        )
+        for case in self.cases or grid:
+            run = common.copy()
+            digests = inputs[case.input], configurations[case.configuration]
+            run.update(f"{' '.join(digests)} {case.seed}".encode())
+            yield SweepRun(run.hexdigest()[:32], *case)
 
 
 class _InputEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,125 +197,259 @@ class _InputEntry(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     scenario: str = ""
+    run: str = ""
+    pods: int = 0
 
 
 class _ConfigurationEntry(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
-    config: str = ""
+    config: Any = None
     plugins: tuple[str, ...] = ()
+
+
+class _RunsEntry(msgspec.Struct, frozen=True, kw_only=True):
+    inputs: tuple[str, ...] = ()
+    configurations: tuple[str, ...] = ()
+    seeds: str = ""
 
 
 class _PlanFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     inputs: tuple[_InputEntry, ...] = ()
     configurations: tuple[_ConfigurationEntry, ...] = ()
     seeds: str = "0"
+    runs: tuple[_RunsEntry, ...] = ()
+    goals: tuple[str, ...] = ()
     simulate: SweepOptions = SweepOptions()
+    tune: dict[str, Any] | None = None
 
 
-def load_plan(path: Path) -> SweepPlan:
-    """Read the file of a plan, and the files that it names, relative to its folder.
-
-    Raises
-    ------
-    InputError
-        With all mistakes, or the files that cannot be read.
-    """
-
-    def read(names: Sequence[str]) -> Files:
-        return tuple(read_paths([path.parent / name for name in names]))
-
-    ((source, text),) = read_paths([path])
-    return read_plan(text, source=source, read=read)
+PlanSource: TypeAlias = str | PathLike[str] | Mapping[str, Any]
+"""The file of a plan, or its document."""
 
 
-def read_plan(
-    text: str | bytes, *, source: str, read: Callable[[Sequence[str]], Files]
-) -> SweepPlan:
-    """Read a plan and the files that it names.
+def load_plan(given: PlanSource) -> SweepPlan:
+    """Read a plan, and the files that it names.
 
     Parameters
     ----------
-    text : str or bytes
-        YAML or JSON.
-    source : str
-        Its name, for errors.
-    read : callable
-        Returns the names and contents of some paths, and of the files in folders; raises
-        `InputError` for one that it cannot read.
+    given : path or mapping
+        The file of a plan, to whose folder paths are relative; or a document, whose paths are
+        relative to the current folder.
 
     Raises
     ------
     InputError
-        With all mistakes, each with its path.
+        With all mistakes, each with its path, and the files that cannot be read.
     """
+    document, source = document_of(given)
     errors: list[FieldError] = []
+    plan = read_plan(document, folder_of(given), errors)
+    raise_errors(errors, source=source)
+    return plan
+
+
+def document_of(given: PlanSource) -> tuple[object, str]:
+    """Return the document of a plan, and its name for errors.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    if isinstance(given, Mapping):
+        return dict(given), "plan"
+    ((source, text),) = read_paths([Path(given)])
     document: object = None
     try:
-        document = parse_document(text)
+        if Path(given).suffix != ".py":
+            return parse_document(text), source
+        function = run_path(str(given)).get("plan")
+        document = function() if callable(function) else None
     except ValueError as error:
         raise_errors([problem("", str(error))], source=source)
+    except Exception as error:  # noqa: BLE001 - the user's code may raise anything
+        raise_errors([problem("", f"{type(error).__name__}: {error}")], source=source)
+    if not isinstance(document, Mapping):
+        detail = "a function plan() that returns the document of a plan is expected"
+        raise_errors([problem("", detail)], source=source)
+    # As if it had been read from a file: lists instead of tuples, texts as keys.
+    return msgspec.json.decode(msgspec.json.encode(document)), source
+
+
+def folder_of(given: PlanSource) -> Path:
+    """Return what the paths of a plan are relative to."""
+    return Path() if isinstance(given, Mapping) else Path(given).parent
+
+
+def read_plan(document: object, folder: Path, errors: list[FieldError]) -> SweepPlan:
+    """Return a plan, and add its mistakes to a list.
+
+    Parameters
+    ----------
+    folder : Path
+        What paths are relative to.
+    """
     plan = decode(document, _PlanFile, "", errors)
     errors += _names([each.name for each in plan.inputs], "inputs")
     errors += _names([each.name for each in plan.configurations], "configurations")
-    for index, entry in enumerate(plan.inputs):
-        if entry.scenario:
-            errors += _beside_scenario(entry, plan.simulate, f"inputs[{index}].scenario")
-        elif not (entry.files or entry.events):
-            errors.append(required(f"inputs[{index}].files"))
-    if plan.simulate.ending not in (None, *_ENDINGS):
-        errors.append(not_supported("simulate.ending", plan.simulate.ending or "", _ENDINGS))
-    if plan.simulate.openb_gpus not in (None, *_GPUS):
-        errors.append(not_supported("simulate.openbGpus", plan.simulate.openb_gpus or "", _GPUS))
-    seeds: tuple[int, ...] = ()
-    try:
-        seeds = read_seeds(plan.seeds)
-    except ValueError as error:
-        errors.append(invalid("seeds", plan.seeds, str(error)))
-    raise_errors(errors, source=source)
+    options = plan.simulate
+    if options.ending not in (None, *_ENDINGS):
+        errors.append(not_supported("simulate.ending", options.ending or "", _ENDINGS))
+    if options.openb_gpus not in (None, *_GPUS):
+        errors.append(not_supported("simulate.openbGpus", options.openb_gpus or "", _GPUS))
+    seeds = seeds_of(plan.seeds, "seeds", errors)
     return SweepPlan(
         inputs=tuple(
-            SweepInput(
-                name=each.name,
-                objects=read(each.files),
-                events=read(each.events),
-                scenario=_scenario(each.scenario, read) if each.scenario else None,
-            )
-            for each in plan.inputs
+            _input(each, options, f"inputs[{index}]", folder, errors)
+            for index, each in enumerate(plan.inputs)
         ),
         configurations=tuple(
-            SweepConfiguration(
-                name=each.name,
-                configuration=read([each.config])[0] if each.config else None,
-                plugins=read(each.plugins),
-            )
-            for each in plan.configurations
+            _configuration(each, f"configurations[{index}]", folder, errors)
+            for index, each in enumerate(plan.configurations)
         ),
         seeds=seeds,
-        options=plan.simulate,
+        options=options,
+        cases=tuple(dict.fromkeys(_cases(plan, seeds, errors))),
+        goals=goals_of(plan.goals, "goals", errors),
     )
 
 
-def _scenario(path: str, read: Callable[[Sequence[str]], Files]) -> ScenarioFile:
+def _input(
+    entry: _InputEntry,
+    options: SweepOptions,
+    path: str,
+    folder: Path,
+    errors: list[FieldError],
+) -> SweepInput:
+    if entry.scenario:
+        errors += _beside_scenario(entry, options, f"{path}.scenario")
+    elif not (entry.files or entry.events or entry.run):
+        errors.append(required(f"{path}.files"))
+    if entry.pods < 0:
+        errors.append(invalid(f"{path}.pods", entry.pods, "must be at least 0"))
+    events = files_of(entry.events, f"{path}.events", folder, errors)
+    if entry.run:
+        try:
+            with log_of(folder / entry.run) as log:
+                events += ((f"{Path(entry.run).name}.jsonl", b"".join(record_of_log(log))),)
+        except PodwrightError as error:
+            errors.append(invalid(f"{path}.run", entry.run, str(error)))
+    return SweepInput(
+        name=entry.name,
+        objects=files_of(entry.files, f"{path}.files", folder, errors),
+        events=events,
+        scenario=_scenario(entry.scenario, f"{path}.scenario", folder, errors),
+        pods=entry.pods,
+    )
+
+
+def _scenario(name: str, path: str, folder: Path, errors: list[FieldError]) -> ScenarioFile | None:
     """Read a scenario and its files, which are relative to its folder."""
-    folder, slash, _ = path.rpartition("/")
+    if not name:
+        return None
+    beside = (folder / name).parent
 
     def read_beside(names: Sequence[str]) -> Files:
-        return read([name if name.startswith("/") else f"{folder}{slash}{name}" for name in names])
+        return tuple(read_paths([beside / each for each in names]))
 
-    ((source, text),) = read([path])
-    beside, slash, _ = source.rpartition("/")
-    return read_scenario(text, source=source, read=read_beside, folder=f"{beside}{slash}")
+    try:
+        ((source, text),) = read_paths([folder / name])
+        return read_scenario(text, source=source, read=read_beside, folder=f"{beside}/")
+    except InputError as error:
+        errors += (
+            invalid(path, name, f"{each.path}: {each.message}".removeprefix(": "))
+            for each in error.errors
+        )
+        return None
 
 
 def _beside_scenario(entry: _InputEntry, options: SweepOptions, path: str) -> Iterator[FieldError]:
-    if entry.files or entry.events:
-        yield forbidden(path, "cannot be combined with files and events")
+    if entry.files or entry.events or entry.run or entry.pods:
+        yield forbidden(path, "cannot be combined with files, events, run and pods")
     if options != SweepOptions():
         yield forbidden(path, "its options are in the scenario; leave out simulate")
 
 
+def _configuration(
+    entry: _ConfigurationEntry, path: str, folder: Path, errors: list[FieldError]
+) -> SweepConfiguration:
+    found: Files = ()
+    if isinstance(entry.config, str):
+        found = files_of([entry.config], f"{path}.config", folder, errors)
+    elif isinstance(entry.config, Mapping):
+        found = ((f"{entry.name}.json", msgspec.json.encode(entry.config)),)
+    elif entry.config is not None:
+        errors.append(invalid(f"{path}.config", entry.config, "a path or an object is expected"))
+    for source, text in found:
+        try:
+            read_configuration(text, source=source)
+        except InputError as error:
+            errors += (
+                problem(f"{path}.config", f"{each.path}: {each.message}".removeprefix(": "))
+                for each in error.errors
+            )
+    return SweepConfiguration(
+        name=entry.name,
+        configuration=found[0] if found else None,
+        plugins=files_of(entry.plugins, f"{path}.plugins", folder, errors),
+    )
+
+
+def files_of(names: Sequence[str], path: str, folder: Path, errors: list[FieldError]) -> Files:
+    """Return the contents of files, and of the files in folders."""
+    found: list[tuple[str, bytes]] = []
+    for index, name in enumerate(names):
+        where = path if path.endswith("config") else f"{path}[{index}]"
+        try:
+            found += read_paths([folder / name])
+        except InputError as error:
+            errors += (invalid(where, name, each.message) for each in error.errors)
+    return tuple(found)
+
+
+def _cases(plan: _PlanFile, seeds: Sequence[int], errors: list[FieldError]) -> Iterator[SweepCase]:
+    inputs = [each.name for each in plan.inputs]
+    configurations = [each.name for each in plan.configurations]
+    for index, entry in enumerate(plan.runs):
+        path = f"runs[{index}]"
+        _known(entry.inputs, inputs, f"{path}.inputs", errors)
+        _known(entry.configurations, configurations, f"{path}.configurations", errors)
+        own = seeds_of(entry.seeds, f"{path}.seeds", errors) if entry.seeds else seeds
+        for given in entry.inputs or inputs:
+            for seed in own:
+                for configuration in entry.configurations or configurations:
+                    yield SweepCase(given, configuration, seed)
+
+
+def _known(names: Sequence[str], known: Sequence[str], path: str, errors: list[FieldError]) -> None:
+    for index, name in enumerate(names):
+        if name not in known:
+            detail = f"no such name in {path.rpartition('.')[2]}{did_you_mean(name, known)}"
+            errors.append(invalid(f"{path}[{index}]", name, detail))
+
+
+def goals_of(texts: Sequence[str], path: str, errors: list[FieldError]) -> tuple[Goal, ...]:
+    """Return the goals of a list, and add its mistakes to a list."""
+    goals = []
+    for index, text in enumerate(texts):
+        try:
+            goals.append(read_goal(text))
+        except ValueError as error:
+            errors.append(invalid(f"{path}[{index}]", text, str(error)))
+    return tuple(goals)
+
+
 _ENDINGS: Final = get_args(Ending)
 _GPUS: Final = get_args(OpenbGpus)
+
+
+def seeds_of(text: str, path: str, errors: list[FieldError]) -> tuple[int, ...]:
+    """Return the seeds of a text, and add its mistake to a list."""
+    try:
+        return read_seeds(text)
+    except ValueError as error:
+        errors.append(invalid(path, text, str(error)))
+        return ()
 
 
 def read_seeds(text: str) -> tuple[int, ...]:

@@ -7,11 +7,23 @@ is taken run by run; its interval is narrower than that of two means.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
+from podwright._plots import Points, draw_intervals, new_figure
+from podwright.apimachinery.objects import ArgumentError
+from podwright.online.sweep.dataset import results_table
 from podwright.online.sweep.figures_of_run import RunFigures
 from podwright.online.sweep.plan import SweepPlan
+from podwright.simulation.recording import library
 from podwright.simulation.studies import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_PANELS: Final = 12
+_UNITS: Final = {"s": "seconds", "share": "%"}
 
 
 class SweepFigure(NamedTuple):
@@ -35,6 +47,11 @@ class SweepFigure(NamedTuple):
     value: Interval
     change: Interval | None
 
+    @property
+    def differs(self) -> bool:
+        """Whether any run differs from that of the first configuration."""
+        return self.change is not None and bool(self.change.mean or self.change.margin)
+
 
 class SweepSummary(NamedTuple):
     """The results of a sweep.
@@ -46,42 +63,178 @@ class SweepSummary(NamedTuple):
     failed : tuple of RunFigures
     missing : int
         Runs without a result.
+    results : tuple of RunFigures
+        All runs with a result.
     """
 
     figures: tuple[SweepFigure, ...]
     failed: tuple[RunFigures, ...]
     missing: int
+    results: tuple[RunFigures, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all figures."""
+        return tuple(dict.fromkeys(each.name for each in self.figures))
+
+    def differing(self) -> list[SweepFigure]:
+        """Return the figures in which configurations differ on an input."""
+        found = {(each.input, each.name) for each in self.figures if each.differs}
+        return [each for each in self.figures if (each.input, each.name) in found]
 
     def best(self, name: str, *, is_greatest: bool = False) -> SweepFigure | None:
         """Return the configuration with the best mean of a figure; of several inputs, summed.
+
+        A configuration that lacks the figure on an input, because its runs failed, is not compared.
 
         Returns
         -------
         SweepFigure, optional
             That of the first input; None if no run has the figure.
         """
-        totals: dict[str, float] = {}
-        first: dict[str, SweepFigure] = {}
+        found: dict[str, dict[str, SweepFigure]] = {}
         for figure in self.figures:
             if figure.name == name:
-                totals[figure.configuration] = (
-                    totals.get(figure.configuration, 0.0) + figure.value.mean
-                )
-                first.setdefault(figure.configuration, figure)
+                found.setdefault(figure.configuration, {})[figure.input] = figure
+        inputs = {each for figures in found.values() for each in figures}
+        totals = {
+            configuration: sum(figure.value.mean for figure in figures.values())
+            for configuration, figures in found.items()
+            if figures.keys() == inputs
+        }
         if not totals:
             return None
         choose = max if is_greatest else min
-        return first[choose(totals, key=lambda each: totals[each])]
+        return next(iter(found[choose(totals, key=lambda each: totals[each])].values()))
+
+    def to_arrow(self) -> Any:
+        """Return a `pyarrow.Table` with a row for each figure of each run, as in the data set."""
+        return results_table(self.results)
+
+    def to_pandas(self) -> Any:
+        """Return `to_arrow` as a `pandas.DataFrame`.
+
+        Raises
+        ------
+        MissingExtra
+            If pandas is not installed.
+        """
+        library("pandas", "pip install pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `to_arrow` as a `polars.DataFrame`.
+
+        Raises
+        ------
+        MissingExtra
+            If polars is not installed.
+        """
+        return library("polars", "pip install polars").from_arrow(self.to_arrow())
+
+    def to_xarray(self) -> Any:
+        """Return an `xarray.Dataset`: a variable for each figure, by input, configuration and seed.
+
+        A figure that a run does not have is NaN; the attribute `units` of a variable is its unit.
+
+        Raises
+        ------
+        MissingExtra
+            If xarray is not installed.
+        """
+        xarray = library("xarray", "pip install xarray")
+        runs = [result.run for result in self.results]
+        axes: dict[str, list[Any]] = {
+            "input": list(dict.fromkeys(run.input for run in runs)),
+            "configuration": list(dict.fromkeys(run.configuration for run in runs)),
+            "seed": sorted({run.seed for run in runs}),
+        }
+        places = [{each: index for index, each in enumerate(axis)} for axis in axes.values()]
+        shape = [len(axis) for axis in axes.values()]
+        variables: dict[str, Any] = {}
+        for run, figures, _ in self.results:
+            at = tuple(place[key] for place, key in zip(places, run[1:], strict=True))
+            for name, unit, value in figures:
+                if name not in variables:
+                    variables[name] = (tuple(axes), np.full(shape, np.nan), {"units": unit})
+                variables[name][1][at] = value
+        return xarray.Dataset(variables, coords=axes)
+
+    def plot(self, *names: str) -> Figure:
+        """Return a figure: means with 95 % intervals, and the changes from the first configuration.
+
+        Parameters
+        ----------
+        *names : str
+            The figures that are shown; by default the first ones that differ.
+
+        Raises
+        ------
+        ArgumentError
+            If no run has a figure of that name, or nothing differs.
+        ImportError
+            If Matplotlib is not installed.
+        """
+        unknown = [name for name in names if name not in self.names]
+        if unknown:
+            raise ArgumentError(
+                f"names: no run has {unknown[0]}; there are {', '.join(self.names)}"
+            )
+        shown = names or tuple(dict.fromkeys(each.name for each in self.differing()))[:_MOST_PANELS]
+        if not shown:
+            raise ArgumentError("names: no figure differs between the configurations; name some")
+        rows = list(dict.fromkeys(each.configuration for each in self.figures))
+        inputs = list(dict.fromkeys(each.input for each in self.figures))
+        height = 0.6 + len(shown) * (0.7 + 0.22 * len(rows))
+        figure, panels = new_figure(8, height, len(shown), 2)
+        for place, name in enumerate(shown):
+            own = [each for each in self.figures if each.name == name]
+            panel, changes = panels[2 * place : 2 * place + 2]
+            draw_intervals(panel, rows, [_points(own, given) for given in inputs])
+            draw_intervals(changes, rows, [_points(own, given, change=True) for given in inputs])
+            changes.axvline(0, color="#666666", linewidth=0.8)
+            changes.set_yticklabels([])
+            unit = _UNITS.get(own[0].unit, own[0].unit)
+            if own[0].unit == "share":
+                for axes in (panel, changes):
+                    axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}")
+            panel.set_xlabel(f"{name} ({unit})")
+            changes.set_xlabel(f"change from {rows[0]} ({unit})")
+        if len(inputs) > 1:
+            panels[0].legend(fontsize=7, frameon=False)
+        figure.suptitle("means of runs, 95 % confidence; changes run by run", fontsize=9)
+        return figure
+
+
+def _points(figures: Sequence[SweepFigure], given: str, *, change: bool = False) -> Points:
+    """Return the means of a figure on an input, or their changes."""
+    found = {
+        each.configuration: interval
+        for each in figures
+        if each.input == given and (interval := each.change if change else each.value) is not None
+    }
+    return Points(
+        given,
+        {name: interval.mean for name, interval in found.items()},
+        {name: interval.margin for name, interval in found.items()},
+    )
 
 
 def summarize_sweep(plan: SweepPlan, results: Iterable[RunFigures]) -> SweepSummary:
-    """Return the figures of the results of a plan."""
-    given = list(results)
+    """Return the figures of the results of a plan.
+
+    A figure that counts pods of one kind, such as those pending for a reason, is 0 in a run that
+    has none.
+    """
+    given = tuple(results)
+    units = {name: unit for result in given for name, unit, _ in result.figures}
+    counts = [name for name in units if name.startswith("pending: ") or name.endswith(": pods")]
     values: dict[tuple[str, str, str], dict[int, float]] = {}
-    units: dict[str, str] = {}
     for result in given:
-        for name, unit, value in result.figures:
-            units.setdefault(name, unit)
+        if result.error:
+            continue
+        found = dict.fromkeys(counts, 0.0) | {name: value for name, _, value in result.figures}
+        for name, value in found.items():
             key = (result.run.input, name, result.run.configuration)
             values.setdefault(key, {})[result.run.seed] = value
     first = plan.configurations[0].name
@@ -90,23 +243,18 @@ def summarize_sweep(plan: SweepPlan, results: Iterable[RunFigures]) -> SweepSumm
         for name, unit in units.items():
             base = values.get((entry.name, name, first), {})
             for configuration in plan.configurations:
-                found = values.get((entry.name, name, configuration.name))
-                if found is None:
+                own = values.get((entry.name, name, configuration.name))
+                if own is None:
                     continue
-                shared = [seed for seed in found if seed in base]
+                shared = [seed for seed in own if seed in base]
                 change = None
                 if configuration.name != first and shared:
-                    change = Interval.of([found[seed] - base[seed] for seed in shared])
-                mean = Interval.of(list(found.values()))
+                    change = Interval.of([own[seed] - base[seed] for seed in shared])
+                mean = Interval.of(list(own.values()))
                 figures.append(
-                    SweepFigure(
-                        entry.name, configuration.name, name, unit, len(found), mean, change
-                    )
+                    SweepFigure(entry.name, configuration.name, name, unit, len(own), mean, change)
                 )
     total = len({run.id for run in plan.runs()})
     failed = tuple(result for result in given if result.error)
-    return SweepSummary(tuple(figures), failed, total - _distinct(given))
-
-
-def _distinct(results: Sequence[RunFigures]) -> int:
-    return len({result.run.id for result in results})
+    finished = len({result.run.id for result in given})
+    return SweepSummary(tuple(figures), failed, total - finished, given)

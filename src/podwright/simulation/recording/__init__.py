@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from podwright.simulation.recording.comparison.diff import (
         RecordedRun as RecordedRun,
         diff_runs as diff_runs,
+        log_of as log_of,
     )
     from podwright.simulation.recording.comparison.diff_documents import (
         SIDES as SIDES,
@@ -152,6 +153,7 @@ if TYPE_CHECKING:
         joined as joined,
     )
     from podwright.simulation.recording.folders.stepping import Moment as Moment, Stepper as Stepper
+    from podwright.simulation.recording.folders.tables import library as library
     from podwright.simulation.recording.gc_pause import gc_paused as gc_paused
     from podwright.simulation.recording.log.decision_log import DecisionLog as DecisionLog
     from podwright.simulation.recording.log.log_files import SUFFIX as SUFFIX

@@ -1,10 +1,6 @@
 """The results of many runs of the study: a table beside the published one, and figures.
 
 `fgd_published.json` has the published means of 17 pod lists, at 100 and at 130 percent arrived.
-
-Figures are drawn by Matplotlib (`pip install 'podwright[plots]'`), without a display and without
-its global state. The colors are those of Okabe and Ito, which color-blind readers tell apart;
-each policy also has its own dashes.
 """
 
 from __future__ import annotations
@@ -14,13 +10,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from io import BytesIO, StringIO
+from io import StringIO
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from podwright._arrays import F64Array
+from podwright._plots import line_style, new_figure, picture
 from podwright.apimachinery.objects import ArgumentError, FieldError, InputError
 from podwright.simulation.studies.fgd import FgdRun, Measure
 from podwright.simulation.studies.intervals import Interval
@@ -229,8 +226,6 @@ def curve(runs: Sequence[FgdRun], column: int) -> Curve:
 
 # ---------------------------------------------------------------- figures
 
-_COLORS: Final = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#D55E00", "#0072B2")
-_DASHES: Final = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 _SHARED_BELOW_PCT: Final = 80
 """With so much arrived, all policies still place almost every pod."""
 
@@ -255,50 +250,36 @@ def draw_fgd(results: Sequence[FgdResult], file_format: str = "svg") -> bytes:
     ImportError
         If Matplotlib is not installed.
     """
-    from matplotlib import rc_context
-
-    # Without a date and with fixed ids.
-    dates = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    written = BytesIO()
-    with rc_context({"svg.hashsalt": "podwright"}):
-        _figure(results).savefig(written, format=file_format, dpi=150, metadata=dates[file_format])
-    return written.getvalue()
+    return picture(_figure(results), file_format)
 
 
 def _figure(results: Sequence[FgdResult]) -> Figure:
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context({"font.size": 9}):
-        figure = Figure(figsize=(9, 3.6), layout="constrained")
-        axes = figure.subplots(1, len(_PANELS))
-        for panel, (column, label) in zip(axes, _PANELS, strict=True):
-            for index, result in enumerate(results):
-                _draw_line(panel, result, column, index)
-            panel.set_xlabel("GPUs requested by arrived pods (% of all GPUs)")
-            panel.set_ylabel(label)
-            panel.set_xlim(left=0)
-            panel.set_ylim(bottom=0)
-            panel.grid(visible=True, linewidth=0.4, alpha=0.5)
-        if axes[0].get_xlim()[1] > _SHARED_BELOW_PCT + 20:
-            axes[0].set_xlim(left=_SHARED_BELOW_PCT)
-            axes[0].set_ylim(_least_shown(results), 100)
-        axes[0].legend(fontsize=7, frameon=False)
-        runs = len(results[0].runs)
-        figure.suptitle(f"{results[0].workload}: mean of {runs} runs, 95 % confidence", fontsize=9)
+    figure, axes = new_figure(9, 3.6, 1, len(_PANELS))
+    for panel, (column, label) in zip(axes, _PANELS, strict=True):
+        for index, result in enumerate(results):
+            _draw_line(panel, result, column, index)
+        panel.set_xlabel("GPUs requested by arrived pods (% of all GPUs)")
+        panel.set_ylabel(label)
+        panel.set_xlim(left=0)
+        panel.set_ylim(bottom=0)
+    if axes[0].get_xlim()[1] > _SHARED_BELOW_PCT + 20:
+        axes[0].set_xlim(left=_SHARED_BELOW_PCT)
+        axes[0].set_ylim(_least_shown(results), 100)
+    axes[0].legend(fontsize=7, frameon=False)
+    runs = len(results[0].runs)
+    figure.suptitle(f"{results[0].workload}: mean of {runs} runs, 95 % confidence", fontsize=9)
     return figure
 
 
 def _draw_line(panel: Axes, result: FgdResult, column: int, index: int) -> None:
     line = curve(result.runs, column)
-    color = _COLORS[index % len(_COLORS)]
-    dashes = _DASHES[index % len(_DASHES)]
-    panel.plot(
-        line.arrived_pct, line.mean, color=color, linestyle=dashes, label=result.policy, linewidth=1
-    )
+    style = line_style(index)
+    panel.plot(line.arrived_pct, line.mean, label=result.policy, linewidth=1, **style)
     if len(result.runs) > 1:
         low, high = line.mean - line.margin, line.mean + line.margin
-        panel.fill_between(line.arrived_pct, low, high, color=color, alpha=0.2, linewidth=0)
+        panel.fill_between(
+            line.arrived_pct, low, high, color=style["color"], alpha=0.2, linewidth=0
+        )
 
 
 def _least_shown(results: Sequence[FgdResult]) -> float:

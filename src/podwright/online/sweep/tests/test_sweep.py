@@ -4,14 +4,16 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import msgspec
 import pytest
 from distributed import Client, LocalCluster
 
-from podwright.apimachinery.objects import InputError
+import podwright as pw
+from podwright.apimachinery.objects import ArgumentError, InputError
 from podwright.online.sweep import (
-    Files,
     RunFigures,
     SweepConfiguration,
     SweepDataset,
@@ -19,16 +21,21 @@ from podwright.online.sweep import (
     SweepInput,
     SweepPlan,
     SweepRun,
+    SweepSummary,
     figures_of_run,
     load_plan,
     missing_runs,
-    read_plan,
+    read_constraint,
+    read_goal,
     read_seeds,
     run_missing,
     summarize_sweep,
     sweep,
+    sweep_page,
     workers,
 )
+from podwright.online.sweep.figures_of_run import _drawn
+from podwright.simulation.files import load_bytes
 
 NODES = b"""
 apiVersion: v1
@@ -84,26 +91,33 @@ def client() -> Iterator[Client]:
 # ---------------------------------------------------------------- plans
 
 
-def nothing(_: object) -> Files:
-    return ()
-
-
-def test_the_mistakes_of_a_plan_come_together() -> None:
+def test_the_mistakes_of_a_plan_come_together(tmp_path: Path) -> None:
     text = (
-        "inputs: [{name: a, files: [x]}, {name: a}, {fils: []}]\n"
-        "configurations: []\nseeds: 9-1\nsimulate: {openbGpus: all}\n"
+        "inputs: [{name: a, files: [x]}, {name: a}, {fils: []}, {name: r, run: none, pods: -1}]\n"
+        "configurations: [{name: c, config: 1}, {name: d, config: {kind: Wrong}}]\n"
+        "seeds: 9-1\nsimulate: {openbGpus: all}\ngoals: [+]\n"
+        "runs: [{inputs: [b], configurations: [e], seeds: x}]\n"
     )
+    (tmp_path / "plan.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        read_plan(text, source="plan.yaml", read=nothing)
+        load_plan(tmp_path / "plan.yaml")
     assert [(error.path, error.message.split(": ")[0]) for error in caught.value.errors] == [
         ("inputs[2].fils", 'unknown field "fils"; did you mean "files"?'),
         ("inputs[1].name", "Duplicate value"),
         ("inputs[2].name", "Required value"),
-        ("configurations", "Required value"),
-        ("inputs[1].files", "Required value"),
-        ("inputs[2].files", "Required value"),
         ("simulate.openbGpus", "Unsupported value"),
         ("seeds", "Invalid value"),
+        ("inputs[0].files[0]", "Invalid value"),
+        ("inputs[1].files", "Required value"),
+        ("inputs[2].files", "Required value"),
+        ("inputs[3].pods", "Invalid value"),
+        ("inputs[3].run", "Invalid value"),
+        ("configurations[0].config", "Invalid value"),
+        ("configurations[1].config", "apiVersion"),
+        ("runs[0].inputs[0]", "Invalid value"),
+        ("runs[0].configurations[0]", "Invalid value"),
+        ("runs[0].seeds", "Invalid value"),
+        ("goals[0]", "Invalid value"),
     ]
 
 
@@ -187,11 +201,19 @@ def test_a_scenario_is_an_input(tmp_path: Path) -> None:
     assert one != other, "the load is drawn from the seed of the run"
 
 
-def test_a_scenario_has_its_files_and_options() -> None:
-    text = "inputs: [{name: s, scenario: s.yaml, files: [f]}]\nconfigurations: [{name: a}]\n"
+def test_a_scenario_has_its_files_and_options(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO, encoding="utf-8")
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        "inputs: [{name: s, scenario: s.yaml, files: [s.yaml]}, {name: t, scenario: t.yaml}]\n"
+        "configurations: [{name: a}]\nsimulate: {until: 1h}",
+        encoding="utf-8",
+    )
     with pytest.raises(InputError) as raised:
-        read_plan(f"{text}simulate: {{until: 1h}}", source="plan.yaml", read=nothing)
-    assert [error.path for error in raised.value.errors] == ["inputs[0].scenario"] * 2
+        load_plan(path)
+    paths = [error.path for error in raised.value.errors]
+    assert paths == [*["inputs[0].scenario"] * 2, "inputs[1].scenario", "inputs[1].scenario"]
+    assert "t.yaml" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -238,6 +260,9 @@ def test_results_are_written_at_once_and_read_back(tmp_path: Path) -> None:
     dataset.add(result)
     assert [path.name for path in tmp_path.iterdir()] == ["id.parquet"]
     assert dataset.results([run, SweepRun("other", "i", "c", 2)]) == [result]
+    query = f"SELECT figure, value FROM '{tmp_path}/*.parquet'"
+    relation: Any = duckdb.sql(query)
+    assert relation.fetchall() == [("placed", 1.0)]
     (tmp_path / "id.parquet").write_bytes(b"")
     with pytest.raises(SweepError, match="delete it"):
         dataset.results([run])
@@ -249,6 +274,163 @@ def test_no_scheduler_is_one_error() -> None:
         workers(address="tcp://127.0.0.1:9", connect_timeout="100ms"),
     ):
         pass
+
+
+def test_a_list_of_runs_and_a_function(tmp_path: Path) -> None:
+    text = (
+        "def plan():\n"
+        "    grid = [{'name': str(at), 'config': {'percentageOfNodesToScore': at, 'kind':"
+        " 'KubeSchedulerConfiguration', 'apiVersion': 'kubescheduler.config.k8s.io/v1'}}"
+        " for at in (5, 50)]\n"
+        "    return {'inputs': [{'name': 'a', 'files': ['nodes.yaml']}], 'configurations': grid,"
+        " 'seeds': '0-9', 'runs': [{'configurations': ['50'], 'seeds': '1-2'}, {'seeds': '2'}]}\n"
+    )
+    (tmp_path / "nodes.yaml").write_bytes(NODES)
+    path = tmp_path / "plan.py"
+    path.write_text(text, encoding="utf-8")
+    runs = [run[1:] for run in load_plan(path).runs()]
+    assert runs == [("a", "50", 1), ("a", "50", 2), ("a", "5", 2)]
+    for wrong, message in [("plan = 1", "a function plan()"), ("1/0", "ZeroDivisionError")]:
+        path.write_text(wrong, encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            load_plan(path)
+
+
+def test_a_recorded_run_is_an_input(tmp_path: Path) -> None:
+    nodes = [pw.testing.make_node("n1", cpu=2)]
+    events = [{"at": "10s", "apply": pw.testing.make_pod("late", cpu=1)}]
+    pw.simulate(nodes, events=events, output=tmp_path / "run")
+    document = {
+        "inputs": [{"name": "recorded", "run": str(tmp_path / "run")}],
+        "configurations": [{"name": "default"}],
+    }
+    plan = load_plan(document)
+    result = figures_of_run(next(plan.runs()), plan.inputs[0], plan.configurations[0], plan.options)
+    assert not result.error
+    assert ("placed", "pods", 1.0) in result.figures
+
+
+def test_pods_are_drawn_by_the_seed() -> None:
+    pods = b"---".join(PODS.replace(b"web", b"p%d" % number) for number in range(6))
+    given = SweepInput(name="few", objects=(("n.yaml", NODES), ("p.yaml", pods)), pods=2)
+    drawn = {
+        tuple(pod.name for pod in _drawn(load_bytes(given.objects), 2, seed).of(pw.Pod))
+        for seed in range(8)
+    }
+    assert len(drawn) > 2
+    assert all(len(set(names)) == 2 for names in drawn)
+    plan = plan_with()
+    too_many = msgspec.structs.replace(given, pods=7)
+    result = figures_of_run(next(plan.runs()), too_many, plan.configurations[0], plan.options)
+    assert result.error == "pods: 7 cannot be drawn of 6"
+
+
+# ---------------------------------------------------------------- results
+
+
+def summary_of_rows(**values: list[float | None]) -> SweepSummary:
+    """Return a summary of the runs of configurations; None is a failed run."""
+    plan = plan_with(*(SweepConfiguration(name=name) for name in values), seeds=2)
+    results = [
+        RunFigures(SweepRun(f"{name}{seed}", "small", name, seed), figures, error)
+        for name, row in values.items()
+        for seed, value in enumerate(row)
+        for figures, error in [
+            ((), "failed") if value is None else ((("wait p99", "s", value),), "")
+        ]
+    ]
+    return summarize_sweep(plan, results)
+
+
+def test_the_best_has_the_least_or_greatest_mean() -> None:
+    summary = summary_of_rows(a=[2, 3], b=[1, 1])
+    best = summary.best("wait p99")
+    assert best is not None
+    assert best.configuration == "b"
+    assert best.change is not None
+    assert best.change.mean == -1.5
+    greatest = summary.best("wait p99", is_greatest=True)
+    assert greatest is not None
+    assert greatest.configuration == "a"
+
+
+def test_a_configuration_that_failed_on_an_input_is_not_the_best() -> None:
+    plan = msgspec.structs.replace(
+        plan_with(SweepConfiguration(name="a"), SweepConfiguration(name="b"), seeds=1),
+        inputs=(SweepInput(name="x"), SweepInput(name="y")),
+    )
+    rows = [("x", "a", 5.0), ("y", "a", 5.0), ("x", "b", 6.0)]
+    summary = summarize_sweep(
+        plan,
+        [
+            RunFigures(SweepRun(f"{i}{c}", i, c, 0), (("placed", "pods", value),))
+            for i, c, value in rows
+        ],
+    )
+    best = summary.best("placed")
+    assert best is not None
+    assert best.configuration == "a"
+
+
+def test_runs_without_pods_of_a_kind_count_as_zero() -> None:
+    rows = [(("pending: Insufficient cpu", "pods", 4.0),), (("placed", "pods", 1.0),)]
+    summary = summarize_sweep(
+        plan_with(),
+        [RunFigures(SweepRun(str(i), "small", "default", i), row) for i, row in enumerate(rows)],
+    )
+    assert [each.value.mean for each in summary.figures if each.name != "placed"] == [2.0]
+
+
+def test_results_as_frames() -> None:
+    summary = summary_of_rows(a=[2, 3], b=[1, None])
+    frame = summary.to_pandas()
+    assert list(frame["value"][:3]) == [2, 3, 1]
+    assert frame["error"].iloc[3] == "failed"
+    assert summary.to_polars()["seed"].to_list() == [0, 1, 0, 1]
+    array = summary.to_xarray()["wait p99"]
+    assert array.attrs["units"] == "s"
+    assert array.sel(input="small", configuration="a").values.tolist() == [2, 3]
+    assert array.sel(configuration="b", seed=1).isnull().all()
+
+
+def test_a_figure_and_a_page_have_the_numbers() -> None:
+    summary = summary_of_rows(a=[2, 3], b=[1, None])
+    panel, changes = summary.plot("wait p99").axes
+    assert panel.get_xlabel() == "wait p99 (seconds)"
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["a", "b"]
+    assert changes.get_xlabel() == "change from a (seconds)"
+    content = sweep_page(summary, "A <sweep>")
+    text = content.decode()
+    assert content == sweep_page(summary, "A <sweep>")
+    assert text.count("<svg") == 1
+    assert "A &lt;sweep&gt;" in text
+    assert "small,b,0,wait p99,s,1" in text
+    assert "failed" in text
+    with pytest.raises(ArgumentError, match="no run has cpu; there are wait p99"):
+        summary.plot("cpu")
+    same = summary_of_rows(a=[2, 3], b=[2, 3])
+    with pytest.raises(ArgumentError, match="no figure differs"):
+        same.plot()
+    assert b"No figure differs" in sweep_page(same, "same")
+
+
+@pytest.mark.parametrize("text", ["", "+"])
+def test_wrong_goals(text: str) -> None:
+    with pytest.raises(ValueError, match="a figure such as"):
+        read_goal(text)
+
+
+@pytest.mark.parametrize("text", ["", "pending", "pending < 5", "pending <= x", "<= 5"])
+def test_wrong_constraints(text: str) -> None:
+    with pytest.raises(ValueError, match="a bound of a figure"):
+        read_constraint(text)
+
+
+def test_constraints_are_bounds() -> None:
+    most, least = read_constraint("pending <= 5"), read_constraint("cpu mean>=0.5")
+    assert (most.excess(7), least.excess(0.25)) == (2, 0.25)
+    assert [str(most), str(least)] == ["pending <= 5", "cpu mean >= 0.5"]
+    assert [str(read_goal(text)) for text in ("+placed", "wait p99")] == ["+placed", "wait p99"]
 
 
 @pytest.mark.slow

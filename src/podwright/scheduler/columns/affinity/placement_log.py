@@ -128,9 +128,10 @@ class PlacementLog:
 
     @property
     def _recorded(self) -> tuple[I32Array, I32Array]:
-        """What has happened since the compaction: `entries` and `groups`, until the next one."""
+        """What has happened since the compaction: `entries` and `groups`, copied."""
         entries, groups = self.entries, self.groups
-        return np.frombuffer(entries, dtype=np.int32), np.frombuffer(groups, dtype=np.int32)
+        # Not views, which a profiler that samples stacks would keep: the arrays could not grow.
+        return np.array(entries, dtype=np.int32), np.array(groups, dtype=np.int32)
 
     def _compact(self) -> None:
         """Leave out what was removed again, and order the rest by group."""

@@ -218,14 +218,16 @@ class Requirements:
 
     def met(self, labels: Mapping[str, str]) -> Mask:
         """Return which requirements labels meet: (n_requirements,) bool."""
-        without: Mask = np.frombuffer(self._without, dtype=np.bool_)
+        # A profiler that samples stacks keeps the locals of calls that are over for a while, and an
+        # array of which there is a view cannot grow: locals are copies.
+        without: Mask = np.frombuffer(self._without, dtype=np.bool_).copy()
         met: Mask = without.copy()
         for key, value in labels.items():
             turned = self._turned.get(key)
             if turned is not None:
                 for numbers in (turned.get(value), turned.get(None)):
                     if numbers is not None:
-                        ids = np.frombuffer(numbers, dtype=np.int32)
+                        ids = np.frombuffer(numbers, dtype=np.int32).copy()
                         met[ids] = ~without[ids]
             for requirement, number in self._comparisons.get(key, {}).items():
                 met[number] = requirement.matches(labels)

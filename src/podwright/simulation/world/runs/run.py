@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from podwright._html import facts, paragraphs, section, table
 from podwright.apimachinery.objects import (
@@ -40,7 +40,11 @@ from podwright.simulation.recording import (
 )
 from podwright.simulation.world.runs.report import Report
 from podwright.simulation.world.runs.run_options import PathLike, moment_ns
+from podwright.simulation.world.runs.run_plot import plot_run
 from podwright.simulation.world.runs.summary import Summary, summary_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _ENDS: Final = (0, 1)
 
@@ -261,6 +265,16 @@ class Run:
             columns: dict[str, list[Any]] = self._folder.read_table(name).to_pydict()
             return columns
         return self._rows[name]
+
+    def plot(self) -> Figure:
+        """Return a figure: utilization and pending pods over time, and the waits of placed pods.
+
+        Raises
+        ------
+        ImportError
+            If Matplotlib is not installed.
+        """
+        return plot_run(self.rows, self._start_ns)
 
     def explain(self, pod: NamespacedName, attempt: int = -1) -> Explanation:
         """Explain an attempt to schedule a pod; print the result to read it.

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 import podwright as pw
+from podwright._plots import picture
 from podwright.simulation.recording import TABLES
 from podwright.simulation.recording.folders.run_folder import RunFolder
 from podwright.simulation.recording.folders.run_manifest import RunError
@@ -37,6 +38,16 @@ def test_a_finished_run_is_opened(tmp_path):
     assert_equal(opened, run)
     pod = next(iter(run.node_of))
     assert opened.explain(pod) == run.explain(pod)
+
+
+def test_a_run_has_one_figure_in_memory_and_in_a_folder(tmp_path):
+    figure = played(tmp_path / "run").plot()
+    use, pending, waits = figure.axes
+    assert use.get_ylabel() == "requested (% of allocatable)"
+    assert use.get_xlabel() == pending.get_xlabel()
+    assert "placed pods (%)" in waits.get_ylabel()
+    assert "cpu" in [line.get_label() for line in use.lines]
+    assert picture(figure) == picture(pw.Run.open(tmp_path / "run").plot())
 
 
 def test_a_run_without_tables_replays_its_log(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -327,3 +328,32 @@ def test_what_load_returns_keeps_its_configuration(tmp_path):
     (tmp_path / "f.yaml").write_text(f"{config}{profile}{pod}")
     loaded = pw.load(tmp_path)
     assert pw.simulate(loaded).summary.pending == {"for another scheduler": 1}
+
+
+def test_a_profiler_that_keeps_frames_does_not_stop_a_run():
+    node = pw.testing.make_node("n1", cpu="8")
+    spread = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname"}
+    selector = {"labelSelector": {"matchLabels": {"app": "web"}}}
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"web-{number}", "labels": {"app": "web", "of": str(number)}},
+            "spec": {
+                "containers": [{"name": "c", "image": "i"}],
+                "topologySpreadConstraints": [
+                    {**spread, **selector, "whenUnsatisfiable": "DoNotSchedule"}
+                ],
+            },
+        }
+        for number in range(3)
+    ]
+    frames = []
+    sys.setprofile(lambda frame, *_: frames.append(frame))
+    try:
+        run = pw.simulate(
+            node, events=[{"at": f"{at}s", "apply": pod} for at, pod in enumerate(pods)]
+        )
+    finally:
+        sys.setprofile(None)
+    assert len(run.node_of) == 3
