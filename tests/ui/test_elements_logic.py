@@ -162,7 +162,7 @@ def test_the_rows_of_a_matrix_are_in_order_of_their_results(modules):
 @pytest.mark.parametrize(
     ("node", "sentence"),
     [
-        (0, "n1 has -80 compared with n2: Fit -160, Zone +80."),
+        (0, "n2 is 80 points ahead of n1: Fit +160, Zone -80."),
         (1, "n2 was chosen."),
         (2, "n3 was rejected by NodeResourcesFit: Insufficient cpu."),
         (3, "n4 was not evaluated: enough feasible nodes had been found before."),
@@ -468,3 +468,55 @@ def test_the_detail_of_the_last_line_is_the_error(modules, page):
         .lines("/lines", {}, () => {}, new AbortController().signal)
         .catch((error) => error.message)"""
     assert modules(["data/http_source"], send) == "it broke"
+
+
+AVAILABLE = "0/4 nodes are available: 1 node(s) had untolerated taint(s), 3 Insufficient cpu."
+
+
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        (f"{AVAILABLE} no new claims.", "Insufficient cpu on 3 of 4 nodes (and 1 more reason)"),
+        ("0/1 nodes are available: 1 Too many pods.", "Too many pods on the only node"),
+        (
+            "0/9 nodes are available: 9 node(s) didn't match Pod's node affinity/selector. more",
+            "Didn't match Pod's node affinity/selector on all 9 nodes",
+        ),
+        ("Gated by Quota: waits", "Gated by Quota: waits"),
+    ],
+)
+def test_the_first_cause_of_a_message_is_in_words(modules, message, cause):
+    assert modules(["parts/cause"], "(text) => m.causeOf(text)", message) == cause
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("NodeAdd", "a node is added"),
+        ("AssignedPodDelete", "a pod on a node is deleted"),
+        ("NodeUpdateNodeTaint", "taints of a node change"),
+        ("UnschedulablePodUpdatePodScaleDown", "this pod reduces its requests"),
+        ("storage.k8s.io/CSINodeUpdate", "a CSINode changes"),
+        ("*", "any event"),
+        ("OwnLabel", "OwnLabel"),
+    ],
+)
+def test_an_event_of_the_queue_is_in_words(modules, label, text):
+    assert modules(["parts/cause"], "(label) => m.eventText(label)", label) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Web", {"labels": "", "fields": "", "text": "web"}),
+        ("app=web", {"labels": "app=web", "fields": "", "text": ""}),
+        ("app in (a, b)", {"labels": "app in (a, b)", "fields": "", "text": ""}),
+        ("-l app!=web run", {"labels": "app!=web", "fields": "", "text": "run"}),
+        (
+            "--field-selector spec.nodeName=a -l tier",
+            {"labels": "tier", "fields": "spec.nodeName=a", "text": ""},
+        ),
+    ],
+)
+def test_a_filter_has_selectors_as_kubectl_takes_them(modules, text, found):
+    assert modules(["data/resources"], "(text) => m.parseFilter(text)", text) == found

@@ -21,3 +21,65 @@ def test_the_theme_is_kept(page, demo):
     page.reload()
     page.get_by_role("button", name="dark").wait_for()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+NARROW = {"width": 390, "height": 844}
+ADDRESSES = (
+    "/", "/?pod=default/training", "/?node=node-b", "/?view=compare", "/queue",
+    "/resources?kind=pods", "/configuration", "/runs", "/sync",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_a_page_fits_a_telephone_with_its_navigation_and_time(page, demo, path):
+    page.set_viewport_size(NARROW)
+    page.goto(demo.page + path)
+    page.locator("pw-time").get_by_text("LIVE", exact=True).wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
+    page.get_by_role("link", name="Cluster").wait_for()
+    assert page.locator("pw-time .track").bounding_box()["width"] >= 40
+
+
+def test_a_telephone_shows_one_part_of_the_cluster_at_a_time(page, demo):
+    page.set_viewport_size(NARROW)
+    page.goto(demo.page)
+    page.locator("pw-pending").get_by_role("link", name="default/training").click()
+    page.locator("pw-pod").get_by_role("heading", name="default/training").wait_for()
+    page.locator("pw-pending").wait_for(state="hidden")
+    page.get_by_role("button", name="Nodes", exact=True).click()
+    page.locator("pw-nodes").get_by_role("link", name="database-0").click()
+    page.locator("pw-pod").get_by_role("heading", name="default/database-0").wait_for()
+
+
+def test_the_palette_goes_to_a_kind(page, demo):
+    page.goto(demo.page)
+    page.locator("pw-pending").get_by_role("link", name="default/training").wait_for()
+    page.keyboard.press(":")
+    page.get_by_label("Page or kind").wait_for()
+    page.keyboard.type("deploy default")
+    page.get_by_role("option", name="Deployment", exact=False).first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/resources?kind=deployments.apps&namespace=default")
+    page.locator("pw-resources .line", has_text="web").wait_for()
+
+
+def test_the_first_steps_are_done_one_by_one_and_can_be_left(own_demo, page):
+    page.goto(own_demo.page)
+    steps = page.locator("pw-steps")
+    current = steps.locator("[aria-current=step]")
+    current.get_by_text("Why is a pod pending?").wait_for()
+    page.locator("pw-pending").get_by_role("link", name="default/training").click()
+    current.get_by_text("What would fix it?").wait_for()
+    page.locator("pw-pod").get_by_role("button", name="Apply", exact=True).first.click()
+    current.get_by_text("Why there?").wait_for()
+    page.locator("pw-nodes").get_by_role("link", name="database-0").click()
+    current.get_by_text("Go back in time").wait_for()
+    page.locator("pw-time .track").press("ArrowLeft")
+    current.get_by_text("Change a weight").wait_for()
+    page.keyboard.press("l")
+    page.keyboard.press("c")
+    steps.get_by_text("Create your own pods").wait_for()
+    steps.get_by_role("button", name="Close").click()
+    page.reload()
+    page.locator("pw-pending").get_by_text("No pod waits").wait_for()
+    steps.wait_for(state="hidden")

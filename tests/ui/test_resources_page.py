@@ -58,7 +58,7 @@ def test_objects_are_created_changed_and_deleted(resources, own_demo):
     page.get_by_role("button", name="Delete…").click()
     page.get_by_text("Delete 1 Pod?").wait_for()
     act(page, "Delete")
-    page.get_by_role("row", name="mine-3").wait_for(state="detached")
+    page.locator("pw-resources .line", has_text="mine-3").wait_for(state="detached")
 
 
 def test_errors_of_a_dry_run_are_at_their_lines(resources, own_demo):
@@ -160,3 +160,26 @@ def test_fields_are_completed_from_the_server_s_openapi(page, demo):
     page.keyboard.insert_text("\n  nodeNa")
     page.keyboard.press("Control+Space")
     page.get_by_role("option", name="nodeName").wait_for()
+
+
+def test_rows_are_sorted_selected_and_described(page, demo):
+    page.goto(f"{demo.page}/resources?kind=pods")
+    table = page.locator("pw-resources")
+    table.get_by_role("columnheader", name="Node", exact=True).wait_for()
+    table.get_by_role("button", name="Name", exact=True).click()
+    page.wait_for_url("**sort=Name**")
+    names = table.locator(".line span:nth-child(2)")
+    table.locator(".line").nth(3).wait_for()
+    assert names.first.inner_text() == "database-0"
+    table.get_by_role("button", name="Name ▴").click()
+    page.wait_for_url("**order=down**")
+    table.locator(".line", has_text="training").locator(".warn", has_text="Pending").wait_for()
+    filter_ = table.get_by_label("Filter rows")
+    filter_.fill("--field-selector spec.nodeName=node-b -l app!=web")
+    table.get_by_text("1", exact=True).first.wait_for()
+    table.locator(".line", has_text="database-0").click()
+    details = table.locator("pw-object")
+    details.get_by_text("Successfully assigned default/database-0 to node-b").wait_for()
+    details.get_by_text("StatefulSet/database").wait_for()
+    details.get_by_role("link", name="Why is it where it is?").click()
+    page.locator("pw-pod").get_by_role("heading", name="default/database-0").wait_for()

@@ -459,6 +459,10 @@ class ClassicQueue:
         """Return `WILDCARD` for an unschedulable pod: every move request moves it."""
         return {WILDCARD: ()} if queued.place is QueueName.UNSCHEDULABLE else {}
 
+    def timeout_ns(self, queued: QueuedPod) -> int:
+        """Return after which time a flush moves an unschedulable pod that no event moved."""
+        return queued.timestamp_ns + self.settings.max_unschedulable_ns
+
     def backoff_end_ns(self, queued: QueuedPod) -> int:
         """Return when the pod's backoff ends; -1 if it has no record."""
         record = self._records.get(queued.key)

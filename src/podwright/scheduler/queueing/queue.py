@@ -438,6 +438,10 @@ class SchedulingQueue:
         """
         return self._hints.moving_events(queued) if queued.place in UNSCHEDULABLE else {}
 
+    def timeout_ns(self, queued: QueuedPod) -> int:
+        """Return after which time a flush moves an unschedulable pod that no event moved."""
+        return queued.timestamp_ns + self.settings.max_unschedulable_ns
+
     def backoff_end_ns(self, queued: QueuedPod) -> int:
         """Return when the pod's backoff ends; -1 if it never failed."""
         return self._subqueues.backoff.end_ns(queued)

@@ -108,6 +108,9 @@ class PodQueue(Protocol):
     def moving_events(self, queued: QueuedPod) -> dict[str, tuple[str, ...]]:
         """Return the events that may move a pod, and the plugins that registered them."""
 
+    def timeout_ns(self, queued: QueuedPod) -> int:
+        """Return after which time a flush moves an unschedulable pod."""
+
     def backoff_end_ns(self, queued: QueuedPod) -> int:
         """Return when the pod's backoff ends; -1 if it has none."""
 

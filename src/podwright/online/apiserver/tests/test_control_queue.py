@@ -137,3 +137,34 @@ def test_a_limit_shows_the_first_pods_of_each_subqueue(serve):
     _, found = served.send("GET", f"{V1}/queue?place=unschedulable&limit=3")
     assert found["counts"]["unschedulable"] == 7
     assert [each["pod"] for each in found["pods"]["unschedulable"]] == pods[:3]
+
+
+def test_pods_of_a_workload_that_wait_for_one_cause_are_a_group(serve):
+    served = paused(serve)
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "train"}}
+    _, made = served.send("POST", "/api/v1/namespaces/default/configmaps", owner)
+    uid = made["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "train", "uid": uid}
+    for number in range(3):
+        made = large(f"train-{number}")
+        made["metadata"]["ownerReferences"] = [owner | {"controller": True}]
+        served.send("POST", PODS, made)
+    for number in range(2):
+        served.send("POST", PODS, large(f"alone-{number}"))
+    served.send("POST", PODS, pod("held", schedulingGates=[{"name": "quota"}]))
+    waiting(served, "unschedulable", count=5)
+    _, found = served.send("GET", f"{V1}/queue/groups?pods=2")
+    assert [
+        (each["place"], each["workload"], each["count"], each["pods"]) for each in found["groups"]
+    ] == [
+        ("unschedulable", "ConfigMap/train", 3, ["default/train-0", "default/train-1"]),
+        ("unschedulable", "", 2, ["default/alone-0", "default/alone-1"]),
+        ("gated", "", 1, ["default/held"]),
+    ]
+    assert found["groups"][0]["first"]["rejectedBy"] == ["NodeResourcesFit"]
+    _, found = served.send("GET", f"{V1}/queue/groups?limit=1")
+    assert (len(found["groups"]), found["groupCount"], found["counts"]["unschedulable"]) == (
+        1,
+        3,
+        5,
+    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import NamespacedName, Pod, timestamp_text_nano
+from podwright.apimachinery.objects import NamespacedName, Pod, timestamp_text_nano, workload_of
 from podwright.cluster.store import POD
 from podwright.online.apiserver.cluster import Cluster
 from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint
@@ -33,6 +34,11 @@ _PLACES: Final[dict[Place, QueueName]] = {
     "gated": QueueName.GATED,
     "inFlight": QueueName.IN_FLIGHT,
 }
+
+_GROUPED: Final[tuple[Place, ...]] = (
+    "unschedulable", "backoff", "errorBackoff", "gated", "active", "inFlight",
+)  # fmt: skip
+"""The places in the order in which their pods need attention."""
 
 _NAMES: Final[dict[QueueName, Place]] = {place: name for name, place in _PLACES.items()}
 
@@ -81,6 +87,9 @@ class WaitingPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         When it was last added to the queue.
     backoff_end : str, optional
         When its backoff ends, if it is in backoff.
+    latest_attempt : str, optional
+        After which time it is tried again without an event, if it is unschedulable; the queue is
+        flushed every 30 s.
     rejected_by : list of str
         The plugins that rejected it, whose hints decide when it is requeued.
     gated_by : str
@@ -89,6 +98,8 @@ class WaitingPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Why it is gated.
     message : str
         Why it was not scheduled, from its condition PodScheduled; "" if it was not tried.
+    nominated_node : str
+        The node that it waits for after a preemption; "" for none.
     moved_by : list of MovingEvent
         The events that may move it, if it is unschedulable or gated.
     """
@@ -98,11 +109,78 @@ class WaitingPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     attempts: int
     since: str
     backoff_end: str | None
+    latest_attempt: str | None
     rejected_by: list[str]
     gated_by: str
     reasons: list[str]
     message: str
+    nominated_node: str
     moved_by: list[MovingEvent]
+
+
+class GroupParameters(SchedulerParameter, frozen=True):
+    """The parameters of the groups of waiting pods.
+
+    Attributes
+    ----------
+    limit : int
+        The most groups.
+    pods : int
+        The most pods that are named of each group.
+    """
+
+    limit: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 200
+    pods: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+
+
+class WaitingGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Pods of one workload that wait in one place for one cause.
+
+    Attributes
+    ----------
+    place : str
+    workload : str
+        Its kind and name, such as `ReplicaSet/web-5d8f`; "" for pods without a controller, which
+        are one group in each namespace.
+    namespace : str
+    count : int
+        The number of its pods.
+    created : str
+        When the oldest of them was created.
+    pods : list of str
+        The first of them, as `namespace/name`, in the order in which they leave the queue.
+    first : WaitingPod
+        The first of them, whose message stands for all: they have the same rejecting plugins.
+    """
+
+    place: Place
+    workload: str
+    namespace: str
+    count: int
+    created: str
+    pods: list[str]
+    first: WaitingPod
+
+
+class WaitingGroups(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The scheduling queue in groups.
+
+    Attributes
+    ----------
+    time : str
+        The time of the cluster.
+    counts : dict of str to int
+        The number of pods in each subqueue.
+    group_count : int
+        The number of all groups.
+    groups : list of WaitingGroup
+        The first groups, those of unschedulable pods first.
+    """
+
+    time: str
+    counts: dict[str, int]
+    group_count: int
+    groups: list[WaitingGroup]
 
 
 class QueueMove(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -159,6 +237,13 @@ def queue_endpoints(turns: TurnLoop) -> list[Endpoint]:
         scheduler = own_scheduler(turns.cluster, query)
         return await turns.call(lambda now_ns: _state(scheduler.world.machine.queue, query, now_ns))
 
+    @endpoint("GET", "/queue/groups", problems={404: UNKNOWN, 409: EXTERNAL})
+    async def show_groups(query: GroupParameters) -> WaitingGroups:
+        """Show which workloads have pods that wait in the scheduling queue, and why."""
+        scheduler = own_scheduler(turns.cluster, query)
+        queue = scheduler.world.machine.queue
+        return await turns.call(lambda now_ns: _groups(queue, query, now_ns))
+
     @endpoint(
         "POST",
         "/queue/{namespace}/{name}/move",
@@ -173,7 +258,7 @@ def queue_endpoints(turns: TurnLoop) -> list[Endpoint]:
         await turns.reach(turns.clock.now_ns())
         return await turns.call(lambda now_ns: _moved(turns.cluster, pod, before, now_ns))
 
-    return declared(show, move)
+    return declared(show, show_groups, move)
 
 
 def _activated(cluster: Cluster, pod: NamespacedName) -> QueueName:
@@ -231,6 +316,39 @@ def _state(queue: PodQueue, parameters: QueueParameters, now_ns: int) -> QueueSt
     return QueueState(time=timestamp_text_nano(now_ns), counts=counts, pods=shown)
 
 
+def _groups(queue: PodQueue, parameters: GroupParameters, now_ns: int) -> WaitingGroups:
+    groups: list[WaitingGroup] = []
+    counts = {name: queue.count_in(place) for name, place in _PLACES.items()}
+    group_count = 0
+    for name in _GROUPED:
+        members: dict[tuple[object, ...], list[QueuedPod]] = {}
+        for queued in queue.pods_in(_PLACES[name]) if counts[name] else ():
+            pod = queued.pod
+            workload = workload_of(pod) or ("", pod.metadata.namespace)
+            key = (*workload, frozenset(queued.rejectors), queued.gating_plugin)
+            members.setdefault(key, []).append(queued)
+        group_count += len(members)
+        for pods in islice(members.values(), parameters.limit - len(groups)):
+            groups.append(_group(queue, name, pods, parameters.pods))
+    return WaitingGroups(
+        time=timestamp_text_nano(now_ns), counts=counts, group_count=group_count, groups=groups
+    )
+
+
+def _group(queue: PodQueue, place: Place, pods: list[QueuedPod], named_count: int) -> WaitingGroup:
+    first = pods[0].pod
+    kind, key = workload_of(first) or ("", "/")
+    return WaitingGroup(
+        place=place,
+        workload=kind and f"{kind}/{key.partition('/')[2]}",
+        namespace=first.metadata.namespace,
+        count=len(pods),
+        created=min(each.pod.metadata.creation_timestamp or "" for each in pods),
+        pods=[each.key for each in pods[:named_count]],
+        first=_waiting(queue, pods[0]),
+    )
+
+
 def _waiting(queue: PodQueue, queued: QueuedPod) -> WaitingPod:
     end_ns = -1
     if queued.place in (QueueName.BACKOFF, QueueName.ERROR_BACKOFF):
@@ -241,10 +359,16 @@ def _waiting(queue: PodQueue, queued: QueuedPod) -> WaitingPod:
         attempts=queued.attempts,
         since=timestamp_text_nano(queued.timestamp_ns),
         backoff_end=None if end_ns < 0 else timestamp_text_nano(end_ns),
+        latest_attempt=(
+            timestamp_text_nano(queue.timeout_ns(queued))
+            if queued.place is QueueName.UNSCHEDULABLE
+            else None
+        ),
         rejected_by=sorted(queued.rejectors),
         gated_by=queued.gating_plugin,
         reasons=list(queued.gating_reasons),
         message=_message(queued.pod),
+        nominated_node=queued.pod.status.nominated_node_name or "",
         moved_by=[
             MovingEvent(event=label, plugins=list(plugins))
             for label, plugins in queue.moving_events(queued).items()

@@ -2,10 +2,12 @@
 
 import { timeText } from "../parts/format.js";
 import { presentSlots } from "./live_state.js";
+import { groupsOf } from "./waiting.js";
 import { Player } from "./timeline_reader.js";
 
 const PLACES = ["", "active", "backoff", "error_backoff", "unschedulable", "gated", "in_flight"];
 const SHOWN_PLACES = ["unschedulable", "backoff", "error_backoff", "gated", "active", "in_flight"];
+const NAMES = { error_backoff: "errorBackoff", in_flight: "inFlight" }; // elsewhere
 const PHASES = ["", "Pending", "Running", "Succeeded", "Failed", "Unknown"];
 const NONE = new Float64Array(0);
 
@@ -121,11 +123,26 @@ export class PastState {
     };
   }
 
+  /**
+   * Returns the pods in the queue in groups, as `waitingGroups` does.
+   *
+   * @param {number} podCount how many pods of each group are named
+   */
+  waitingGroups(podCount) {
+    const { pods, counts } = this.waiting(Infinity);
+    const groups = groupsOf(pods.map((each) => ({ ...each, place: NAMES[each.place] ?? each.place })), podCount);
+    return { counts: Object.fromEntries(Object.entries(counts).map(([place, count]) => [NAMES[place] ?? place, count])), groupCount: groups.length, groups };
+  }
+
   #waitingPod(subject, place) {
     const reason = this.#value(subject, "waitsFor");
+    const workload = this.#value(subject, "workload");
+    const [kind, key] = workload ? this.timeline.subjects[workload - 1][1].split(" ") : [];
     return {
       pod: this.timeline.subjects[subject][1],
       place,
+      workload: kind ? `${kind}/${key.split("/")[1]}` : "",
+      created: "",
       attempts: this.#value(subject, "attempts"),
       rejectedBy: reason ? this.timeline.subjects[reason - 1][1].split(",").map((name) => name.trim()) : [],
     };

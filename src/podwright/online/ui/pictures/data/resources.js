@@ -70,28 +70,70 @@ export function objectPath(kind, namespace, name) {
 }
 
 /**
+ * Returns the selectors of a filter as kubectl takes them, and its other text.
+ *
+ * @param {string} filter such as `web`, `app=web`, `-l app=web,tier!=db` or
+ *   `--field-selector spec.nodeName=a`
+ * @returns {{labels: string, fields: string, text: string}}
+ */
+export function parseFilter(filter) {
+  const found = { labels: "", fields: "", text: "" };
+  const rest = filter.replace(/(?:^|\s)(-l|--selector|--field-selector)[\s=]+((?:[^\s(]|\([^)]*\)| (?:not)?in \()+)/g, (_, option, value) => {
+    found[option === "--field-selector" ? "fields" : "labels"] = value;
+    return "";
+  });
+  const text = rest.trim();
+  if (/^[\w./-]+\s*(!?=|==|\s(not)?in\s*\()/.test(text)) found.labels = text;
+  else found.text = text.toLowerCase();
+  return found;
+}
+
+/**
  * Returns the server's Table of a kind's objects: kubectl's columns.
  *
  * @param {import("./source.js").Source} source
  * @param {Kind} kind
  * @param {string} namespace empty for all namespaces
- * @returns {Promise<{columns: string[], rows: {key: string, namespace: string, name: string, cells: string[]}[]}>}
+ * @param {{labels: string, fields: string}} [selectors] as kubectl takes them
+ * @returns {Promise<{columns: {title: string, isWide: boolean}[], rows: {key: string, namespace: string,
+ *   name: string, created: string, cells: string[]}[]}>} with the columns of `-o wide` as well
  */
-export async function listTable(source, kind, namespace) {
-  const table = await source.get(collectionPath(kind, namespace), { Accept: TABLE });
-  const shown = table.columnDefinitions
-    .map((column, index) => ({ ...column, index }))
-    .filter(({ priority }) => !priority);
+export async function listTable(source, kind, namespace, { labels = "", fields = "" } = {}) {
+  const query = [["labelSelector", labels], ["fieldSelector", fields]].filter(([, value]) => value).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
+  const table = await source.get(`${collectionPath(kind, namespace)}${query.length ? `?${query.join("&")}` : ""}`, { Accept: TABLE });
   const hasNamespace = kind.isNamespaced && !namespace;
   const rows = table.rows.map(({ cells, object: { metadata } }) => {
-    const texts = shown.map(({ index }) => cellText(cells[index]));
+    const texts = cells.map(cellText);
     const own = metadata.namespace ?? "";
     if (hasNamespace) texts.unshift(own);
-    return { key: `${own}/${metadata.name}`, namespace: own, name: metadata.name, cells: texts };
+    return { key: `${own}/${metadata.name}`, namespace: own, name: metadata.name, created: metadata.creationTimestamp ?? "", cells: texts };
   });
-  const columns = shown.map(({ name }) => name);
-  if (hasNamespace) columns.unshift("Namespace");
+  const columns = table.columnDefinitions.map(({ name, priority }) => ({ title: name, isWide: Boolean(priority) }));
+  if (hasNamespace) columns.unshift({ title: "Namespace", isWide: false });
   return { columns, rows };
+}
+
+const NUMERIC = new Intl.Collator("en", { numeric: true });
+
+/** Returns rows by the cells of a column; ages by when the objects were created. */
+export function sortedRows(rows, columns, title, isDescending) {
+  const at = columns.findIndex((column) => column.title === title);
+  if (at < 0) return rows;
+  const sign = isDescending ? -1 : 1;
+  const compare = title === "Age" ? (one, other) => NUMERIC.compare(other.created, one.created) : (one, other) => NUMERIC.compare(one.cells[at], other.cells[at]);
+  return rows.toSorted((one, other) => sign * compare(one, other));
+}
+
+const TONES = [
+  ["good", /^(Running|Ready|Bound|Active|Complete|Completed|Succeeded|Available|True|Established)$/],
+  ["bad", /(^|,)(NotReady|Failed|Lost|Unknown|.*Err.*|.*BackOff|OOMKilled|Evicted|False)($|,)/],
+  ["warn", /(^|,)(Pending|.*Creating|Terminating|SchedulingDisabled|Released|Suspended|Init:.*|SchedulingGated|Unschedulable)($|,)/],
+];
+
+/** Returns the color of a status: good, bad, warn, or "" for another one. */
+export function toneOf(title, text) {
+  if (title !== "Status" && title !== "Phase") return "";
+  return TONES.find(([, pattern]) => pattern.test(text))?.[0] ?? "";
 }
 
 function cellText(value) {
@@ -99,16 +141,26 @@ function cellText(value) {
 }
 
 /**
- * Returns the widths of a table's columns, in characters.
+ * Returns which columns are shown, each with its width in characters: those of `-o wide` while there
+ * is room for them, and always that of a pod's node.
  *
- * @param {string[]} columns
+ * @param {{title: string, isWide: boolean}[]} columns
  * @param {{cells: string[]}[]} rows
+ * @param {number} room in characters
+ * @returns {{index: number, title: string, width: number}[]}
  */
-export function widthsOf(columns, rows) {
+export function shownColumns(columns, rows, room) {
   const most = 44;
-  return columns.map((title, at) => {
+  const sized = columns.map(({ title, isWide }, index) => {
     let width = title.length + 3;
-    for (const { cells } of rows.slice(0, 300)) width = Math.max(width, (cells[at] ?? "").length + 1);
-    return Math.min(at ? width : width + 2, most);
+    for (const { cells } of rows.slice(0, 300)) width = Math.max(width, (cells[index] ?? "").length + 1);
+    return { index, title, isWide, width: Math.min(index ? width : width + 2, most) };
+  });
+  let left = sized.reduce((rest, { isWide, width }) => (isWide ? rest : rest - width - 2), room);
+  return sized.filter(({ isWide, title, width }) => {
+    if (!isWide) return true;
+    if (title !== "Node" && left < width + 2) return false;
+    left -= width + 2;
+    return true;
   });
 }

@@ -6,56 +6,83 @@ export const LISTED_MAX = 200;
 /** What views say that need a scheduler of podwright. */
 export const NO_SCHEDULER = "This server runs without podwright's scheduler (--no-scheduler), so it has no queue, explanations or past.";
 
+/** The order in which waiting pods need attention. */
+export const PLACES = ["unschedulable", "backoff", "errorBackoff", "gated", "active", "inFlight"];
+
 /**
- * @typedef {Object} Waiting
- * @property {string} pod namespace/name
+ * Pods of one workload that wait in one place for one cause.
+ *
+ * @typedef {Object} Group
+ * @property {string} key
  * @property {string} place its part of the queue; empty if it is in none
- * @property {string} message why it waits; may be empty
- * @property {number} attempts
+ * @property {string} workload such as Job/train; empty for pods without a controller
+ * @property {string} namespace
+ * @property {number} count
+ * @property {string} created when the oldest pod was created; empty if it is not known
+ * @property {string[]} pods the first, as namespace/name
+ * @property {any} first the first, as the queue shows it
  */
 
 /**
- * Returns the queues of all schedulers as one; null without a scheduler of podwright.
+ * Returns the groups of the pods that wait, those that were rejected first.
  *
  * @param {import("./model.js").Model} data
- * @returns {Promise<{counts: Object<string, number>, pods: Object<string, any[]>} | null>}
+ * @param {number} podCount how many pods of each group are named
+ * @returns {Promise<{counts: Object<string, number>, groupCount: number, groups: Group[]}>}
  */
-export async function queueOf(data) {
+export async function waitingGroups(data, podCount = 1) {
+  const found = await groupsOfQueues(data, podCount).catch((error) => {
+    // Without the right to see the queue.
+    if (error.status !== 403 && error.status !== 404 && error.status !== 409) throw error;
+    return null;
+  });
+  return found ?? withoutQueue(data.source, podCount);
+}
+
+/** Returns the groups in the queues of all schedulers; null without a scheduler of podwright. */
+export async function groupsOfQueues(data, podCount) {
   const names = await data.schedulers();
   if (names?.length === 0) return null;
-  const query = `limit=${LISTED_MAX}`;
+  const query = `limit=${LISTED_MAX}&pods=${podCount}`;
   const paths = names ? names.map((name) => `${query}&schedulerName=${encodeURIComponent(name)}`) : [query];
-  const queues = await Promise.all(paths.map((path) => data.source.get(`/podwright/v1/queue?${path}`)));
-  const whole = { counts: {}, pods: {} };
-  for (const { counts, pods } of queues) {
-    for (const [place, count] of Object.entries(counts)) whole.counts[place] = (whole.counts[place] ?? 0) + count;
-    for (const [place, listed] of Object.entries(pods)) whole.pods[place] = [...(whole.pods[place] ?? []), ...listed];
-  }
-  return whole;
+  const queues = await Promise.all(paths.map((path) => data.source.get(`/podwright/v1/queue/groups?${path}`)));
+  const counts = {};
+  for (const [place, count] of queues.flatMap((queue) => Object.entries(queue.counts))) counts[place] = (counts[place] ?? 0) + count;
+  const groups = PLACES.flatMap((place) => queues.flatMap((queue) => queue.groups.filter((group) => group.place === place)));
+  const groupCount = queues.reduce((sum, queue) => sum + queue.groupCount, 0);
+  return { counts, groupCount, groups: groups.map((group) => ({ ...group, key: keyOf(group.place, group.namespace, group.workload, group.first) })) };
+}
+
+function keyOf(place, namespace, workload, { rejectedBy, gatedBy }) {
+  return [place, namespace, workload, ...(rejectedBy ?? []), gatedBy ?? ""].join(" ");
 }
 
 /**
- * Returns the pods without a node, those that were attempted first.
+ * Returns groups of pods that were listed one by one.
  *
- * @param {import("./model.js").Model} data
- * @returns {Promise<{pods: Waiting[], total: number}>}
+ * @param {{pod: string, place: string, workload: string, created: string}[]} pods and what the queue
+ *   shows of each
+ * @param {number} podCount how many pods of each group are named
+ * @returns {Group[]}
  */
-export async function waitingPods(data) {
-  let queue;
-  try {
-    queue = await queueOf(data);
-  } catch (error) {
-    // Without the right to see the queue.
-    if (error.status !== 403 && error.status !== 404 && error.status !== 409) throw error;
-    queue = null;
+export function groupsOf(pods, podCount) {
+  const groups = new Map();
+  for (const each of pods) {
+    const namespace = each.pod.split("/")[0];
+    const key = keyOf(each.place, namespace, each.workload, each);
+    let group = groups.get(key);
+    if (!group) groups.set(key, (group = { key, place: each.place, workload: each.workload, namespace, count: 0, created: each.created, pods: [], first: each }));
+    group.count += 1;
+    if (group.pods.length < podCount) group.pods.push(each.pod);
+    if (each.created && each.created < group.created) group.created = each.created;
   }
-  if (!queue) return withoutQueue(data.source);
-  const pods = [];
-  for (const place of ["unschedulable", "backoff", "errorBackoff", "gated", "active", "inFlight"]) {
-    for (const each of queue.pods[place] ?? []) pods.push({ ...each, place, message: reasonOf(each, place) });
-  }
-  const total = Object.values(queue.counts).reduce((sum, count) => sum + count, 0);
-  return { pods, total };
+  return [...groups.values()];
+}
+
+/** Returns the name of a group: that of its workload, or of its only pod. */
+export function titleOf({ workload, namespace, count, pods }) {
+  if (count === 1) return pods[0];
+  return workload ? `${namespace}/${workload}` : `${namespace}: pods without a controller`;
 }
 
 /** Returns why a pod of the queue waits, in a line. */
@@ -67,18 +94,21 @@ export function reasonOf(each, place) {
   return place === "inFlight" ? "Is being scheduled" : "";
 }
 
-async function withoutQueue(source) {
+async function withoutQueue(source, podCount) {
   const query = `fieldSelector=${encodeURIComponent("spec.nodeName=,status.phase=Pending")}&limit=${LISTED_MAX}`;
   const list = await source.get(`/api/v1/pods?${query}`);
   const pods = list.items.map(({ metadata, status }) => {
     const scheduled = (status.conditions ?? []).find(({ type }) => type === "PodScheduled");
+    const owner = (metadata.ownerReferences ?? []).find(({ controller }) => controller);
     return {
       pod: `${metadata.namespace}/${metadata.name}`,
       place: scheduled?.reason === "SchedulingGated" ? "gated" : "",
+      workload: owner ? `${owner.kind}/${owner.name}` : "",
+      created: metadata.creationTimestamp,
       message: scheduled?.message ?? "No scheduler has tried it yet",
       attempts: 0,
     };
   });
-  return { pods, total: pods.length + (list.metadata.remainingItemCount ?? 0) };
+  const groups = groupsOf(pods, podCount);
+  return { counts: { "": pods.length + (list.metadata.remainingItemCount ?? 0) }, groupCount: groups.length, groups };
 }
-

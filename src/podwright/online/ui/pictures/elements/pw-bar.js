@@ -5,7 +5,8 @@
  * `<pw-time>` is added when that element is defined.
  */
 
-const PAGES = [
+/** The pages: their titles and addresses. */
+export const PAGES = [
   ["Cluster", "/"],
   ["Queue", "/queue"],
   ["Resources", "/resources"],
@@ -26,6 +27,7 @@ const STYLE = `
     box-sizing: border-box; height: var(--pw-bar-height); padding: 0 calc(2 * var(--pw-space));
     background: var(--pw-surface); border-bottom: 1px solid var(--pw-line);
     color: var(--pw-text); font: var(--pw-type)/1 var(--pw-font);
+    position: sticky; top: 0; z-index: 5;
   }
   .name { font-weight: 650; letter-spacing: 0.01em; }
   nav { display: flex; gap: 2px; height: 100%; }
@@ -46,6 +48,13 @@ const STYLE = `
   .server { white-space: nowrap; max-width: 240px; overflow: hidden; text-overflow: ellipsis; }
   @media (max-width: 1400px) { :host { gap: var(--pw-space); } a { padding: 0 7px; } button { min-width: 0; } }
   @media (max-width: 1100px) { .server { display: none; } }
+  @media (max-width: 900px) {
+    :host { display: grid; grid-template: 1fr 1fr / minmax(0, 1fr) auto auto; gap: 0 6px; padding: 0 var(--pw-space); }
+    .name { display: none; }
+    nav { overflow-x: auto; scrollbar-width: none; }
+    .time { grid-row: 2; grid-column: 1 / -1; }
+    .theme span { display: none; }
+  }
   button.help { min-width: 0; }
   pw-help { position: absolute; }
   [hidden] { display: none; }
@@ -53,12 +62,21 @@ const STYLE = `
 `;
 
 const THEMES = ["system", "light", "dark"];
+const SYMBOLS = { system: "◐", light: "☀", dark: "☾" };
 const KEY = "podwright-theme";
 
 /** @returns {string} the theme that the user has chosen */
 function chosenTheme() {
   const found = localStorage.getItem(KEY);
   return THEMES.includes(found) ? found : "system";
+}
+
+/** Labels the switch of the theme. */
+function label(button, theme) {
+  const text = document.createElement("span");
+  text.textContent = theme;
+  button.replaceChildren(`${SYMBOLS[theme]} `, text);
+  button.setAttribute("aria-label", `Theme: ${theme}`);
 }
 
 /** @param {string} theme one of THEMES */
@@ -102,12 +120,13 @@ class PwBar extends HTMLElement {
     server.title = `The server that this page shows: ${this.getAttribute("server") ?? ""}`;
     const theme = document.createElement("button");
     theme.type = "button";
+    theme.className = "theme";
     theme.title = "Theme: system, light or dark";
-    theme.textContent = chosenTheme();
+    label(theme, chosenTheme());
     theme.addEventListener("click", () => {
       const next = THEMES[(THEMES.indexOf(chosenTheme()) + 1) % THEMES.length];
       localStorage.setItem(KEY, next);
-      theme.textContent = next;
+      label(theme, next);
       show(next);
     });
     const help = document.createElement("button");
@@ -127,6 +146,12 @@ class PwBar extends HTMLElement {
       root.append(sheet);
       import("./pw-help.js");
     }
+    document.addEventListener("keydown", async (event) => {
+      if (event.key !== ":") return;
+      await import("./pw-palette.js");
+      document.dispatchEvent(new CustomEvent("pw-palette", { detail: event }));
+    });
+    root.append(document.createElement("pw-palette"));
     show(chosenTheme());
     customElements.whenDefined("pw-time").then(() => {
       const bar = document.createElement("pw-time");

@@ -1,6 +1,6 @@
 // The help sheet: the keys of the page, opened with `?`.
 
-import { PwElement, define, h } from "../parts/dom.js";
+import { PwElement, define, h, isTyping } from "../parts/dom.js";
 import { sheets } from "../parts/styles.js";
 
 const STYLE = `
@@ -16,13 +16,14 @@ const OF_CLUSTER = [
   ["3", "Inspector"],
   ["/", "Search nodes"],
   ["c", "Compare, or back to the nodes"],
-  ["↑ ↓ ← →", "Move in a list or among nodes"],
+  ["↑ ↓ ← →", "Move in a list or among nodes; j and k as well in a list"],
   ["Enter", "Select"],
   ["Space", "Select one more node"],
   ["Esc", "Select nothing"],
 ];
 const OF_RESOURCES = [
-  ["↑ ↓", "Move among the objects; with Shift, select more"],
+  ["/", "Filter"],
+  ["↑ ↓, k j", "Move among the objects; with Shift, select more"],
   ["Home, End", "First or last object"],
   ["Space", "Select one more object, or one less"],
   ["Enter", "Edit the selected object"],
@@ -39,6 +40,7 @@ const OF_TIME = [
 ];
 const OF_ALL = [
   ["Tab, Shift Tab", "The next or previous control; Enter presses it"],
+  [":", "Go to a page or a kind"],
   ["?", "This help"],
 ];
 const KEYS = { Resources: [...OF_RESOURCES, ...OF_EDITOR], Configuration: OF_EDITOR };
@@ -71,9 +73,7 @@ class Help extends PwElement {
   }
 
   #key(event) {
-    if (event.key !== "?" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    const [target] = event.composedPath();
-    if (target instanceof HTMLElement && target.matches("input:not([type=checkbox]), select, textarea, [contenteditable]")) return;
+    if (event.key !== "?" || isTyping(event)) return;
     event.preventDefault();
     this.#show();
   }

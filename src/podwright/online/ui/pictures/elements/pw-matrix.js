@@ -133,16 +133,21 @@ class Matrix extends PwElement {
     this.largest = largestDifference(matrix, value);
     this.winner = winnerOf(matrix);
     this.largestTotal = matrix.totals.reduce((most, one) => (one === null ? most : Math.max(most, Math.abs(one - matrix.totals[this.winner]))), 0);
+    const [filters, idle] = divided(matrix.filters, ({ applies }) => applies);
+    const [scores, even] = divided(matrix.scores, (column) => valuesOf(column, value).some((one) => one));
+    this.columns = this.#isOfFilters ? filters : scores;
     const heads = this.#isOfFilters
-      ? matrix.filters.map(({ plugin, applies }) => h("span", { class: "cell", title: applies ? plugin : `${plugin}: nothing to check for this pod` }, humps(plugin)))
+      ? filters.map(({ plugin }) => h("span", { class: "cell", title: plugin }, humps(plugin)))
       : [
           ...(matrix.scores.length ? [h("span", { class: "cell" }, "Total")] : []),
-          ...matrix.scores.map(({ plugin, weight }) => h("span", { class: "cell", title: weight === null ? plugin : `${plugin}, weight ${weight}` }, humps(plugin), weight === null ? null : ` ×${weight}`)),
+          ...scores.map(({ plugin, weight }) => h("span", { class: "cell", title: weight === null ? plugin : `${plugin}, weight ${weight}` }, humps(plugin), weight === null ? null : ` ×${weight}`)),
           h("span", { class: "cell text" }, "Filters"),
         ];
     render(this.head, h("span", { class: "cell node" }, "Node"), heads);
     this.sizer.style.height = `${HEAD_PX + this.order.length * ROW_PX}px`;
-    const skipped = matrix.skippedScores.length ? `Nothing to score for this pod: ${matrix.skippedScores.join(", ")}.` : "";
+    const skipped = this.#isOfFilters
+      ? listed("Nothing to check for this pod", idle.map(({ plugin }) => plugin))
+      : [listed("0 for every node", even.map(({ plugin }) => plugin)), listed("Nothing to score for this pod", matrix.skippedScores)].filter(Boolean).join(" ");
     setText(this.skipped, skipped);
     this.skipped.hidden = !skipped;
     this.#rows();
@@ -192,7 +197,7 @@ class Matrix extends PwElement {
     if (matrix.scores.length) {
       const total = matrix.totals[index];
       cells.push(h("span", { class: "cell total" }, total ?? "", this.#bar(total, matrix.totals[this.winner], this.largestTotal)));
-      for (const column of matrix.scores) {
+      for (const column of this.columns) {
         const values = valuesOf(column, this.#value);
         const value = values[index];
         const best = values[this.winner];
@@ -222,8 +227,7 @@ class Matrix extends PwElement {
 
   #filterCells(index) {
     const { matrix } = this;
-    return matrix.filters.map(({ plugin, applies, results }) => {
-      if (!applies) return h("span", { class: "cell never", title: `${plugin}: nothing to check for this pod` }, "–");
+    return this.columns.map(({ plugin, results }) => {
       const result = matrix.results[results[index]];
       if (result.kind === "passed") return h("span", { class: "cell", title: `${plugin}: passed` }, "✓");
       if (result.kind === "rejected") return h("span", { class: "cell no", title: `${plugin}: ${result.reasons.join(", ")}` }, "✗");
@@ -257,6 +261,15 @@ class Matrix extends PwElement {
     this.view.scrollTop = Math.max(0, top - ROWS_PX / 3);
     this.#rows();
   }
+}
+
+/** Returns the items for which a condition holds, and the others. */
+function divided(items, condition) {
+  return [items.filter(condition), items.filter((item) => !condition(item))];
+}
+
+function listed(title, names) {
+  return names.length ? `${title}: ${names.join(", ")}.` : "";
 }
 
 function resultCell({ kind, plugin, reasons }) {

@@ -16,7 +16,7 @@ import { listPods } from "../data/pods.js";
 import { drainNode } from "./pw-nodes.js";
 import { matrixOf } from "../parts/scores.js";
 import { sheets } from "../parts/styles.js";
-import { waitingPods } from "../data/waiting.js";
+import { titleOf, waitingGroups } from "../data/waiting.js";
 
 const STYLE = `
 header { padding: calc(1.5 * var(--pw-space)) calc(2 * var(--pw-space)); }
@@ -228,13 +228,13 @@ class NodeInspector extends PwElement {
     if (data.isPast || !data.isEditable || !data.hasScheduler || (!waiting && !this.fits)) return null;
     const { fits } = this;
     const check = h("button", { "data-focus": "fits", disabled: Boolean(fits?.isLoading), on: { click: () => this.#checkFits() } }, fits ? "Check again" : "Check");
-    const rows = (fits?.pods ?? []).map(({ pod, text, isFitting }) => h("tr", {}, h("td", {}, podLink(pod)), h("td", { class: isFitting ? "good" : "" }, text)));
+    const rows = (fits?.pods ?? []).map(({ pod, title, text, isFitting }) => h("tr", {}, h("td", {}, podLink(pod, title)), h("td", { class: isFitting ? "good" : "" }, text)));
     return section(
       "What would fit",
       h("div", { class: "row" }, h("span", { class: "muted grow" }, fits?.isLoading ? "Checking…" : fits ? `As of ${clockText(fits.time)}` : `Which of the ${countText(waiting, "pending pod")} would fit here?`), check),
       rows.length ? h("table", {}, h("thead", {}, h("tr", {}, h("th", { class: "pod" }, "Pending pod"), h("th", {}, "On this node"))), h("tbody", {}, rows)) : null,
       fits && !fits.isLoading && !rows.length ? h("p", { class: "muted" }, "No pod is pending.") : null,
-      fits?.rest > 0 ? h("p", { class: "muted" }, `and ${countText(fits.rest, "pod")} that ${fits.rest === 1 ? "was" : "were"} not checked`) : null,
+      fits?.rest > 0 ? h("p", { class: "muted" }, `and ${countText(fits.rest, "group")} that ${fits.rest === 1 ? "was" : "were"} not checked`) : null,
       fits?.error ? h("div", { class: "error", role: "alert" }, fits.error) : null,
     );
   }
@@ -246,16 +246,17 @@ class NodeInspector extends PwElement {
     this.fits = fits;
     this.invalidate();
     try {
-      const { pods, total } = await waitingPods(data);
-      for (const { pod } of pods.slice(0, FITS_CHECKED)) {
+      const { groups, groupCount } = await waitingGroups(data);
+      for (const group of groups.slice(0, FITS_CHECKED)) {
+        const [pod] = group.pods;
         const matrix = await matrixOf(data.source, pod, "?attempt=now", fits.time);
         const index = matrix.nodes.indexOf(node);
         const { kind } = filterResult(matrix, index);
-        fits.pods.push({ pod, isFitting: kind === "passed", text: kind === "passed" ? "fits" : whyNot(matrix, index).replace(`${node} `, "") });
+        fits.pods.push({ pod, title: group.count > 1 ? `${titleOf(group)} (${countText(group.count, "pod")})` : pod, isFitting: kind === "passed", text: kind === "passed" ? "fits" : whyNot(matrix, index).replace(`${node} `, "") });
         if (node !== this.node) return;
         this.invalidate();
       }
-      fits.rest = total - fits.pods.length;
+      fits.rest = groupCount - fits.pods.length;
     } catch (error) {
       fits.error = error.message;
     }

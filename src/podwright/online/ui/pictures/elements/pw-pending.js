@@ -1,41 +1,38 @@
-// The list of pending pods, each with its reason in a line.
+// The pending pods, in groups of one workload and one cause.
 
 import { address } from "../data/address.js";
-import { PwElement, define, h, keyed, render, setText } from "../parts/dom.js";
-import { countText } from "../parts/format.js";
+import { PwElement, define, h, render, setText } from "../parts/dom.js";
+import { causeOf } from "../parts/cause.js";
+import { countText, durationText, timeNs } from "../parts/format.js";
 import { model, throttled } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
-import { LISTED_MAX, reasonOf, waitingPods } from "../data/waiting.js";
+import { LISTED_MAX, reasonOf, titleOf, waitingGroups } from "../data/waiting.js";
 
-const ROW_PX = 66;
-const ROWS_AROUND = 4; // drawn above and below those in view
+const NAMED_MAX = 100; // of an open group; the server names no more
 const STYLE = `
 :host { display: flex; flex-direction: column; min-height: 0; overflow: hidden; contain: content; }
 header { display: flex; align-items: baseline; gap: var(--pw-space); height: 40px; padding: 10px calc(2 * var(--pw-space)); }
-.list { position: relative; flex: 1; overflow-y: auto; overflow-x: hidden; border-top: 1px solid var(--pw-line); }
-.rows { position: relative; }
-.rows > li { position: absolute; inset: 0 0 auto 0; }
-.pod { display: block; height: ${ROW_PX}px; padding: 7px calc(2 * var(--pw-space)); border-bottom: 1px solid var(--pw-line);
-  border-left: 3px solid transparent; color: inherit; overflow: hidden; }
-.pod:hover { background: var(--pw-hover); text-decoration: none; }
-.pod[aria-current="true"] { background: var(--pw-selected); border-left-color: var(--pw-accent); }
-.pod:focus-visible { outline-offset: -2px; }
-.first { display: flex; gap: var(--pw-space); align-items: baseline; }
-.first .name { flex: 1; font-weight: 600; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.why { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden; font-size: var(--pw-type-small);
-  line-height: 16px; color: var(--pw-muted); overflow-wrap: anywhere; }
+.list { flex: 1; overflow-y: auto; overflow-x: hidden; border-top: 1px solid var(--pw-line); }
+.group { content-visibility: auto; contain-intrinsic-height: auto 62px; border-bottom: 1px solid var(--pw-line); }
+a { display: block; padding: 7px calc(2 * var(--pw-space)); border-left: 3px solid transparent; color: inherit; }
+a:hover { background: var(--pw-hover); text-decoration: none; }
+a[aria-current="true"] { background: var(--pw-selected); border-left-color: var(--pw-accent); }
+a:focus-visible { outline-offset: -2px; }
+.name { display: block; font-weight: 600; }
+.why { display: block; font-size: var(--pw-type-small); line-height: 16px; color: var(--pw-muted); overflow-wrap: anywhere; }
+.facts { display: flex; gap: var(--pw-space); font-size: var(--pw-type-small); color: var(--pw-muted); align-items: baseline; }
+.pods a { padding-block: 3px; padding-left: calc(3 * var(--pw-space)); }
+.pods .name { font-weight: 400; }
 .more { padding: var(--pw-space) calc(2 * var(--pw-space)); }
 `;
 
 const PLACES = {
   unschedulable: "unschedulable",
   backoff: "back-off",
-  errorBackoff: "back-off",
-  error_backoff: "back-off",
+  errorBackoff: "back-off after an error",
   gated: "gated",
   active: "active",
   inFlight: "in flight",
-  in_flight: "in flight",
 };
 
 class Pending extends PwElement {
@@ -43,21 +40,14 @@ class Pending extends PwElement {
     super();
     this.root.adoptedStyleSheets = sheets(STYLE);
     this.count = h("span", { class: "muted" });
-    this.rows = h("ul", { class: "rows", "aria-label": "Pending pods" });
+    this.rows = h("ul", { "aria-label": "Pending pods" });
     this.more = h("div", { class: "more small muted", hidden: true });
     this.list = h("div", { class: "list" }, this.rows, this.more);
     this.message = h("div", { class: "empty" }, "Loading…");
     this.root.append(h("header", {}, h("h2", {}, "Pending"), this.count), this.message, this.list);
     this.list.addEventListener("keydown", (event) => this.#key(event));
-    // Asking the element for its position would force a layout in each frame.
-    this.list.addEventListener("scroll", () => {
-      this.topPx = this.list.scrollTop;
-      this.invalidate();
-    });
-    this.topPx = 0;
-    this.shown = [];
-    this.roomPx = 0;
-    this.found = { pods: [], total: 0 };
+    this.found = { counts: {}, groupCount: 0, groups: [] };
+    this.open = new Set();
     this.error = "";
     this.isLoaded = false;
     this.load = throttled(1000, () => this.#load());
@@ -71,12 +61,6 @@ class Pending extends PwElement {
     this.listen(data, "mode", () => this.invalidate());
     this.listen(address, "change", () => this.invalidate());
     this.every(3000, this.load);
-    const observer = new ResizeObserver(([{ contentRect }]) => {
-      this.roomPx = contentRect.height;
-      this.invalidate();
-    });
-    observer.observe(this.list);
-    this.undo.push(() => observer.disconnect());
     this.load();
   }
 
@@ -88,10 +72,15 @@ class Pending extends PwElement {
     this.load();
   }
 
+  get #namedCount() {
+    return this.open.size ? NAMED_MAX : 1;
+  }
+
   async #load() {
-    if (!model().source.isLive) return;
+    const data = model();
+    if (!data.source.isLive) return;
     try {
-      this.found = await waitingPods(model());
+      [this.found] = await Promise.all([waitingGroups(data, this.#namedCount), data.clock.look()]);
       this.error = "";
     } catch (error) {
       this.error = error.message;
@@ -104,100 +93,85 @@ class Pending extends PwElement {
   /** A page without a selection opens with the first pending pod. */
   #selectFirst() {
     const state = address.get();
+    if (matchMedia("(max-width: 900px)").matches) return; // which shows the inspector alone
     if (this.hasSelected || state.pod || state.node || state.view || model().isPast) return;
-    const first = this.found.pods.find(({ place }) => place !== "active" && place !== "inFlight");
+    const first = this.found.groups.find(({ place }) => place !== "active" && place !== "inFlight");
     if (!first) return;
     this.hasSelected = true;
-    address.set({ pod: first.pod }, { replace: true });
+    address.set({ pod: first.pods[0] }, { replace: true });
   }
 
   update() {
     const data = model();
-    const { pods, total } = data.isPast && data.past ? this.#past(data.past) : this.found;
+    const past = data.isPast && data.past;
+    const { counts, groupCount, groups } = past ? past.waitingGroups(this.#namedCount) : this.found;
+    const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
     setText(this.count, total ? countText(total, "pod") : "");
-    this.message.hidden = pods.length > 0;
+    this.message.hidden = groups.length > 0;
     if (this.error) render(this.message, h("div", { class: "error" }, this.error));
     else if (!this.isLoaded && !data.isPast) setText(this.message, "Loading…");
     else render(this.message, "No pod waits for a node.");
-    this.shown = pods;
-    this.#drawRows(total);
-  }
-
-  /** Draws the rows in view, and some around them. */
-  #drawRows(total) {
-    const pods = this.shown;
+    const shown = groups.slice(0, LISTED_MAX);
+    const now = past ? null : data.clock.nowNs();
     const { pod: selected } = address.get();
-    const first = Math.max(0, Math.floor(this.topPx / ROW_PX) - ROWS_AROUND);
-    const last = Math.ceil((this.topPx + this.roomPx) / ROW_PX) + ROWS_AROUND;
-    keyed(this.rows, pods.slice(first, last), (each) => each.pod, row, (node, each, index) => fill(node, each, first + index, pods.length, selected));
-    const rest = total - pods.length;
-    this.rows.style.height = `${pods.length * ROW_PX}px`;
+    const texts = shown.map((group) => ({ group, age: group.created && now !== null ? durationText(Number(now - timeNs(group.created)) / 1e6) : "" }));
+    const drawn = JSON.stringify([texts, selected, [...this.open]]);
+    if (drawn !== this.drawn) render(this.rows, texts.map(({ group, age }) => this.#group(group, age, selected)));
+    this.drawn = drawn;
+    const rest = groupCount - shown.length;
     this.more.hidden = rest <= 0;
-    if (rest > 0) setText(this.more, `and ${rest.toLocaleString("en-US")} more`);
+    if (rest > 0) setText(this.more, `and ${countText(rest, "group")} more`);
   }
 
-  #past(past) {
-    const { pods, counts } = past.waiting(LISTED_MAX);
-    const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    return { pods: pods.slice(0, LISTED_MAX).map((each) => ({ ...each, message: reasonOf(each, each.place) })), total };
+  #group(group, age, selected) {
+    const { key, place, count, pods, first } = group;
+    const isOpen = count > 1 && this.open.has(key);
+    const reason = reasonOf(first, place);
+    const link = podLink(pods[0], key, titleOf(group), !isOpen && pods.includes(selected), () => this.#toggle(group));
+    if (reason) link.title = reason;
+    if (count > 1) link.setAttribute("aria-expanded", String(isOpen));
+    link.append(
+      h("span", { class: "why" }, causeOf(reason)),
+      h("span", { class: "facts" }, place ? h("span", { class: "tag quiet" }, PLACES[place]) : null, count > 1 ? h("span", {}, `${isOpen ? "▾" : "▸"} ${countText(count, "pod")}`) : null, age ? h("span", { title: count > 1 ? "The age of the oldest" : "Its age" }, age) : null),
+    );
+    const rest = count - pods.length;
+    return h(
+      "li",
+      { class: "group" },
+      link,
+      isOpen ? h("ul", { class: "pods" }, pods.map((pod) => h("li", {}, podLink(pod, `pod ${pod}`, pod, pod === selected, () => {}))), rest > 0 ? h("li", { class: "more small muted" }, `and ${countText(rest, "pod")} more`) : null) : null,
+    );
+  }
+
+  #toggle({ key, count }) {
+    if (count === 1) return;
+    if (!this.open.delete(key)) this.open.add(key);
+    this.load();
+    this.invalidate();
   }
 
   #key(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step) return;
+    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const { pod } = this.root.activeElement?.dataset ?? {};
-    this.#focusRow(this.shown.findIndex((each) => each.pod === pod) + step);
-  }
-
-  /** Puts the focus on a row, which may have to be drawn first. */
-  #focusRow(index) {
-    const each = this.shown[index];
-    if (!each) return;
-    const top = index * ROW_PX;
-    const lowest = top + ROW_PX - this.roomPx;
-    if (this.list.scrollTop > top) this.list.scrollTop = top;
-    if (this.list.scrollTop < lowest) this.list.scrollTop = lowest;
-    this.topPx = this.list.scrollTop;
-    this.update();
-    this.rows.pwKeyed.get(each.pod)?.parts.link.focus();
+    const links = [...this.rows.querySelectorAll("a")];
+    links[links.indexOf(this.root.activeElement) + step]?.focus();
   }
 
   focus() {
-    const { pod } = address.get();
-    this.#focusRow(Math.max(0, this.shown.findIndex((each) => each.pod === pod)));
+    (this.rows.querySelector("a[aria-current=true]") ?? this.rows.querySelector("a"))?.focus();
   }
 }
 
-function row(each) {
-  const name = h("span", { class: "name" });
-  const place = h("span", { class: "tag" });
-  const why = h("span", { class: "why" });
-  const link = h("a", { class: "pod", href: `?pod=${encodeURIComponent(each.pod)}` });
-  link.append(h("span", { class: "first" }, name, place), why);
+function podLink(pod, key, text, isCurrent, chosen) {
+  const link = h("a", { href: `?pod=${encodeURIComponent(pod)}`, "aria-current": String(isCurrent), "data-focus": key }, h("span", { class: "name" }, text));
   link.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    address.set({ pod: each.pod, node: null, attempt: null });
+    address.set({ pod, node: null, attempt: null });
+    chosen();
   });
-  const item = h("li", {}, link);
-  item.parts = { link, name, place, why };
-  return item;
-}
-
-function fill(item, each, index, count, selected) {
-  const { link, name, place, why } = item.parts;
-  link.dataset.pod = each.pod;
-  item.setAttribute("aria-setsize", String(count));
-  item.setAttribute("aria-posinset", String(index + 1));
-  setText(name, each.pod);
-  link.title = each.message ? `${each.pod}\n${each.message}` : each.pod;
-  setText(place, PLACES[each.place] ?? each.place);
-  place.hidden = !each.place;
-  setText(why, each.message);
-  item.style.transform = `translateY(${index * ROW_PX}px)`;
-  const isCurrent = String(each.pod === selected);
-  if (link.getAttribute("aria-current") !== isCurrent) link.setAttribute("aria-current", isCurrent);
+  return link;
 }
 
 define("pw-pending", Pending);

@@ -1,29 +1,39 @@
-// The scheduling queue: where each pod waits, why, until when, and what would move it.
+// The scheduling queue: which groups of pods wait where, why, until when, and what would move them.
 
 import { isAllowed } from "../data/access.js";
 import { movePod } from "../parts/actions.js";
+import { eventText } from "../parts/cause.js";
 import { PwElement, define, h, keyed, render, setText } from "../parts/dom.js";
 import { countText, durationText, timeNs } from "../parts/format.js";
 import { model, throttled } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
-import { LISTED_MAX, NO_SCHEDULER, queueOf, reasonOf } from "../data/waiting.js";
+import { LISTED_MAX, NO_SCHEDULER, groupsOfQueues, reasonOf, titleOf } from "../data/waiting.js";
 import "./pw-time.js";
 
 const STYLE = `
 :host { height: calc(100vh - var(--pw-bar-height)); width: 100%; overflow: auto; padding: calc(2 * var(--pw-space)); background: var(--pw-background); }
 :host([past]) { box-shadow: inset 0 0 0 2px var(--pw-past); }
-.counts { display: flex; flex-wrap: wrap; gap: var(--pw-space); margin-bottom: calc(2 * var(--pw-space)); }
-.counts > li { flex: 1; min-width: 120px; padding: 10px 14px; border: 1px solid var(--pw-line); border-radius: 5px; background: var(--pw-raised); }
+.counts { display: grid; grid-template-columns: repeat(auto-fit, minmax(112px, 1fr)); gap: var(--pw-space); margin-bottom: calc(2 * var(--pw-space)); }
+.counts > li { padding: 10px 14px; border: 1px solid var(--pw-line); border-radius: 5px; background: var(--pw-raised); }
 .counts strong { display: block; font-size: var(--pw-type-title); font-variant-numeric: tabular-nums; line-height: 1.2; }
 .places { display: grid; gap: calc(2 * var(--pw-space)); }
 .place { border: 1px solid var(--pw-line); border-radius: 5px; background: var(--pw-raised); overflow: auto; }
-.place header { padding: 8px 14px; display: flex; gap: var(--pw-space); align-items: baseline; }
-table { table-layout: fixed; min-width: 980px; }
+.place header { padding: 8px 14px; display: flex; flex-wrap: wrap; gap: 0 var(--pw-space); align-items: baseline; }
+table { table-layout: fixed; }
 th:first-child, td:first-child { padding-left: 14px; } th:last-child, td:last-child { padding-right: 14px; }
 tr:last-child td { border-bottom: 0; }
-col.pod { width: 18%; } col.short { width: 76px; } col.mid { width: 88px; } col.why { width: 26%; } col.button { width: 92px; }
+col.pod { width: 19%; } col.short { width: 76px; } col.mid { width: 118px; } col.why { width: 28%; } col.button { width: 92px; }
 td { overflow-wrap: anywhere; }
 .events { font-size: var(--pw-type-small); color: var(--pw-muted); }
+@media (max-width: 1100px) {
+  colgroup, thead { display: none; }
+  table, tbody, tr, td { display: block; }
+  tr { padding: 6px 14px; border-bottom: 1px solid var(--pw-line); }
+  tr td, tr td.num { border: 0; padding: 1px 0; text-align: left; }
+  td:first-child, td:last-child { padding-inline: 0; }
+  td[data-title]:not(:empty)::before { content: attr(data-title) " "; color: var(--pw-muted); }
+  td:empty { display: none; }
+}
 `;
 
 const PLACES = [
@@ -34,7 +44,8 @@ const PLACES = [
   ["gated", "Gated", "A plugin does not let it into the active queue."],
   ["inFlight", "In flight", "Is being scheduled or bound."],
 ];
-const OF_PAST = { in_flight: "inFlight", error_backoff: "errorBackoff" };
+const HEADS = ["Pods", "Priority", "Attempts", "Waiting", "Next attempt", "Why", "Tried again when", ""];
+const COLUMNS = ["pod", "short", "short", "short", "mid", "why", "", "button"];
 
 class Queue extends PwElement {
   constructor() {
@@ -79,7 +90,7 @@ class Queue extends PwElement {
     const data = model();
     if (!data.source.isLive || data.isPast) return;
     try {
-      const [queue] = await Promise.all([queueOf(data), data.clock.look()]);
+      const [queue] = await Promise.all([groupsOfQueues(data, 1), data.clock.look()]);
       this.queue = queue;
       this.error = "";
     } catch (error) {
@@ -91,7 +102,7 @@ class Queue extends PwElement {
   update() {
     const data = model();
     this.toggleAttribute("past", data.isPast);
-    const queue = data.isPast && data.past ? ofPast(data.past) : this.queue;
+    const queue = data.isPast && data.past ? data.past.waitingGroups(1) : this.queue;
     this.problem.hidden = !this.error;
     setText(this.problem, this.error);
     if (!queue) {
@@ -103,41 +114,38 @@ class Queue extends PwElement {
     }
     for (const part of [this.counts, this.places]) part.hidden = false;
     keyed(this.counts, PLACES, ([key]) => key, newCount, (node, [key]) => setText(node.amount, (queue.counts[key] ?? 0).toLocaleString("en-US")));
-    const filled = PLACES.filter(([key]) => queue.pods[key]?.length);
+    const groups = Object.groupBy(queue.groups, ({ place }) => place);
+    const filled = PLACES.filter(([key]) => groups[key]?.length);
     this.empty.hidden = filled.length > 0;
     setText(this.empty, "No pod waits. Pods that are created appear here until they are bound.");
     keyed(this.places, filled, ([key]) => key, newPlace, (node, [key]) => {
-      const pods = queue.pods[key];
-      const rest = (queue.counts[key] ?? 0) - pods.length;
-      setText(node.count, rest > 0 ? `the first ${pods.length} of ${countText(queue.counts[key], "pod")}` : countText(pods.length, "pod"));
-      keyed(node.body, pods, (each) => each.pod, () => this.#row(), (row, each) => this.#fill(row, each, key));
+      const shown = groups[key].slice(0, LISTED_MAX);
+      const pods = shown.reduce((sum, { count }) => sum + count, 0);
+      const all = countText(queue.counts[key] ?? 0, "pod");
+      setText(node.count, pods < queue.counts[key] ? `the first ${countText(pods, "pod")} of ${all}` : all);
+      keyed(node.body, shown, (each) => each.key, newRow, (row, each) => this.#fill(row, each));
     });
     this.#countDown();
   }
 
-  #row() {
-    const cells = Array.from({ length: 8 }, () => h("td", {}));
-    for (const at of [1, 2, 3, 4]) cells[at].className = "num";
-    const row = h("tr", {}, cells);
-    row.cells_ = cells;
-    return row;
-  }
-
-  #fill(row, each, place) {
+  #fill(row, group) {
     const data = model();
+    const { place, pods, count, first } = group;
+    const [pod] = pods;
     const canMove = this.allowed && data.isEditable && place !== "inFlight" && place !== "active";
-    const key = JSON.stringify([each, place, canMove, this.errorOf.get(each.pod), this.moving]);
+    const key = JSON.stringify([group, canMove, this.errorOf.get(pod), this.moving]);
     if (row.key === key) return;
     row.key = key;
-    const [pod, priority, attempts, , , why, events, move] = row.cells_;
-    row.each = each;
-    render(pod, h("a", { class: "name", href: `/?pod=${encodeURIComponent(each.pod)}${data.isPast ? `&at=${encodeURIComponent(data.past.time)}` : ""}` }, each.pod));
-    setText(priority, each.priority === undefined ? "" : String(each.priority));
-    setText(attempts, String(each.attempts));
-    const error = this.errorOf.get(each.pod);
-    render(why, h("div", { class: "why" }, reasonOf(each, place)), error ? h("div", { class: "error", role: "alert" }, error) : null);
-    render(events, h("div", { class: "events" }, (each.movedBy ?? []).map(({ event, plugins }, index) => [index ? ", " : "", h("span", { title: `Registered by ${plugins.join(", ")}` }, event === "*" ? "any event" : breakable(event))])));
-    render(move, canMove ? h("button", { "data-focus": "move", title: "Try it now, whatever rejected it", disabled: this.moving === each.pod, on: { click: () => this.#move(each.pod) } }, "Move") : null);
+    row.first = first;
+    const [name, priority, attempts, , , why, events, move] = row.cells_;
+    const link = `/?pod=${encodeURIComponent(pod)}${data.isPast ? `&at=${encodeURIComponent(data.past.time)}` : ""}`;
+    render(name, h("a", { class: "name", href: link }, titleOf(group)), count > 1 ? h("div", { class: "muted small" }, countText(count, "pod")) : null);
+    setText(priority, first.priority === undefined ? "" : String(first.priority));
+    setText(attempts, String(first.attempts));
+    const error = this.errorOf.get(pod);
+    render(why, h("div", { class: "why" }, reasonOf(first, place)), first.nominatedNode ? h("div", { class: "muted" }, `Nominated to ${first.nominatedNode}, whose pods of lower priority end.`) : null, error ? h("div", { class: "error", role: "alert" }, error) : null);
+    render(events, eventsOf(first.movedBy ?? []));
+    render(move, canMove ? h("button", { "data-focus": "move", title: "Try it now, whatever rejected it", disabled: this.moving === pod, on: { click: () => this.#move(pod) } }, count > 1 ? "Move one" : "Move") : null);
   }
 
   async #move(pod) {
@@ -154,23 +162,27 @@ class Queue extends PwElement {
     this.invalidate();
   }
 
-  /** Shows how long each pod has waited, and when its back-off ends. */
+  /** Shows how long the first pod of each group has waited, and when it is tried again. */
   #countDown() {
     const now = model().isPast ? null : model().clock.nowNs();
     for (const place of this.places.children) {
       for (const row of place.body.children) {
-        const { since, backoffEnd } = row.each;
+        const { since, backoffEnd, latestAttempt } = row.first;
         setText(row.cells_[3], since && now !== null ? durationText(Number(now - timeNs(since)) / 1e6) : "");
-        const left = backoffEnd && now !== null ? Number(timeNs(backoffEnd) - now) / 1e9 : null;
-        setText(row.cells_[4], left === null ? "" : `${Math.max(0, left).toFixed(0)}s`);
+        const at = backoffEnd ?? latestAttempt;
+        const left = at && now !== null ? durationText(Number(timeNs(at) - now) / 1e6) : "";
+        setText(row.cells_[4], left && (backoffEnd ? `in ${left}` : `in ${left} at the latest`));
       }
     }
   }
 }
 
-/** Returns a name that may be broken before its capital letters. */
-function breakable(name) {
-  return name.split(/(?=[A-Z])|(?<=[/.])/).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));
+/** Returns which events let pods be tried again, each in words. */
+function eventsOf(events) {
+  if (!events.length) return null;
+  const texts = new Map();
+  for (const { event, plugins } of events) texts.set(eventText(event), [event, plugins]);
+  return h("div", { class: "events" }, [...texts].map(([text, [event, plugins]], index) => [index ? "; " : "", h("span", { title: `${event}, registered by ${plugins.join(", ")}` }, text)]));
 }
 
 function newCount([, title, why]) {
@@ -180,31 +192,27 @@ function newCount([, title, why]) {
   return node;
 }
 
+function newRow() {
+  const cells = HEADS.map((title, at) => h("td", { "data-title": at && at !== 5 ? title : null, class: at >= 1 && at <= 4 ? "num" : null }));
+  const row = h("tr", {}, cells);
+  row.cells_ = cells;
+  return row;
+}
+
 function newPlace([, title, why]) {
   const count = h("span", { class: "muted" });
   const body = h("tbody", {});
-  const heads = ["Pod", "Priority", "Attempts", "Waiting", "Ends in", "Why", "Moved by", ""];
-  const columns = ["pod", "short", "short", "mid", "short", "why", "", "button"].map((kind) => h("col", { class: kind }));
   const table = h(
     "table",
     {},
-    h("colgroup", {}, columns),
-    h("thead", {}, h("tr", {}, heads.map((text, index) => h("th", { scope: "col", class: index >= 1 && index <= 4 ? "num" : "" }, text || h("span", { class: "hidden-text" }, "Actions"))))),
+    h("colgroup", {}, COLUMNS.map((kind) => h("col", { class: kind }))),
+    h("thead", {}, h("tr", {}, HEADS.map((text, index) => h("th", { scope: "col", class: index >= 1 && index <= 4 ? "num" : "" }, text || h("span", { class: "hidden-text" }, "Actions"))))),
     body,
   );
   const node = h("section", { class: "place", "aria-label": title }, h("header", {}, h("h2", {}, title), count, h("span", { class: "muted small" }, why)), table);
   node.count = count;
   node.body = body;
   return node;
-}
-
-function ofPast(past) {
-  const nameOf = (place) => OF_PAST[place] ?? place;
-  const { pods, counts } = past.waiting(LISTED_MAX);
-  return {
-    counts: Object.fromEntries(Object.entries(counts).map(([place, count]) => [nameOf(place), count])),
-    pods: Object.groupBy(pods, ({ place }) => nameOf(place)),
-  };
 }
 
 define("pw-queue", Queue);

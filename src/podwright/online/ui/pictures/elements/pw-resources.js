@@ -3,13 +3,17 @@
 // What opens the editor is an event of NiceGUI: `pw-edit`, `pw-create` or `pw-delete`, with the path.
 
 import { isAllowed } from "../data/access.js";
-import { PwElement, define, h, keyed, render, setText } from "../parts/dom.js";
+import { PwElement, define, h, isTyping, keyed, render, setText } from "../parts/dom.js";
 import { HttpSource } from "../data/http_source.js";
-import { apiVersionOf, collectionPath, listKinds, listTable, nameOf, objectPath, widthsOf } from "../data/resources.js";
+import { apiVersionOf, collectionPath, listKinds, listTable, nameOf, objectPath, parseFilter, shownColumns, sortedRows, toneOf } from "../data/resources.js";
 import { sheets } from "../parts/styles.js";
+import "./pw-object.js";
 
 const ROW_PIXELS = 27;
 const EXTRA_ROWS = 10;
+const CHARACTER_PIXELS = 7.3; // of the table's font
+const NO_SELECTORS = JSON.stringify({ labels: "", fields: "" });
+const TYPING_MS = 400; // until selectors are sent
 const REFRESH_MS = 2000;
 /** How much of the time may be spent on refreshing. */
 const REFRESH_SHARE = 20;
@@ -30,8 +34,9 @@ const STYLE = `
 .kinds .cluster { padding: var(--pw-space) 12px; border-top: 1px solid var(--pw-line); justify-content: space-between; }
 .kinds .cluster a { display: inline; padding: 0; border: 0; color: var(--pw-accent); }
 .objects { display: flex; flex-direction: column; min-width: 0; min-height: 0; }
+pw-object { flex: none; max-height: 50%; overflow: auto; border-top: 1px solid var(--pw-line-strong); background: var(--pw-raised); }
 .tools { padding: var(--pw-space) calc(2 * var(--pw-space)); gap: var(--pw-space); min-height: 43px; }
-.tools input { width: 180px; }
+.tools input { width: 260px; }
 .head, .line { display: grid; align-items: center; font: 12px/1.4 var(--pw-mono); }
 .head { border-bottom: 1px solid var(--pw-line-strong); padding: 5px 0; color: var(--pw-muted); position: sticky; top: 0; background: var(--pw-background); z-index: 1; }
 .table { flex: 1; overflow: auto; position: relative; border-top: 1px solid var(--pw-line); }
@@ -41,9 +46,20 @@ const STYLE = `
 .line[aria-selected="true"] { background: var(--pw-selected); }
 .line.active { box-shadow: inset 2px 0 0 var(--pw-accent); }
 .head > span, .line > span { padding: 0 var(--pw-space); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; unicode-bidi: isolate; }
+.head button { font: inherit; color: inherit; text-transform: inherit; letter-spacing: inherit; padding: 0; min-height: 0; }
+.warn { color: var(--pw-warning); }
 .head > span:first-child, .line > span:first-child { padding-left: calc(2 * var(--pw-space)); }
 .head > span { font: 600 var(--pw-type-small)/1.4 var(--pw-font); text-transform: uppercase; letter-spacing: 0.03em; }
 .table:focus-visible { outline-offset: -2px; }
+.choose { display: none; }
+@media (max-width: 900px) {
+  .frame { grid-template: minmax(0, 1fr) / minmax(0, 1fr); }
+  .choose { display: block; }
+  .kinds, .frame.choosing .objects { display: none; }
+  .frame.choosing .kinds { display: flex; border: 0; }
+  .kinds a { padding-block: 8px; }
+  .tools { flex-wrap: wrap; }
+}
 `;
 
 class Resources extends PwElement {
@@ -55,6 +71,8 @@ class Resources extends PwElement {
     this.kind = null;
     this.table = { columns: [], rows: [] };
     this.rows = [];
+    this.shown = [];
+    this.asked = NO_SELECTORS;
     this.selected = new Set();
     this.active = "";
     this.can = {};
@@ -68,7 +86,7 @@ class Resources extends PwElement {
     this.heading = h("h2", {});
     this.version = h("span", { class: "muted small" });
     this.namespace = h("select", { "aria-label": "Namespace", on: { change: () => this.#go({ namespace: this.namespace.value }) } });
-    this.search = h("input", { type: "search", placeholder: "Filter rows", "aria-label": "Filter rows", on: { input: () => this.#filter() } });
+    this.search = h("input", { type: "search", placeholder: "Filter: text, app=web, --field-selector …", "aria-label": "Filter rows", title: "Text of a row, or selectors as kubectl takes them (/)", on: { input: () => this.#filter() } });
     this.count = h("span", { class: "muted small num" });
     const button = (text, title, click) => h("button", { type: "button", title, hidden: true, on: { click } }, text);
     this.create = button("Create…", "Create objects of this kind (n)", () => this.#create());
@@ -88,27 +106,35 @@ class Resources extends PwElement {
       this.head,
       this.lines,
     );
+    this.object = h("pw-object", { hidden: true });
+    this.choose = h("button", { class: "choose", title: "Choose another kind", "aria-label": "Choose another kind", on: { click: () => this.frame_.classList.add("choosing") } }, "☰");
     this.root.append(
-      h(
+      (this.frame_ = h(
         "div",
         { class: "frame" },
         h("nav", { class: "kinds", "aria-label": "Kinds" }, this.kindSearch, this.kindList, this.cluster),
         h(
           "section",
           { class: "objects", "aria-label": "Objects" },
-          h("div", { class: "row tools" }, this.heading, this.version, h("span", { class: "grow" }), this.count, this.namespace, this.search, this.edit, this.remove, this.create),
+          h("div", { class: "row tools" }, this.choose, this.heading, this.version, h("span", { class: "grow" }), this.count, this.namespace, this.search, this.edit, this.remove, this.create),
           this.problem,
           this.empty,
           this.scroll,
+          this.object,
         ),
-      ),
+      )),
     );
   }
 
   async start() {
     this.listen(globalThis, "popstate", () => this.#follow());
+    this.listen(document, "keydown", (event) => {
+      if (event.key !== "/" || isTyping(event)) return;
+      event.preventDefault();
+      this.search.focus();
+    });
     this.listen(document, "pw-changed", () => this.#refresh());
-    const observer = new ResizeObserver(() => this.#drawLines());
+    const observer = new ResizeObserver(() => this.kind && this.#filter({ keepsAddress: true }));
     observer.observe(this.scroll);
     this.undo.push(() => observer.disconnect(), () => clearTimeout(this.timer));
     for (const [button, path] of [[this.import, SNAPSHOT], [this.reset, RESET]]) {
@@ -185,7 +211,8 @@ class Resources extends PwElement {
     const begin = performance.now();
     if (!document.hidden && this.kind) {
       try {
-        const table = await listTable(this.source, this.kind, this.place);
+        this.asked = this.#selectors();
+        const table = await listTable(this.source, this.kind, this.place, JSON.parse(this.asked));
         if (load !== this.load) return;
         this.table = table;
         this.#show("");
@@ -205,36 +232,55 @@ class Resources extends PwElement {
   }
 
   #filter({ keepsAddress = false } = {}) {
-    const text = this.search.value.trim().toLowerCase();
+    const filter = this.search.value.trim();
     if (!keepsAddress) {
       const query = new URLSearchParams(location.search);
-      if (text) query.set("filter", text);
+      if (filter) query.set("filter", filter);
       else query.delete("filter");
       history.replaceState(null, "", `?${query}`);
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.#selectors() !== this.asked && this.#refresh(), TYPING_MS);
     }
+    const { text } = parseFilter(filter);
     const { rows, columns } = this.table;
-    this.rows = text ? rows.filter(({ cells }) => cells.some((cell) => cell.toLowerCase().includes(text))) : rows;
+    const found = text ? rows.filter(({ cells }) => cells.some((cell) => cell.toLowerCase().includes(text))) : rows;
+    const { sort = "", order } = Object.fromEntries(new URLSearchParams(location.search));
+    this.rows = sortedRows(found, columns, sort, order === "down");
     const keys = new Set(rows.map(({ key }) => key));
     for (const key of this.selected) if (!keys.has(key)) this.selected.delete(key);
     if (!keys.has(this.active)) this.active = "";
-    const widths = widthsOf(columns, this.rows);
+    this.shown = shownColumns(columns, this.rows, this.scroll.clientWidth / CHARACTER_PIXELS);
+    const widths = this.shown.map(({ width }) => width);
     this.columns = widths.map((width, at) => (at === widths.length - 1 ? `minmax(${width + 2}ch, 1fr)` : `${width + 2}ch`)).join(" ");
     this.head.style.gridTemplateColumns = this.columns;
-    const heads = columns.join("\n");
+    const heads = JSON.stringify([this.shown, sort, order]);
     if (heads !== this.heads) {
       this.heads = heads;
-      render(this.head, columns.map((title) => h("span", { role: "columnheader" }, title)));
+      render(this.head, this.shown.map(({ title }) => this.#header(title, sort, order)));
     }
     const least = widths.reduce((sum, width) => sum + width + 2, 0);
     this.lines.style.minWidth = this.head.style.minWidth = `${least}ch`;
     this.lines.style.height = `${this.rows.length * ROW_PIXELS}px`;
     this.head.hidden = !this.rows.length;
     this.empty.hidden = this.rows.length > 0;
-    setText(this.empty, rows.length ? "No row has this text." : this.#emptyText());
+    setText(this.empty, rows.length ? "No row has this text." : this.asked !== NO_SELECTORS ? "The selectors match no object." : this.#emptyText());
     const all = rows.length.toLocaleString("en-US");
     setText(this.count, this.rows.length === rows.length ? all : `${this.rows.length.toLocaleString("en-US")} of ${all}`);
     this.#drawLines();
     this.#drawTools();
+  }
+
+  /** Returns the selectors of the filter, which the server applies, as JSON. */
+  #selectors() {
+    const { labels, fields } = parseFilter(this.search.value);
+    return JSON.stringify({ labels, fields });
+  }
+
+  #header(title, sort, order) {
+    const isSorted = title === sort;
+    const next = { sort: isSorted && order === "down" ? "" : title, order: isSorted && !order ? "down" : "" };
+    const button = h("button", { class: "plain", "data-focus": `sort ${title}`, title: `Sort by ${title}`, on: { click: () => this.#go(next) } }, title, isSorted ? (order === "down" ? " ▾" : " ▴") : "");
+    return h("span", { role: "columnheader", "aria-sort": isSorted ? (order === "down" ? "descending" : "ascending") : "none" }, button);
   }
 
   #emptyText() {
@@ -269,11 +315,13 @@ class Resources extends PwElement {
   #choose(event, key) {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
+    this.frame_.classList.remove("choosing");
     this.#go({ kind: key, filter: "" });
   }
 
   #drawTools() {
     const chosen = this.#chosen();
+    this.object.show(chosen.length === 1 ? { kind: this.kind, ...chosen[0] } : null, this.can.update && (() => this.#edit()));
     this.create.hidden = !this.can.create;
     this.edit.hidden = !this.can.update;
     this.remove.hidden = !this.can.delete;
@@ -293,11 +341,13 @@ class Resources extends PwElement {
       line.setAttribute("aria-rowindex", String(index + 1));
       line.setAttribute("aria-selected", String(this.selected.has(row.key)));
       line.classList.toggle("active", row.key === this.active);
-      while (line.children.length > row.cells.length) line.lastChild.remove();
-      while (line.children.length < row.cells.length) line.append(h("span", { role: "gridcell" }));
-      row.cells.forEach((cell, at) => {
+      while (line.children.length > this.shown.length) line.lastChild.remove();
+      while (line.children.length < this.shown.length) line.append(h("span", { role: "gridcell" }));
+      this.shown.forEach(({ index: of, title }, at) => {
+        const cell = row.cells[of];
         setText(line.children[at], cell);
         line.children[at].title = cell.length > 40 ? cell : "";
+        line.children[at].className = toneOf(title, cell);
       });
     });
   }
@@ -319,9 +369,10 @@ class Resources extends PwElement {
   }
 
   #key(event) {
+    if (event.target.matches("button")) return;
     const at = this.rows.findIndex(({ key }) => key === this.active);
     const page = Math.max(1, Math.floor(this.scroll.clientHeight / ROW_PIXELS) - 2);
-    const moves = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: this.rows.length - 1 };
+    const moves = { ArrowDown: at + 1, j: at + 1, ArrowUp: at - 1, k: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: this.rows.length - 1 };
     if (event.key in moves && this.rows.length) {
       const to = Math.min(this.rows.length - 1, Math.max(0, moves[event.key]));
       this.#select(this.rows[to].key, event.shiftKey);

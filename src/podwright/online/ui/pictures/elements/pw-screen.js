@@ -10,6 +10,7 @@ import "./pw-node.js";
 import "./pw-nodes.js";
 import "./pw-pending.js";
 import "./pw-pod.js";
+import "./pw-steps.js";
 import "./pw-time.js";
 
 const STYLE = `
@@ -30,13 +31,18 @@ const STYLE = `
 .split::after { content: ""; position: absolute; inset: 0 -4px; }
 .split:focus-visible { outline: 2px solid var(--pw-accent); outline-offset: 1px; }
 .right { overflow-y: auto; overflow-x: hidden; scrollbar-gutter: stable; }
-pw-pending, .right { background: var(--pw-raised); }
+.left { display: flex; flex-direction: column; overflow: hidden; }
+.left > pw-pending { flex: 1; }
+.left > pw-steps { overflow: auto; max-height: 60%; }
+.left, .right { background: var(--pw-raised); }
+.parts { display: none; }
 @media (max-width: 900px) {
-  :host { height: auto; overflow: visible; }
-  .columns { display: block; }
+  .columns { grid-template: minmax(0, 1fr) / minmax(0, 1fr); }
   .split { display: none; }
-  pw-pending { height: 230px; }
-  pw-nodes { height: 60vh; border-block: 1px solid var(--pw-line); }
+  .columns > :not([data-shown]) { display: none; }
+  .parts { display: flex; border-top: 1px solid var(--pw-line); background: var(--pw-surface); }
+  .parts button { flex: 1; min-height: 44px; border: 0; border-radius: 0; border-top: 2px solid transparent; background: none; }
+  .parts button[aria-pressed="true"] { border-top-color: var(--pw-accent); font-weight: 600; }
 }
 `;
 
@@ -57,16 +63,23 @@ class Screen extends PwElement {
     this.right = h("aside", { class: "right", "aria-label": "Inspector" }, this.pod, this.node);
     this.compare = h("pw-compare", { hidden: true });
     this.tabs = h("nav", { class: "tabs", "aria-label": "Views" });
-    const center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare);
-    this.main = h("div", { class: "columns" }, this.pending, this.#split("--left", 1, 180, 480, 290), center, this.#split("--right", -1, 300, 1100, Math.max(440, Math.min(680, Math.round(innerWidth * 0.34)))), this.right);
+    this.center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare);
+    this.left = h("div", { class: "left" }, this.pending, h("pw-steps"));
+    this.main = h("div", { class: "columns" }, this.left, this.#split("--left", 1, 180, 480, 290), this.center, this.#split("--right", -1, 300, 1100, Math.max(440, Math.min(680, Math.round(innerWidth * 0.34)))), this.right);
+    this.parts = h("nav", { class: "parts", "aria-label": "Parts of the page" });
+    this.shown = address.get().pod || address.get().node ? "Inspector" : address.get().view ? "Nodes" : "Pending";
     this.help = h("pw-help");
-    this.root.append(h("div", { class: "frame" }, h("h1", { class: "hidden-text" }, "Cluster"), this.notice, this.main), this.help);
+    this.root.append(h("div", { class: "frame" }, h("h1", { class: "hidden-text" }, "Cluster"), this.notice, this.main, this.parts), this.help);
   }
 
   start() {
     const data = model();
     this.undo.push(data.use());
-    this.listen(address, "change", () => this.invalidate());
+    this.listen(address, "change", ({ detail }) => {
+      const { pod, node } = address.get();
+      if (detail.includes("pod") || detail.includes("node")) this.shown = pod || node ? "Inspector" : this.shown === "Inspector" ? "Nodes" : this.shown;
+      this.invalidate();
+    });
     for (const type of ["mode", "connection"]) this.listen(data, type, () => this.invalidate());
     this.listen(document, "keydown", (event) => this.#key(event));
   }
@@ -78,6 +91,14 @@ class Screen extends PwElement {
     this.compare.hidden = view !== "compare";
     this.tabs.hidden = !data.source.isLive && !address.get().run; // a file has nothing to compare with
     render(this.tabs, VIEWS.map(([key, title]) => tab(key, title, view)));
+    // One part at a time where there is no room for three.
+    const parts = { Pending: this.left, Nodes: this.center, Inspector: this.right };
+    for (const [title, part] of Object.entries(parts)) part.toggleAttribute("data-shown", title === this.shown);
+    const show = (title) => () => {
+      this.shown = title;
+      this.invalidate();
+    };
+    render(this.parts, Object.keys(parts).map((title) => h("button", { "aria-pressed": String(title === this.shown), "data-focus": title, on: { click: show(title) } }, title)));
     this.pod.hidden = Boolean(node);
     this.node.hidden = !node;
     const { isConnected, reason } = data.connection;

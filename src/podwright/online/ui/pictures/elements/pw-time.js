@@ -28,6 +28,13 @@ select { padding: 1px 2px; width: 72px; }
 .track canvas { position: absolute; inset: 0; width: 100%; height: 100%; }
 .error { padding: 2px 8px; max-width: 260px; font-size: var(--pw-type-small); max-height: 38px; overflow: auto; }
 .back { flex: none; }
+@media (max-width: 900px) {
+  :host { gap: 4px; }
+  .badge { width: auto; min-width: 56px; padding-inline: 4px; }
+  .controls button { width: 30px; min-height: 30px; }
+  select { width: 58px; }
+  .track { min-width: 40px; }
+}
 `;
 
 class Time extends PwElement {

@@ -85,6 +85,12 @@ export function keyed(parent, items, keyOf, create, update) {
   parent.pwKeyed = used;
 }
 
+/** Whether a key belongs to a field or to the browser. */
+export function isTyping(event) {
+  const [target] = event.composedPath();
+  return event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || (target instanceof HTMLElement && target.matches("input:not([type=checkbox]), select, textarea, [contenteditable]"));
+}
+
 /** Returns a name in camel case with places where its line may break. */
 export function humps(name) {
   return name.split(/(?=[A-Z][a-z])/).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));

@@ -16,8 +16,8 @@ export function nodeLink(node) {
 }
 
 /** Returns a link that selects a pod. */
-export function podLink(pod) {
-  return selecting({ pod, node: null, attempt: null }, pod);
+export function podLink(pod, text = pod) {
+  return selecting({ pod, node: null, attempt: null }, text);
 }
 
 function selecting(changes, text) {

@@ -104,8 +104,11 @@ export function whyNot(matrix, index) {
     .map((column) => [column.plugin, (column.weighted[index] ?? 0) - (column.weighted[winner] ?? 0)])
     .filter(([, amount]) => amount !== 0)
     .sort(([, a], [, b]) => (difference < 0 ? a - b : b - a))
-    .map(([plugin, amount]) => `${plugin} ${signed(amount)}`);
-  return `${node} has ${signed(difference)} compared with ${matrix.nodes[winner]}: ${parts.join(", ")}.`;
+    .map(([plugin, amount]) => `${plugin} ${signed(-amount)}`);
+  const ahead = Math.abs(difference);
+  const points = `${ahead} point${ahead === 1 ? "" : "s"}`;
+  const sentence = difference < 0 ? `${matrix.nodes[winner]} is ${points} ahead of ${node}` : `${matrix.nodes[winner]} is ${points} behind ${node}`;
+  return `${sentence}: ${parts.join(", ")}.`;
 }
 
 /** Returns a number with its sign. */
