@@ -328,8 +328,8 @@ def _groups(queue: PodQueue, parameters: GroupParameters, now_ns: int) -> Waitin
             key = (*workload, frozenset(queued.rejectors), queued.gating_plugin)
             members.setdefault(key, []).append(queued)
         group_count += len(members)
-        for pods in islice(members.values(), parameters.limit - len(groups)):
-            groups.append(_group(queue, name, pods, parameters.pods))
+        shown = islice(members.values(), parameters.limit - len(groups))
+        groups.extend(_group(queue, name, pods, parameters.pods) for pods in shown)
     return WaitingGroups(
         time=timestamp_text_nano(now_ns), counts=counts, group_count=group_count, groups=groups
     )
