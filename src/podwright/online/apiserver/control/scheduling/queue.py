@@ -318,7 +318,7 @@ def _state(queue: PodQueue, parameters: QueueParameters, now_ns: int) -> QueueSt
 
 def _groups(queue: PodQueue, parameters: GroupParameters, now_ns: int) -> WaitingGroups:
     groups: list[WaitingGroup] = []
-    counts = {name: queue.count_in(place) for name, place in _PLACES.items()}
+    counts: dict[str, int] = {name: queue.count_in(place) for name, place in _PLACES.items()}
     group_count = 0
     for name in _GROUPED:
         members: dict[tuple[object, ...], list[QueuedPod]] = {}
