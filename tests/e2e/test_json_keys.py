@@ -39,13 +39,14 @@ LINES = (
     "convert FILES -o record",
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1 -o json",
     "sweep examples/sweep/plan.yaml --out RESULTS --jobs 1 --seeds 0 -o json",
+    "trace describe examples/trace/pods.csv -o json",
     "version -o json",
 )
 
 DATA = (
     r"\.(labels|annotations|matchLabels)\.",
     r"\.(requests|limits|capacity|allocatable)\.",
-    r"\.(pending|utilization|resources)\.",
+    r"\.(pending|utilization|resources|figures|others)\.",
     r"^\$\.families\[\d+\]\.fields\.",
 )
 """Where keys are data: labels, resources, reasons, and fields of golden vectors."""

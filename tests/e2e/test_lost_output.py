@@ -40,6 +40,7 @@ LINES = (
     "completion bash",
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1",
     "sweep examples/sweep/plan.yaml --out RUN-results --jobs 1 --seeds 0",
+    "trace describe examples/trace/pods.csv",
     "version",
     "version -o json",
 )

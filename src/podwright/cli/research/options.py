@@ -107,3 +107,117 @@ class SweepOptions(Options):
         "Write a page with plots and the numbers behind them.", "FILE", default=None, dir_okay=False
     )
     output: Literal["table", "wide", "json", "yaml", "name"] = output_option("the figures")
+
+
+class TraceInput(Options):
+    """How the files of traces are read."""
+
+    columns: str = option(
+        "The columns of a table that is not of openb: a shipped name (alibaba-2018,"
+        " alibaba-gpu-2020, azure-packing-2020, google-2019, helios, philly) or a file.",
+        "FILE",
+        default="",
+    )
+    sort: bool = option(
+        "The rows of the table are not in the order of arrival: read all of them first.",
+        default=False,
+    )
+
+
+class TraceResult(Options):
+    """Where the changed trace is written."""
+
+    out: Path = option(
+        "The file: *.jsonl for simulate --events and sweeps; *.json or *.csv (openb) for all"
+        " commands.",
+        "FILE",
+        dir_okay=False,
+    )
+
+
+_TRACE_FILE = "An openb table, a manifest, a SimKube trace, events, or with --columns a table."
+
+
+class TraceDescribeOptions(Options):
+    """The options of `podwright trace describe`."""
+
+    file: str = argument(_TRACE_FILE, "FILE")
+    input: TraceInput = TraceInput.group()
+    output: Literal["table", "wide", "json", "yaml", "name"] = output_option("the figures")
+
+
+class TraceCutOptions(Options):
+    """The options of `podwright trace cut`."""
+
+    file: str = argument(_TRACE_FILE, "FILE")
+    after: str = option("The start of the part, such as 24h.", "DURATION", default="0s")
+    before: str = option("The end of the part, such as 48h.", "DURATION", default="")
+    pods: int | None = option("The number of pods.", "NUMBER", default=None, min=1)
+    share: float = option("The share of the pods, which are drawn.", "SHARE", default=1.0)
+    with_running: bool = option(
+        "Add the pods that arrived before and still run, with the rest of their run time.",
+        default=False,
+    )
+    seed: int = option("The seed of the draws.", "NUMBER", default=0)
+    input: TraceInput = TraceInput.group()
+    result: TraceResult = TraceResult.group()
+
+
+class TraceScaleOptions(Options):
+    """The options of `podwright trace scale`."""
+
+    file: str = argument(_TRACE_FILE, "FILE")
+    rate_factor: float = option("The factor of the rate of arrivals.", "FACTOR", default=1.0)
+    pod_factor: float = option("The factor of the number of pods.", "FACTOR", default=1.0)
+    request_factor: float = option("The factor of requested CPU and memory.", "FACTOR", default=1.0)
+    duration_factor: float = option("The factor of run times.", "FACTOR", default=1.0)
+    seed: int = option("The seed of the draws.", "NUMBER", default=0)
+    input: TraceInput = TraceInput.group()
+    result: TraceResult = TraceResult.group()
+
+
+class TraceMergeOptions(Options):
+    """The options of `podwright trace merge`."""
+
+    files: tuple[str, ...] = argument("Traces; all start at the start.", "FILE")
+    prefix: tuple[str, ...] = option(
+        "What the names of the pods of a trace start with; one for each FILE.",
+        "NAME",
+        "--prefix",
+        default=(),
+    )
+    input: TraceInput = TraceInput.group()
+    result: TraceResult = TraceResult.group()
+
+
+class TraceAnonymizeOptions(Options):
+    """The options of `podwright trace anonymize`."""
+
+    file: str = argument(_TRACE_FILE, "FILE")
+    input: TraceInput = TraceInput.group()
+    result: TraceResult = TraceResult.group()
+
+
+class TraceGenerateOptions(Options):
+    """The options of `podwright trace generate`."""
+
+    model: Path | None = option(
+        "The model: how pods arrive, what they request, how long they run.",
+        "FILE",
+        default=None,
+        exists=True,
+        dir_okay=False,
+    )
+    like: str = option("Fit the model to this trace.", "FILE", default="")
+    pods: int | None = option("The number of pods.", "NUMBER", default=None, min=1)
+    before: str = option("The end of the arrivals, such as 168h.", "DURATION", default="")
+    seed: int = option("The seed of all draws.", "NUMBER", default=0)
+    print_model: bool = option("Print the model, and generate nothing.", default=False)
+    input: TraceInput = TraceInput.group()
+    out: Path | None = option(
+        "The file: *.jsonl for simulate --events and sweeps; *.json or *.csv (openb) for all"
+        " commands.",
+        "FILE",
+        default=None,
+        dir_okay=False,
+    )

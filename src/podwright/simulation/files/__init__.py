@@ -77,6 +77,13 @@ if TYPE_CHECKING:
         readable_configuration as readable_configuration,
         write_snapshot as write_snapshot,
     )
+    from podwright.simulation.files.trace_files import (
+        SimkubeTrace as SimkubeTrace,
+        read_simkube as read_simkube,
+        trace_format as trace_format,
+        without_server_fields as without_server_fields,
+        write_trace as write_trace,
+    )
     from podwright.simulation.files.unrendered import disabled_fields as disabled_fields
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

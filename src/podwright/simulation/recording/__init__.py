@@ -154,6 +154,10 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.recording.folders.stepping import Moment as Moment, Stepper as Stepper
     from podwright.simulation.recording.folders.tables import library as library
+    from podwright.simulation.recording.folders.trace_rows import (
+        TableRow as TableRow,
+        trace_rows as trace_rows,
+    )
     from podwright.simulation.recording.gc_pause import gc_paused as gc_paused
     from podwright.simulation.recording.log.decision_log import DecisionLog as DecisionLog
     from podwright.simulation.recording.log.log_files import SUFFIX as SUFFIX

@@ -120,6 +120,27 @@ if TYPE_CHECKING:
         Rollout as Rollout,
     )
     from podwright.simulation.world.scheduler_replacement import with_scheduler as with_scheduler
+    from podwright.simulation.world.traces.trace_changes import (
+        anonymize as anonymize,
+        cut as cut,
+        merge as merge,
+        scale as scale,
+    )
+    from podwright.simulation.world.traces.trace_lines import (
+        TraceLines as TraceLines,
+        columns_named as columns_named,
+        read_trace_lines as read_trace_lines,
+    )
+    from podwright.simulation.world.traces.trace_model import (
+        fit as fit,
+        generate as generate,
+        load_model as load_model,
+    )
+    from podwright.simulation.world.traces.trace_output import (
+        TraceFigure as TraceFigure,
+        describe as describe,
+        write_lines as write_lines,
+    )
     from podwright.simulation.world.world_copies import CannotCopy as CannotCopy, World as World
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

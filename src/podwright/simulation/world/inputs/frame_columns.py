@@ -246,8 +246,8 @@ class Frame:
     def due(self, column: Column, path: str, value: Any) -> Due:
         """Return an arrival time; in this order of kinds, as no value is of two of them."""
         unit = column.unit or ""
-        absolute_ns = _absolute_ns(value)
-        number = None if absolute_ns is not None else _number(value)
+        absolute_ns = time_value_ns(value)
+        number = None if absolute_ns is not None else number_of(value)
         if number is not None and unit.endswith(_SINCE_1970):
             absolute_ns = round(number * ARRIVAL_UNITS[unit])
         if absolute_ns is not None:
@@ -275,7 +275,7 @@ class Frame:
         """Return a run time; None if there is none."""
         if is_missing(value):
             return None
-        found = self._length_ns(column, path, value, _number(value))
+        found = self._length_ns(column, path, value, number_of(value))
         if found is None:
             self.wrong(path, invalid(str(value), "a duration of 0 or more is expected"))
         return found
@@ -298,7 +298,7 @@ class Frame:
         if is_missing(value):
             return None
         is_in_bytes = _is_bytes(column.argument)
-        number = _number(value)
+        number = number_of(value)
         if number is not None and number >= 0:
             if column.unit is not None:
                 units = BYTE_UNITS if is_in_bytes else COUNT_UNITS
@@ -340,7 +340,7 @@ class Frame:
         """Return a whole number of at least `least`; the default if it is missing."""
         if is_missing(value):
             return default
-        number = _number(value)
+        number = number_of(value)
         if number is None or number.denominator != 1 or number < least:
             self.wrong(path, invalid(str(value), f"a whole number of {least} or more is expected"))
             return default
@@ -524,7 +524,7 @@ def _is_bytes(resource: str) -> bool:
     return resource in _BYTES or resource.startswith(_HUGE_PAGES)
 
 
-def _number(value: Any) -> Fraction | None:
+def number_of(value: Any) -> Fraction | None:
     """Return a bare number, also one that is a text, exactly; None for all others."""
     if isinstance(value, bool | np.bool_) or length_ns(value) is not None:
         return None
@@ -546,7 +546,7 @@ def _quantity_text(amount: Fraction, *, is_whole: bool) -> str:
     return f"{ceil(amount * 1000)}m"
 
 
-def _absolute_ns(value: Any) -> int | None:
+def time_value_ns(value: Any) -> int | None:
     """Return a time in nanoseconds since 1970; None if the value is not an absolute time."""
     if is_missing(value):
         return None

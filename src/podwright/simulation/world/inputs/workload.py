@@ -47,6 +47,8 @@ class Workload(Sequence[Mapping[str, Any]]):
     Attributes
     ----------
     start_ns : int or None
+    times_ns : tuple of int
+        The times of the lines of a table: since its start, or since 1970 with `start_ns`.
     warnings : tuple of str
         What was changed in the trace, a sentence each.
     """
@@ -54,6 +56,7 @@ class Workload(Sequence[Mapping[str, Any]]):
     def __init__(self, lines: Sequence[Mapping[str, Any]], *, start_ns: int | None = None) -> None:
         self._lines = tuple(lines)
         self.start_ns = start_ns
+        self.times_ns: tuple[int, ...] = ()
         self.warnings: tuple[str, ...] = ()
         self._is_from_frame = self._has_default_names = False
 
@@ -152,6 +155,7 @@ class Workload(Sequence[Mapping[str, Any]]):
         lines = [{"at": due.text, "apply": document} for due, document in ordered]
         is_absolute = bool(ordered) and ordered[0][0].is_absolute
         workload = cls(lines, start_ns=ordered[0][0].at_ns if is_absolute else None)
+        workload.times_ns = tuple(due.at_ns for due, _ in ordered)
         workload.warnings = rows.warnings()
         workload._is_from_frame = True
         workload._has_default_names = name is None and prefix is None

@@ -1,0 +1,169 @@
+"""`podwright trace`: reads traces, changes them line by line, and writes or describes them."""
+
+from __future__ import annotations
+
+import msgspec
+import typer
+
+from podwright.apimachinery.objects import InputError, parse_duration
+from podwright.cli.console import (
+    duration_text,
+    print_document,
+    print_message,
+    print_table,
+    write,
+)
+from podwright.cli.research.options import (
+    TraceAnonymizeOptions,
+    TraceCutOptions,
+    TraceDescribeOptions,
+    TraceGenerateOptions,
+    TraceInput,
+    TraceMergeOptions,
+    TraceScaleOptions,
+)
+from podwright.simulation.world import (
+    TraceFigure,
+    TraceLines,
+    anonymize,
+    columns_named,
+    cut,
+    describe,
+    fit,
+    generate,
+    load_model,
+    merge,
+    read_trace_lines,
+    scale,
+    write_lines,
+)
+
+_HEADS = ("FIGURE", "PODS", "MEAN", "MIN", "P50", "P90", "P99", "MAX", "PEAK")
+_TIMES = ("time between arrivals", "run time")
+_MEBIBYTE = 2**20
+
+
+def run_describe(options: TraceDescribeOptions) -> None:
+    """Print what a trace consists of."""
+    found = describe(_lines(options.file, options.input))
+    if options.output in ("json", "yaml"):
+        print_document(msgspec.to_builtins(found), options.output)
+        return
+    if options.output == "name":
+        for name in found.figures:
+            write(name)
+        return
+    span = duration_text(round(found.span_seconds * 1e9))
+    write(f"{found.pods} pods arrive in {span}; {found.endless} of them do not end.")
+    if found.others:
+        others = ", ".join(f"{number} {kind}" for kind, number in found.others.items())
+        write(f"Besides pods: {others}.")
+    print_table(_HEADS, [_row(name, each) for name, each in found.figures.items()])
+
+
+def _row(name: str, figure: TraceFigure) -> tuple[str, ...]:
+    values = (figure.mean, figure.minimum, figure.p50, figure.p90, figure.p99, figure.maximum)
+    peak = "" if figure.peak is None else _text(name, figure.peak)
+    label = f"{name} (MiB)" if name == "memory" else name
+    return (label, str(figure.pods), *(_text(name, each) for each in values), peak)
+
+
+def _text(name: str, value: float) -> str:
+    if name in _TIMES:
+        return duration_text(round(value * 1e9))
+    return f"{value / _MEBIBYTE if name == 'memory' else value:.6g}"
+
+
+def run_cut(options: TraceCutOptions) -> None:
+    """Write a part of a trace."""
+    if not 0 < options.share <= 1:
+        raise typer.BadParameter(
+            "a share above 0, of 1 at most, is expected.", param_hint="'--share'"
+        )
+    start_ns = _duration("--after", options.after)
+    end_ns = _duration("--before", options.before) if options.before else None
+    if end_ns is not None and end_ns <= start_ns:
+        raise typer.BadParameter("is not after the start of the part.", param_hint="'--before'")
+    lines = cut(
+        _lines(options.file, options.input),
+        from_ns=start_ns,
+        to_ns=end_ns,
+        first=options.pods,
+        share=options.share,
+        seed=options.seed,
+        with_running=options.with_running,
+    )
+    _write(lines, str(options.result.out))
+
+
+def run_scale(options: TraceScaleOptions) -> None:
+    """Write a trace with another load."""
+    for name in ("rate", "pod", "request", "duration"):
+        if getattr(options, f"{name}_factor") <= 0:
+            hint = f"'--{name}-factor'"
+            raise typer.BadParameter("a number above 0 is expected.", param_hint=hint)
+    lines = scale(
+        _lines(options.file, options.input),
+        rate=options.rate_factor,
+        pods=options.pod_factor,
+        requests=options.request_factor,
+        duration=options.duration_factor,
+        seed=options.seed,
+    )
+    _write(lines, str(options.result.out))
+
+
+def run_merge(options: TraceMergeOptions) -> None:
+    """Write several traces as one."""
+    if options.prefix and len(options.prefix) != len(options.files):
+        message = f"{len(options.prefix)} for {len(options.files)} files; one for each is expected."
+        raise typer.BadParameter(message, param_hint="'--prefix'")
+    traces = [_lines(file, options.input) for file in options.files]
+    _write(merge(traces, options.prefix), str(options.result.out))
+
+
+def run_anonymize(options: TraceAnonymizeOptions) -> None:
+    """Write a trace without names."""
+    lines = _lines(options.file, options.input)
+    _write(anonymize(lines, warn=print_message), str(options.result.out))
+
+
+def run_generate(options: TraceGenerateOptions) -> None:
+    """Write the pods of a model, or print the model."""
+    if (options.model is None) == (not options.like):
+        raise typer.BadParameter("one of --model and --like is expected.", param_hint="'--model'")
+    if options.model is not None:
+        model = load_model(str(options.model))
+    else:
+        model = fit(_lines(options.like, options.input))
+    if options.print_model:
+        print_document(model.document(), "yaml")
+        return
+    if options.out is None:
+        raise typer.BadParameter("a file is expected, or --print-model.", param_hint="'--out'")
+    until_ns = _duration("--before", options.before) if options.before else None
+    if options.pods is None and until_ns is None:
+        raise typer.BadParameter("--pods or --before is expected.", param_hint="'--pods'")
+    lines = generate(model, pods=options.pods, until_ns=until_ns, seed=options.seed)
+    _write(lines, str(options.out))
+
+
+def _lines(file: str, given: TraceInput) -> TraceLines:
+    columns = columns_named(given.columns) if given.columns else None
+    return read_trace_lines(file, columns, is_sorted=not given.sort, warn=print_message)
+
+
+def _write(lines: TraceLines, path: str) -> None:
+    pods = write_lines(lines, path, warn=print_message)
+    print_message(f"{path}: {pods} pods")
+
+
+def _duration(name: str, text: str) -> int:
+    try:
+        found = parse_duration(text)
+    except (ValueError, InputError):
+        found = -1
+    if found < 0:
+        message = f'"{text}" is not a duration such as 90s or 24h.'
+        raise typer.BadParameter(message, param_hint=f"'{name}'")
+    return found

@@ -1,0 +1,544 @@
+"""Traces: read from any layout, changed line by line, fitted, generated, written."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import podwright as pw
+from podwright.simulation.world.traces.columns_file import read_columns, shipped_columns
+from podwright.simulation.world.traces.trace_changes import (
+    anonymize,
+    cut,
+    merge,
+    requests_of,
+    run_ns_of,
+    scale,
+)
+from podwright.simulation.world.traces.trace_lines import (
+    TraceLine,
+    columns_named,
+    read_trace_lines,
+)
+from podwright.simulation.world.traces.trace_model import (
+    ArrivalModel,
+    LifetimeModel,
+    SizeModel,
+    TraceModel,
+    distance,
+    fit,
+    fit_lifetime,
+    generate,
+    read_model,
+)
+from podwright.simulation.world.traces.trace_output import describe, write_lines
+
+S = 10**9
+MODEL = TraceModel(
+    arrival=ArrivalModel(per_hour=(3600.0,)),
+    lifetime=LifetimeModel(distribution="lognormal", median=600, sigma=1.5, endless=0.1),
+    sizes=(
+        SizeModel(share=3, requests={"cpu": "500m", "memory": "1Gi"}),
+        SizeModel(share=1, requests={"cpu": "4", "example.com/gpu": "2"}),
+    ),
+)
+
+
+def lines_of(path: Path, columns: str, *, is_sorted: bool = True) -> list[TraceLine]:
+    return list(read_trace_lines(str(path), columns_named(columns), is_sorted=is_sorted))
+
+
+def summary(line: TraceLine) -> tuple[int, str, dict[str, float], float | None]:
+    pod = line.pod
+    assert pod is not None
+    run_ns = run_ns_of(pod)
+    requests = {name: float(amount) for name, amount in requests_of(pod).items()}
+    return line.at_ns // S, pod["metadata"]["name"], requests, run_ns and run_ns / S
+
+
+def pod_line(at_s: int, name: str = "a", run: str = "10s", **metadata: object) -> TraceLine:
+    annotations = {"pod-complete.stage.kwok.x-k8s.io/delay": run}
+    resources = {"requests": {"cpu": "1500m", "memory": "1Gi", "example.com/gpu": "1"}}
+    container = {"name": "main", "image": "secret", "resources": resources}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "team", "annotations": annotations, **metadata},
+        "spec": {"containers": [container]},
+    }
+    return TraceLine(at_s * S, {"apply": pod})
+
+
+# -------------------------------------------------------------------------- shipped columns
+
+
+def test_each_shipped_file_is_valid_and_marked() -> None:
+    shipped = shipped_columns()
+    assert set(shipped) == {
+        "alibaba-2018",
+        "alibaba-gpu-2020",
+        "azure-packing-2020",
+        "google-2019",
+        "helios",
+        "philly",
+    }
+    for name, text in shipped.items():
+        assert read_columns(text, source=name).description
+        assert "ried on generated rows only" in text.replace("\n# ", " "), name
+
+
+def test_google_2019_joins_the_events_of_a_task(tmp_path: Path) -> None:
+    common = {"collection_type": "0", "collection_id": "7", "priority": "200"}
+    request = {"cpus": 0.25, "memory": 0.5}
+    rows: list[dict[str, object]] = [
+        {"time": "600000000", "type": "0", "instance_index": "0", "resource_request": request},
+        {"time": "601000000", "type": "3", "instance_index": "0", "resource_request": request},
+        {"time": "661500000", "type": "6", "instance_index": "0", "resource_request": request},
+        {"time": "700000000", "type": "0", "instance_index": "1", "resource_request": request},
+        {"time": "700000000", "type": "0", "instance_index": "2", "collection_type": "1"},
+    ]
+    file = tmp_path / "events.json"
+    file.write_text("".join(json.dumps({**common, **row}) + "\n" for row in rows))
+    found = lines_of(file, "google-2019")
+    requests = {"cpu": 16.0, "memory": 128 * 2**30}
+    assert [summary(line) for line in found] == [
+        (600, "7-0", requests, 61.5),
+        (700, "7-1", requests, None),
+    ]
+    assert found[0].action["apply"]["spec"]["priority"] == 200
+
+
+def test_azure_packing_is_read_from_its_database(tmp_path: Path) -> None:
+    file = tmp_path / "trace.sqlite"
+    with sqlite3.connect(file) as database:
+        database.execute("create table vm(vmId,tenantId,vmTypeId,priority,starttime,endtime)")
+        database.execute("create table vmType(id,vmTypeId,machineId,core,memory,hdd,ssd,nic)")
+        database.execute("insert into vm values(1,7,3,0,-1.5,0.25),(2,7,3,1,0.5,null)")
+        database.execute("insert into vmType values(1,3,0,.25,.125,0,0,0),(2,3,1,.5,.5,0,0,0)")
+    requests = {"cpu": 16.0, "memory": 32 * 2**30}
+    assert [summary(line) for line in lines_of(file, "azure-packing-2020")] == [
+        (0, "3-1", requests, 21600.0),
+        (43200, "3-2", requests, None),
+    ]
+
+
+def test_philly_makes_a_pod_for_each_server_of_the_first_attempt(tmp_path: Path) -> None:
+    servers = [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}, {"ip": "m2", "gpus": ["gpu0", "gpu1"]}]
+    attempts = [
+        {"start_time": "2017-10-07 01:12:09", "end_time": "2017-10-07 01:13:23", "detail": servers},
+        {"start_time": "2017-10-07 01:13:30", "end_time": "2017-10-07 02:12:09", "detail": []},
+    ]
+    common = {"vc": "ee9e8c", "user": "u", "submitted_time": "2017-10-07 01:11:39"}
+    jobs = [
+        {**common, "jobid": "b_1", "attempts": attempts},
+        {**common, "jobid": "c", "attempts": []},
+    ]
+    file = tmp_path / "cluster_job_log"
+    file.write_text(json.dumps(jobs))
+    group, *pods = lines_of(file, "philly", is_sorted=False)
+    assert group.action["apply"]["spec"] == {"minMember": 2}
+    assert [summary(line) for line in pods] == [
+        (0, "b-1-0", {"nvidia.com/gpu": 2.0}, 3600.0),
+        (0, "b-1-1", {"nvidia.com/gpu": 2.0}, 3600.0),
+    ]
+
+
+def test_helios_divides_a_job_by_its_nodes(tmp_path: Path) -> None:
+    file = tmp_path / "cluster_log.csv"
+    file.write_text(
+        "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue\n"
+        "1,u,vcA,16,32,2,FAILED,2020-06-09 18:41:27,,,249,0\n"
+        "2,u,vcA,0,3,1,COMPLETED,2020-06-09 18:41:37,,,7,0\n"
+    )
+    pods = [line for line in lines_of(file, "helios") if line.pod]
+    assert [summary(line) for line in pods] == [
+        (0, "1-0", {"nvidia.com/gpu": 8.0, "cpu": 16.0}, 249.0),
+        (0, "1-1", {"nvidia.com/gpu": 8.0, "cpu": 16.0}, 249.0),
+        (10, "2-0", {"cpu": 3.0}, 7.0),
+    ]
+
+
+def test_alibaba_tables_have_no_header(tmp_path: Path) -> None:
+    tasks = tmp_path / "batch_task.csv"
+    tasks.write_text(
+        "M1,2,j_1,1,Terminated,100,160,100,50\nR2_1,1,j_1,1,Terminated,50,160,50,25\n"
+        "M3,1,j_2,1,Failed,50,160,50,25\n"
+    )
+    found = lines_of(tasks, "alibaba-2018", is_sorted=False)
+    assert [summary(line) for line in found] == [
+        (50, "j-1-r2-1-0", {"cpu": 0.5, "memory": 64 * 2**30}, 110.0),
+        (100, "j-1-m1-0", {"cpu": 1.0, "memory": 128 * 2**30}, 60.0),
+        (100, "j-1-m1-1", {"cpu": 1.0, "memory": 128 * 2**30}, 60.0),
+    ]
+    gpus = tmp_path / "pai_task_table.csv"
+    gpus.write_text("4f0,ps,1.0,Terminated,1739162.0,1739200.0,600.0,2.0,50.0,T4\n")
+    (line,) = lines_of(gpus, "alibaba-gpu-2020")
+    requests = {"alibabacloud.com/gpu-percent": 50.0, "cpu": 6.0, "memory": 2.0 * 2**30}
+    assert summary(line) == (1739162, "4f0-ps-0", requests, 38.0)
+    assert line.action["apply"]["spec"]["nodeSelector"] == {"alibaba/gpu-type": "T4"}
+
+
+# -------------------------------------------------------------------------- columns and rows
+
+
+def test_all_mistakes_of_a_file_of_columns_are_reported_together() -> None:
+    text = """
+arival: t
+duration: {column: d, unit: sec}
+cpu: {colum: c, times: two, perReplica: true}
+memory: {count: true, column: m}
+name: {column: a, columns: [b]}
+resources: {gpu: {unit: x}}
+events: {column: type}
+"""
+    with pytest.raises(pw.InputError) as caught:
+        read_columns(text, source="columns.yaml")
+    found = {error.path: error.message for error in caught.value.errors}
+    assert 'did you mean "arrival"?' in found["arival"]
+    assert "Unsupported value" in found["duration.unit"]
+    assert 'did you mean "column"?' in found["cpu.colum"]
+    assert "a number is expected" in found["cpu.times"]
+    assert found.keys() >= {
+        "arrival", "cpu.column", "cpu.perReplica", "memory.count", "name.columns",
+        "resources[gpu].column", "events.start", "events.key", "events.time",
+    }  # fmt: skip
+
+
+def test_columns_that_a_table_lacks_are_reported_together(tmp_path: Path) -> None:
+    file, columns = tmp_path / "jobs.csv", tmp_path / "columns.yaml"
+    file.write_text("submit,cores\n0,1\n")
+    columns.write_text("arrival: {column: submitt, unit: s}\ncpu: core\nname: $.a[\n")
+    with pytest.raises(pw.InputError) as caught:
+        lines_of(file, str(columns))
+    found = {error.path: error.message for error in caught.value.errors}
+    assert 'did you mean "submit"?' in found["arrival.column"]
+    assert 'did you mean "cores"?' in found["cpu.column"]
+    assert "is not a JSONPath" in found["name.column"]
+
+
+def test_values_that_are_not_valid_are_reported_with_their_lines(tmp_path: Path) -> None:
+    file, columns = tmp_path / "jobs.csv", tmp_path / "columns.yaml"
+    file.write_text("t,cores\n0,1\nsoon,1\n3,many\n")
+    columns.write_text("arrival: {column: t, unit: s}\ncpu: cores\n")
+    with pytest.raises(pw.InputError) as caught:
+        lines_of(file, str(columns))
+    places = {(error.source, error.path) for error in caught.value.errors}
+    assert places == {(f"{file}: line 3", "t"), (f"{file}: line 4", "cores")}
+    file.write_text("t,cores\n0,1\n1\n")
+    with pytest.raises(pw.InputError, match="line 3: 1 cells, but 2 columns"):
+        lines_of(file, str(columns))
+    columns.write_text("arrival: t\n")
+    file.write_text("t\n5\n")
+    with pytest.raises(pw.InputError, match=r"arrival: \{unit: s\}"):
+        lines_of(file, str(columns))
+
+
+def test_an_unknown_name_of_columns_suggests_a_shipped_one() -> None:
+    with pytest.raises(pw.InputError, match='did you mean "helios"'):
+        columns_named("helio")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json", "csv.gz"])
+def test_a_table_in_other_files_has_the_same_rows(tmp_path: Path, suffix: str) -> None:
+    import gzip
+
+    columns = tmp_path / "columns.yaml"
+    columns.write_text("arrival: {column: t, unit: ms}\ncpu: {column: c, unit: m}\nname: id\n")
+    rows: dict[str, list[Any]] = {"t": [0, 1500], "c": [250, 500], "id": ["a", "b"]}
+    file = tmp_path / f"jobs.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(pa.table(rows), file)
+    elif suffix == "json":
+        file.write_text(
+            json.dumps([{name: rows[name][row] for name in rows} for row in (0, 1)], indent=1)
+        )
+    else:
+        file.write_bytes(gzip.compress(b"t,c,id\n0,250,a\n1500,500,b\n"))
+    found = lines_of(file, str(columns))
+    assert [summary(line) for line in found] == [
+        (0, "a", {"cpu": 0.25}, None),
+        (1, "b", {"cpu": 0.5}, None),
+    ]
+
+
+def test_rows_in_another_order_need_all_of_them(tmp_path: Path, monkeypatch) -> None:
+    from podwright.simulation.world.traces import trace_lines
+
+    monkeypatch.setattr(trace_lines, "ROWS_AT_ONCE", 2)
+    file, columns = tmp_path / "jobs.csv", tmp_path / "columns.yaml"
+    columns.write_text("arrival: {column: t, unit: s}\n")
+    file.write_text("t\n5\n9\n1\n7\n")
+    with pytest.raises(pw.InputError, match="line 4: t: rows are not in the order of arrival"):
+        lines_of(file, str(columns))
+    assert [line.at_ns // S for line in lines_of(file, str(columns), is_sorted=False)] == [
+        1,
+        5,
+        7,
+        9,
+    ]
+    columns.write_text("arrival: {column: t, unit: s}\nname: id\n")
+    file.write_text("t,id\n1,a\n2,b\n3,a\n")
+    with pytest.raises(pw.InputError, match="Duplicate value: Pod default/a"):
+        lines_of(file, str(columns))
+
+
+# -------------------------------------------------------------------------- other formats
+
+
+def test_a_simkube_trace_has_the_run_times_of_its_pods(tmp_path: Path) -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "d", "uid": "u"},
+        "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]},
+        "status": {"phase": "Running"},
+    }
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "d"}}
+    trace = {
+        "version": 2,
+        "config": {"trackedObjects": {}},
+        "events": [
+            {"ts": 100, "applied_objs": [pod, job], "deleted_objs": []},
+            {"ts": 160, "applied_objs": [], "deleted_objs": [pod]},
+        ],
+        "index": {},
+        "pod_lifecycles": {
+            ("v1.Pod", "d/p"): {2**63: [{"start_ts": 101, "end_ts": 131}]},
+            ("batch/v1.Job", "d/j"): {
+                1: [{"start_ts": 1, "end_ts": 4}, {"start_ts": 1, "end_ts": 6}]
+            },
+        },
+    }
+    file = tmp_path / "trace.sktrace"
+    file.write_bytes(msgspec.msgpack.encode(trace))
+    first, second, gone = read_trace_lines(str(file))
+    assert summary(first) == (0, "p", {}, 30.0)
+    applied = first.action["apply"]
+    assert "status" not in applied
+    assert "uid" not in applied["metadata"]
+    assert "nodeName" not in applied["spec"]
+    template = second.action["apply"]["spec"]["template"]
+    assert template["metadata"]["annotations"] == {"pod-complete.stage.kwok.x-k8s.io/delay": "3s"}
+    assert (gone.at_ns, gone.action) == (60 * S, {"delete": "pod/p", "namespace": "d"})
+    file.write_bytes(msgspec.msgpack.encode({**trace, "version": 1}))
+    with pytest.raises(pw.InputError, match="version 2 is expected, not 1"):
+        list(read_trace_lines(str(file)))
+    file.write_bytes(b"\x84\xa7version\xc1")
+    with pytest.raises(pw.InputError, match="not a SimKube trace"):
+        list(read_trace_lines(str(file)))
+
+
+def test_written_traces_are_read_again_and_by_simulations(tmp_path: Path) -> None:
+    made = list(generate(MODEL, pods=20, seed=1))
+    notes: list[str] = []
+    for name in ("trace.jsonl", "trace.json", "trace.csv"):
+        assert write_lines(iter(made), str(tmp_path / name), warn=notes.append) == 20
+    assert any("request for example.com/gpu" in note for note in notes)
+    assert list(read_trace_lines(str(tmp_path / "trace.jsonl"))) == made
+    for name in ("trace.json", "trace.csv"):
+        again = list(read_trace_lines(str(tmp_path / name)))
+        assert [line.at_ns // S for line in again] == [line.at_ns // S for line in made]
+    with pytest.raises(pw.InputError, match="Unsupported value"):
+        write_lines(made, str(tmp_path / "trace.txt"))
+    assert not (tmp_path / "trace.txt").exists()
+    amounts = {"cpu": ["64"], "memory": ["256Gi"], "gpus": ["64"]}
+    gpus = {"example.com/gpu": "gpus"}
+    nodes = pw.nodes_from_frame(amounts, cpu="cpu", memory="memory", resources=gpus)
+    run = pw.simulate(nodes, events=str(tmp_path / "trace.jsonl"))
+    assert run.summary.counts.placed == 20
+    assert len(pw.read_trace(tmp_path / "trace.jsonl")) == 20
+
+
+def test_event_lines_are_checked(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    pod = '"apply":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}'
+    start = "2026-01-01T00:00:0"
+    file.write_text(f'{{"at":"{start}1Z",{pod}}}\n\n{{"at":"{start}3Z","delete":"pod/a"}}\n')
+    assert [line.at_ns // S for line in read_trace_lines(str(file))] == [0, 2]
+    for text, message in [
+        (f'{{"at":"2s",{pod}}}\n{{"at":"1s",{pod}}}\n', "times must not decrease"),
+        (f'{{"at":2,{pod}}}\n', "an event line is expected"),
+        (f'{{"at":"soon",{pod}}}\n', "is expected"),
+        ("[]\n", "line 1"),
+    ]:
+        file.write_text(text)
+        with pytest.raises(pw.InputError, match=message):
+            list(read_trace_lines(str(file)))
+
+
+# -------------------------------------------------------------------------- changes
+
+
+def test_a_cut_starts_at_its_start_and_may_have_what_runs() -> None:
+    trace = [pod_line(0, "a", "1h"), pod_line(5, "b"), pod_line(30, "c"), pod_line(60, "d")]
+    found = list(cut(trace, from_ns=20 * S, to_ns=60 * S))
+    assert [summary(line)[:2] for line in found] == [(10, "c")]
+    found = list(cut(trace, from_ns=20 * S, with_running=True))
+    assert [(summary(line)[:2], summary(line)[3]) for line in found] == [
+        ((0, "a"), 3580.0),
+        ((10, "c"), 10.0),
+        ((40, "d"), 10.0),
+    ]
+    assert len(list(cut(trace, first=2))) == 2
+    many = [pod_line(number, f"p{number}") for number in range(1000)]
+    drawn = list(cut(many, share=0.3, seed=4))
+    assert 250 < len(drawn) < 350
+    assert drawn == list(cut(many, share=0.3, seed=4)) != list(cut(many, share=0.3, seed=5))
+
+
+def test_a_trace_is_scaled_in_rate_number_size_and_duration() -> None:
+    (line,) = scale([pod_line(60)], rate=2, requests=1.5, duration=3)
+    gpu = {"example.com/gpu": 1.0}
+    assert summary(line) == (30, "a", {"cpu": 2.25, "memory": 1.5 * 2**30, **gpu}, 30.0)
+    many = [pod_line(number, f"p{number}") for number in range(1000)]
+    found = [summary(line)[1] for line in scale(many, pods=2.5, seed=1)]
+    assert 2400 < len(found) < 2600
+    assert len(set(found)) == len(found)
+
+
+def test_traces_are_merged_in_the_order_of_time() -> None:
+    one, other = [pod_line(0, "a"), pod_line(9, "b")], [pod_line(5, "a")]
+    found = [summary(line)[:2] for line in merge([one, other], ["x", "y"])]
+    assert found == [(0, "x-a"), (5, "y-a"), (9, "x-b")]
+    with pytest.raises(pw.InputError, match="Pod team/a is also in trace 1"):
+        list(merge([one, other]))
+
+
+def test_an_anonymized_trace_keeps_what_scheduling_reads_and_no_name() -> None:
+    secret = pod_line(
+        3, "alice-train", labels={"owner": "alice"}, ownerReferences=[{"name": "alice"}]
+    )
+    terms = [{"labelSelector": {"matchLabels": {"owner": "alice"}}, "topologyKey": "alice/rack"}]
+    selector = {"matchExpressions": [{"key": "owner", "operator": "In", "values": ["alice"]}]}
+    secret.action["apply"]["spec"] |= {
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
+        "topologySpreadConstraints": [{"labelSelector": selector, "topologyKey": "alice/rack"}],
+        "nodeSelector": {"alice/disk": "alice", "kubernetes.io/arch": "arm64"},
+        "schedulingGates": [{"name": "alice/gate"}],
+        "priority": 7,
+        "volumes": [{"name": "alice"}],
+    }
+    notes: list[str] = []
+    other = TraceLine(4 * S, {"delete": "pod/alice"})
+    (line,) = anonymize([secret, other], warn=notes.append)
+    text = line.encoded().decode()
+    assert "alice" not in text
+    assert "secret" not in text
+    assert summary(line) == (3, "pod-0", summary(secret)[2], 10.0)
+    spec = line.action["apply"]["spec"]
+    (label, value), *_ = line.action["apply"]["metadata"]["labels"].items()
+    anti = spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert anti[0]["labelSelector"] == {"matchLabels": {label: value}}
+    spread = spec["topologySpreadConstraints"][0]["labelSelector"]["matchExpressions"][0]
+    assert (spread["key"], spread["values"]) == (label, [value])
+    assert spec["nodeSelector"]["kubernetes.io/arch"] == "arm64"
+    assert notes == ["1 of delete left out: only pods and groups of pods are anonymized"]
+
+
+# -------------------------------------------------------------------------- description, models
+
+
+def test_a_description_has_the_peak_of_what_runs_at_once() -> None:
+    other = TraceLine(0, {"apply": {"kind": "PodGroup"}})
+    found = describe([other, pod_line(0, "a", "10s"), pod_line(5, "b", "10s"), pod_line(10, "c")])
+    assert (found.pods, found.endless, found.others, found.span_seconds) == (
+        3,
+        0,
+        {"PodGroup": 1},
+        10,
+    )
+    assert found.figures["cpu"].peak == 3.0
+    assert found.figures["time between arrivals"].mean == 5.0
+
+
+def test_generated_pods_have_the_distributions_of_the_model() -> None:
+    pods = [summary(line) for line in generate(MODEL, pods=4000, seed=3)]
+    runs = np.array([each[3] for each in pods if each[3] is not None])
+    # The 0.1 % point of the test of Kolmogorov and Smirnov.
+    assert distance(runs, MODEL.lifetime) < 1.95 / np.sqrt(len(runs))
+    gaps = np.diff([line.at_ns / S for line in generate(MODEL, pods=4000, seed=3)])
+    arrivals = LifetimeModel(distribution="exponential", mean=1.0)
+    assert distance(gaps, arrivals) < 1.95 / np.sqrt(len(gaps))
+    small = sum(each[2]["cpu"] == 0.5 for each in pods)
+    assert abs(small - 3000) < 3.3 * np.sqrt(4000 * 0.75 * 0.25)
+    assert abs(len(runs) - 3600) < 3.3 * np.sqrt(4000 * 0.9 * 0.1)
+    assert pods[:50] == [summary(line) for line in generate(MODEL, pods=50, seed=3)]
+    assert pods[:50] != [summary(line) for line in generate(MODEL, pods=50, seed=4)]
+
+
+def test_hourly_rates_make_so_many_pods_in_each_hour() -> None:
+    hourly = ArrivalModel(distribution="hourly", per_hour=(1000.0, 0.0, 250.0))
+    model = msgspec.structs.replace(MODEL, arrival=hourly)
+    times = [line.at_ns / S for line in generate(model, until_ns=6 * 3600 * S, seed=2)]
+    counts = np.bincount(np.array(times).astype(int) // 3600, minlength=6)
+    expected = np.array([1000, 0, 250] * 2)
+    assert (abs(counts - expected) <= 3.3 * np.sqrt(expected)).all()
+    assert counts[1] == counts[4] == 0
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LifetimeModel(distribution="exponential", mean=300),
+        LifetimeModel(distribution="lognormal", median=600, sigma=1.2),
+        LifetimeModel(distribution="weibull", scale=100, shape=0.6),
+    ],
+    ids=lambda model: model.distribution,
+)
+def test_a_fit_finds_the_distribution_and_its_parameters(model: LifetimeModel) -> None:
+    times = np.array([model.at((rank + 0.5) / 3000) for rank in range(3000)])
+    found = fit_lifetime(times)
+    assert found.distribution == model.distribution
+    for name, value in model.parameters().items():
+        assert found.parameters()[name] == pytest.approx(value, rel=0.03)
+
+
+def test_a_model_of_a_trace_makes_a_trace_like_it() -> None:
+    trace = list(generate(MODEL, pods=3000, seed=9))
+    model = fit(trace)
+    assert model.lifetime.distribution == "lognormal"
+    assert model.lifetime.endless == pytest.approx(0.1, abs=0.02)
+    assert model.arrival.per_hour[0] == pytest.approx(3600, rel=0.06)
+    assert [size.share for size in model.sizes] == pytest.approx([0.75, 0.25], abs=0.03)
+    assert read_model(msgspec.json.encode(model.document()), source="model") == model
+    two_peaks = np.array([10.0] * 500 + [1000.0] * 500)
+    mixed = fit_lifetime(two_peaks)
+    assert mixed.distribution == "empirical"
+    assert {mixed.at(0.2), mixed.at(0.8)} == {10.0, 1000.0}
+    assert fit_lifetime(np.array([5.0, 5.0])).value == 5.0
+    with pytest.raises(pw.InputError, match="two pods"):
+        fit([pod_line(0)])
+
+
+def test_all_mistakes_of_a_model_are_reported_together(tmp_path: Path) -> None:
+    file = tmp_path / "model.yaml"
+    file.write_text(
+        "arrival: {distribution: poisson, perHour: [1, -2]}\n"
+        "lifetime: {distribution: lognormal, median: 5, endless: 2}\n"
+        "sizes: [{share: 0, requests: {cpu: lots}}]\n"
+    )
+    with pytest.raises(pw.InputError) as caught:
+        pw.generate_trace(str(file), pods=1)
+    assert [error.path for error in caught.value.errors] == [
+        "arrival.perHour",
+        "arrival.perHour",
+        "lifetime.sigma",
+        "lifetime.endless",
+        "sizes[0].share",
+        "sizes[0].requests[cpu]",
+    ]
+    assert len(pw.generate_trace(MODEL.document(), pods=3)) == 3
+    file.write_text("arival: {}\n")
+    with pytest.raises(pw.InputError, match="did you mean"):
+        pw.generate_trace(str(file), pods=1)
+    file.write_text("lifetime: {distribution: empirical, quantiles: [3, 1]}\n")
+    with pytest.raises(pw.InputError, match="increasing"):
+        pw.generate_trace(str(file), pods=1)

@@ -1,0 +1,218 @@
+"""The file that says which columns of a table a trace is in.
+
+Each argument of `Workload.from_frame` is a field of the file. Its value is the name of a column, or
+an object that says how the value is computed:
+
+- `column`: a column, or a JSONPath such as `$.attempts[0].start_time`;
+- `columns`: several, whose values are joined by hyphens;
+- `count`: the number of values of a JSONPath;
+- `since`: another column of times; the value is the time from that one to `column`;
+- `unit`, `times`: the unit of numbers, and what they are multiplied by;
+- `perReplica`: the value is that of all replicas, and is divided by their number;
+- `values`: what is written instead of some values; `missing`: values that stand for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.documents import (
+    decode,
+    invalid,
+    not_supported,
+    parse_document,
+    problem,
+    raise_errors,
+    required,
+)
+from podwright.apimachinery.objects import FieldError
+from podwright.simulation.world.inputs.frame_columns import (
+    ARRIVAL_UNITS,
+    BYTE_UNITS,
+    COUNT_UNITS,
+    TIME_UNITS,
+)
+
+
+class ColumnSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a value is computed from a row; see the top of the module."""
+
+    column: str = ""
+    columns: tuple[str, ...] = ()
+    count: bool = False
+    since: str = ""
+    unit: str = ""
+    times: str = ""
+    per_replica: bool = False
+    values: dict[str, str] = {}
+    missing: tuple[str, ...] = ()
+
+    def read(self) -> tuple[str, ...]:
+        """Return the columns and paths that are read."""
+        return tuple(filter(None, (self.column, *self.columns, self.since)))
+
+
+class EventRows(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the rows of a table of events are those of pods.
+
+    Attributes
+    ----------
+    column : str
+        The kind of event.
+    start, end : tuple of str
+        The kinds of the row that is the pod, and of those that end it.
+    key : tuple of str
+        The columns that name the pod.
+    time : str
+        The column of times. The row of the pod gets the time of its last end as the column `end`.
+    """
+
+    column: str = ""
+    start: tuple[str, ...] = ()
+    end: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    time: str = ""
+
+
+class TraceColumns(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The columns of a trace.
+
+    Attributes
+    ----------
+    description : str
+    header : tuple of str
+        The columns of a CSV file without a header.
+    query : str
+        The SELECT statement for a SQLite database.
+    where : dict of str to tuple of str
+        The values that rows have in a column; other rows are left out.
+    events : EventRows, optional
+    arrival : ColumnSource
+    duration, name, cpu, memory, priority, namespace, group, replicas : ColumnSource, optional
+    resources, labels, node_selector : dict of str to ColumnSource
+    """
+
+    description: str = ""
+    header: tuple[str, ...] = ()
+    query: str = ""
+    where: dict[str, tuple[str, ...]] = {}
+    events: EventRows | None = None
+    arrival: ColumnSource = ColumnSource()
+    duration: ColumnSource | None = None
+    name: ColumnSource | None = None
+    cpu: ColumnSource | None = None
+    memory: ColumnSource | None = None
+    resources: dict[str, ColumnSource] = {}
+    priority: ColumnSource | None = None
+    labels: dict[str, ColumnSource] = {}
+    namespace: ColumnSource | None = None
+    node_selector: dict[str, ColumnSource] = {}
+    group: ColumnSource | None = None
+    replicas: ColumnSource | None = None
+
+    def sources(self) -> Iterator[tuple[str, ColumnSource]]:
+        """Yield the path of each value, and how it is computed."""
+        for name in (*_SINGLE, *_KEYED):
+            found = getattr(self, name)
+            path = _CAMEL.get(name, name)
+            if isinstance(found, ColumnSource):
+                yield path, found
+            elif found:
+                yield from ((f"{path}[{key}]", each) for key, each in found.items())
+
+    def read(self) -> Iterator[tuple[str, str]]:
+        """Yield the path of each place that names a column, and the column."""
+        for path, source in self.sources():
+            yield from ((f"{path}.column", each) for each in source.read())
+        yield from ((f"where[{each}]", each) for each in self.where)
+        if self.events is not None:
+            names = (self.events.column, *self.events.key, self.events.time)
+            yield from (("events", each) for each in names)
+
+
+_SINGLE: Final = (
+    "arrival", "duration", "name", "cpu", "memory", "priority", "namespace", "group", "replicas",
+)  # fmt: skip
+_KEYED: Final = ("resources", "labels", "node_selector")
+_CAMEL: Final = {"node_selector": "nodeSelector"}
+_UNITS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "arrival": ARRIVAL_UNITS, "duration": TIME_UNITS, "memory": BYTE_UNITS, "cpu": COUNT_UNITS,
+}  # fmt: skip
+_NUMBERS: Final = ("cpu", "memory", "replicas", "resources", "arrival", "duration")
+
+
+@cache
+def shipped_columns() -> dict[str, str]:
+    """Return the text of each shipped file, by its name."""
+    folder = files(__package__) / "layouts"
+    found = sorted(each.name for each in folder.iterdir() if each.name.endswith(".yaml"))
+    return {name.removesuffix(".yaml"): (folder / name).read_text("utf-8") for name in found}
+
+
+def read_columns(text: str | bytes, *, source: str) -> TraceColumns:
+    """Read the file of the columns of a trace.
+
+    Raises
+    ------
+    InputError
+        With all mistakes, each with its path.
+    """
+    errors: list[FieldError] = []
+    document: object = None
+    try:
+        document = parse_document(text)
+    except ValueError as error:
+        raise_errors([problem("", str(error))], source=source)
+    columns = decode(_with_texts(document), TraceColumns, "", errors)
+    if not columns.arrival.read():
+        errors.append(required("arrival", "the column of arrival times is expected"))
+    for path, each in columns.sources():
+        errors += _problems(path, each, columns)
+    if columns.events is not None:
+        for name in ("column", "start", "key", "time"):
+            if not getattr(columns.events, name):
+                errors.append(required(f"events.{name}"))
+    raise_errors(errors, source=source)
+    return columns
+
+
+def _with_texts(value: Any, name: str = "") -> Any:
+    """Return a document with numbers as texts, and names of columns as objects."""
+    if isinstance(value, dict):
+        if name in _KEYED or name in _CAMEL.values():
+            return {key: _with_texts(each, "arrival") for key, each in value.items()}
+        return {key: _with_texts(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(each) for each in value]
+    text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    return {"column": text} if name in _SINGLE and isinstance(text, str) else text
+
+
+def _problems(path: str, source: ColumnSource, columns: TraceColumns) -> Iterator[FieldError]:
+    if not source.read():
+        yield required(f"{path}.column")
+    if source.column and source.columns:
+        yield problem(f"{path}.columns", "has no effect with column; give one of them")
+    if source.count and not source.column.startswith("$"):
+        yield problem(f"{path}.count", "needs a JSONPath in column, such as $.attempts[*]")
+    if source.per_replica and columns.replicas is None:
+        yield problem(f"{path}.perReplica", "has no effect without replicas")
+    field = path.partition("[")[0]
+    units = _UNITS.get(field)
+    if field == "resources" and not source.unit:
+        units = None
+    if source.unit and units is not None and source.unit not in units:
+        yield not_supported(f"{path}.unit", source.unit, list(units))
+    if source.times:
+        if field not in _NUMBERS:
+            yield problem(f"{path}.times", "only numbers can be multiplied")
+        try:
+            Fraction(source.times)
+        except (ValueError, ZeroDivisionError):
+            yield invalid(f"{path}.times", source.times, "a number is expected")

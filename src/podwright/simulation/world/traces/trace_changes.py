@@ -1,0 +1,343 @@
+"""Changes of traces: cut, scale, merge, anonymize. Each passes the lines through one by one."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+from typing import Any, Final
+
+from podwright.apimachinery.objects import (
+    GPU_CARD_MODEL,
+    GPU_COUNT,
+    GPU_MILLI,
+    Document,
+    FieldError,
+    InputError,
+    draw,
+    parse_duration,
+    parse_quantity,
+)
+from podwright.cluster.kubelets import RUN_DELAY
+from podwright.simulation.world.inputs.workload import POD_GROUP_LABEL
+from podwright.simulation.world.traces.trace_lines import TraceLine, TraceLines, with_run_delay
+
+_TRACE_STREAM: Final = 0x7472
+"""The stream of draws of traces."""
+_BYTES: Final = frozenset({"memory", "ephemeral-storage"})
+GPU_ANNOTATIONS: Final = (GPU_MILLI, GPU_COUNT, GPU_CARD_MODEL)
+"""How pods of the openb trace request GPUs."""
+SCHEDULED: Final = (RUN_DELAY, *GPU_ANNOTATIONS)
+_KEPT_LABELS: Final = frozenset({"kubernetes.io/arch", "kubernetes.io/os", POD_GROUP_LABEL})
+_KEPT_IN_SPEC: Final = (
+    "affinity", "nodeSelector", "overhead", "preemptionPolicy", "priority", "restartPolicy",
+    "schedulingGates", "tolerations", "topologySpreadConstraints",
+)  # fmt: skip
+_KEPT_IN_CONTAINER: Final = ("resources", "restartPolicy", "ports")
+
+
+def run_ns_of(pod: Document) -> int | None:
+    """Return how long a pod runs; None if it does not end."""
+    text = ((pod.get("metadata") or {}).get("annotations") or {}).get(RUN_DELAY)
+    return None if text is None else parse_duration(text)
+
+
+def requests_of(pod: Document) -> dict[str, Fraction]:
+    """Return the sums of the requests of the containers of a pod, in cores, bytes and units."""
+    found: dict[str, Fraction] = {}
+    for container in (pod.get("spec") or {}).get("containers") or ():
+        for name, text in ((container.get("resources") or {}).get("requests") or {}).items():
+            amount = Fraction(parse_quantity(str(text)).nano, 10**9)
+            found[name] = found.get(name, Fraction(0)) + amount
+    return found
+
+
+def cut(
+    lines: Iterable[TraceLine],
+    *,
+    from_ns: int = 0,
+    to_ns: int | None = None,
+    first: int | None = None,
+    share: float = 1.0,
+    seed: int = 0,
+    with_running: bool = False,
+) -> TraceLines:
+    """Yield a part of a trace; its times are since the start of the part.
+
+    Parameters
+    ----------
+    from_ns, to_ns : int
+        The start and the end of the part; the end is not in it.
+    first : int, optional
+        The number of pods.
+    share : float
+        The share of the pods, which are drawn.
+    seed : int
+        Of the draws.
+    with_running : bool
+        Whether pods that arrived before and would still run arrive at the start, with the rest of
+        their run time.
+    """
+    drawn = 0
+    kept = 0
+    for line in lines:
+        if to_ns is not None and line.at_ns >= to_ns:
+            return
+        pod = line.pod
+        if pod is not None:
+            drawn += 1
+            if share < 1 and drawn_share(seed, drawn) >= share:
+                continue
+        if line.at_ns < from_ns:
+            # Other objects stay: later pods may need them.
+            started = line.action
+            if pod is not None:
+                run_ns = run_ns_of(pod)
+                left_ns = None if run_ns is None else line.at_ns + run_ns - from_ns
+                if not with_running or (left_ns is not None and left_ns <= 0):
+                    continue
+                started = {"apply": pod if left_ns is None else with_run_delay(pod, left_ns)}
+            at_ns = 0
+        else:
+            started, at_ns = line.action, line.at_ns - from_ns
+        if pod is not None:
+            kept += 1
+            if first is not None and kept > first:
+                return
+        yield TraceLine(at_ns, started)
+
+
+def scale(
+    lines: Iterable[TraceLine],
+    *,
+    rate: float = 1.0,
+    pods: float = 1.0,
+    requests: float = 1.0,
+    duration: float = 1.0,
+    seed: int = 0,
+) -> TraceLines:
+    """Yield a trace with another load.
+
+    Parameters
+    ----------
+    rate : float
+        The factor of the rate of arrivals: all times are divided by it.
+    pods : float
+        The factor of the number of pods: each is left out or repeated, by a draw for the rest.
+    requests, duration : float
+        The factors of what pods request, and of how long they run. Requests for extended resources
+        stay.
+    seed : int
+        Of the draws.
+    """
+    drawn = 0
+    for line in lines:
+        at_ns = round(line.at_ns / rate)
+        pod = line.pod
+        if pod is None:
+            yield TraceLine(at_ns, line.action)
+            continue
+        drawn += 1
+        count = int(pods) + (drawn_share(seed, drawn) < pods - int(pods))
+        if requests != 1:
+            pod = _with_requests(pod, Fraction(str(requests)))
+        run_ns = run_ns_of(pod)
+        if duration != 1 and run_ns is not None:
+            pod = with_run_delay(pod, round(run_ns * duration))
+        for number in range(count):
+            metadata = pod["metadata"]
+            name = metadata["name"] if not number else f"{metadata['name']}-copy-{number}"
+            yield TraceLine(at_ns, {"apply": {**pod, "metadata": {**metadata, "name": name}}})
+
+
+def merge(traces: Sequence[Iterable[TraceLine]], prefixes: Sequence[str] = ()) -> TraceLines:
+    """Yield several traces as one; each starts at the start.
+
+    Parameters
+    ----------
+    prefixes : sequence of str
+        What the names of the pods and groups of each trace start with.
+
+    Raises
+    ------
+    InputError
+        If two traces have an object of one name.
+    """
+    taken: dict[tuple[str, ...], int] = {}
+
+    def numbered(number: int, lines: Iterable[TraceLine]) -> Iterator[tuple[int, int, TraceLine]]:
+        prefix = prefixes[number] if prefixes else ""
+        for line in lines:
+            action = _with_prefix(line.action, prefix) if prefix else line.action
+            yield line.at_ns, number, TraceLine(line.at_ns, action)
+
+    several = [numbered(number, lines) for number, lines in enumerate(traces)]
+    for _, number, line in heapq.merge(*several, key=lambda each: each[:2]):
+        applied = line.action.get("apply") or {}
+        metadata = applied.get("metadata") or {}
+        key = (str(applied.get("kind")), metadata.get("namespace", ""), metadata.get("name", ""))
+        if applied and taken.setdefault(key, number) != number:
+            message = f"{key[0]} {key[1]}/{key[2]} is also in trace {taken[key] + 1}"
+            hint = "give the names of each trace a prefix: --prefix a --prefix b"
+            source = f"trace {number + 1}"
+            raise InputError([FieldError(source=source, path="", message=f"{message}; {hint}")])
+        yield line
+
+
+def anonymize(
+    lines: Iterable[TraceLine], *, warn: Callable[[str], object] = lambda _: None
+) -> TraceLines:
+    """Yield the pods and groups of a trace under other names, with what scheduling reads.
+
+    Names of pods, namespaces and groups, and keys and values of labels, become numbers in the order
+    of their appearance, consistently. Images, commands, volumes, annotations and other kinds of
+    objects are left out. Times, requests, priorities, and the keys of taints and of extended
+    resources stay.
+    """
+    names = _Pseudonyms()
+    left_out: dict[str, int] = {}
+    for line in lines:
+        applied = line.action.get("apply")
+        if applied is not None and applied.get("kind") in {"Pod", "PodGroup"}:
+            yield TraceLine(line.at_ns, {"apply": names.of_object(applied)})
+        else:
+            what = str(applied.get("kind")) if applied is not None else next(iter(line.action))
+            left_out[what] = left_out.get(what, 0) + 1
+    for what, count in left_out.items():
+        warn(f"{count} of {what} left out: only pods and groups of pods are anonymized")
+
+
+@dataclass
+class _Pseudonyms:
+    """Numbers in the place of names, each name always the same one."""
+
+    _numbers: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def name(self, kind: str, text: str) -> str:
+        known = self._numbers.setdefault(kind, {})
+        return known.setdefault(text, f"{kind}-{len(known)}")
+
+    def of_object(self, given: Mapping[str, Any]) -> Document:
+        metadata = given.get("metadata") or {}
+        namespace = metadata.get("namespace", "default")
+        is_pod = given["kind"] == "Pod"
+        kind = "pod" if is_pod else "group"
+        made: dict[str, Any] = {
+            "name": self.name(kind, f"{namespace}/{metadata.get('name')}"),
+            "namespace": self.name("namespace", namespace),
+        }
+        if labels := metadata.get("labels"):
+            made["labels"] = self._labels(labels, namespace)
+        annotations = metadata.get("annotations") or {}
+        if kept := {name: annotations[name] for name in SCHEDULED if name in annotations}:
+            made["annotations"] = kept
+        spec = given.get("spec") or {}
+        return {
+            "apiVersion": given["apiVersion"],
+            "kind": given["kind"],
+            "metadata": made,
+            "spec": self._spec(spec) if is_pod else {"minMember": spec.get("minMember", 1)},
+        }
+
+    def _spec(self, spec: Mapping[str, Any]) -> Document:
+        kept = {name: self._selectors(spec[name]) for name in _KEPT_IN_SPEC if name in spec}
+        if "nodeSelector" in kept:
+            kept["nodeSelector"] = self._labels(spec["nodeSelector"], "")
+        if "schedulingGates" in kept:
+            kept["schedulingGates"] = [
+                {"name": self.name("gate", each["name"])} for each in spec["schedulingGates"]
+            ]
+        for where in ("initContainers", "containers"):
+            several = [
+                {"name": f"c{index}", "image": "image"}
+                | {name: each[name] for name in _KEPT_IN_CONTAINER if name in each}
+                for index, each in enumerate(spec.get(where) or ())
+            ]
+            if several:
+                kept[where] = several
+        return kept
+
+    def _key(self, key: str) -> str:
+        return key if key in _KEPT_LABELS else self.name("label", key)
+
+    def _labels(self, labels: Mapping[str, str], namespace: str) -> dict[str, str]:
+        return {self._key(key): self._value(key, text, namespace) for key, text in labels.items()}
+
+    def _value(self, key: str, text: str, namespace: str = "") -> str:
+        if key == POD_GROUP_LABEL:
+            return self.name("group", f"{namespace}/{text}")
+        return text if key in _KEPT_LABELS else self.name("value", text)
+
+    def _selectors(self, value: Any) -> Any:
+        """Return a part of a spec with the keys and values of its selectors changed."""
+        if isinstance(value, list):
+            return [self._selectors(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        made: Document = {}
+        for name, inner in value.items():
+            if name == "matchLabels":
+                made[name] = self._labels(inner, "")
+            elif name in {"matchExpressions", "matchFields"}:
+                made[name] = [self._expression(each) for each in inner]
+            elif name == "namespaces":
+                made[name] = [self.name("namespace", each) for each in inner]
+            elif name == "topologyKey":
+                made[name] = self._key(inner)
+            elif name == "matchLabelKeys":
+                made[name] = [self._key(each) for each in inner]
+            else:
+                made[name] = self._selectors(inner)
+        return made
+
+    def _expression(self, given: Mapping[str, Any]) -> Document:
+        made = {**given, "key": self._key(given.get("key", ""))}
+        # The values of Gt and Lt are numbers, which a pseudonym would not be.
+        if given.get("operator") not in {"Gt", "Lt"} and given.get("values"):
+            made["values"] = [self._value(given.get("key", ""), each) for each in given["values"]]
+        return made
+
+
+def drawn_share(seed: int, counter: int, use: int = 0) -> float:
+    """Return a number between 0 and 1 that depends on its arguments only.
+
+    Parameters
+    ----------
+    use : int
+        What is drawn, if there is more than one draw for a pod.
+    """
+    return (draw(seed, _TRACE_STREAM + use, counter) + 0.5) / 2**31
+
+
+def _with_requests(pod: Document, factor: Fraction) -> Document:
+    spec = pod["spec"]
+    containers = []
+    for container in spec.get("containers") or ():
+        resources = container.get("resources") or {}
+        scaled = {
+            amounts: {name: _scaled(name, str(text), factor) for name, text in given.items()}
+            for amounts, given in resources.items()
+            if isinstance(given, dict)
+        }
+        containers.append({**container, "resources": {**resources, **scaled}})
+    return {**pod, "spec": {**spec, "containers": containers}}
+
+
+def _scaled(name: str, text: str, factor: Fraction) -> str:
+    amount = Fraction(parse_quantity(text).nano, 10**9) * factor
+    if name == "cpu":
+        return f"{ceil(amount * 1000)}m"
+    return str(ceil(amount)) if name in _BYTES else text
+
+
+def _with_prefix(action: Document, prefix: str) -> Document:
+    applied = action.get("apply")
+    if applied is None or applied.get("kind") not in {"Pod", "PodGroup"}:
+        return action
+    metadata = {**applied["metadata"], "name": f"{prefix}-{applied['metadata']['name']}"}
+    labels = metadata.get("labels") or {}
+    if POD_GROUP_LABEL in labels:
+        metadata["labels"] = {**labels, POD_GROUP_LABEL: f"{prefix}-{labels[POD_GROUP_LABEL]}"}
+    return {**action, "apply": {**applied, "metadata": metadata}}

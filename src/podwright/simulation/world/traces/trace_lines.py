@@ -1,0 +1,464 @@
+"""Traces as event lines with times, read one after the other.
+
+A line is an action of an event file (`apply`, `delete`, ...) with its time since the start of the
+trace. openb tables, manifests, SimKube traces and event files need nothing else; other tables need
+a file of columns. Pods of tables arrive as `Workload.from_frame` makes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import chain, islice
+from math import ceil
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    CREATION_TIME,
+    DELETION_TIME,
+    SCHEDULED_TIME,
+    UNDECODABLE,
+    Document,
+    FieldError,
+    InputError,
+    Pod,
+    encode,
+    invalid,
+    nearest,
+    read_time,
+)
+from podwright.cluster.kubelets import RUN_DELAY
+from podwright.scheduler.config import format_duration
+from podwright.simulation.files import (
+    SimkubeTrace,
+    file_lines,
+    load_bytes,
+    read_paths,
+    read_simkube,
+    trace_format,
+    without_server_fields,
+)
+from podwright.simulation.recording import TableRow, trace_rows
+from podwright.simulation.world.inputs.frame_columns import (
+    ARRIVAL_UNITS,
+    is_missing,
+    number_of,
+    text_of,
+    time_value_ns,
+)
+from podwright.simulation.world.inputs.openb_arrivals import openb_arrivals
+from podwright.simulation.world.inputs.workload import Workload
+from podwright.simulation.world.traces.columns_file import (
+    ColumnSource,
+    EventRows,
+    TraceColumns,
+    read_columns,
+    shipped_columns,
+)
+
+SECOND_NS: Final = 10**9
+ROWS_AT_ONCE: Final = 10_000
+"""The rows of a table that are in memory at a time."""
+
+_PLACE: Final = re.compile(r"(.*)\[(\d+)\]")
+_UNIT_HINT: Final = re.compile(r'unit=\{"(.*?)": "(.*?)"\}')
+_TIMES: Final = frozenset({CREATION_TIME, DELETION_TIME, SCHEDULED_TIME})
+_ERRORS_MAX: Final = 100
+
+
+class TraceLine(NamedTuple):
+    """An action and its time, in nanoseconds since the start of the trace."""
+
+    at_ns: int
+    action: Document
+
+    @property
+    def pod(self) -> Document | None:
+        """The pod that arrives, if it is one."""
+        applied = self.action.get("apply")
+        return applied if applied is not None and applied.get("kind") == "Pod" else None
+
+    def encoded(self) -> bytes:
+        """Return the line of an event file."""
+        line = {"at": format_duration(self.at_ns), **self.action}
+        return msgspec.json.encode(line) + b"\n"
+
+
+TraceLines = Iterator[TraceLine]
+
+
+def columns_named(name: str) -> TraceColumns:
+    """Return the columns of a shipped name, or of a file.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or with all its mistakes.
+    """
+    shipped = shipped_columns()
+    if name in shipped:
+        return read_columns(shipped[name], source=name)
+    try:
+        ((source, text),) = read_paths([name])
+    except InputError as error:
+        near = nearest(name, shipped)
+        hint = f'; did you mean "{near}"?' if near else ""
+        known = f"; shipped columns are {', '.join(shipped)}{hint}"
+        raise InputError(
+            msgspec.structs.replace(each, message=each.message + known) for each in error.errors
+        ) from None
+    return read_columns(text, source=source)
+
+
+def read_trace_lines(
+    path: str,
+    columns: TraceColumns | None = None,
+    *,
+    is_sorted: bool = True,
+    warn: Callable[[str], object] = lambda _: None,
+) -> TraceLines:
+    """Yield the lines of a trace in the order of their times.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    columns : TraceColumns, optional
+        The columns of a table, unless it is one of openb.
+    is_sorted : bool
+        Whether the rows of a table are in the order of arrival; if not, all are kept in memory.
+    warn : callable
+        Receives remarks on what was changed, a sentence each.
+
+    Raises
+    ------
+    InputError
+        With all mistakes of a part of the trace.
+    """
+    if columns is not None:
+        yield from _TableReader(path, columns, warn).lines(is_sorted=is_sorted)
+        return
+    match trace_format(path):
+        case "simkube":
+            yield from _of_simkube(read_simkube(path))
+        case "lines":
+            yield from _of_lines(path)
+        case "objects":
+            yield from _of_objects(path, warn)
+
+
+def _of_objects(path: str, warn: Callable[[str], object]) -> TraceLines:
+    loaded = load_bytes(read_paths([path]))
+    for warning in loaded.warnings:
+        warn(warning)
+    for obj in loaded.objects:
+        if not isinstance(obj, Pod):
+            yield TraceLine(0, {"apply": without_server_fields(dict(encode(obj)))})
+    for one in openb_arrivals(loaded.of(Pod), ending="after_run_time"):
+        document = without_server_fields(dict(encode(one.pod)))
+        metadata = document["metadata"]
+        kept = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _TIMES}
+        document["metadata"] = {**metadata, "annotations": kept}
+        yield TraceLine(one.due_ns, {"apply": document})
+
+
+def _of_lines(path: str) -> TraceLines:
+    before_ns: int | None = None
+    origin_ns = 0
+    for number, line, _ in file_lines(path):
+        if not line.strip():
+            continue
+        place = f"{path}: line {number}"
+        try:
+            action = msgspec.json.decode(line, type=dict[str, Any])
+        except UNDECODABLE as error:
+            raise _error(place, str(error)) from None
+        at = action.pop("at", None)
+        if not isinstance(at, str):
+            message = "an event line is expected, with a time such as 1h30m or 2026-01-01T00:00:00Z"
+            raise _error(place, invalid(at, message), "at")
+        try:
+            at_ns = read_time(at, "at", start_ns=0)
+        except InputError as error:
+            raise _error(place, error.errors[0].message, "at") from None
+        if before_ns is None:
+            origin_ns = at_ns if at[4:5] == "-" else 0
+        elif at_ns < before_ns:
+            raise _error(
+                place, invalid(at, "before the previous line; times must not decrease"), "at"
+            )
+        before_ns = at_ns
+        yield TraceLine(at_ns - origin_ns, action)
+
+
+def _of_simkube(trace: SimkubeTrace) -> TraceLines:
+    for event in trace.events:
+        at_ns = (event.ts - trace.events[0].ts) * SECOND_NS
+        for given in event.applied_objs:
+            document = without_server_fields(given)
+            seconds = trace.run_seconds(given)
+            if seconds is not None and (changed := _with_run_time(document, seconds)) is not None:
+                document = changed
+            yield TraceLine(at_ns, {"apply": document})
+        for gone in event.deleted_objs:
+            metadata = gone.get("metadata") or {}
+            action = {"delete": f"{str(gone.get('kind', '')).lower()}/{metadata.get('name')}"}
+            if namespace := metadata.get("namespace"):
+                action["namespace"] = namespace
+            yield TraceLine(at_ns, action)
+
+
+def _with_run_time(document: Document, seconds: int) -> Document | None:
+    """Return a pod or a Job whose pods run so long; None for other kinds, whose pods restart."""
+    if document.get("kind") == "Pod":
+        changed = with_run_delay(document, seconds * SECOND_NS)
+        return {**changed, "spec": {**(document.get("spec") or {}), "restartPolicy": "Never"}}
+    if document.get("kind") == "Job":
+        spec = document.get("spec") or {}
+        template = with_run_delay(spec.get("template") or {}, seconds * SECOND_NS)
+        return {**document, "spec": {**spec, "template": template}}
+    return None
+
+
+def with_run_delay(document: Document, run_ns: int) -> Document:
+    """Return a pod or a template that runs for a time."""
+    metadata = document.get("metadata") or {}
+    annotations = {**(metadata.get("annotations") or {}), RUN_DELAY: format_duration(run_ns)}
+    return {**document, "metadata": {**metadata, "annotations": annotations}}
+
+
+# -------------------------------------------------------------------------- tables
+
+
+class _TableReader:
+    """Reads the rows of a table as pods, a part at a time."""
+
+    def __init__(self, path: str, columns: TraceColumns, warn: Callable[[str], object]) -> None:
+        self._path = path
+        self._columns = columns
+        self._warn = warn
+        self._sources = dict(columns.sources())
+        self._getters: dict[str, Callable[[Mapping[str, Any]], list[Any]]] = {}
+        self._names: dict[str, str] = {}
+
+    def lines(self, *, is_sorted: bool) -> TraceLines:
+        rows = self._rows()
+        group, name = self._columns.group, self._columns.name
+        # The number of pods of a group is known once all of its rows are read.
+        in_parts = is_sorted and (group is None or (name and name.read() == group.read()))
+        origin_ns: int | None = None
+        last_ns, count = 0, 0
+        while part := list(islice(rows, ROWS_AT_ONCE)) if in_parts else list(rows):
+            workload = self._workload(part, count)
+            if origin_ns is None:
+                origin_ns = workload.start_ns or 0
+            for at_ns, line in zip(workload.times_ns, workload, strict=True):
+                if at_ns < last_ns:
+                    message = "rows are not in the order of arrival; use --sort, or is_sorted=False"
+                    number = part[0][0]
+                    raise _error(f"{self._path}: line {number}", message, self._place("arrival"))
+                last_ns = at_ns
+                yield TraceLine(at_ns - origin_ns, {"apply": line["apply"]})
+            count += len(part)
+        if not count:
+            raise _error(self._path, "no rows that the columns select")
+
+    def _rows(self) -> Iterator[TableRow]:
+        columns = self._columns
+        found = trace_rows(self._path, header=columns.header, query=columns.query)
+        first = next(found, None)
+        if first is None:
+            return
+        self._check(first[1])
+        ends: dict[tuple[str, ...], Any] = {}
+        if (events := columns.events) is not None:
+            ends = self._ends(events)
+        yield from self._selected(chain((first,), found), events, ends)
+
+    def _selected(
+        self,
+        rows: Iterable[TableRow],
+        events: EventRows | None,
+        ends: Mapping[tuple[str, ...], Any],
+    ) -> Iterator[TableRow]:
+        started: set[tuple[str, ...]] = set()
+        for number, row in rows:
+            if not self._has(row):
+                continue
+            if events is None:
+                yield number, row
+                continue
+            key = self._key(row, events)
+            if self._text(row, events.column) in events.start and key not in started:
+                started.add(key)
+                yield number, {**row, "end": ends.get(key)}
+
+    def _ends(self, events: EventRows) -> dict[tuple[str, ...], Any]:
+        columns = self._columns
+        rows = trace_rows(self._path, header=columns.header, query=columns.query)
+        return {
+            self._key(row, events): self._get(row, events.time)[0]
+            for _, row in rows
+            if self._text(row, events.column) in events.end
+        }
+
+    def _key(self, row: Mapping[str, Any], events: EventRows) -> tuple[str, ...]:
+        return tuple(self._text(row, each) for each in events.key)
+
+    def _has(self, row: Mapping[str, Any]) -> bool:
+        for column, allowed in self._columns.where.items():
+            text = self._text(row, column)
+            if text not in allowed if allowed else not text:
+                return False
+        return True
+
+    def _text(self, row: Mapping[str, Any], column: str) -> str:
+        found = self._get(row, column)
+        return text_of(found[0]) if found and not is_missing(found[0]) else ""
+
+    def _get(self, row: Mapping[str, Any], column: str) -> list[Any]:
+        """Return the values of a column or a path."""
+        if not column.startswith("$"):
+            return [row.get(column)]
+        getter = self._getters.get(column)
+        if getter is None:
+            import jsonpath
+
+            getter = self._getters[column] = jsonpath.compile(column).findall
+        return getter(row)
+
+    def _check(self, row: Mapping[str, Any]) -> None:
+        """Raise an error for each column that the first row does not have."""
+        made = {"end"} if self._columns.events is not None else set()
+        errors: dict[tuple[str, str], FieldError] = {}
+        for path, name in self._columns.read():
+            if name.startswith("$"):
+                message = _path_problem(name)
+            elif name in row or name in made:
+                continue
+            else:
+                near = nearest(name, map(str, row))
+                hint = f'; did you mean "{near}"?' if near else f"; there are {', '.join(row)}"
+                message = f'no column "{name}" in {self._path}{hint}'
+            if message:
+                errors[path, name] = FieldError(source="--columns", path=path, message=message)
+        if errors:
+            raise InputError(errors.values())
+
+    def _workload(self, part: list[TableRow], count: int) -> Workload:
+        replicas = self._sources.get("replicas")
+        values: dict[str, list[Any]] = {path: [] for path in self._sources}
+        for _, row in part:
+            shared = None if replicas is None else number_of(self._value(replicas, row, None))
+            for path, source in self._sources.items():
+                value = self._value(source, row, shared)
+                number = number_of(value) if path.startswith("resources[") else None
+                if number is not None:
+                    value = ceil(number)  # extended resources are whole
+                values[path].append(float(value) if isinstance(value, Fraction) else value)
+        keywords: dict[str, Any] = {each: each for each in _ARGUMENTS if each in values}
+        for argument, field in _KEYED.items():
+            keyed = {
+                path[len(field) + 1 : -1]: path for path in values if path.startswith(f"{field}[")
+            }
+            keywords[argument] = keyed or None
+        if "name" not in values:
+            values["name"] = [f"pod-{count + index}" for index in range(len(part))]
+            keywords["name"] = "name"
+        units = {
+            path.removeprefix("resources[").removesuffix("]"): "ns" if source.since else source.unit
+            for path, source in self._sources.items()
+            if source.since or source.unit
+        }
+        try:
+            workload = Workload.from_frame(values, unit=units, **keywords)
+        except InputError as error:
+            raise InputError(
+                self._placed(each, part) for each in error.errors[:_ERRORS_MAX]
+            ) from None
+        self._check_names(workload, part)
+        if not count:
+            for warning in workload.warnings:
+                self._warn(warning)
+        return workload
+
+    def _check_names(self, workload: Workload, part: list[TableRow]) -> None:
+        place = f"{self._path}: from line {part[0][0]}"
+        for line in workload:
+            metadata = line["apply"]["metadata"]
+            key = f"{line['apply']['kind']} {metadata['namespace']}/{metadata['name']}"
+            first = self._names.setdefault(key, place)
+            if first is not place:
+                raise _error(place, f"Duplicate value: {key}: also in the part {first}", "name")
+
+    def _value(self, source: ColumnSource, row: Mapping[str, Any], shared: Fraction | None) -> Any:
+        if source.columns:
+            texts = [self._text(row, each) for each in source.columns]
+            return "-".join(texts) if all(texts) else None
+        found = self._get(row, source.column)
+        value: Any = len(found) if source.count else (found[0] if found else None)
+        if value is None or text_of(value) in source.missing:
+            return None
+        value = source.values.get(text_of(value), value)
+        if source.since:
+            return self._since_ns(source, value, row)
+        factor = Fraction(source.times or 1)
+        if source.per_replica and shared:
+            factor /= shared
+        if factor == 1 or (number := number_of(value)) is None:
+            return value
+        return number * factor
+
+    def _since_ns(self, source: ColumnSource, value: Any, row: Mapping[str, Any]) -> Any:
+        start = self._get(row, source.since)
+        if not start or is_missing(start[0]):
+            return None
+        ends = [_moment_ns(each, source.unit) for each in (value, start[0])]
+        if ends[0] is None or ends[1] is None:
+            return f"{value} - {start[0]}"  # reported as no duration
+        return round((ends[0] - ends[1]) * Fraction(source.times or 1))
+
+    def _placed(self, error: FieldError, part: list[TableRow]) -> FieldError:
+        """Return an error of the frame with its place in the file."""
+        match = _PLACE.fullmatch(error.path)
+        message = _UNIT_HINT.sub(r"\1: {unit: \2}", error.message)
+        if match is None or int(match[2]) >= len(part):
+            return FieldError(source=self._path, path=error.path, message=message)
+        number = part[int(match[2])][0]
+        place = f"{self._path}: line {number}"
+        return FieldError(source=place, path=self._place(match[1]), message=message)
+
+    def _place(self, path: str) -> str:
+        source = self._sources.get(path)
+        return path if source is None else " - ".join(source.read())
+
+
+_ARGUMENTS: Final = (
+    "arrival", "duration", "name", "cpu", "memory", "priority", "namespace", "group", "replicas",
+)  # fmt: skip
+_KEYED: Final = {"resources": "resources", "labels": "labels", "node_selector": "nodeSelector"}
+
+
+def _path_problem(path: str) -> str:
+    import jsonpath
+
+    try:
+        jsonpath.compile(path)
+    except jsonpath.JSONPathError as error:
+        return f"{path} is not a JSONPath: {error}"
+    return ""
+
+
+def _moment_ns(value: Any, unit: str) -> int | None:
+    absolute_ns = time_value_ns(value)
+    if absolute_ns is not None:
+        return absolute_ns
+    number = number_of(value)
+    return None if number is None or not unit else round(number * ARRIVAL_UNITS[unit])
+
+
+def _error(source: str, message: str, path: str = "") -> InputError:
+    return InputError([FieldError(source=source, path=path, message=message)])

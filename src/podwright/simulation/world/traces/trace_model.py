@@ -1,0 +1,418 @@
+"""A model of a trace: how pods arrive, what they request, how long they run.
+
+A model is stated in a file, or fitted to a trace. Distributions are fitted by maximum likelihood;
+of several, the one with the least AIC is kept. Draws are functions of (seed, use, pod), so that a
+model and a seed always make the same pods.
+
+- arrival: `poisson` with a rate per hour, or `hourly`: a rate for each hour, which repeat;
+- lifetime, in seconds: `exponential` (mean), `lognormal` (median, sigma), `weibull` (scale, shape),
+  `fixed` (value), `empirical` (quantiles); `endless` is the share of pods that do not end;
+- sizes: the shares of requests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, count
+from math import exp, log, sqrt
+from statistics import NormalDist
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import F64Array
+from podwright.apimachinery.documents import (
+    decode,
+    invalid,
+    parse_document,
+    problem,
+    raise_errors,
+    required,
+)
+from podwright.apimachinery.objects import Document, FieldError, parse_quantity
+from podwright.simulation.files import read_paths
+from podwright.simulation.world.traces.trace_changes import GPU_ANNOTATIONS, drawn_share, run_ns_of
+from podwright.simulation.world.traces.trace_lines import (
+    SECOND_NS,
+    TraceLine,
+    TraceLines,
+    with_run_delay,
+)
+
+_HOUR_S: Final = 3600.0
+_HOURS_MAX: Final = 168
+"""The hours of a week; rates of a longer trace are means over weeks."""
+_SIZES_MAX: Final = 500
+_QUANTILES: Final = 101
+_ARRIVAL, _LIFE, _SIZE, _ENDLESS = range(4)
+
+
+class ArrivalModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How pods arrive: the rate of each hour; a single one holds for all."""
+
+    distribution: Literal["poisson", "hourly"] = "poisson"
+    per_hour: tuple[float, ...] = ()
+
+    def times_s(self, seed: int) -> Iterator[float]:
+        """Yield the times of arrivals, without end.
+
+        The integral of the rate up to each arrival grows by an exponential draw.
+        """
+        hour, spent_s = 0, 0.0
+        for number in count():
+            left = -log(drawn_share(seed, number, _ARRIVAL))
+            while True:
+                rate = self.per_hour[hour % len(self.per_hour)] / _HOUR_S
+                possible = rate * (_HOUR_S - spent_s)
+                if left <= possible:
+                    break
+                left -= possible
+                hour, spent_s = hour + 1, 0.0
+            spent_s += left / rate
+            yield hour * _HOUR_S + spent_s
+
+
+class LifetimeModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How long pods run, in seconds."""
+
+    distribution: Literal["exponential", "lognormal", "weibull", "fixed", "empirical"] = "fixed"
+    mean: float = 0.0
+    median: float = 0.0
+    sigma: float = 0.0
+    scale: float = 0.0
+    shape: float = 0.0
+    value: float = 0.0
+    quantiles: tuple[float, ...] = ()
+    endless: float = 0.0
+
+    def parameters(self) -> dict[str, float]:
+        """Return the parameters of the distribution."""
+        return {name: getattr(self, name) for name in _PARAMETERS[self.distribution]}
+
+    def at(self, share: float) -> float:
+        """Return the run time that a share of the pods does not exceed."""
+        match self.distribution:
+            case "exponential":
+                return -self.mean * log(1 - share)
+            case "lognormal":
+                return self.median * exp(self.sigma * NormalDist().inv_cdf(share))
+            case "weibull":
+                return float(self.scale * (-log(1 - share)) ** (1 / self.shape))
+            case "fixed":
+                return self.value
+            case "empirical":
+                places = np.linspace(0, 1, len(self.quantiles))
+                return float(np.interp(share, places, self.quantiles))
+
+    def share_below(self, seconds: F64Array) -> F64Array:
+        """Return the share of pods that run for at most each time, of a fitted distribution."""
+        match self.distribution:
+            case "exponential":
+                return 1 - np.exp(-seconds / self.mean)
+            case "lognormal":
+                spread = NormalDist(log(self.median), self.sigma)
+                return np.array([spread.cdf(each) for each in np.log(seconds).tolist()])
+            case "weibull":
+                return 1 - np.exp(-((seconds / self.scale) ** self.shape))
+            case _:
+                steps = np.array(self.quantiles or (self.value,))
+                return np.searchsorted(steps, seconds, "right") / len(steps)
+
+
+class SizeModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a share of the pods requests; shares are relative to their sum."""
+
+    share: float = 1.0
+    requests: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class TraceModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A model of a trace."""
+
+    arrival: ArrivalModel = ArrivalModel()
+    lifetime: LifetimeModel = LifetimeModel()
+    sizes: tuple[SizeModel, ...] = ()
+
+    def document(self) -> Document:
+        """Return the model as its file has it."""
+        lifetime = {"distribution": self.lifetime.distribution, **self.lifetime.parameters()}
+        if self.lifetime.endless:
+            lifetime["endless"] = self.lifetime.endless
+        return {
+            "arrival": msgspec.to_builtins(self.arrival),
+            "lifetime": msgspec.to_builtins(lifetime),
+            "sizes": [
+                {name: value for name, value in msgspec.to_builtins(size).items() if value}
+                for size in self.sizes
+            ],
+        }
+
+
+_PARAMETERS: Final[dict[str, tuple[str, ...]]] = {
+    "exponential": ("mean",),
+    "lognormal": ("median", "sigma"),
+    "weibull": ("scale", "shape"),
+    "fixed": ("value",),
+    "empirical": ("quantiles",),
+}
+
+
+def read_model(text: str | bytes, *, source: str) -> TraceModel:
+    """Read the file of a model.
+
+    Raises
+    ------
+    InputError
+        With all mistakes, each with its path.
+    """
+    errors: list[FieldError] = []
+    document: object = None
+    try:
+        document = parse_document(text)
+    except ValueError as error:
+        raise_errors([problem("", str(error))], source=source)
+    model = decode(document, TraceModel, "", errors)
+    if not errors:
+        errors += _problems(model)
+    raise_errors(errors, source=source)
+    return model
+
+
+def load_model(path: str) -> TraceModel:
+    """Read the file of a model, as `read_model` does.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or with all mistakes.
+    """
+    ((source, text),) = read_paths([path])
+    return read_model(text, source=source)
+
+
+def _problems(model: TraceModel) -> Iterator[FieldError]:
+    rates = model.arrival.per_hour
+    if not rates:
+        yield required("arrival.perHour", "the number of pods of each hour is expected")
+    elif min(rates) < 0 or not any(rates):
+        yield invalid("arrival.perHour", rates, "numbers of 0 or more are expected, one above 0")
+    if model.arrival.distribution == "poisson" and len(rates) > 1:
+        yield problem("arrival.perHour", "one rate is expected; distribution: hourly has several")
+    for name, value in model.lifetime.parameters().items():
+        if name == "quantiles":
+            values = list(model.lifetime.quantiles)
+            if len(values) < 2 or values != sorted(values) or values[0] < 0:
+                yield invalid("lifetime.quantiles", values, "increasing seconds are expected")
+        elif value <= 0:
+            yield invalid(f"lifetime.{name}", value, "a number above 0 is expected")
+    if not 0 <= model.lifetime.endless <= 1:
+        yield invalid("lifetime.endless", model.lifetime.endless, "a share from 0 to 1 is expected")
+    yield from _size_problems(model.sizes)
+
+
+def _size_problems(sizes: Sequence[SizeModel]) -> Iterator[FieldError]:
+    if not sizes:
+        yield required("sizes", "what pods request is expected, such as {requests: {cpu: 500m}}")
+    for index, size in enumerate(sizes):
+        if size.share <= 0:
+            yield invalid(f"sizes[{index}].share", size.share, "a number above 0 is expected")
+        for name, text in size.requests.items():
+            try:
+                is_valid = parse_quantity(text).nano >= 0
+            except ValueError:
+                is_valid = False
+            if not is_valid:
+                detail = "a quantity of 0 or more is expected, such as 500m or 1Gi"
+                yield invalid(f"sizes[{index}].requests[{name}]", text, detail)
+
+
+# -------------------------------------------------------------------------- generating
+
+
+def generate(
+    model: TraceModel,
+    *,
+    pods: int | None = None,
+    until_ns: int | None = None,
+    seed: int = 0,
+    prefix: str = "pod",
+) -> TraceLines:
+    """Yield the pods of a model in the order of their arrival.
+
+    Parameters
+    ----------
+    pods : int, optional
+        The number of pods.
+    until_ns : int, optional
+        The time of the last arrival at most; one of the two is needed.
+    seed : int
+        Of all draws.
+    prefix : str
+        What the names of the pods start with.
+    """
+    assert pods is not None or until_ns is not None, "a trace without end"
+    bounds = list(accumulate(size.share for size in model.sizes))
+    for number, at_s in enumerate(model.arrival.times_s(seed)):
+        at_ns = round(at_s * SECOND_NS)
+        if number == pods or (until_ns is not None and at_ns > until_ns):
+            return
+        chosen = int(
+            np.searchsorted(bounds, drawn_share(seed, number, _SIZE) * bounds[-1], "right")
+        )
+        pod = _pod(f"{prefix}-{number}", model.sizes[min(chosen, len(bounds) - 1)])
+        if drawn_share(seed, number, _ENDLESS) >= model.lifetime.endless:
+            seconds = model.lifetime.at(drawn_share(seed, number, _LIFE))
+            pod = with_run_delay(pod, max(round(seconds * 1000), 1) * 10**6)
+        yield TraceLine(at_ns, {"apply": pod})
+
+
+def _pod(name: str, size: SizeModel) -> Document:
+    resources: dict[str, Any] = {"requests": size.requests}
+    if extended := {k: v for k, v in size.requests.items() if k not in {"cpu", "memory"}}:
+        resources["limits"] = extended
+    container = {"name": "main", "image": "main", "resources": resources}
+    metadata: dict[str, Any] = {"name": name, "namespace": "default"}
+    if size.annotations:
+        metadata["annotations"] = size.annotations
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+
+
+# -------------------------------------------------------------------------- fitting
+
+
+def fit(lines: Iterable[TraceLine]) -> TraceModel:
+    """Fit a model to the pods of a trace.
+
+    The sizes are those of the trace with their shares, at most 500 of them.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two pods, or all arrive at once.
+    """
+    times: list[int] = []
+    runs: list[float] = []
+    sizes: Counter[tuple[_Pairs, _Pairs]] = Counter()
+    for line in lines:
+        pod = line.pod
+        if pod is None:
+            continue
+        times.append(line.at_ns)
+        run_ns = run_ns_of(pod)
+        if run_ns is not None:
+            runs.append(run_ns / SECOND_NS)
+        sizes[_size_of(pod)] += 1
+    if len(times) < 2 or times[0] == times[-1]:
+        raise_errors(
+            [problem("", "two pods that arrive at different times are needed")], source="trace"
+        )
+    total = len(times)
+    lifetime = fit_lifetime(np.array(runs)) if runs else LifetimeModel(value=1.0)
+    return TraceModel(
+        arrival=_fit_arrival(np.array(times) / SECOND_NS),
+        lifetime=msgspec.structs.replace(lifetime, endless=round(1 - len(runs) / total, 6)),
+        sizes=tuple(
+            SizeModel(
+                share=round(number / total, 6), requests=dict(requests), annotations=dict(gpus)
+            )
+            for (requests, gpus), number in sizes.most_common(_SIZES_MAX)
+        ),
+    )
+
+
+_Pairs: TypeAlias = tuple[tuple[str, str], ...]
+
+
+def _size_of(pod: Document) -> tuple[_Pairs, _Pairs]:
+    """Return the requests of a pod, and its annotations for GPUs."""
+    annotations = (pod.get("metadata") or {}).get("annotations") or {}
+    gpus = tuple((name, annotations[name]) for name in GPU_ANNOTATIONS if name in annotations)
+    sums: dict[str, str] = {}
+    for container in pod["spec"].get("containers") or ():
+        for name, text in ((container.get("resources") or {}).get("requests") or {}).items():
+            before = sums.get(name)
+            if before is None:
+                sums[name] = str(text)
+            else:
+                nano = parse_quantity(before).nano + parse_quantity(str(text)).nano
+                sums[name] = f"{-(-nano // 10**6)}m"
+    return tuple(sorted(sums.items())), gpus
+
+
+def _fit_arrival(times_s: F64Array) -> ArrivalModel:
+    span_h = float(times_s[-1] - times_s[0]) / _HOUR_S
+    if span_h < 2:
+        return ArrivalModel(per_hour=(round((len(times_s) - 1) / span_h, 6),))
+    hours = ((times_s - times_s[0]) // _HOUR_S).astype(np.int64)
+    length = min(int(span_h) + 1, _HOURS_MAX)
+    # How much of each hour of the week the trace covers.
+    covered = np.bincount(np.arange(int(span_h)) % length, minlength=length).astype(np.float64)
+    covered[int(span_h) % length] += max(span_h % 1, 1e-9)
+    counts = np.bincount(hours % length, minlength=length)
+    rates = counts / np.maximum(covered, 1.0)
+    return ArrivalModel(distribution="hourly", per_hour=tuple(np.round(rates, 6).tolist()))
+
+
+def fit_lifetime(seconds: F64Array) -> LifetimeModel:
+    """Return the distribution with the least AIC; times of 0 are those of 1 ms.
+
+    Parameters
+    ----------
+    seconds : (n_pods,) float64
+    """
+    times = np.maximum(seconds, 1e-3)
+    logs = np.log(times)
+    if float(times.min()) == float(times.max()):
+        return LifetimeModel(value=float(times[0]))
+    mean, middle, sigma = float(times.mean()), float(logs.mean()), float(logs.std())
+    n = len(times)
+    found = [
+        (2 * 1 + 2 * n * (log(mean) + 1), LifetimeModel(distribution="exponential", mean=mean)),
+        (
+            2 * 2 + 2 * n * (middle + log(sigma) + 0.5 * log(2 * np.pi) + 0.5),
+            LifetimeModel(distribution="lognormal", median=exp(middle), sigma=sigma),
+        ),
+    ]
+    shape = _weibull_shape(times, logs)
+    scale = float((times**shape).mean() ** (1 / shape))
+    likelihood = n * (log(shape) - shape * log(scale)) + (shape - 1) * float(logs.sum()) - n
+    found.append(
+        (4 - 2 * likelihood, LifetimeModel(distribution="weibull", scale=scale, shape=shape))
+    )
+    best = min(found, key=lambda each: each[0])[1]
+    # The 1 % point of Kolmogorov and Smirnov: no distribution is like the times.
+    if distance(times, best) > 1.63 / sqrt(n):
+        quantiles = np.quantile(times, np.linspace(0, 1, _QUANTILES))
+        return LifetimeModel(
+            distribution="empirical", quantiles=tuple(np.round(quantiles, 3).tolist())
+        )
+    return best
+
+
+def _weibull_shape(times: F64Array, logs: F64Array) -> float:
+    """Return the most likely shape, by bisection of the derivative, which increases."""
+    scaled = times / times.max()
+    low, high = 0.01, 100.0
+    for _ in range(60):
+        middle = sqrt(low * high)
+        powers = scaled**middle
+        slope = float((powers * logs).sum() / powers.sum()) - 1 / middle - float(logs.mean())
+        low, high = (middle, high) if slope < 0 else (low, middle)
+    return sqrt(low * high)
+
+
+def distance(seconds: Sequence[float] | F64Array, model: LifetimeModel) -> float:
+    """Return the distance of Kolmogorov and Smirnov between times and a distribution."""
+    ordered = np.sort(np.asarray(seconds, dtype=np.float64))
+    n = len(ordered)
+    below = model.share_below(ordered)
+    upper, lower = np.arange(1, n + 1) / n, np.arange(n) / n
+    return float(max(np.max(upper - below), np.max(below - lower)))

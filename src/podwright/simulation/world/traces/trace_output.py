@@ -1,0 +1,327 @@
+"""What a trace consists of, and traces as files that commands read."""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from podwright.apimachinery.objects import (
+    CREATION_TIME,
+    DELETION_TIME,
+    GPU_CARD_MODEL,
+    GPU_COUNT,
+    GPU_MILLI,
+    SCHEDULED_TIME,
+    Document,
+    FieldError,
+    InputError,
+    unsupported,
+)
+from podwright.cluster.kubelets import RUN_DELAY
+from podwright.simulation.files import write_trace
+from podwright.simulation.world.inputs.frame_columns import ORIGINAL_NAME
+from podwright.simulation.world.inputs.workload import Workload
+from podwright.simulation.world.runs.run_options import PathLike
+from podwright.simulation.world.traces.trace_changes import SCHEDULED, requests_of, run_ns_of
+from podwright.simulation.world.traces.trace_lines import (
+    SECOND_NS,
+    TraceLine,
+    TraceLines,
+    columns_named,
+    read_trace_lines,
+)
+from podwright.simulation.world.traces.trace_model import generate, load_model, read_model
+
+_MEBIBYTE: Final = 2**20
+_SUFFIXES: Final = (".jsonl", ".json", ".csv")
+_HEADER: Final = (
+    b"name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
+    b"deletion_time,scheduled_time\n"
+)
+_NOTES: Final = ("alibabacloud.com/qos", "alibabacloud.com/pod-phase")
+_IN_TABLE: Final = frozenset({*SCHEDULED, *_NOTES, ORIGINAL_NAME})
+_SPEC_IN_TABLE: Final = frozenset({"containers", "restartPolicy", "schedulerName"})
+
+
+class TraceFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The distribution of a value over the pods that have it; the peak is that of all pods at once.
+
+    The peak is of a cluster where each pod runs at its arrival.
+    """
+
+    pods: int
+    mean: float
+    minimum: float
+    p50: float
+    p90: float
+    p99: float
+    maximum: float
+    peak: float | None = None
+
+
+class TraceDescription(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a trace consists of.
+
+    Attributes
+    ----------
+    pods, endless : int
+        The number of pods, and of those that do not end.
+    others : dict of str to int
+        Other objects by kind, and other actions.
+    span_seconds : float
+        From the start to the last arrival.
+    figures : dict of str to TraceFigure
+        Of the run time in seconds, the time between arrivals in seconds, and requests: cores,
+        bytes, units.
+    """
+
+    pods: int
+    endless: int
+    others: dict[str, int]
+    span_seconds: float
+    figures: dict[str, TraceFigure]
+
+
+def describe(lines: Iterable[TraceLine]) -> TraceDescription:
+    """Describe a trace; 8 bytes for each value stay in memory."""
+    gaps, runs = array("d"), array("d")
+    amounts: dict[str, array[float]] = {}
+    present: dict[str, float] = {}
+    peaks: dict[str, float] = {}
+    ends: list[tuple[int, int, dict[str, float]]] = []
+    others: Counter[str] = Counter()
+    pods, last_ns = 0, 0
+    for line in lines:
+        pod = line.pod
+        if pod is None:
+            others[
+                str((line.action.get("apply") or {}).get("kind") or next(iter(line.action)))
+            ] += 1
+            continue
+        if pods:
+            gaps.append((line.at_ns - last_ns) / SECOND_NS)
+        pods, last_ns = pods + 1, line.at_ns
+        while ends and ends[0][0] <= line.at_ns:
+            for name, amount in heapq.heappop(ends)[2].items():
+                present[name] -= amount
+        requests = {name: float(amount) for name, amount in requests_of(pod).items()}
+        annotations = (pod.get("metadata") or {}).get("annotations") or {}
+        if GPU_COUNT in annotations:
+            share = float(annotations.get(GPU_MILLI, 1000))
+            requests[GPU_MILLI] = float(annotations[GPU_COUNT]) * share
+        for name, amount in requests.items():
+            amounts.setdefault(name, array("d")).append(amount)
+            present[name] = present.get(name, 0.0) + amount
+            peaks[name] = max(peaks.get(name, 0.0), present[name])
+        run_ns = run_ns_of(pod)
+        if run_ns is not None:
+            runs.append(run_ns / SECOND_NS)
+            heapq.heappush(ends, (line.at_ns + run_ns, pods, requests))
+    figures = {"time between arrivals": _figure(gaps), "run time": _figure(runs)}
+    figures |= {name: _figure(amounts[name], peaks[name]) for name in sorted(amounts)}
+    return TraceDescription(
+        pods=pods,
+        endless=pods - len(runs),
+        others=dict(sorted(others.items())),
+        span_seconds=last_ns / SECOND_NS,
+        figures={name: each for name, each in figures.items() if each is not None},
+    )
+
+
+def _figure(values: array[float], peak: float | None = None) -> TraceFigure | None:
+    if not values:
+        return None
+    found = np.frombuffer(values, dtype=np.float64)
+    shares = [0, 0.5, 0.9, 0.99, 1]
+    low, p50, p90, p99, high = np.quantile(found, shares, method="inverted_cdf").tolist()
+    mean = float(found.mean())
+    return TraceFigure(
+        pods=len(values), mean=mean, minimum=low, p50=p50, p90=p90, p99=p99, maximum=high, peak=peak
+    )
+
+
+def write_lines(
+    lines: Iterable[TraceLine], path: str, *, warn: Callable[[str], object] = lambda _: None
+) -> int:
+    """Write a trace; the suffix decides the format. Return the number of pods.
+
+    `.jsonl` has event lines, for `simulate --events` and sweeps. `.json` has a List of pods with
+    their times, and `.csv` the pod table of openb: every command reads these two.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written, or its suffix is another one. There is no file then.
+    """
+    suffix = next((each for each in _SUFFIXES if path.endswith(each)), None)
+    if suffix is None:
+        message = unsupported(path.rpartition("/")[2], [f"*{each}" for each in _SUFFIXES])
+        raise InputError([FieldError(source=path, path="", message=message)])
+    writer = _Writer(warn)
+    parts = {".jsonl": writer.event_lines, ".json": writer.manifest, ".csv": writer.table}[suffix]
+    write_trace(path, parts(lines))
+    writer.report(suffix)
+    return writer.pods
+
+
+class _Writer:
+    """Writes the lines of a trace, and notes what the format has no place for."""
+
+    def __init__(self, warn: Callable[[str], object]) -> None:
+        self.pods = 0
+        self._warn = warn
+        self._left_out: Counter[str] = Counter()
+
+    def report(self, suffix: str) -> None:
+        for what, number in sorted(self._left_out.items()):
+            self._warn(f"{what} of {number} left out: {suffix} has no place for it; .jsonl has")
+
+    def event_lines(self, lines: Iterable[TraceLine]) -> Iterator[bytes]:
+        for line in lines:
+            self.pods += line.pod is not None
+            yield line.encoded()
+
+    def manifest(self, lines: Iterable[TraceLine]) -> Iterator[bytes]:
+        yield b'{"apiVersion": "v1", "kind": "List", "items": [\n'
+        separator = b""
+        for line in lines:
+            pod = line.pod
+            applied = pod if pod is not None else line.action.get("apply")
+            if applied is None:
+                self._left_out[f"action {next(iter(line.action))}"] += 1
+                continue
+            if pod is not None:
+                self.pods += 1
+                applied = self._with_times(line.at_ns, pod)
+            elif line.at_ns:
+                self._left_out[f"time of {applied.get('kind')}"] += 1
+            yield separator + msgspec.json.encode(applied)
+            separator = b",\n"
+        yield b"\n]}\n"
+
+    def _with_times(self, at_ns: int, pod: Document) -> Document:
+        metadata = pod["metadata"]
+        given = dict(metadata.get("annotations") or {})
+        given.pop(RUN_DELAY, None)
+        created, ended = self._seconds(at_ns, run_ns_of(pod))
+        times = {CREATION_TIME: created, SCHEDULED_TIME: created}
+        if ended:
+            times[DELETION_TIME] = ended
+        return {**pod, "metadata": {**metadata, "annotations": given | times}}
+
+    def _seconds(self, at_ns: int, run_ns: int | None) -> tuple[str, str]:
+        created = at_ns // SECOND_NS
+        if at_ns % SECOND_NS or (run_ns or 0) % SECOND_NS:
+            self._left_out["part of a second"] += 1
+        return str(created), "" if run_ns is None else str(created + -(-run_ns // SECOND_NS))
+
+    def table(self, lines: Iterable[TraceLine]) -> Iterator[bytes]:
+        yield _HEADER
+        for line in lines:
+            pod = line.pod
+            if pod is None:
+                kind = (line.action.get("apply") or {}).get("kind") or next(iter(line.action))
+                self._left_out[str(kind)] += 1
+                continue
+            self.pods += 1
+            yield self._row(line.at_ns, pod)
+
+    def _row(self, at_ns: int, pod: Document) -> bytes:
+        metadata, requests = pod["metadata"], requests_of(pod)
+        annotations = metadata.get("annotations") or {}
+        created, ended = self._seconds(at_ns, run_ns_of(pod))
+        memory = requests.pop("memory", 0)
+        cpu_milli = requests.pop("cpu", 0) * 1000
+        cells: list[Any] = [metadata["name"], -(-cpu_milli // 1), -(-memory // _MEBIBYTE)]
+        cells += [annotations.get(GPU_COUNT, 0), annotations.get(GPU_MILLI, 0)]
+        cells += [
+            annotations.get(GPU_CARD_MODEL, ""),
+            *(annotations.get(each, "") for each in _NOTES),
+        ]
+        cells += [created, ended, created]
+        lost = [f"request for {name}" for name in requests]
+        lost += [f"spec.{name}" for name in pod["spec"] if name not in _SPEC_IN_TABLE]
+        lost += [f"annotation {name}" for name in annotations if name not in _IN_TABLE]
+        if metadata.get("namespace", "default") != "default":
+            lost.append("namespace")
+        if metadata.get("labels"):
+            lost.append("labels")
+        self._left_out.update(lost)
+        return ",".join(map(str, cells)).encode() + b"\n"
+
+
+# -------------------------------------------------------------------------- Python
+
+
+def read_trace(
+    path: str | PathLike, *, columns: str | PathLike | None = None, is_sorted: bool = True
+) -> Workload:
+    """Read a trace from a file, for `simulate(..., events=...)`.
+
+    Parameters
+    ----------
+    path : path
+        An openb table, a manifest, a SimKube trace, a file of events; or with `columns` another
+        table: CSV, JSON, JSON lines, Parquet or SQLite.
+    columns : str or path, optional
+        The name of shipped columns, such as `helios`, or a file: see docs/howto/traces.md.
+    is_sorted : bool
+        Whether the rows of a table are in the order of arrival.
+
+    Returns
+    -------
+    Workload
+
+    Raises
+    ------
+    InputError
+        With all mistakes of the columns, or of a part of the rows.
+    """
+    found = None if columns is None else columns_named(str(columns))
+    warnings: list[str] = []
+    lines = read_trace_lines(str(path), found, is_sorted=is_sorted, warn=warnings.append)
+    workload = _workload(lines)
+    workload.warnings = tuple(warnings)
+    return workload
+
+
+def generate_trace(
+    model: str | PathLike | Mapping[str, Any], *, pods: int, seed: int = 0, prefix: str = "pod"
+) -> Workload:
+    """Generate the pods of a model, for `simulate(..., events=...)`.
+
+    Parameters
+    ----------
+    model : path or mapping
+        The file of a model, or what it has: see docs/howto/traces.md.
+    pods : int
+        The number of pods.
+    seed : int
+        Of all draws.
+    prefix : str
+        What the names of the pods start with.
+
+    Returns
+    -------
+    Workload
+
+    Raises
+    ------
+    InputError
+        With all mistakes of the model.
+    """
+    if isinstance(model, Mapping):
+        found = read_model(msgspec.json.encode(model), source="model")
+    else:
+        found = load_model(str(model))
+    return _workload(generate(found, pods=pods, seed=seed, prefix=prefix))
+
+
+def _workload(lines: TraceLines) -> Workload:
+    return Workload([msgspec.json.decode(line.encoded()) for line in lines])
