@@ -37,6 +37,7 @@ LINES = (
     "convert FILES -o json",
     "convert FILES -o kss",
     "convert FILES -o record",
+    "capacity examples/capacity/web.yaml FILES --exit-zero -o json",
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1 -o json",
     "sweep examples/sweep/plan.yaml --out RESULTS --jobs 1 --seeds 0 -o json",
     "trace describe examples/trace/pods.csv -o json",
@@ -47,6 +48,7 @@ DATA = (
     r"\.(labels|annotations|matchLabels)\.",
     r"\.(requests|limits|capacity|allocatable)\.",
     r"\.(pending|utilization|resources|figures|others)\.",
+    r"\.replicasIn(Zones|Pools)\.",
     r"^\$\.families\[\d+\]\.fields\.",
 )
 """Where keys are data: labels, resources, reasons, and fields of golden vectors."""

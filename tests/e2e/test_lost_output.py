@@ -38,6 +38,7 @@ LINES = (
     "run step RUN --at 1m",
     "parity tests/golden/vectors/found/cel.jsonl.gz",
     "completion bash",
+    "capacity examples/capacity/web.yaml examples/quickstart",
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1",
     "sweep examples/sweep/plan.yaml --out RUN-results --jobs 1 --seeds 0",
     "trace describe examples/trace/pods.csv",

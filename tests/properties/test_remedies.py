@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, note, strategies as st
 from tests.properties.effort import effort
 from tests.properties.exercised import Exercised
-from tests.properties.strategies.documents import GPU, NODES, nodes, others, pod_templates
+from tests.properties.strategies.clusters import clusters, key_of
+from tests.properties.strategies.documents import GPU, pod_templates
 
 from podwright.apimachinery.objects import Object, Pod, encode
 from podwright.apimachinery.patching import merge_patched
@@ -25,40 +26,6 @@ from podwright.simulation.recording import RemedyChange, remedy_changes
 pytestmark = pytest.mark.property
 
 Document = dict[str, Any]
-_CLASSES = [
-    {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "high"},
-        "value": 1000,
-    }
-]
-
-
-@st.composite
-def clusters(draw: st.DrawFn) -> list[Document]:
-    """Draw a small cluster with placed and pending pods."""
-    count = draw(st.integers(1, 5))
-    documents = [draw(nodes(name)) for name in NODES[:count]]
-    documents += draw(st.lists(others(), max_size=4))
-    documents += draw(st.sampled_from([[], _CLASSES]))
-    for number in range(draw(st.integers(1, 7))):
-        pod = draw(pod_templates())
-        pod["metadata"]["name"] = f"p{number}"
-        requests = (
-            pod["spec"]["containers"][0].setdefault("resources", {}).setdefault("requests", {})
-        )
-        requests["cpu"] = draw(st.sampled_from(["100m", "700m", "2", "3", "9"]))
-        node = draw(st.sampled_from(["", "", *NODES[:count]]))
-        if node:
-            pod["spec"]["nodeName"] = node
-        documents.append(pod)
-    return list({_key(document): document for document in documents}.values())
-
-
-def _key(document: Document) -> tuple[str, str, str]:
-    metadata = document["metadata"]
-    return document["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
 def scheduler_of(documents: list[Document]) -> Scheduler:
@@ -69,15 +36,15 @@ def scheduler_of(documents: list[Document]) -> Scheduler:
 
 def applied(documents: list[Document], remedy: Remedy) -> list[Document]:
     """Return the manifests with the changes of a remedy."""
-    changed = {_key(document): document for document in documents}
+    changed = {key_of(document): document for document in documents}
     for obj in (remedy.pod, *remedy.put):
         document = encode(obj)
-        changed[_key(document)] = document
+        changed[key_of(document)] = document
     for name in remedy.delete:
         namespace, _, pod = name.partition("/")
         del changed["Pod", namespace, pod]
     for obj in remedy.drop:
-        del changed[_key(encode(obj))]
+        del changed[key_of(encode(obj))]
     return list(changed.values())
 
 
@@ -167,7 +134,7 @@ def of_workload(pod: Pod) -> bool:
 
 def sent(documents: list[Document], changes: Sequence[RemedyChange]) -> list[Document]:
     """Return the objects after the requests of a remedy."""
-    found = {_key(document): document for document in documents}
+    found = {key_of(document): document for document in documents}
     for change in changes:
         key = change.kind, change.namespace, change.name
         if change.action == "patch":

@@ -6,7 +6,7 @@ use: a trial costs the nodes that it changes, not a copy of the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from podwright.apimachinery.objects import (
@@ -56,7 +56,7 @@ class PlacedPods:
         """Place exactly the pods that were placed at that time, and nominate likewise."""
         cluster = self._cluster
         self.remove_new()
-        touched: set[int] = set()
+        touched: dict[int, int] = {}
         missing = self._missing()
         for key in [key for key in self._pods if key in missing] if missing else ():
             placed = self._pods[key]
@@ -64,7 +64,7 @@ class PlacedPods:
             slot = cluster.nodes.slot_of[name]
             new = cluster.place(placed.pod, slot, key)
             self._pods[key] = self._pods_on[placed.slot][key] = new
-            touched.add(slot)
+            touched[slot] = placed.slot
         self._restore_order(touched)
         if cluster.nominations.by_node != self._nominated:
             for pods in [dict(pods) for pods in cluster.nominations.by_node.values()]:
@@ -109,14 +109,20 @@ class PlacedPods:
             if now.get(key) is not placed
         }
 
-    def _restore_order(self, slots: set[int]) -> None:
-        """Restore the order of placement on some slots: preemption breaks ties by it."""
+    def _restore_order(self, slots: Mapping[int, int]) -> None:
+        """Restore the order of placement on some slots: preemption breaks ties by it.
+
+        Parameters
+        ----------
+        slots : mapping of int to int
+            The slots at that time. A node that was deleted and put again has another one.
+        """
         if self._cluster.numbering != self._numbering:
             return
-        for slot in slots:
+        for slot, before in slots.items():
             pods = self._cluster.pods_on[slot]
             pods.clear()
-            pods.update(self._pods_on[slot])
+            pods.update(self._pods_on[before])
 
 
 @contextmanager

@@ -43,13 +43,18 @@ if TYPE_CHECKING:
         ResourceUse as ResourceUse,
     )
     from podwright.simulation.recording.comparison.placements import (
+        ZONE as ZONE,
         PodPlacement as PodPlacement,
         is_movable_pod as is_movable_pod,
     )
     from podwright.simulation.recording.comparison.run_placements import (
         placements_of_run as placements_of_run,
     )
-    from podwright.simulation.recording.comparison.scenario import Scenario as Scenario
+    from podwright.simulation.recording.comparison.scenario import (
+        Scenario as Scenario,
+        Specs as Specs,
+        as_new_pod as as_new_pod,
+    )
     from podwright.simulation.recording.comparison.scenario_diff import (
         MOST_REASONS as MOST_REASONS,
         counted as counted,

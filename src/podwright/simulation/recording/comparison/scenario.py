@@ -34,7 +34,7 @@ from podwright.simulation.recording.comparison.placements import (
 
 _ENDED: Final = ("Succeeded", "Failed")
 
-_Specs: TypeAlias = dict[tuple[object, ...], PodSpec]
+Specs: TypeAlias = dict[tuple[object, ...], PodSpec]
 """The last spec of the pods of a namespace with the same labels."""
 
 _FROM_KUBELET: Final = (
@@ -137,11 +137,11 @@ def _rescheduled(objects: Iterable[Object], profiles: Mapping[str, object]) -> l
     """Return the objects with pods that are pending again, and without their devices."""
     found: list[Object] = []
     moving: set[str] = set()
-    specs: _Specs = {}
+    specs: Specs = {}
     for obj in objects:
         if isinstance(obj, Pod) and _is_moving(obj, profiles):
             moving.add(obj.metadata.uid)
-            found.append(_without_kubelet(obj, specs))
+            found.append(as_new_pod(obj, specs))
         else:
             found.append(obj)
     moving.discard("")
@@ -168,14 +168,19 @@ def _is_moving(pod: Pod, profiles: Mapping[str, object]) -> bool:
     )
 
 
-def _without_kubelet(pod: Pod, specs: _Specs) -> Pod:
-    """Return a pod that no kubelet has started: it requests what its spec says.
+def as_new_pod(pod: Pod, specs: Specs | None = None) -> Pod:
+    """Return a pod that has no node and that no kubelet has started, as its controller creates it.
 
-    The claims that were created for it stay in its status. Pods of one template share their spec,
-    as new ones do: keys of pods are found by the spec. Only the volume of the token, whose name is
-    drawn, differs between them.
+    It requests what its spec says, and the claims that were created for it stay in its status.
+
+    Parameters
+    ----------
+    specs : dict, optional
+        Pods of one template share their spec by it, as new ones do: keys of pods are found by the
+        spec. Only the volume of the token, whose name is drawn, differs between them.
     """
     pod = with_node_name(pod, "")
+    specs = {} if specs is None else specs
     place = pod.namespace, *pod.metadata.labels.items()
     spec = specs.get(place)
     if spec is None or not _is_like(pod.spec, spec):

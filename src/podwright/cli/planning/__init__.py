@@ -1,0 +1,1 @@
+"""The commands that plan changes of a cluster."""

@@ -1,0 +1,233 @@
+"""`podwright capacity`: asks, and prints the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TypeGuard
+
+import msgspec
+import typer
+
+from podwright.apimachinery.objects import FieldError, InputError
+from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_heading,
+    print_message,
+    print_paragraph,
+    print_table,
+    waiting,
+    write,
+)
+from podwright.cli.planning.options import CapacityOptions
+from podwright.cli.planning.plan_inputs import planned_cluster, planned_pods
+from podwright.simulation.capacity import (
+    LOSSES,
+    Capacity,
+    CapacityQuestion,
+    CapacityStop,
+    Headroom,
+    Loss,
+    LossOf,
+    capacity,
+    capacity_review,
+    review_text,
+)
+
+_SHOWN = 10
+
+
+def run_capacity(options: CapacityOptions) -> bool:
+    """Count how many more pods fit, and print it; return whether some do."""
+    setup = options.setup
+    if options.default_config is not None:
+        if setup.config is not None:
+            message = "cannot be combined with --config."
+            raise typer.BadParameter(message, param_hint="'--default-config'")
+        setup = replace(setup, config=options.default_config)
+    pods, files = _pods_and_files(options)
+    question = CapacityQuestion(
+        pods=planned_pods(pods, setup) if pods else (),
+        ratio=_numbers(options.ratio),
+        preemption=options.preemption,
+        max_limit=options.max_limit,
+        exclude_nodes=tuple(
+            name for each in options.exclude_nodes for name in each.split(",") if name
+        ),
+        pool_label=options.pool_label,
+        headroom=options.headroom,
+        loss=tuple(filter(_is_loss, options.loss)),
+    )
+    objects, scheduler_options, caller = planned_cluster(files, options.cluster, setup)
+    announce_compilation()
+    try:
+        with waiting("scheduling"):
+            answer = capacity(
+                objects,
+                question,
+                scheduler_options,
+                expands_workloads=False,
+                call_extender=caller,
+            )
+    except InputError as error:
+        raise InputError(_with_source(error.errors, options, pods)) from error
+    _print(answer, options)
+    fits = answer.stop is None or answer.count > 0
+    has_room = all(each.count for each in answer.headroom)
+    return fits and has_room and not any(loss.pending for loss in answer.losses)
+
+
+_OPTION_OF = {
+    "ratio": "--ratio",
+    "maxLimit": "--max-limit",
+    "excludeNodes": "--exclude-nodes",
+    "poolLabel": "--pool-label",
+}
+
+
+def _with_source(
+    errors: Iterable[FieldError], options: CapacityOptions, pods: str
+) -> Iterable[FieldError]:
+    """Name the option or the file of each error of a question."""
+    for error in errors:
+        option = _OPTION_OF.get(error.path.partition("[")[0])
+        if option is not None:
+            yield msgspec.structs.replace(error, source="options", path=option)
+        elif error.source == "pods":
+            yield msgspec.structs.replace(error, source=pods)
+        else:
+            source = error.source or ", ".join(options.files) or "cluster:"
+            yield msgspec.structs.replace(error, source=source)
+
+
+def _pods_and_files(options: CapacityOptions) -> tuple[str, tuple[str, ...]]:
+    """Return the file of pods ("" for none), and the files of the cluster."""
+    wrong = [each for each in options.loss if not _is_loss(each)]
+    if wrong:
+        message = f'"{wrong[0]}" is none of {", ".join(LOSSES)}.'
+        raise typer.BadParameter(message, param_hint="'--loss'")
+    files = options.files
+    if options.cluster.server:
+        files = (*files, f"{CLUSTER_PREFIX}{options.cluster.server}")
+    if options.podspec or options.headroom or options.loss:
+        return options.podspec, files
+    if not options.files:
+        raise typer.BadParameter(
+            "give a file of pods, --podspec, --headroom or --loss.", param_hint="FILE"
+        )
+    return options.files[0], files[1:]
+
+
+def _is_loss(text: str) -> TypeGuard[LossOf]:
+    return text in LOSSES
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(",")) if text else ()
+    except ValueError:
+        message = f'"{text}" is not numbers, such as 3,1.'
+        raise typer.BadParameter(message, param_hint="'--ratio'") from None
+
+
+# ---------------------------------------------------------------- printing
+
+
+def _print(answer: Capacity, options: CapacityOptions) -> None:
+    output = options.output
+    if output == "name":
+        for name in dict.fromkeys(name for each in answer.templates for name in each.nodes):
+            write(name)
+        return
+    if output in ("json", "yaml") or options.verbose:
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        review = capacity_review(answer, max_limit=options.max_limit, now=now)
+        if not options.verbose:
+            print_document(review, output)
+            return
+        for line in review_text(review):
+            write(line)
+    elif answer.templates:
+        _print_templates(answer, is_wide=output == "wide")
+    if answer.headroom:
+        print_heading("How many more pods of each workload fit:")
+        print_table(("WORKLOAD", "PODS", "MORE", "STOPPED BY"), map(_headroom_row, answer.headroom))
+    if answer.losses:
+        _print_losses(answer.losses, is_wide=output == "wide")
+
+
+def _print_templates(answer: Capacity, *, is_wide: bool) -> None:
+    stop = answer.stop
+    assert stop is not None, "templates without a stop"
+    what = " and ".join(f"{each.count} of {each.name}" for each in answer.templates)
+    sets = f" ({answer.sets} sets)" if len(answer.templates) > 1 else ""
+    print_paragraph(f"{what} fit on {answer.node_count} nodes{sets}.")
+    if answer.evicted:
+        print_paragraph(f"{len(answer.evicted)} pods of lower priority are evicted.")
+    pending = answer.pending_scheduled + answer.pending_unscheduled
+    if pending:
+        print_message(
+            f"{answer.pending_scheduled} of {pending} pending pods of the cluster were scheduled"
+            " before."
+        )
+    print_paragraph(f"{stop.type}: {stop.message}")
+    if stop.nominated_node:
+        names = ", ".join(stop.victims)
+        print_paragraph(f"Preemption would evict {names} from {stop.nominated_node}: --preemption.")
+    if is_wide:
+        nodes = ((each, node) for each in answer.templates for node in each.nodes)
+        cells = [(each.name, node, str(each.nodes[node])) for each, node in nodes]
+        print_table(("PODS", "NODE", "COUNT"), cells)
+    print_heading("Where:")
+    rows = [
+        (each.name, what, name or "<none>", str(count))
+        for each in answer.templates
+        for what, counts in (("zone", each.zones), ("pool", each.pools))
+        for name, count in counts.items()
+    ]
+    print_table(("PODS", "OF", "NAME", "COUNT"), rows)
+    if stop.reasons:
+        print_heading(f"What stops {stop.pod}:")
+        cells = [
+            (str(each.nodes), each.plugin or "PreFilter", each.reason) for each in stop.reasons
+        ]
+        print_table(("NODES", "PLUGIN", "REASON"), cells)
+
+
+def _headroom_row(each: Headroom) -> tuple[str, ...]:
+    is_more = each.stop.type == "LimitReached"
+    more = f"{each.count}+" if is_more else str(each.count)
+    name = f"{each.kind.lower()}/{each.key}"
+    return name, str(each.running), more, "" if is_more else _short(each.stop)
+
+
+def _short(stop: CapacityStop) -> str:
+    """Return the reasons of a stop on one line."""
+    return ", ".join(f"{each.nodes} {each.reason}" for each in stop.reasons) or stop.message
+
+
+def _print_losses(losses: tuple[Loss, ...], *, is_wide: bool) -> None:
+    print_heading("Pending pods after the loss of:")
+    shown = losses if is_wide else losses[:_SHOWN]
+    rows = (
+        (
+            each.of,
+            each.name,
+            str(each.nodes),
+            str(each.recreated),
+            str(len(each.pending)),
+            str(len(each.gone)),
+            ", ".join(one.pod for one in each.pending[:3])
+            + (f" and {len(each.pending) - 3} more" if len(each.pending) > 3 else ""),
+        )
+        for each in shown
+    )
+    print_table(("LOSS", "NAME", "NODES", "RECREATED", "PENDING", "GONE", "PENDING PODS"), rows)
+    if len(losses) > len(shown):
+        print_message(f"{len(losses) - len(shown)} more are shown with -o wide or -o json.")
+    for each in shown:
+        for one in each.pending[:1]:
+            print_paragraph(f"{each.of} {each.name}: {one.pod}: {one.stop.message}", hanging=2)

@@ -1,0 +1,79 @@
+"""The options of the commands that plan changes of a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podwright.cli.options import (
+    DECISIONS,
+    RULES,
+    Format,
+    Judged,
+    Options,
+    Setup,
+    argument,
+    at_option,
+    option,
+    output_option,
+)
+
+
+class PlannedCluster(Options):
+    """Which cluster a plan is for."""
+
+    run: Path | None = option(
+        "The cluster of the recorded run in this folder. Replaces FILE.", "RUN", default=None
+    )
+    at: str = at_option()
+    server: str = option(
+        "Read the cluster at this address, without credentials, such as that of kubectl proxy.",
+        "URL",
+        default="",
+    )
+
+
+class CapacityOptions(Judged):
+    """The options of `podwright capacity`."""
+
+    files: tuple[str, ...] = argument(
+        "First a file with the pods or workloads to count, unless --podspec, --headroom or --loss "
+        "is given; then the cluster: manifests, dumps or snapshots; folders of them; - for stdin; "
+        "cluster: or cluster:CONTEXT for a real cluster.  [default: cluster:, that of the current "
+        "context]",
+        "FILE",
+        default=(),
+    )
+    cluster: PlannedCluster = PlannedCluster.group()
+    podspec: str = option(
+        "A file with the pods or workloads to count, in turn.", "FILE", default=""
+    )
+    ratio: str = option(
+        "How many pods of each are in a set, in the order of the file, such as 3,1. By default the "
+        "replicas of workloads, and one of each pod.",
+        "NUMBERS",
+        default="",
+    )
+    max_limit: int = option("Stop after so many pods. 0: no limit.", "NUMBER", default=0, min=0)
+    preemption: bool = option("Evict pods of lower priority to make room.", default=False)
+    exclude_nodes: tuple[str, ...] = option(
+        "Leave out a node and its pods. Repeatable, or separated by commas.", "NODE", default=()
+    )
+    headroom: bool = option(
+        "Count how many more pods of each existing workload fit, each one alone: at most "
+        "--max-limit or 1000.",
+        default=False,
+    )
+    loss: tuple[str, ...] = option(
+        "Lose each node, zone or pool, and show which pods are pending then. Repeatable.",
+        "node|zone|pool",
+        default=(),
+    )
+    pool_label: str = option(
+        "The label of nodes that names their pool. Known labels by default.", "KEY", default=""
+    )
+    default_config: Path | None = option(
+        "The same as --config, as cluster-capacity names it.", "FILE", default=None
+    )
+    verbose: bool = option("Print the text of cluster-capacity --verbose.", default=False)
+    setup: Setup = Setup.group("config", "plugins", "hpa", *RULES, *DECISIONS)
+    output: Format = output_option("the nodes that get pods")

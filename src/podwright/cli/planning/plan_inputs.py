@@ -1,0 +1,76 @@
+"""The cluster of a plan, and the pods that a plan is about."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from podwright.apimachinery.objects import Object, Pod, with_node_name
+from podwright.cli.clusters.cluster_inputs import read_named
+from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
+from podwright.cli.console import print_message, print_warnings
+from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
+from podwright.cli.options import Setup
+from podwright.cli.planning.options import PlannedCluster
+from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
+from podwright.cli.workloads import expand_workloads
+from podwright.scheduler.framework import CallExtender
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.files import load_bytes
+from podwright.simulation.recording import options_of, replay
+
+
+def planned_cluster(
+    files: Sequence[str], cluster: PlannedCluster, setup: Setup
+) -> tuple[list[Object], SchedulerOptions, CallExtender | None]:
+    """Return the objects of a cluster with the pods of its workloads, and its scheduler's options.
+
+    Raises
+    ------
+    InputError
+    BadParameter
+        If files are combined with a run, or a time is given without a run.
+    """
+    if cluster.run is None:
+        if cluster.at:
+            raise typer.BadParameter("requires --run.", param_hint="'--at'")
+        if not files:
+            print_message("no FILE is given: reading the cluster of the current context")
+        inputs = read_inputs(files or (CLUSTER_PREFIX,), setup)
+        objects = expand_workloads(inputs.loaded, setup.hpa).with_objects(inputs.loaded.objects)
+        caller = extender_caller(inputs.configuration, inputs.source)
+        return list(objects), scheduler_options(inputs, setup), caller
+    if files:
+        raise typer.BadParameter("FILE cannot be combined with --run.", param_hint="FILE")
+    run = RecordedRun(cluster.run, load_plugins(setup.plugins))
+    with open_for_command(run):
+        options = options_of(run.log.setup, plugins=run.plugins, source=str(cluster.run))
+        until = run.log.index_at_ns(run.moment(cluster.at)) if cluster.at else None
+        machine = replay(run.log, until=until, plugins=run.plugins)
+    if "config" in setup.given:
+        options = scheduler_options(read_inputs((), setup), setup)
+    assumed = machine.assumed()
+    objects = [
+        with_node_name(obj, assumed[obj.key])
+        if isinstance(obj, Pod) and obj.key in assumed
+        else obj
+        for obj in machine.objects()
+    ]
+    return objects, options, extender_caller(options.configuration, options.source)
+
+
+def planned_pods(name: str, setup: Setup) -> tuple[Object, ...]:
+    """Return the objects of a file of pods and workloads.
+
+    Raises
+    ------
+    InputError
+    """
+    stdin = sys.stdin.buffer if name == "-" else None
+    loaded = load_bytes(
+        read_named((name,), stdin=stdin, report=print_message), validate=setup.validate
+    )
+    print_warnings(loaded.warnings)
+    return loaded.objects

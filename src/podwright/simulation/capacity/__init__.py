@@ -1,0 +1,37 @@
+"""Capacity: what fits into a cluster, found by scheduling it there.
+
+`counting.py` counts how many more pods fit, where, and what stops the next one; `losses.py` has
+what happens when nodes, zones or pools are lost. `filling.py` schedules in a fork of a scheduler,
+and `templates.py` makes pods of pods and workloads. `review.py` writes the report of
+cluster-capacity.
+
+The room has no idea of its own about what fits: each answer is a decision of the scheduler.
+"""
+
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.simulation.capacity.counting import (
+        HEADROOM_LIMIT as HEADROOM_LIMIT,
+        LOSSES as LOSSES,
+        Capacity as Capacity,
+        CapacityQuestion as CapacityQuestion,
+        Headroom as Headroom,
+        LossOf as LossOf,
+        TemplateCapacity as TemplateCapacity,
+        capacity as capacity,
+        capacity_in as capacity_in,
+    )
+    from podwright.simulation.capacity.filling import (
+        CapacityStop as CapacityStop,
+        StopReason as StopReason,
+    )
+    from podwright.simulation.capacity.losses import Loss as Loss, PendingAfter as PendingAfter
+    from podwright.simulation.capacity.review import (
+        capacity_review as capacity_review,
+        review_text as review_text,
+    )
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

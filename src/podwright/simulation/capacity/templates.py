@@ -1,0 +1,242 @@
+"""Templates of pods: a pod or a workload as a source of pods that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    NamespacedName,
+    Object,
+    Pod,
+    decode,
+    encode,
+    with_fields,
+)
+from podwright.cluster.controllers import EXPANDED_KINDS, expand
+from podwright.cluster.store import kind_of
+from podwright.scheduler.assembly import Scheduler
+
+_UNCOUNTED: Final = (("apps", "DaemonSet"), ("batch", "CronJob"))
+"""The kinds of workloads whose spec does not say how many pods they have."""
+
+_FIRST_PART: Final = 16
+_OF_SERVER: Final = (
+    "uid", "resourceVersion", "creationTimestamp", "generation", "managedFields",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
+)  # fmt: skip
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod or a workload whose pods are counted.
+
+    Attributes
+    ----------
+    kind, key : str
+        The kind, and `namespace/name`.
+    obj : Object
+        As a user would create it: without a node, a status and what a server sets.
+    weight : int
+        How many pods of it a set has.
+    """
+
+    kind: str
+    key: NamespacedName
+    obj: Object
+    weight: int = 1
+
+    @property
+    def name(self) -> str:
+        """The name that results show: that of a pod, or `kind/name`."""
+        name = self.key.partition("/")[2]
+        return name if self.kind == "Pod" else f"{self.kind.lower()}/{name}"
+
+
+def templates_of(
+    objects: Iterable[Object], ratio: Sequence[int] = (), *, source: str = "pods"
+) -> list[Template]:
+    """Return the templates among objects, in their order.
+
+    Parameters
+    ----------
+    ratio : sequence of int
+        The weights. By default those of several templates are their replicas.
+    source : str
+        Of the objects, for errors.
+
+    Raises
+    ------
+    InputError
+        If there are none, a workload has no replicas to count, or the ratio does not match.
+    """
+    found: list[Template] = []
+    errors: list[FieldError] = []
+    for index, obj in enumerate(objects):
+        if obj.kind == "Pod":
+            found.append(_template(obj, 1))
+        elif is_template(obj):
+            spec = encode(obj).get("spec", {})
+            found.append(_template(obj, max(1, spec.get(_count_fields(obj)[0], 1))))
+        elif kind_of(obj) in EXPANDED_KINDS:
+            path = f"[{index}].kind"
+            message = f"a {obj.kind} has no replicas to count; give a Pod with its template"
+            errors.append(FieldError(source=source, path=path, message=message, value=obj.kind))
+    if not found and not errors:
+        message = "contains no Pod and no workload, whose pods are to be counted"
+        errors.append(FieldError(source=source, path="", message=message))
+    if ratio and len(ratio) != len(found):
+        message = f"has {len(ratio)} numbers for {len(found)} pods and workloads"
+        errors.append(FieldError(source=source, path="ratio", message=message))
+    errors += [
+        FieldError(source=source, path=f"ratio[{i}]", message=f"{weight} is not a positive number")
+        for i, weight in enumerate(ratio)
+        if weight < 1
+    ]
+    if errors:
+        raise InputError(errors)
+    if ratio:
+        return [
+            msgspec.structs.replace(each, weight=weight)
+            for each, weight in zip(found, ratio, strict=True)
+        ]
+    if len(found) == 1:
+        return [msgspec.structs.replace(found[0], weight=1)]
+    return found
+
+
+def is_template(obj: Object) -> bool:
+    """Return whether the pods of an object can be counted."""
+    return obj.kind == "Pod" or (kind_of(obj) in EXPANDED_KINDS and kind_of(obj) not in _UNCOUNTED)
+
+
+def _count_fields(obj: Object) -> tuple[str, ...]:
+    """Return the fields of a workload's spec that say how many pods it has."""
+    return ("parallelism", "completions") if obj.kind == "Job" else ("replicas",)
+
+
+def _template(obj: Object, weight: int) -> Template:
+    document = encode(obj)
+    metadata = {k: v for k, v in document.get("metadata", {}).items() if k not in _OF_SERVER}
+    metadata.setdefault("namespace", "default")
+    metadata.setdefault("name", metadata.get("generateName", "pod").rstrip("-"))
+    spec = {k: v for k, v in document.get("spec", {}).items() if k != "nodeName"}
+    new = decode({**_without_status(document), "metadata": metadata, "spec": spec})
+    return Template(kind=obj.kind, key=f"{new.namespace}/{new.name}", obj=new, weight=weight)
+
+
+def _without_status(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name != "status"}
+
+
+class Replicas:
+    """The pods of a template, one after the other, as their controller creates them.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        Gets the objects that the pods need, such as claims. `remove_objects` takes them back.
+    template : Template
+    references : iterable of Object
+        Objects that the template may refer to: templates of resource claims.
+
+    Notes
+    -----
+    Pods that differ in their names only share one spec, so that the scheduler keeps the results of
+    earlier cycles.
+    """
+
+    def __init__(
+        self, scheduler: Scheduler, template: Template, references: Iterable[Object] = ()
+    ) -> None:
+        self._scheduler = scheduler
+        self._template = template
+        self._references = [obj for obj in references if obj.kind == "ResourceClaimTemplate"]
+        self._added: list[Object] = []
+        self._seen: set[NamespacedName] = set()
+        self._pods = self._make()
+
+    def __next__(self) -> Pod:
+        """Return the next pod, which is pending in the scheduler."""
+        return next(self._pods)
+
+    def __iter__(self) -> Iterator[Pod]:
+        return self
+
+    def remove_objects(self) -> None:
+        """Take back the objects that were added for the pods."""
+        self._scheduler.remove(*reversed(self._added))
+        self._added.clear()
+
+    def _make(self) -> Iterator[Pod]:
+        first = self._created(1)
+        if self._added or self._template.kind == "StatefulSet" or _is_indexed(self._template.obj):
+            yield from self._each_created(first)
+        else:
+            yield from self._alike(first[0])
+
+    def _alike(self, pod: Pod) -> Iterator[Pod]:
+        scheduler = self._scheduler
+        base = pod.name.rpartition("-")[0]
+        keys = (f"{base}-{number}" for number in count())
+        names = (name for name in keys if not self._is_known(f"{pod.namespace}/{name}"))
+        pod = with_fields(pod, "metadata", name=next(names))
+        scheduler.add(pod)
+        pod = scheduler.pending[pod.key]  # as admission completes it
+        yield pod
+        metadata = pod.metadata
+        for name in names:
+            key = f"{pod.namespace}/{name}"
+            of_pod = msgspec.structs.replace(metadata, name=name, uid=key)
+            scheduler.pending[key] = msgspec.structs.replace(pod, metadata=of_pod)
+            yield scheduler.pending[key]
+
+    def _is_known(self, key: NamespacedName) -> bool:
+        return key in self._scheduler.cluster.pods or key in self._scheduler.pending
+
+    def _each_created(self, pods: list[Pod]) -> Iterator[Pod]:
+        number = 1
+        while True:
+            for pod in pods:
+                if not self._is_known(pod.key):
+                    self._scheduler.add(pod)
+                    yield self._scheduler.pending[pod.key]
+            number = max(_FIRST_PART, 2 * number)
+            pods = self._created(number)
+
+    def _created(self, number: int) -> list[Pod]:
+        """Return the pods among the first so many that are new, and add what they need."""
+        of_kind = self._scaled(number)
+        expansion = expand([*self._references, *of_kind])
+        added = expansion.with_objects(of_kind)
+        needed = [
+            obj
+            for obj in added
+            if not isinstance(obj, Pod)
+            and kind_of(obj) not in EXPANDED_KINDS
+            and f"{obj.kind} {obj.key}" not in self._seen
+        ]
+        self._seen.update(f"{obj.kind} {obj.key}" for obj in needed)
+        self._scheduler.add(*needed)
+        self._added += needed
+        pods = [obj for obj in added if isinstance(obj, Pod) and obj.key not in self._seen]
+        self._seen.update(pod.key for pod in pods)
+        return pods
+
+    def _scaled(self, number: int) -> list[Object]:
+        document = encode(self._template.obj)
+        if self._template.kind == "Pod":
+            return [
+                decode({**document, "metadata": {**document["metadata"], "name": f"{name}"}})
+                for name in (f"{document['metadata']['name']}-{i}" for i in range(number))
+            ]
+        fields = dict.fromkeys(_count_fields(self._template.obj), number)
+        return [decode({**document, "spec": {**document["spec"], **fields}})]
+
+
+def _is_indexed(obj: Object) -> bool:
+    return bool(encode(obj).get("spec", {}).get("completionMode") == "Indexed")
