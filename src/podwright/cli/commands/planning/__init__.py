@@ -1,1 +1,1 @@
-"""The commands about published experiments and traces."""
+"""The commands that plan changes of a cluster."""
