@@ -52,6 +52,8 @@ def test_the_same_run_makes_the_same_report(folder):
 def test_a_report_opens_from_a_file_without_a_network(folder, context, page):
     context.set_offline(True)
     page.goto((folder / "report.html").as_uri())
+    page.locator("pw-results").get_by_text("1 pod is pending at the end").wait_for()
+    page.get_by_role("link", name="Nodes", exact=True).click()
     inspector = page.locator("pw-pod")
     inspector.get_by_role("heading", name="default/large").wait_for()
     inspector.get_by_text("0/1 nodes are available: 1 Insufficient cpu").first.wait_for()

@@ -58,7 +58,10 @@ def test_runs_are_shown_downloaded_and_deleted(context, watched, tmp_path):
         with page.expect_download() as download:
             page.get_by_role("link", name="Download").click()
         assert download.value.suggested_filename.endswith(".tar")
-        page.get_by_role("button", name="Details").click()
+        page.get_by_role("columnheader", name="Placed").wait_for()
+        page.get_by_role("button", name="Results").click()
+        page.locator("pw-results").get_by_text("No pod is pending at the end").wait_for()
+        page.get_by_text("Inputs and files").click()
         page.locator(".pw-code", has_text="manifest").wait_for()
         page.get_by_role("button", name="Close").click()
         page.get_by_role("button", name="Delete…").click()

@@ -50,7 +50,7 @@ def add_pages(upstream: Upstream, compared: Upstream | None = None) -> None:
         await add_configuration(requests, schedulerName)
 
     async def runs() -> None:
-        add_frame(upstream.server, "Runs", starts=("elements/pw-time",))
+        add_frame(upstream.server, "Runs", starts=("elements/pw-time", "elements/pw-results"))
         await add_runs(requests)
 
     def run() -> None:

@@ -34,12 +34,15 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
         The labels of nodes.
     replies : dict of str to dict
         The documents that the elements get, by path of the HTTP API.
+    results : dict, optional
+        The results of a run that has finished, as in its summary.json.
     """
 
     title: str
     timeline: bytes
     labels: Mapping[str, Mapping[str, str]]
     replies: Mapping[str, Any]
+    results: Mapping[str, Any] | None = None
 
 
 def report_html(data: ReportData) -> bytes:
@@ -50,6 +53,7 @@ def report_html(data: ReportData) -> bytes:
         "title": data.title,
         "labels": data.labels,
         "replies": data.replies,
+        "results": data.results,
         "timeline": timeline,
     }
     # "<" would end the script element that has the data.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -54,7 +55,8 @@ class _Runs:
             self._add_table(runs)
 
     def _add_table(self, runs: list[Any]) -> None:
-        columns = [key for key in runs[0] if key != "id"]
+        # Those in which a run has something.
+        columns = [key for key in runs[0] if key != "id" and any(run[key] for run in runs)]
         with ui.element("table").classes("pw-table"):
             with ui.element("thead"), ui.element("tr"):
                 for title in ("Name", *map(_title, columns), ""):
@@ -82,7 +84,8 @@ class _Runs:
         with ui.element("td"), ui.row().classes("pw-row-actions"):
             if not run.get("problem"):
                 ui.link("Open", f"/run?run={quote(name, safe='')}")
-            add_button("Details", show)
+                ui.link("Compare", f"/run?run={quote(name, safe='')}&view=compare")
+            add_button("Results", show)
             path = f"{PREFIX}{_RUNS}/{quote(name, safe='')}/download"
             ui.link("Download", path).props(f'download="{quote(name)}.tar"')
             if self.may_delete:
@@ -97,7 +100,12 @@ class _Runs:
         with form(f"Run {name}") as (dialog, actions):
             content = ui.element("div").classes("pw-scroll").props("tabindex=0")
             with content:
-                ui.label(text_of(found)).classes("pw-code")
+                element = f'<pw-results run="{escape(name)}"></pw-results>'
+                ui.html(element, sanitize=False)
+                with ui.element("details").classes("pw-plugin"):
+                    with ui.element("summary"):
+                        ui.label("Inputs and files")
+                    ui.label(text_of(found | {"summary": None})).classes("pw-code")
         with actions:
             ui.space()
             add_button("Close", dialog.close)
@@ -124,7 +132,7 @@ def _title(key: str) -> str:
 
 def _cell(value: Any) -> str:
     """Return a value as text; times without the zeros of their fraction."""
-    text = "" if value is None else str(value)
+    text = "" if value is None else f"{value:,g}" if isinstance(value, float) else str(value)
     if "." not in text or not text.endswith("Z"):
         return text
     return text.rstrip("Z").rstrip("0").rstrip(".") + "Z"

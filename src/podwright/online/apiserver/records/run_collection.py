@@ -36,6 +36,12 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         `running`, `interrupted` or `finished`; "" if it cannot be read.
     start_time : str
         Its virtual time at the start.
+    end_time : str
+        Its virtual time at the end; "" before it has finished.
+    placed, pending, preemptions : int, optional
+        Its results, if it has finished: placements, pods without a node at the end, preemptions.
+    longest_wait_seconds : float, optional
+        Of a pod until its node, if one was placed.
     seed : int
     podwright : str
         The version that wrote it.
@@ -46,9 +52,23 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: str
     status: str = ""
     start_time: str = ""
+    end_time: str = ""
+    placed: int | None = None
+    pending: int | None = None
+    preemptions: int | None = None
+    longest_wait_seconds: float | None = None
     seed: int = 0
     podwright: str = ""
     problem: str = ""
+
+
+class _Results(msgspec.Struct, frozen=True):
+    """What a list shows of summary.json."""
+
+    end: str = ""
+    counts: dict[str, int] = {}
+    pending: dict[str, int] = {}
+    waits: dict[str, float] | None = None
 
 
 class RunFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -173,13 +193,20 @@ class RunCollection:
 
 def _entry(path: Path) -> RunEntry:
     try:
-        manifest = RunFolder.open(path).manifest
+        run = RunFolder.open(path)
+        results = run.read_summary(_Results) if run.has_results else _Results()
     except RunError as error:
         return RunEntry(id=path.name, problem=str(error))
+    manifest, counts, waits = run.manifest, results.counts, results.waits
     return RunEntry(
         id=path.name,
         status=manifest.status,
         start_time=timestamp_text_nano(manifest.start_ns),
+        end_time=results.end,
+        placed=counts.get("placed"),
+        pending=sum(results.pending.values()) if counts else None,
+        preemptions=counts.get("preemptions"),
+        longest_wait_seconds=waits.get("maxSeconds") if waits else None,
         seed=manifest.seed,
         podwright=manifest.podwright,
     )

@@ -18,6 +18,11 @@ export class EmbeddedSource {
     return () => {};
   }
 
+  /** Returns the results of the run; null before its end. */
+  async results() {
+    return this.data.results;
+  }
+
   async get(path) {
     const found = this.data.replies[path];
     if (found === undefined) throw new RequestError("This report does not have it; write one with a greater --pods.", 404);

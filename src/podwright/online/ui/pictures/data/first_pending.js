@@ -13,7 +13,7 @@ export function selectFirstPending(data) {
     if (!data.isPast || !data.past) return;
     data.removeEventListener("mode", choose);
     const state = address.get();
-    if (state.pod || state.node) return;
+    if (state.pod || state.node || matchMedia("(max-width: 900px)").matches) return;
     const first = data.past.waiting(LISTED_MAX).pods.find(({ attempts }) => attempts > 0);
     if (first) address.set({ pod: first.pod }, { replace: true });
   };

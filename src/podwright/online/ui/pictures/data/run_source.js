@@ -24,6 +24,11 @@ export class RunSource {
     return () => {};
   }
 
+  /** Returns the results of the run; null before its end. */
+  async results() {
+    return (await this.http.get(this.run.slice(0, -1))).summary;
+  }
+
   async get(path) {
     return this.http.get(this.#own(path));
   }

@@ -15,6 +15,7 @@
  *   sends a request that changes something or has a body
  * @property {(path: string, body: any, listener: (line: any) => void, signal: AbortSignal) => Promise<any>}
  *   [lines] sends a body, and returns the last line of a reply of lines, if it is a server
+ * @property {() => Promise<any>} [results] those of a run, if it is not a server
  * @property {(text: string) => Promise<any>} [read] a text of YAML or JSON as data, if it is a server
  */
 

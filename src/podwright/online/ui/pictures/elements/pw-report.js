@@ -1,5 +1,6 @@
 // A report: the screen with the data of the page itself.
 
+import { address } from "../data/address.js";
 import { PwElement, define, h } from "../parts/dom.js";
 import { EmbeddedSource } from "../data/embedded_source.js";
 import { selectFirstPending } from "../data/first_pending.js";
@@ -11,6 +12,7 @@ const STYLE = `
 header { display: flex; gap: calc(2 * var(--pw-space)); align-items: center; height: var(--pw-bar-height); padding: 0 calc(2 * var(--pw-space));
   background: var(--pw-surface); border-bottom: 1px solid var(--pw-line); }
 header .title { max-width: 260px; }
+@media (max-width: 900px) { header { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--pw-space); padding: 0 var(--pw-space); } header pw-time { grid-column: 1 / -1; } }
 `;
 
 const data = JSON.parse(document.getElementById("pw-data").textContent);
@@ -28,6 +30,7 @@ class Report extends PwElement {
 
   start() {
     this.undo.push(model().use());
+    if (!location.hash) address.set({ view: "results" }, { replace: true });
     selectFirstPending(model());
   }
 }

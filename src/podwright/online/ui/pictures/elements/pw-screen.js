@@ -10,6 +10,7 @@ import "./pw-node.js";
 import "./pw-nodes.js";
 import "./pw-pending.js";
 import "./pw-pod.js";
+import "./pw-results.js";
 import "./pw-steps.js";
 import "./pw-time.js";
 
@@ -23,6 +24,7 @@ const STYLE = `
 .columns > * { min-height: 0; min-width: 0; }
 .center { display: flex; flex-direction: column; overflow: hidden; }
 .center > pw-nodes, .center > pw-compare { flex: 1; }
+.results { overflow: auto; }
 .tabs { display: flex; gap: 2px; padding: 0 var(--pw-space); border-bottom: 1px solid var(--pw-line); }
 .tabs a { padding: 7px 10px 5px; color: var(--pw-muted); border-bottom: 2px solid transparent; }
 .tabs a:hover { color: var(--pw-text); text-decoration: none; }
@@ -49,6 +51,7 @@ const STYLE = `
 const VIEWS = [
   ["", "Nodes"],
   ["compare", "Compare"],
+  ["results", "Findings"],
 ];
 
 class Screen extends PwElement {
@@ -63,7 +66,8 @@ class Screen extends PwElement {
     this.right = h("aside", { class: "right", "aria-label": "Inspector" }, this.pod, this.node);
     this.compare = h("pw-compare", { hidden: true });
     this.tabs = h("nav", { class: "tabs", "aria-label": "Views" });
-    this.center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare);
+    this.results = h("div", { class: "results", hidden: true });
+    this.center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare, this.results);
     this.left = h("div", { class: "left" }, this.pending, h("pw-steps"));
     this.main = h("div", { class: "columns" }, this.left, this.#split("--left", 1, 180, 480, 290), this.center, this.#split("--right", -1, 300, 1100, Math.max(440, Math.min(680, Math.round(innerWidth * 0.34)))), this.right);
     this.parts = h("nav", { class: "parts", "aria-label": "Parts of the page" });
@@ -87,10 +91,14 @@ class Screen extends PwElement {
   update() {
     const data = model();
     const { node, view = "" } = address.get();
-    this.nodes.hidden = view === "compare";
+    this.nodes.hidden = view === "compare" || view === "results";
     this.compare.hidden = view !== "compare";
-    this.tabs.hidden = !data.source.isLive && !address.get().run; // a file has nothing to compare with
-    render(this.tabs, VIEWS.map(([key, title]) => tab(key, title, view)));
+    this.results.hidden = view !== "results";
+    if (view === "results" && !this.results.firstChild) this.results.append(h("pw-results"));
+    // A file has nothing to compare with, and what goes on has no results.
+    const isFile = !data.source.isLive && !address.get().run;
+    const views = VIEWS.filter(([key]) => !(key === "results" && data.source.isLive) && !(key === "compare" && isFile));
+    render(this.tabs, views.map(([key, title]) => tab(key, title, view)));
     // One part at a time where there is no room for three.
     const parts = { Pending: this.left, Nodes: this.center, Inspector: this.right };
     for (const [title, part] of Object.entries(parts)) part.toggleAttribute("data-shown", title === this.shown);
