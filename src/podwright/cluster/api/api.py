@@ -2,10 +2,10 @@
 
 Theory of operation
 -------------------
-A request passes each layer once: admission completes or rejects new objects, validation rejects
-invalid ones, `ResourceStorage` computes the next version, and the store commits it. The
-driver of the API delivers the committed changes to the subscribers; the store never calls back
-into this room.
+A request becomes a `Write`, which passes the stages of its verb (`pipeline`): admission completes
+or rejects new objects, validation rejects invalid ones, `ResourceStorage` computes the next
+version, and the store commits it. The driver of the API delivers the committed changes to the
+subscribers; the store never calls back into this room.
 
 A rejection is a value: the reply contains the error. A rejected request writes nothing.
 
@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import (
     Document,
@@ -26,12 +28,12 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api.admission import SERVED, Admission
 from podwright.cluster.api.bootstrap_objects import namespace
-from podwright.cluster.api.create_update import Scope
+from podwright.cluster.api.create_update import OwnersOf, Scope
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.object_edits import merge_patched, with_defaults, with_fields_of_others
 from podwright.cluster.api.object_validation import ObjectValidation
-from podwright.cluster.api.pipeline import Pipeline, Write
+from podwright.cluster.api.pipeline import Pipeline, Verb, Write, bare_pipeline, create
 from podwright.cluster.api.pods.binding import NO_LABELS, Binding, topology_labels
 from podwright.cluster.api.pods.eviction import Eviction
 from podwright.cluster.api.rejections import Rejection, of_object
@@ -46,9 +48,7 @@ from podwright.cluster.api.requests import (
     UpdateObject,
     WriteRequest,
 )
-from podwright.cluster.api.resource_storage import OwnersOf, ResourceStorage
-from podwright.cluster.api.status_writes import StatusWrites
-from podwright.cluster.store import NAMESPACE, POD, ObjectError, ObjectStore, Stored, kind_of
+from podwright.cluster.store import NAMESPACE, POD, ObjectError, ObjectStore, kind_of
 
 
 class Api:
@@ -73,26 +73,31 @@ class Api:
     def __init__(self, store: ObjectStore, *, is_served: bool = False) -> None:
         self.store = store
         self._is_served = is_served
-        self._storage = ResourceStorage(store, limits_sizes=is_served)
-        self._status = StatusWrites(self._storage)
+        bare = bare_pipeline(store, limits_sizes=is_served)
+        self._status = bare.server_status
         self.admission = Admission(
             store, added=SERVED if is_served else (), update_status=self._status.update
         )
-        self._pipeline = Pipeline(
-            storage=self._storage,
-            server_status=self._status,
+        self._pipeline = msgspec.structs.replace(
+            bare,
             admission=self.admission.chain,
             in_go_form=is_served,
+            routes={
+                **bare.routes,
+                "create": (self._complete_new, create),
+                "update": (self._update,),
+                "apply": (self._make_namespace, self._apply),
+            },
         )
         self.validation = ObjectValidation()
-        self._verbs: dict[type, Callable[[Any, int], Stored | Rejection]] = {
-            CreateObject: self._create,
-            UpdateObject: self._update,
-            ApplyObject: self._apply,
-            PatchObject: self._patch,
-            DeleteObject: self._delete,
-            BindPod: self._bind,
-            EvictPod: self._evict,
+        self._writes: dict[type, tuple[Verb, Callable[[Any, int], Write]]] = {
+            CreateObject: ("create", _write_of),
+            UpdateObject: ("update", _write_of),
+            ApplyObject: ("apply", _write_of),
+            PatchObject: ("update", self._patched),
+            DeleteObject: ("delete", self._deletion),
+            BindPod: ("bind", self._binding),
+            EvictPod: ("evict", _eviction),
         }
 
     def keep_owners(self, owners: ComponentOwners) -> None:
@@ -116,84 +121,97 @@ class Api:
         Reply
             The stored object, or the error that rejects the request.
         """
+        verb, write_of = self._writes[type(request)]
         try:
-            done = self._verbs[type(request)](request, now_ns)
+            done = self._pipeline.execute(verb, write_of(request, now_ns))
         except ObjectError as error:
             return Reply(error=of_object(error))
-        except (Rejection, InvalidObject) as error:
+        except InvalidObject as error:
             return Reply(error=error)
         return Reply(error=done) if isinstance(done, Rejection) else Reply(done)
 
-    def _create(self, request: CreateObject, now_ns: int) -> Stored:
-        obj = self.admission.admit_new(request.obj, request.user, now_ns)
+    # ------------------------------------------------------------------------------- stages
+
+    def _complete_new(self, pipeline: Pipeline, write: Write) -> None:
+        """Admit and validate the new object, whose sender owns what was sent."""
+        del pipeline
+        sent = write.body
+        write.body = self.admission.admit_new(sent, write.user, write.now_ns)
         with interlude():
-            self.validation.check_new(obj)
-            owners = self._new_owners(request, now_ns)
-        return self._storage.create(obj, now_ns, owners=owners)
+            self.validation.check_new(write.body)
+            write.owners = self._new_owners(sent, write)
 
-    def _new_owners(
-        self, request: CreateObject | ApplyObject, now_ns: int
-    ) -> list[Document] | None:
-        if self._status.owners is None:
-            return None
-        return self._status.owners.created(request.obj, request.user, now_ns)
-
-    def _owners_of(self, scope: Scope, user: str, now_ns: int) -> OwnersOf | None:
+    def _new_owners(self, sent: KubernetesObject, write: Write) -> list[Document] | None:
         owners = self._status.owners
-        return None if owners is None else owners.of_update(scope, user, now_ns)
+        return None if owners is None else owners.created(sent, write.user, write.now_ns)
 
-    def _update(self, request: UpdateObject, now_ns: int) -> Stored:
-        obj, scope = request.obj, request.scope
-        owners_of = self._owners_of(scope, request.user, now_ns)
-        if scope == "status":
-            return self._storage.update(obj, scope=scope, owners_of=owners_of)
-        obj = self.admission.complete_update(obj, request.user, now_ns)
-        return self._storage.update(
-            obj, scope=scope, validate=self._check_update, owners_of=owners_of
+    def _owners_of(self, write: Write) -> OwnersOf | None:
+        owners = self._status.owners
+        return None if owners is None else owners.of_update(write.scope, write.user, write.now_ns)
+
+    def _update(self, pipeline: Pipeline, write: Write) -> None:
+        """Complete, validate and store the changed object."""
+        obj, owners_of = write.body, self._owners_of(write)
+        is_status = write.scope == "status"
+        if not is_status:
+            obj = self.admission.complete_update(obj, write.user, write.now_ns)
+        write.stored = pipeline.storage.update(
+            obj,
+            scope=write.scope,
+            validate=None if is_status else self._check_update,
+            owners_of=owners_of,
         )
 
     def _check_update(self, new: KubernetesObject, old: KubernetesObject) -> None:
         with interlude():
             self.validation.check_update(new, old)
 
-    def _apply(self, request: ApplyObject, now_ns: int) -> Stored:
-        obj, scope = request.obj, request.scope
-        # The server of a recording has validated its objects.
+    def _make_namespace(self, pipeline: Pipeline, write: Write) -> None:
+        """Create the namespace of an applied object; a rejected object leaves none behind."""
+        obj: KubernetesObject = write.body
+        if not obj.namespace or self.store.get(NAMESPACE, obj.namespace) is not None:
+            return
+        is_recorded = write.scope == "whole"
+        admit = self.admission.admit if is_recorded else self.admission.admit_new
+        admitted = admit(with_defaults(obj))
+        if not is_recorded:
+            self.validation.check_new(admitted)
+        pipeline.storage.create(namespace(obj.namespace), write.now_ns)
+
+    def _apply(self, pipeline: Pipeline, write: Write) -> None:
+        """Create or replace the applied object; the server of a recording has validated its own."""
+        obj, scope = write.body, write.scope
         is_recorded = scope == "whole"
-        if obj.namespace and self.store.get(NAMESPACE, obj.namespace) is None:
-            # A rejected object must not leave a new namespace behind.
-            admit = self.admission.admit if is_recorded else self.admission.admit_new
-            admitted = admit(with_defaults(obj))
-            if not is_recorded:
-                self.validation.check_new(admitted)
-            self._storage.create(namespace(obj.namespace), now_ns)
-        current = self.store.get(kind_of(obj), obj.key)
+        current = self.store.get(write.kind, write.key)
         if current is not None:
             if scope == "main":
                 obj = with_fields_of_others(obj, current)
             if not is_recorded:
                 obj = with_defaults(obj)
-            body = with_fields(self.admission.admit(obj), "metadata", resource_version="", uid="")
+            obj = with_fields(self.admission.admit(obj), "metadata", resource_version="", uid="")
             if not is_recorded:
-                self.validation.check_new(body)
+                self.validation.check_new(obj)
             # A recorded object has the managed fields of its server.
-            owners_of = None if is_recorded else self._owners_of(scope, request.user, now_ns)
-            return self._storage.update(body, scope=scope, owners_of=owners_of)
-        if is_recorded and obj.uid:
-            return self.store.put(self.admission.admit(obj))
-        admitted = self.admission.admit_new(obj, now_ns=now_ns)
-        if not is_recorded:
-            self.validation.check_new(admitted)
-        owners = None if is_recorded else self._new_owners(request, now_ns)
-        return self._storage.create(admitted, now_ns, owners=owners)
+            owners_of = None if is_recorded else self._owners_of(write)
+            write.stored = pipeline.storage.update(obj, scope=scope, owners_of=owners_of)
+        elif is_recorded and obj.uid:
+            write.stored = self.store.put(self.admission.admit(obj))
+        else:
+            write.body = self.admission.admit_new(obj, now_ns=write.now_ns)
+            if not is_recorded:
+                self.validation.check_new(write.body)
+                write.owners = self._new_owners(obj, write)
+            create(pipeline, write)
 
-    def _patch(self, request: PatchObject, now_ns: int) -> Stored:
+    # ------------------------------------------------------------------------------- writes
+
+    def _patched(self, request: PatchObject, now_ns: int) -> Write:
         patched = merge_patched(self.store.require(request.object_kind, request.key), request.patch)
-        return self._update(UpdateObject(patched, request.scope, request.user), now_ns)
+        return _write_of(UpdateObject(patched, request.scope, request.user), now_ns)
 
-    def _delete(self, request: DeleteObject, now_ns: int) -> Stored | Rejection:
+    def _deletion(self, request: DeleteObject, now_ns: int) -> Write:
         kind, key = (request.group, request.object_kind), request.key
-        write = Write(
+        return Write(
             kind=kind,
             key=key,
             now_ns=now_ns,
@@ -204,16 +222,22 @@ class Api:
             ),
             attributes=self.admission.of_deletion(kind, key, request.user, now_ns),
         )
-        return self._pipeline.execute("delete", write)
 
-    def _bind(self, request: BindPod, now_ns: int) -> Stored | Rejection:
+    def _binding(self, request: BindPod, now_ns: int) -> Write:
         labels = topology_labels(self.store, request.node) if self._is_served else NO_LABELS
         body = Binding(node=request.node, uid=request.uid, labels=labels)
-        write = Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
-        return self._pipeline.execute("bind", write)
+        return Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
 
-    def _evict(self, request: EvictPod, now_ns: int) -> Stored | Rejection:
-        options = DeleteOptions(uid=request.uid or None)
-        body = Eviction(uid=request.uid, read_options=lambda: options)
-        write = Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
-        return self._pipeline.execute("evict", write)
+
+def _eviction(request: EvictPod, now_ns: int) -> Write:
+    options = DeleteOptions(uid=request.uid or None)
+    body = Eviction(uid=request.uid, read_options=lambda: options)
+    return Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
+
+
+def _write_of(request: CreateObject | UpdateObject | ApplyObject, now_ns: int) -> Write:
+    obj = request.obj
+    scope: Scope = "main" if isinstance(request, CreateObject) else request.scope
+    return Write(
+        kind=kind_of(obj), key=obj.key, now_ns=now_ns, body=obj, user=request.user, scope=scope
+    )

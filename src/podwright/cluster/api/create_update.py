@@ -15,7 +15,7 @@ BeforeUpdate; staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.g
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -25,13 +25,19 @@ from podwright.apimachinery.objects import (
     KubernetesObject,
     timestamp_text,
 )
-from podwright.cluster.api.kind_strategies import KindStrategy
+from podwright.apimachinery.schema import KindRow
 from podwright.cluster.store import METADATA_KEYS
 
 T = TypeVar("T", bound=KubernetesObject)
 
 Scope: TypeAlias = Literal["main", "status", "whole"]
 """What an update replaces: all but the status, the status, or both at once."""
+
+Validate: TypeAlias = Callable[[KubernetesObject, KubernetesObject], None]
+"""Checks a new version of an object against the stored one."""
+
+OwnersOf: TypeAlias = Callable[[KubernetesObject, KubernetesObject], "list[Document] | None"]
+"""Returns the managed fields of the new version, given second, of a stored object."""
 
 _replace = msgspec.structs.replace
 _KEPT = tuple(key for key in METADATA_KEYS.values() if key != "finalizers")
@@ -51,7 +57,7 @@ _DROPPED_AT_CREATION = (
 def created(
     obj: T,
     *,
-    strategy: KindStrategy,
+    strategy: KindRow,
     name: str,
     uid: str,
     version: int,
@@ -108,7 +114,7 @@ def updated(
     new: T,
     *,
     scope: Scope,
-    strategy: KindStrategy,
+    strategy: KindRow,
     version: int,
     keeps_owners: bool = False,
 ) -> T | None:
@@ -139,7 +145,7 @@ def updated(
         else:
             document.pop("ownerReferences", None)
     raw = body.raw | {"metadata": document}
-    has_other_status = scope == "status" or (scope == "main" and strategy.has_status)
+    has_other_status = scope == "status" or (scope == "main" and "status" in strategy.subresources)
     if has_other_status:
         raw.pop("status", None)
         if "status" in status_of.raw:

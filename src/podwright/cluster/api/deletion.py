@@ -23,7 +23,8 @@ from podwright.apimachinery.objects import (
     timestamp_ns,
     timestamp_text,
 )
-from podwright.cluster.api.kind_strategies import KindStrategy, strategy_of
+from podwright.apimachinery.schema import KindRow
+from podwright.cluster.api.kind_strategies import strategy_of
 from podwright.cluster.store import NAMESPACE, GroupKind, at_version, with_metadata
 
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
@@ -107,7 +108,7 @@ def deletion(
     kind: GroupKind,
     current: KubernetesObject,
     *,
-    strategy: KindStrategy,
+    strategy: KindRow,
     version: int,
     now_ns: int,
     grace_seconds: int | None,

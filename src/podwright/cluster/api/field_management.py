@@ -25,8 +25,7 @@ from podwright.apimachinery.patching import (
     with_unchanged_times,
     with_update_as_apply,
 )
-from podwright.cluster.api.create_update import Scope
-from podwright.cluster.api.resource_storage import OwnersOf
+from podwright.cluster.api.create_update import OwnersOf, Scope
 from podwright.cluster.api.users import SCHEDULER_USER
 from podwright.cluster.api.versions.resources import Resource, Resources
 from podwright.cluster.store import GroupKind, kind_of

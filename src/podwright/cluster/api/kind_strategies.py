@@ -9,56 +9,20 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-import msgspec
-
 from podwright.apimachinery.objects import Document, KubernetesObject, encode
-from podwright.apimachinery.schema import built_in, decode
+from podwright.apimachinery.schema import KindRow, built_in, decode
 from podwright.cluster.api.object_edits import patched, section, with_defaults
 from podwright.cluster.store import GroupKind
 
-
-class KindStrategy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How the objects of a kind are written.
-
-    Attributes
-    ----------
-    has_status : bool
-        Whether `status` is a subresource, which an update of the object does not change.
-    has_generation : bool
-        Whether `metadata.generation` counts changes of the spec.
-    is_graceful : bool
-        Whether deletion has a grace period (pods).
-    counted_metadata : tuple of str
-        The parts of the metadata whose change increments the generation, too.
-    orphans_dependents : bool
-        Whether dependents stay by default when an object is deleted.
-    """
-
-    has_status: bool = False
-    has_generation: bool = False
-    is_graceful: bool = False
-    counted_metadata: tuple[str, ...] = ()
-    orphans_dependents: bool = False
-
-
-CUSTOM = KindStrategy(has_generation=True)
-"""The strategy of custom resources without subresources."""
+_CUSTOM: Final = KindRow(group="", version="", kind="", type="", has_generation=True)
+"""The row of custom resources without subresources."""
 
 
 @cache
-def strategy_of(kind: GroupKind) -> KindStrategy:
-    """Return the strategy of a kind, from its row in the schema."""
+def strategy_of(kind: GroupKind) -> KindRow:
+    """Return how the objects of a stored kind are written."""
     known = built_in().of(*kind)
-    if known is None:
-        return CUSTOM
-    row = known.row
-    return KindStrategy(
-        has_status=known.has_status,
-        has_generation=row.has_generation,
-        is_graceful=row.is_graceful,
-        counted_metadata=row.counted_metadata,
-        orphans_dependents=row.orphans_dependents,
-    )
+    return _CUSTOM if known is None else known.row
 
 
 # The generated labels and selector of a new job.

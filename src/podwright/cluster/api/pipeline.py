@@ -7,7 +7,9 @@ route of its verb is a tuple of stages, read from left to right: find, check, ad
 stage reads and extends the write, and returns why it is rejected, or None. What a stage calls may
 raise the rejection. The first rejection ends the write; HTTP encodes it.
 
-Bindings, evictions and deletions pass these stages. Creations and updates do not yet: see
+Each profile of a cluster has its own list of stages for creations and updates, which end in the
+stages here: `BARE` for what the server writes itself, those of `Api` for components, those of
+`endpoints.writes` for HTTP. Bindings, evictions and deletions pass the same stages in all. See
 docs/explanation/two-write-apis.md.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers; pkg/registry/core/pod/storage
@@ -28,19 +30,20 @@ from podwright.apimachinery.objects import (
     PodDisruptionBudget,
     encode,
 )
-from podwright.apimachinery.schema import decode
+from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api.admission import AdmissionChain, Attributes
+from podwright.cluster.api.create_update import Scope
 from podwright.cluster.api.deletion import DeleteOptions, propagation_of
+from podwright.cluster.api.field_management import SERVER_USER, ComponentOwners
 from podwright.cluster.api.pods.binding import binding_problem, with_probe_times
 from podwright.cluster.api.pods.eviction import Eviction, decide_eviction, with_disruption_target
 from podwright.cluster.api.preconditions import deletion_conflict
 from podwright.cluster.api.rejections import Rejection, not_found
 from podwright.cluster.api.resource_storage import ResourceStorage
-from podwright.cluster.api.status_writes import StatusWrites
 from podwright.cluster.api.versions.resources import plural_of
-from podwright.cluster.store import POD, GroupKind, Stored
+from podwright.cluster.store import POD, GroupKind, ObjectStore, Stored
 
-Verb: TypeAlias = Literal["bind", "evict", "delete"]
+Verb: TypeAlias = Literal["create", "update", "apply", "bind", "evict", "delete"]
 
 MarkForDeletion: TypeAlias = Callable[[Document, int], Document | None]
 """Returns an object marked for deletion at a time; None if it was marked before."""
@@ -53,10 +56,20 @@ class Write(msgspec.Struct, kw_only=True, eq=False, gc=False):
     ----------
     kind : GroupKind
     key : NamespacedName
-        The object.
+        The object; a new one may not have its name yet.
     now_ns : int
         The time of the request, in nanoseconds since 1970.
-    body : Binding, Eviction or DeleteOptions
+    body : KubernetesObject, Binding, Eviction or DeleteOptions
+    user : str
+        The component that makes the request.
+    uid : str
+        That of a new object, if it was drawn for the request.
+    scope : str
+        What an update replaces.
+    owners : list of dict or None
+        The managed fields of a new object, if they are kept and it does not have them.
+    is_restored : bool
+        Whether a new object keeps its creation time and its generation.
     is_dry_run : bool
         Whether nothing is stored.
     attributes : Attributes or None
@@ -71,10 +84,46 @@ class Write(msgspec.Struct, kw_only=True, eq=False, gc=False):
     key: NamespacedName
     now_ns: int
     body: Any
+    user: str = ""
+    uid: str = ""
+    scope: Scope = "main"
+    owners: list[Document] | None = None
+    is_restored: bool = False
     is_dry_run: bool = False
     attributes: Attributes | None = None
     current: Any = None
     stored: Stored | None = None
+
+
+Stage: TypeAlias = Callable[[Any, Any], Rejection | None]
+"""Takes the parts of the cluster and the write; returns why the write is rejected."""
+
+
+class StatusWrites:
+    """Writes the status of objects as the server, as kube-apiserver does by its loopback client.
+
+    These are the status of quotas that a write charges, and of disruption budgets.
+
+    Parameters
+    ----------
+    storage : ResourceStorage
+    owners : ComponentOwners, optional
+        Keeps `managedFields`; None for a cluster without them.
+    """
+
+    def __init__(self, storage: ResourceStorage, owners: ComponentOwners | None = None) -> None:
+        self._storage = storage
+        self.owners = owners
+
+    def update(self, document: Document, now_ns: int) -> None:
+        """Store an object of a stored version with a new status."""
+        if self.owners is None:
+            self._storage.update(decode(document), scope="status")
+            return
+        kind = built_in().find(document["apiVersion"], document["kind"])
+        new = decode(document if kind is None else kind.go_form(document))
+        owners_of = self.owners.of_update("status", SERVER_USER, now_ns)
+        self._storage.update(new, scope="status", owners_of=owners_of)
 
 
 class Pipeline(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -90,6 +139,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         By kind, how a deletion marks objects whose cleanup the server does itself.
     in_go_form : bool
         Whether what the server adds to pods is in Go's form, as clients over HTTP read it.
+    routes : mapping
+        The stages of each verb; `BARE` or those of another profile.
     """
 
     storage: ResourceStorage
@@ -97,11 +148,12 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     admission: AdmissionChain
     marks: Mapping[GroupKind, MarkForDeletion] = {}
     in_go_form: bool = False
+    routes: Mapping[Verb, tuple[Stage, ...]] = msgspec.field(default_factory=lambda: BARE)
 
     def execute(self, verb: Verb, write: Write) -> Stored | Rejection:
         """Take a write through the stages of its verb."""
         try:
-            for stage in ROUTES[verb]:
+            for stage in self.routes[verb]:
                 rejection = stage(self, write)
                 if rejection is not None:
                     return rejection
@@ -110,8 +162,47 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         assert write.stored is not None, "the last stage writes"
         return write.stored
 
+    def executed(self, verb: Verb, write: Write) -> Stored:
+        """Take a write through the stages of its verb.
 
-Stage: TypeAlias = Callable[[Pipeline, Write], Rejection | None]
+        Raises
+        ------
+        Rejection
+            A stage rejects it.
+        """
+        done = self.execute(verb, write)
+        if isinstance(done, Rejection):
+            raise done
+        return done
+
+
+def bare_pipeline(
+    store: ObjectStore, *, limits_sizes: bool = False, owners: ComponentOwners | None = None
+) -> Pipeline:
+    """Return the pipeline of what a server writes itself: nothing is admitted."""
+    storage = ResourceStorage(store, limits_sizes=limits_sizes)
+    return Pipeline(
+        storage=storage, server_status=StatusWrites(storage, owners), admission=AdmissionChain(())
+    )
+
+
+def create(pipeline: Pipeline, write: Write) -> Rejection | None:
+    """Store the new object."""
+    write.stored = pipeline.storage.create(
+        write.body,
+        write.now_ns,
+        uid=write.uid,
+        owners=write.owners,
+        is_restored=write.is_restored,
+        is_dry_run=write.is_dry_run,
+    )
+    return None
+
+
+def replace(pipeline: Pipeline, write: Write) -> Rejection | None:
+    """Store the next version of the current object, which is complete but for its version."""
+    write.stored = pipeline.storage.replace(write.current, write.body, is_dry_run=write.is_dry_run)
+    return None
 
 
 def find(pipeline: Pipeline, write: Write) -> Rejection | None:
@@ -226,7 +317,9 @@ def delete(pipeline: Pipeline, write: Write) -> Rejection | None:
     return None
 
 
-ROUTES: Final[Mapping[Verb, tuple[Stage, ...]]] = {
+BARE: Final[Mapping[Verb, tuple[Stage, ...]]] = {
+    "create": (create,),
+    "update": (replace,),
     "bind": (find, check_binding, bind),
     "evict": (find, charge_budget, announce_eviction, read_options, check_deletion, delete),
     "delete": (find, check_deletion, admit, delete),

@@ -8,12 +8,11 @@ Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, Pod
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api.create_update import Scope, created, updated
+from podwright.cluster.api.create_update import OwnersOf, Scope, Validate, created, updated
 from podwright.cluster.api.deletion import Propagation, deletion, is_released
 from podwright.cluster.api.identity import generated_name, uid_at
 from podwright.cluster.api.kind_strategies import strategy_of
@@ -32,12 +31,6 @@ from podwright.cluster.store import (
     kind_of,
     with_document,
 )
-
-Validate: TypeAlias = Callable[[KubernetesObject, KubernetesObject], None]
-"""Checks a new version of an object against the stored one."""
-
-OwnersOf: TypeAlias = Callable[[KubernetesObject, KubernetesObject], "list[Document] | None"]
-"""Returns the managed fields of the new version, given second, of a stored object."""
 
 
 class ResourceStorage:

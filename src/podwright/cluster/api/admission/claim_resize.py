@@ -9,7 +9,7 @@ from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.amounts import ZERO, amounts_of
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.current_objects import CurrentObjects
-from podwright.cluster.api.admission.default_storage_class import class_of_claim
+from podwright.cluster.api.admission.default_classes import class_of_claim
 from podwright.cluster.api.admission.plugin import CLAIMS, Plugin, Resources, rejected
 from podwright.cluster.store import ObjectStore
 

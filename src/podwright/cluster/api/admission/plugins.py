@@ -12,8 +12,10 @@ import msgspec
 
 from podwright.cluster.api.admission.claim_resize import PersistentVolumeClaimResize
 from podwright.cluster.api.admission.context import AdmissionContext
-from podwright.cluster.api.admission.default_ingress_class import DefaultIngressClass
-from podwright.cluster.api.admission.default_storage_class import DefaultStorageClass
+from podwright.cluster.api.admission.default_classes import (
+    DefaultIngressClass,
+    DefaultStorageClass,
+)
 from podwright.cluster.api.admission.identities import (
     CertificateApproval,
     CertificateSigning,

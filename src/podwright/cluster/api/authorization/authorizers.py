@@ -7,7 +7,7 @@ staging/src/k8s.io/apiserver/pkg/authorization/path/path.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from podwright.cluster.api.authorization.access import (
     ALLOWED,
@@ -29,34 +29,6 @@ class SuperuserAuthorizer:
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         """Return no rules: upstream does not list what superusers may do."""
-        del user, namespace
-        return Rules([])
-
-
-class PathAuthorizer:
-    """Allows paths to everybody, such as the health checks.
-
-    Parameters
-    ----------
-    paths : iterable of str
-        A path that ends in `*` allows all paths that start with it.
-    """
-
-    def __init__(self, paths: Iterable[str]) -> None:
-        listed = [path.strip("/") for path in paths]
-        self._paths = frozenset(path for path in listed if not path.endswith("*"))
-        self._prefixes = tuple(path[:-1] for path in listed if path.endswith("*"))
-
-    def authorize(self, access: Access) -> Decision:
-        """Allow the paths."""
-        if access.is_resource:
-            return NO_OPINION
-        path = access.path.strip("/")
-        is_allowed = path in self._paths or path.startswith(self._prefixes)
-        return ALLOWED if is_allowed else NO_OPINION
-
-    def rules_for(self, user: User, namespace: str) -> Rules:
-        """Return no rules: the paths are not rights of users."""
         del user, namespace
         return Rules([])
 

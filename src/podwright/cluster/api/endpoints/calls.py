@@ -8,7 +8,6 @@ from typing import Protocol
 import msgspec
 
 from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
-from podwright.cluster.api.admission import AdmissionChain
 from podwright.cluster.api.authorization import AuthorizerChain, EscalationCheck
 from podwright.cluster.api.endpoints.access.authentication import Authenticator
 from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
@@ -20,12 +19,11 @@ from podwright.cluster.api.endpoints.shared_lines import SharedLines
 from podwright.cluster.api.endpoints.writes.prepared_creates import PreparedCreates
 from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.gated_fields import DisabledFields
-from podwright.cluster.api.pipeline import Pipeline, Verb, Write
+from podwright.cluster.api.pipeline import Pipeline
 from podwright.cluster.api.rejections import Rejection, bad_request, not_found
-from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.api.users import User
 from podwright.cluster.api.versions.resources import Resource, Resources
-from podwright.cluster.store import Encodings, ObjectStore, Stored
+from podwright.cluster.store import Encodings, ObjectStore
 
 
 class Allocator(Protocol):
@@ -37,21 +35,15 @@ class Allocator(Protocol):
         """Return the object; the stored one is None for a new object."""
 
 
-class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """The parts of a server that handlers use.
+class Backend(Pipeline, frozen=True, kw_only=True, eq=False):
+    """The parts of a server that handlers use besides those of its pipeline.
 
     Attributes
     ----------
     store : ObjectStore
         The stored objects; handlers read it.
-    storage : ResourceStorage
-        Writes objects.
-    pipeline : Pipeline
-        Executes writes.
     resources : Resources
         The served resources.
-    admission : AdmissionChain
-        The admission plugins.
     field_management : FieldManagement
         Keeps `managedFields`.
     allocators : mapping
@@ -77,10 +69,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """
 
     store: ObjectStore
-    storage: ResourceStorage
-    pipeline: Pipeline
     resources: Resources
-    admission: AdmissionChain
     field_management: FieldManagement
     allocators: Mapping[tuple[str, str], Allocator]
     specs: SharedSpecs
@@ -145,20 +134,6 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
     def missing(self) -> Rejection:
         """Return the error of a named object that does not exist."""
         return not_found(self.resource.group, self.resource.plural, self.info.name)
-
-
-def executed(backend: Backend, verb: Verb, write: Write) -> Stored:
-    """Execute a decoded write.
-
-    Raises
-    ------
-    Rejection
-        A stage rejects it.
-    """
-    done = backend.pipeline.execute(verb, write)
-    if isinstance(done, Rejection):
-        raise done
-    return done
 
 
 def find(backend: Backend, call: Call) -> KubernetesObject:

@@ -12,7 +12,7 @@ staging/src/k8s.io/apiserver/pkg/endpoints/installer.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -64,17 +64,17 @@ from podwright.cluster.api.endpoints.served.plain_paths import plain_path
 from podwright.cluster.api.endpoints.shared_lines import SharedLines
 from podwright.cluster.api.endpoints.watch import Watch, watch
 from podwright.cluster.api.endpoints.writes import delete
-from podwright.cluster.api.endpoints.writes.create import create
+from podwright.cluster.api.endpoints.writes.create import CREATE, create
 from podwright.cluster.api.endpoints.writes.patch import check_patch_type, patch
 from podwright.cluster.api.endpoints.writes.prepared_creates import (
     TEMPLATES_MAX,
     CreateTemplate,
     PreparedCreates,
 )
-from podwright.cluster.api.endpoints.writes.update import update
+from podwright.cluster.api.endpoints.writes.update import UPDATE, update
 from podwright.cluster.api.field_management import ComponentOwners, FieldManagement
 from podwright.cluster.api.gated_fields import COMPARISONS, disabled_fields
-from podwright.cluster.api.pipeline import Pipeline
+from podwright.cluster.api.pipeline import BARE, bare_pipeline
 from podwright.cluster.api.rejections import (
     PlainError,
     Rejection,
@@ -85,8 +85,6 @@ from podwright.cluster.api.rejections import (
     unknown_path,
     unknown_resource,
 )
-from podwright.cluster.api.resource_storage import ResourceStorage
-from podwright.cluster.api.status_writes import StatusWrites
 from podwright.cluster.api.users import ANONYMOUS, User
 from podwright.cluster.api.versions.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.cluster.store import LARGE_BYTES, TIMES_KEPT_NS, ObjectStore, UnusableStore
@@ -210,15 +208,14 @@ class ApiServer:
         self._store = store
         self._lines = SharedLines()
         self._events = EventExpiry(store, options.event_ttl_ns)
-        storage = ResourceStorage(store)
         fields = FieldManagement(self.resources, is_on=options.keeps_managed_fields)
-        self._definitions = Definitions(store, storage, self.resources, fields)
-        self._kept = KeptObjects(store, storage)
         self.component_owners = ComponentOwners(self.resources, fields)
-        server_status = StatusWrites(storage, self.component_owners)
+        bare = bare_pipeline(store, owners=self.component_owners)
+        self._definitions = Definitions(store, bare, self.resources, fields)
+        self._kept = KeptObjects(store, bare)
         context = AdmissionContext(
             store=store,
-            update_status=server_status.update,
+            update_status=bare.server_status.update,
             authorizer=self._authorizers,
             resources=self.resources,
         )
@@ -232,14 +229,11 @@ class ApiServer:
         )
         self._backend = Backend(
             store=store,
-            storage=storage,
-            pipeline=Pipeline(
-                storage=storage,
-                server_status=server_status,
-                admission=admission,
-                marks={DEFINITION: marked_for_deletion},
-                in_go_form=True,
-            ),
+            storage=bare.storage,
+            server_status=bare.server_status,
+            marks={DEFINITION: marked_for_deletion},
+            in_go_form=True,
+            routes={**BARE, "create": CREATE, "update": UPDATE},
             resources=self.resources,
             admission=admission,
             field_management=fields,
@@ -437,22 +431,6 @@ class ApiServer:
         if isinstance(found, HttpReply):
             return _without_body(request, found)
         return found if isinstance(found, Watch) else LongRequest(_steps_of(call, found))
-
-    def handle_together(
-        self, requests: Iterable[tuple[HttpRequest, User]], now_ns: int
-    ) -> list[HttpReply | Watch]:
-        """Execute requests in order and commit their writes once, before any reply is returned.
-
-        A driver that does more in the same commit opens `ObjectStore.batch` itself, calls `handle`
-        for each request, and sends the replies and polls watches after the end of the batch.
-
-        Raises
-        ------
-        UnusableStore
-            The journal of the store cannot be written; no reply may be sent.
-        """
-        with self._store.batch():
-            return [self.handle(request, user, now_ns) for request, user in requests]
 
     def allows_approval(self, spec: Document, subresource: str) -> bool:
         """Whether the user of a certificate request may have it approved; see `allows_approval`."""

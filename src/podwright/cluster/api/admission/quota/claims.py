@@ -11,7 +11,7 @@ from typing import Final
 from podwright.apimachinery.objects import Document, Quantity
 from podwright.cluster.api.admission.amounts import ONE, Amounts, amounts_of, rounded_up
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.default_storage_class import class_of_claim
+from podwright.cluster.api.admission.default_classes import class_of_claim
 from podwright.cluster.api.admission.quota.evaluators import Evaluator
 from podwright.cluster.api.admission.quota.scopes import selects
 

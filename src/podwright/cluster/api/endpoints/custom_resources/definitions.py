@@ -19,6 +19,7 @@ import msgspec
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.endpoints.custom_resources import cleanup, names
 from podwright.cluster.api.endpoints.custom_resources.conditions import is_true
 from podwright.cluster.api.endpoints.custom_resources.served_versions import (
@@ -27,7 +28,7 @@ from podwright.cluster.api.endpoints.custom_resources.served_versions import (
 )
 from podwright.cluster.api.endpoints.served.server_writes import MANAGER
 from podwright.cluster.api.field_management import FieldManagement
-from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.pipeline import Pipeline, Write
 from podwright.cluster.api.versions.resources import Resource, Resources
 from podwright.cluster.store import Change, GroupKind, ObjectStore
 
@@ -49,7 +50,7 @@ class Definitions:
     ----------
     store : ObjectStore
         Has the definitions and their objects.
-    storage : ResourceStorage
+    pipeline : Pipeline
         Writes them.
     resources : Resources
         The served resources, which are changed.
@@ -60,12 +61,12 @@ class Definitions:
     def __init__(
         self,
         store: ObjectStore,
-        storage: ResourceStorage,
+        pipeline: Pipeline,
         resources: Resources,
         fields: FieldManagement,
     ) -> None:
         self._store = store
-        self._storage = storage
+        self._pipeline = pipeline
         self._resources = resources
         self._fields = fields
         self._changes = store.follow(DEFINITION)
@@ -149,7 +150,8 @@ class Definitions:
             )
         with interlude():
             changed = decode(made if resource is None else resource.kind.go_form(made))
-        self._storage.replace(obj, changed)
+        write = Write(kind=DEFINITION, key=obj.key, now_ns=now_ns, body=changed, current=obj)
+        self._pipeline.executed("update", write)
 
     def _serve(self, key: str, definition: Document | None) -> None:
         """Replace the resources of a definition, if what they are made from has changed."""
@@ -194,7 +196,8 @@ class Definitions:
             for key in self._names_of(kind):
                 current = self._store.get(kind, key)
                 if current is not None and current.metadata.deletion_timestamp is None:
-                    self._storage.delete(current, now_ns)
+                    write = Write(kind=kind, key=key, now_ns=now_ns, body=DeleteOptions())
+                    self._pipeline.executed("delete", write)
             if self._store.count(kind):
                 return  # objects with finalizers
         made = cleanup.cleaned(definition, now_ns, was_established=was_established)

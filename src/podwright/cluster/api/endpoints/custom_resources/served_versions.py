@@ -1,10 +1,11 @@
 """The resources of a definition: one for each served version.
 
 All versions are stored in one of them. The objects of another version differ in `apiVersion` only,
-or have to be converted by a webhook, which fails (`webhook_conversion`).
+or have to be converted by a webhook, which is never called: that fails as upstream's does when it
+cannot be reached.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go;
-staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/nop_converter.go
+staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/{nop_converter,webhook_converter}.go
 """
 
 from __future__ import annotations
@@ -15,11 +16,8 @@ from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching import custom_object_type
 from podwright.apimachinery.schema.structural import CustomKind, CustomVersion
 from podwright.cluster.api.endpoints.custom_resources.conditions import is_true
-from podwright.cluster.api.endpoints.custom_resources.webhook_conversion import (
-    calls_webhook,
-    not_converted,
-)
 from podwright.cluster.api.endpoints.discovery import version_order
+from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.api.versions.resources import Conversion, Resource
 from podwright.cluster.store import GroupKind
 
@@ -85,11 +83,11 @@ def _to_storage(definition: Document, kind: CustomKind, storage: CustomKind) -> 
     """Return the conversion to the stored version, whose defaults apply when it is read."""
     if kind is storage:
         return lambda document: document
-    is_by_webhook = calls_webhook(definition)
+    is_by_webhook = _calls_webhook(definition)
 
     def convert(document: Document) -> Document:
         if is_by_webhook:
-            raise not_converted(definition, document)
+            raise _not_converted(definition, document)
         return storage.as_read(document | {"apiVersion": storage.api_version})
 
     return convert
@@ -104,7 +102,7 @@ def _from_storage(
     """
     # By the id() of a document; the value keeps it alive, so that its id is not reused.
     known: dict[int, tuple[Document, Document]] = {}
-    is_by_webhook = calls_webhook(definition)
+    is_by_webhook = _calls_webhook(definition)
 
     def convert(document: Document) -> Document:
         found = known.get(id(document))
@@ -114,7 +112,7 @@ def _from_storage(
         made = kinds.get(written, storage).as_read(document)
         if kind.api_version != made["apiVersion"]:
             if is_by_webhook:
-                raise not_converted(definition, document)
+                raise _not_converted(definition, document)
             made = kind.as_converted(made | {"apiVersion": kind.api_version})
         if len(known) >= _KNOWN_MAX:
             known.clear()
@@ -143,3 +141,31 @@ def _warnings(spec: Document, version: Document) -> tuple[str, ...]:
         key=version_order,
     )
     return (f"{text}; use {group}/{better[0]} {kind}" if better else text,)
+
+
+def _calls_webhook(definition: Document) -> bool:
+    """Whether a webhook converts the objects of a definition."""
+    conversion: Document = definition["spec"].get("conversion") or {}
+    return conversion.get("strategy") == "Webhook"
+
+
+def _not_converted(definition: Document, document: Document) -> Rejection:
+    """Return the error of an object that a webhook would have to convert."""
+    webhook: Document = definition["spec"]["conversion"].get("webhook") or {}
+    url = _url(webhook.get("clientConfig") or {})
+    what = f"{document.get('apiVersion')}, Kind={document.get('kind')}"
+    return Rejection(
+        500,
+        "",
+        f'conversion webhook for {what} failed: Post "{url}?timeout=30s": this server calls no'
+        " webhooks",
+    )
+
+
+def _url(client: Document) -> str:
+    service: Document | None = client.get("service")
+    if service is None:
+        return str(client.get("url") or "")
+    host = f"{service.get('name')}.{service.get('namespace')}.svc:{service.get('port') or 443}"
+    path = str(service.get("path") or "").lstrip("/")
+    return f"https://{host}/{path}"

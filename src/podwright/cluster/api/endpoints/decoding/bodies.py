@@ -119,7 +119,7 @@ def _read_shared(body: bytes, kind: str, texts: SpecTexts) -> Decoded:
         # The text may occur earlier than in the field, or the field may be there twice.
         if found.document.get("spec", spec) is None and not found.duplicates:
             found.document["spec"] = spec
-            return Decoded(found.document, [], shares_spec=True)
+            return Decoded(found.document, [])
     found = read_text(body, kind)
     if found.duplicates:
         return found

@@ -22,15 +22,12 @@ class Decoded(msgspec.Struct, frozen=True):
     order : mapping, optional
         The place in the text of each field, by path, and of each of these errors; only of JSON
         with duplicates.
-    shares_spec : bool
-        Whether the spec is that of an earlier body.
     has_new_spec : bool
         Whether no earlier body had the text of the spec; tables of specs would not find it.
     """
 
     document: Any
     duplicates: list[str]
-    shares_spec: bool = False
     has_new_spec: bool = False
     order: Mapping[str, int] | None = None
     overwritten: Sequence[Any] = ()

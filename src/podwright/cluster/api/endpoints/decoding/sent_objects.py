@@ -73,8 +73,6 @@ def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docum
             document = with_raw_text(document, call.request.body, path)
     call.sent = document
     call.has_new_spec = decoded.has_new_spec
-    if decoded.shares_spec and (made := backend.specs.made_before(resource, document)):
-        return made
     is_known = not decoded.has_new_spec and backend.specs.knows(resource, document)
     # The types and fields of a known spec are right.
     checked = document | {"spec": None} if is_known else document
@@ -89,12 +87,7 @@ def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docum
         check_custom_version(document, resource.kind)
     if validation == "Ignore" or warnings or decoded.has_new_spec:
         return resource.completed(document)
-    return backend.specs.completed(
-        resource,
-        document,
-        resource.completed,
-        is_known_text=decoded.shares_spec,
-    )
+    return backend.specs.completed(resource, document, resource.completed)
 
 
 def in_namespace(call: Call, document: Document) -> Document:

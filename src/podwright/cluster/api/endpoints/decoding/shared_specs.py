@@ -49,9 +49,6 @@ class SharedSpecs:
         self.texts = SpecTexts()
         self._completed: dict[Hashable, Document] = {}
         self._stored: dict[Hashable, StoredSpec] = {}
-        # By the id() of a spec and the rest of a body but its name; the value keeps the spec alive,
-        # so that its id is not reused.
-        self._templates: dict[Hashable, tuple[Document, Document]] = {}
         self._typed = TypedSpecs()
 
     def completed(
@@ -59,8 +56,6 @@ class SharedSpecs:
         resource: Resource,
         document: Document,
         complete: Callable[[Document], Document],
-        *,
-        is_known_text: bool = False,
     ) -> Document:
         """Return a document of right types in Go's form and with defaults.
 
@@ -68,8 +63,6 @@ class SharedSpecs:
         ----------
         complete : callable
             Returns the completed document if its spec is not known.
-        is_known_text : bool
-            Whether earlier bodies had the same document as their spec.
         """
         key = _key(resource, document)
         if key is None:
@@ -78,26 +71,8 @@ class SharedSpecs:
         if known is None:
             made = complete(document)
             _add(self._completed, key, made.get("spec") or {})
-        else:
-            made = _with_spec(resource.kind.go_form(_without_spec(document)), known)
-        rest = _rest_key(resource, document) if is_known_text else None
-        if rest is not None:
-            metadata = {name: value for name, value in made["metadata"].items() if name != "name"}
-            like = made | {"metadata": metadata}
-            _add(self._templates, rest, (document["spec"], like))
-        return made
-
-    def made_before(self, resource: Resource, document: Document) -> Document | None:
-        """Return a completed document if one that differs only in its name was completed before.
-
-        The types and fields of such a document are right. None if there is no such document.
-        """
-        rest = _rest_key(resource, document)
-        known = None if rest is None else self._templates.get(rest)
-        if known is None:
-            return None
-        like, name = known[1], document["metadata"].get("name")
-        return like | {"metadata": {"name": name, **like["metadata"]}} if name else like
+            return made
+        return _with_spec(resource.kind.go_form(_without_spec(document)), known)
 
     def knows(self, resource: Resource, document: Document) -> bool:
         """Whether a spec in a body has been completed, so that its types are right."""
@@ -143,20 +118,6 @@ class SharedSpecs:
             The document violates a rule of the typed objects.
         """
         return decode(document, shared=self._typed)
-
-
-def _rest_key(resource: Resource, document: Document) -> Hashable | None:
-    """Return what identifies a body but for its name; None if it has no spec."""
-    metadata, spec = document.get("metadata"), document.get("spec")
-    if not isinstance(metadata, dict) or not isinstance(spec, dict):
-        return None
-    name, kind = metadata.get("name"), resource.kind
-    if not isinstance(kind, Kind) or not kind.row.is_spec_only:
-        return None
-    if not isinstance(name, str) and "name" in metadata:
-        return None
-    rest = document | {"spec": None, "metadata": metadata | {"name": None}}
-    return id(spec), resource.kind.row.kind, resource.version, msgspec.json.encode(rest)
 
 
 def _key(resource: Resource, document: Document) -> Hashable | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.endpoints.calls import Backend, Call, check_path_segment, executed
+from podwright.cluster.api.endpoints.calls import Backend, Call, check_path_segment
 from podwright.cluster.api.endpoints.decoding.sent_objects import body_of, in_namespace
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
@@ -78,7 +78,7 @@ def _bind(
     write = Write(
         kind=POD, key=call.key, now_ns=call.now_ns, body=body, is_dry_run=options.is_dry_run
     )
-    executed(backend, "bind", write)
+    backend.executed("bind", write)
     return object_reply(call, success(code=201), 201)
 
 

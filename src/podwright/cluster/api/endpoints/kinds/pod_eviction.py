@@ -9,7 +9,7 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api.endpoints.calls import Backend, Call, check_path_segment, executed
+from podwright.cluster.api.endpoints.calls import Backend, Call, check_path_segment
 from podwright.cluster.api.endpoints.decoding.bodies import read_object
 from podwright.cluster.api.endpoints.decoding.body_fields import (
     StrictDecodingError,
@@ -56,7 +56,7 @@ def evict(backend: Backend, call: Call) -> HttpReply:
         ),
         is_dry_run=bool(body.get("dryRun")),
     )
-    executed(backend, "evict", write)
+    backend.executed("evict", write)
     return object_reply(call, success(code=201), 201)
 
 

@@ -15,12 +15,13 @@ from ipaddress import ip_address
 from typing import Final
 
 from podwright.apimachinery.objects import Document, NamespacedName, timestamp_text
+from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.endpoints.custom_resources import DEFINITION
 from podwright.cluster.api.endpoints.kinds.service_allocation import SERVICE_NETWORK
 from podwright.cluster.api.endpoints.kinds.service_fields import HEADLESS
 from podwright.cluster.api.endpoints.served.server_writes import create_missing
 from podwright.cluster.api.followed import Followed
-from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.pipeline import Pipeline, Write
 from podwright.cluster.store import GroupKind, ObjectStore
 
 _SERVICE: Final[GroupKind] = ("", "Service")
@@ -143,13 +144,13 @@ class KeptObjects:
     Parameters
     ----------
     store : ObjectStore
-    storage : ResourceStorage
+    pipeline : Pipeline
         Writes them.
     """
 
-    def __init__(self, store: ObjectStore, storage: ResourceStorage) -> None:
+    def __init__(self, store: ObjectStore, pipeline: Pipeline) -> None:
         self._store = store
-        self._storage = storage
+        self._pipeline = pipeline
         self._services = Followed(store, _SERVICE)
         self._definitions = Followed(store, DEFINITION)
         self._addresses: dict[NamespacedName, tuple[str, ...]] = {}
@@ -164,7 +165,7 @@ class KeptObjects:
             for key, service in services.items():
                 namespace, _, name = key.partition("/")
                 made = (address_object(each, namespace, name) for each in _addresses(service))
-                create_missing(self._storage, made, now_ns)
+                create_missing(self._pipeline, made, now_ns)
         if self._definitions.is_behind:
             # The name of a definition ends with its group.
             groups = {key.partition(".")[2] for key, _ in self._definitions.changes()}
@@ -181,7 +182,7 @@ class KeptObjects:
             if address in kept or found is None:
                 continue
             if found.metadata.labels.get(_MANAGED_BY) == _ALLOCATOR:
-                self._storage.delete(found, now_ns)
+                self._delete(_ADDRESS, address, now_ns)
 
     def _keep_api_services(self, group: str, now_ns: int) -> None:
         specs = [each.raw["spec"] for each in self._store.list(DEFINITION).objects]
@@ -196,11 +197,15 @@ class KeptObjects:
             spec = obj.raw["spec"]
             is_own = obj.metadata.labels.get(_AUTOMANAGED) == "true"
             if is_own and spec.get("group") == group and spec["version"] not in served:
-                self._storage.delete(obj, now_ns)
+                self._delete(_API_SERVICE, obj.key, now_ns)
         made = (
             _api_service(group, each, _OF_DEFINITIONS, "true", now_ns) for each in sorted(served)
         )
-        create_missing(self._storage, made, now_ns)
+        create_missing(self._pipeline, made, now_ns)
+
+    def _delete(self, kind: GroupKind, key: NamespacedName, now_ns: int) -> None:
+        write = Write(kind=kind, key=key, now_ns=now_ns, body=DeleteOptions())
+        self._pipeline.executed("delete", write)
 
 
 def _addresses(service: Document | None) -> tuple[str, ...]:

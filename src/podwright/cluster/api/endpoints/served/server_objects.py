@@ -18,7 +18,7 @@ from podwright.cluster.api.endpoints.served.server_writes import (
     create_missing,
     with_server_as_owner,
 )
-from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.pipeline import Write, bare_pipeline
 from podwright.cluster.store import ObjectStore, kind_of
 
 NAME: Final = "kubernetes"
@@ -81,7 +81,7 @@ def _component(name: str) -> Document:
 def put_objects(store: ObjectStore, documents: Iterable[Document], now_ns: int) -> None:
     """Create objects, or replace those of the same names that differ."""
     store.advance(now_ns)
-    storage = ResourceStorage(store)
+    pipeline = bare_pipeline(store)
     with store.batch():
         for document in documents:
             kind = built_in().find(document["apiVersion"], document["kind"])
@@ -90,14 +90,21 @@ def put_objects(store: ObjectStore, documents: Iterable[Document], now_ns: int) 
             obj = decode(whole)
             current = store.get(kind_of(obj), obj.key)
             if current is None:
-                create_missing(storage, (document,), now_ns)
+                create_missing(pipeline, (document,), now_ns)
             elif _content(current) != _content(obj):
                 before = encode(current)
                 metadata = before["metadata"]
                 kept = {key: metadata[key] for key in _SET_BY_STORE if key in metadata}
                 whole = whole | {"metadata": whole["metadata"] | kept}
                 whole = with_server_as_owner(kind, before, whole, now_ns)
-                storage.replace(current, decode(whole))
+                write = Write(
+                    kind=kind_of(obj),
+                    key=obj.key,
+                    now_ns=now_ns,
+                    body=decode(whole),
+                    current=current,
+                )
+                pipeline.executed("update", write)
 
 
 def _content(obj: KubernetesObject) -> Document:

@@ -11,7 +11,7 @@ from typing import Final
 from podwright.apimachinery.objects import Document, timestamp_text
 from podwright.apimachinery.patching import object_type, with_managed_fields
 from podwright.apimachinery.schema import Kind, built_in, decode
-from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.pipeline import Pipeline, Write
 from podwright.cluster.store import kind_of
 
 MANAGER: Final = "kube-apiserver"
@@ -22,7 +22,7 @@ _UNSENT: Final = {"Namespace": ("finalizers",), "Service": ("clusterIPs", "ipFam
 
 
 def create_missing(
-    storage: ResourceStorage,
+    pipeline: Pipeline,
     documents: Iterable[Document],
     now_ns: int,
     *,
@@ -33,6 +33,8 @@ def create_missing(
 
     Parameters
     ----------
+    pipeline : Pipeline
+        Of the profile `BARE`.
     documents : iterable of dict
     now_ns : int
     manager : str
@@ -45,14 +47,15 @@ def create_missing(
         assert kind is not None, f"no kind {document['kind']}"
         whole = kind.go_form(document)
         obj = decode(whole)
-        if storage.store.get(kind_of(obj), obj.key) is not None:
+        if pipeline.storage.store.get(kind_of(obj), obj.key) is not None:
             continue
         whole = with_server_as_owner(kind, None, whole, now_ns, manager=manager)
         if status_manager:
             metadata = whole["metadata"]
             entries = [_applied_conditions(whole, status_manager), *metadata["managedFields"]]
             whole = whole | {"metadata": metadata | {"managedFields": entries}}
-        storage.create(decode(whole), now_ns)
+        write = Write(kind=kind_of(obj), key=obj.key, now_ns=now_ns, body=decode(whole))
+        pipeline.executed("create", write)
 
 
 def _applied_conditions(document: Document, manager: str) -> Document:

@@ -28,6 +28,11 @@ def request(method: str, path: str, body: Any = None) -> tuple[HttpRequest, User
     return HttpRequest(method, path, query, {}, json.dumps(body).encode() if body else b""), ADMIN
 
 
+def together(api: ApiServer, requests: list[tuple[HttpRequest, User]], now_ns: int) -> list[Any]:
+    with api._store.batch():
+        return [api.handle(each, user, now_ns) for each, user in requests]
+
+
 def test_requests_of_a_group_see_the_ones_before_them(server):
     priority = {
         "apiVersion": "scheduling.k8s.io/v1",
@@ -35,7 +40,8 @@ def test_requests_of_a_group_see_the_ones_before_them(server):
         "metadata": {"name": "high"},
         "value": 1_000,
     }
-    replies = server.api.handle_together(
+    replies = together(
+        server.api,
         [
             request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", priority),
             request("POST", "/api/v1/namespaces/default/pods", pod("a", priorityClassName="high")),
@@ -77,7 +83,7 @@ def test_a_group_that_cannot_be_written_has_no_replies(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(store._journal, "append", refuse)
         with pytest.raises(UnusableStore, match="the disk is full"):
-            server.handle_together([request("POST", MAPS, config_map("a"))], START_NS)
+            together(server, [request("POST", MAPS, config_map("a"))], START_NS)
     with pytest.raises(UnusableStore, match="open the store again"):
         server.handle(*request("GET", MAPS), START_NS)
     assert opened.poll(START_NS) == []

@@ -1,7 +1,6 @@
 """Create objects.
 
-A creation runs through these steps: decode, complete (metadata, `managedFields`, admission),
-prepare by the strategy of the kind, validate, admission again, store. A dry run omits the last one.
+A creation is decoded, and passes the stages of `CREATE`. The last one does nothing in a dry run.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go;
 staging/src/k8s.io/apiserver/pkg/registry/rest/create.go;
@@ -22,8 +21,6 @@ from podwright.apimachinery.schema import (
     validate_object_meta,
     with_apparmor_profiles,
 )
-from podwright.cluster.api.admission import Attributes
-from podwright.cluster.api.endpoints.access.authorization import refuse_escalation
 from podwright.cluster.api.endpoints.access.certificate_requests import with_requestor
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import DEFINITION, check_kind_of_object
@@ -39,19 +36,24 @@ from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expres
 from podwright.cluster.api.endpoints.kinds.service_allocation import check_address_owner
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
-from podwright.cluster.api.endpoints.replies.stored_sizes import fitting
-from podwright.cluster.api.endpoints.request import HttpReply, manager_of
+from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.writes import strategies
-from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
 from podwright.cluster.api.endpoints.writes.creation_trials import Trial
 from podwright.cluster.api.endpoints.writes.write_steps import (
-    add_warnings,
+    ObjectWrite,
+    admit,
+    admit_valid,
+    allocate,
     allocated,
+    fitting,
     invalid_object,
+    own,
     stored_object,
+    warn,
 )
 from podwright.cluster.api.gated_fields import without_comparisons, without_disabled
 from podwright.cluster.api.identity import uid_at, with_generated_name
+from podwright.cluster.api.pipeline import Stage, create as store_new
 from podwright.cluster.api.rejections import (
     Rejection,
     already_exists,
@@ -61,7 +63,7 @@ from podwright.cluster.api.rejections import (
     unclassified_error,
 )
 from podwright.cluster.api.versions.resources import Resource
-from podwright.cluster.store import POD, AlreadyExists, Stored
+from podwright.cluster.store import POD, AlreadyExists
 
 _SYSTEM_METADATA: Final = (
     "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "resourceVersion",
@@ -78,13 +80,14 @@ def create(backend: Backend, call: Call) -> HttpReply:
     check_encoding(call.request)
     options = write_options(call.request, "CreateOptions")
     document = in_namespace(call, body_of(backend, call, options.field_validation))
-    made, attributes, _ = _created(backend, call, document, options, tracks_fields=True)
+    made, write = _executed(backend, call, document, options)
+    assert write.attributes is not None, "the object was admitted"
 
     def attempt(body: bytes, now_ns: int) -> Trial | None:
         return _tried(backend, call, options, body, now_ns)
 
     backend.prepared.learn(
-        call.request, call.info, attributes, attempt, has_new_spec=call.has_new_spec
+        call.request, call.info, write.attributes, attempt, has_new_spec=call.has_new_spec
     )
     return object_reply(call, made, 201)
 
@@ -99,9 +102,11 @@ def _tried(
     options = replace(options, is_dry_run=True)
     try:
         document = in_namespace(tried, body_of(backend, tried, options.field_validation))
-        _, _, stored = _created(backend, tried, document, options, tracks_fields=True)
+        write = _executed(backend, tried, document, options)[1]
     except Rejection:
         return None
+    assert write.stored is not None, "the last stage writes"
+    stored = write.stored
     served = call.resource.served(stored.object.raw)
     return Trial(stored.object, served, object_reply(tried, served, 201))
 
@@ -126,72 +131,81 @@ def create_document(
     Rejection
         The object is not valid, exists, or admission rejects it.
     """
-    made, _, _ = _created(backend, call, document, options, tracks_fields=tracks_fields)
-    return made
+    return _executed(backend, call, document, options, tracks_fields=tracks_fields)[0]
 
 
-def _created(
+def _executed(
     backend: Backend,
     call: Call,
     document: Document,
     options: WriteOptions,
     *,
-    tracks_fields: bool,
-) -> tuple[Document, Attributes, Stored]:
-    """Create an object, and return it, the write as admission left it, and the stored object."""
+    tracks_fields: bool = True,
+) -> tuple[Document, ObjectWrite]:
+    """Create an object; return it in the version of the request, and its write."""
     resource = call.resource
-    has_version = _is_version((document.get("metadata") or {}).get("resourceVersion"))
-    document = with_distinct_owners(call, _with_new_metadata(backend, call, document))
+    write = ObjectWrite(
+        kind=resource.storage,
+        key=call.key,
+        now_ns=call.now_ns,
+        body=None,
+        is_restored=call.request.is_restored,
+        is_dry_run=options.is_dry_run,
+        call=call,
+        options=options,
+        new=document,
+        tracks_fields=tracks_fields,
+    )
+    try:
+        stored = backend.executed("create", write)
+    except AlreadyExists as error:
+        has_prefix = bool((write.new.get("metadata") or {}).get("generateName"))
+        taken = no_unique_name if has_prefix else already_exists
+        raise taken(
+            resource.group, resource.plural, name_of(write.new), is_terminating=error.is_terminating
+        ) from None
+    made = resource.served(stored.object.raw)
+    return (_with_sent_version(call, made) if options.is_dry_run else made), write
+
+
+def _set_metadata(backend: Backend, write: ObjectWrite) -> None:
+    """Set the metadata that the server sets."""
+    call, resource = write.call, write.call.resource
+    write.new = with_distinct_owners(call, _with_new_metadata(backend, call, write.new))
     if resource.is_terminating:
         text = "create not allowed while custom resource definition is terminating"
-        raise forbidden(resource.group, resource.plural, name_of(document), text)
-    if tracks_fields:
-        document = backend.field_management.updated(
-            resource,
-            None,
-            document,
-            manager=manager_of(call.request, options.field_manager),
-            subresource="",
-            now_ns=call.now_ns,
-        )
-    attributes = attributes_of(call, "CREATE", document, None, options)
-    backend.admission.admit(attributes)
-    assert attributes.object is not None, "admission keeps the object of a creation"
-    refuse_escalation(backend.escalation, attributes, call.info.name)
-    # What decoding and field management made is in Go's form; what others made may not be.
-    is_made = attributes.object["metadata"] is document["metadata"]
-    named = _named(backend, resource, attributes.object)
+        raise forbidden(resource.group, resource.plural, name_of(write.new), text)
+
+
+def _prepare(backend: Backend, write: ObjectWrite) -> None:
+    """Name the object, and prepare it as its kind does."""
+    call, resource, attributes = write.call, write.call.resource, write.attributes
+    assert attributes is not None, "the object was admitted"
+    named = _named(backend, resource, write.new)
     attributes.name = attributes.name or name_of(named)
     document = strategies.prepared_for_create(resource, named, call.now_ns)
     if disabled := backend.disabled_fields.get(resource.storage):
         document = without_disabled(disabled, document, None)
-    if call.request.is_restored and named.get("status"):
+    if write.is_restored and named.get("status"):
         document = strategies.with_part(document, "status", named["status"])
     if resource.storage == POD:
         document, warnings = with_apparmor_profiles(document)
         call.warnings += warnings
     document = with_requestor(resource, document, call.user)
-    is_made = is_made and document["metadata"] is named["metadata"]
-    if strategies.key_of(resource) == ("", "Service") and not options.is_dry_run:
+    write.is_in_form = write.is_in_form and document["metadata"] is named["metadata"]
+    if strategies.key_of(resource) == ("", "Service") and not write.is_dry_run:
         check_address_owner(document)
-    document = _validated(
-        backend, call, document, has_metadata_in_form=is_made, is_dry_run=options.is_dry_run
-    )
-    if not call.info.subresource:  # Upstream's storage of a status allocates nothing.
-        document = allocated(backend, resource, document, None, is_dry_run=options.is_dry_run)
-    add_warnings(call, document, None)
-    if has_version and not options.is_dry_run and call.info.verb == "create":
+    write.new = document
+
+
+def _check_sent_version(backend: Backend, write: ObjectWrite) -> None:
+    """Reject a version in the body, which upstream's storage does not expect."""
+    del backend
+    call = write.call
+    version = str((call.sent.get("metadata") or {}).get("resourceVersion") or "")
+    has_version = version.isdecimal() and int(version) > 0
+    if has_version and not write.is_dry_run and call.info.verb == "create":
         raise unclassified_error("resourceVersion should not be set on objects to be created")
-    attributes.object = document
-    backend.admission.validate(attributes)
-    call.warnings += attributes.warnings
-    stored = _store_new(backend, call, document, is_dry_run=options.is_dry_run)
-    made = resource.served(stored.object.raw)
-    return (_with_sent_version(call, made) if options.is_dry_run else made), attributes, stored
-
-
-def _is_version(text: str | None) -> bool:
-    return bool(text) and str(text).isdecimal() and int(str(text)) > 0
 
 
 def _with_new_metadata(backend: Backend, call: Call, document: Document) -> Document:
@@ -232,22 +246,15 @@ def _named(backend: Backend, resource: Resource, document: Document) -> Document
     )
 
 
-def _validated(
-    backend: Backend,
-    call: Call,
-    document: Document,
-    *,
-    has_metadata_in_form: bool,
-    is_dry_run: bool,
-) -> Document:
-    """Return a prepared new object in Go's form.
+def _check(backend: Backend, write: ObjectWrite) -> None:
+    """Validate the prepared object, which is in Go's form then.
 
     Raises
     ------
     Rejection
         The object is not valid.
     """
-    resource = call.resource
+    call, resource, document = write.call, write.call.resource, write.new
     row = resource.kind.row
     check_kind_of_object(resource, document)
     is_checked = row.metadata_checks != (0, 0)
@@ -257,7 +264,7 @@ def _validated(
             found = resource.kind.validation_problems(document)
         else:
             document, found = backend.specs.stored(
-                resource, document, has_metadata_in_form=has_metadata_in_form
+                resource, document, has_metadata_in_form=write.is_in_form
             )
         qualifies = (
             is_checked
@@ -283,14 +290,14 @@ def _validated(
     if found and not is_checked:
         problems = []  # The registry checks the metadata of a valid object only.
     if problems or found:
-        found = _after_allocation(backend, resource, document, found, is_dry_run=is_dry_run)
+        found = _after_allocation(backend, resource, document, found, is_dry_run=write.is_dry_run)
         if resource.storage == DEFINITION:
             # Their rule of names is one of the whole definition.
             of_names = sum(path in _NAMES for path, _, _ in problems)
             problems[of_names:of_names] = [each for each in found if each[0] in _NAMES]
             found = [each for each in found if each[0] not in _NAMES]
         raise invalid_object(call, document, [*problems, *found])
-    return document
+    write.new = document
 
 
 def _after_allocation(
@@ -319,26 +326,28 @@ def _after_allocation(
     return resource.kind.validation_problems(document)
 
 
-def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: bool) -> Stored:
-    resource = call.resource
-    if not is_dry_run:
-        document = fitting(call, document)
-    obj = stored_object(backend, resource, document)
-    try:
-        # Admission may have written meanwhile, so that the uid of the next version is another.
-        return backend.storage.create(
-            obj,
-            call.now_ns,
-            uid=obj.uid,
-            is_restored=call.request.is_restored,
-            is_dry_run=is_dry_run,
-        )
-    except AlreadyExists as error:
-        has_prefix = bool((document.get("metadata") or {}).get("generateName"))
-        taken = no_unique_name if has_prefix else already_exists
-        raise taken(
-            resource.group, resource.plural, obj.name, is_terminating=error.is_terminating
-        ) from None
+def _encode(backend: Backend, write: ObjectWrite) -> None:
+    """Return the object as the store keeps it; its uid stays, though admission may have written."""
+    if not write.is_dry_run:
+        write.new = fitting(write.call, write.new)
+    write.body = stored_object(backend, write.call.resource, write.new)
+    write.uid = write.body.uid
+
+
+CREATE: Final[tuple[Stage, ...]] = (
+    _set_metadata,
+    own,
+    admit,
+    _prepare,
+    _check,
+    allocate,
+    warn,
+    _check_sent_version,
+    admit_valid,
+    _encode,
+    store_new,
+)
+"""The stages of a creation over HTTP."""
 
 
 def _with_sent_version(call: Call, document: Document) -> Document:

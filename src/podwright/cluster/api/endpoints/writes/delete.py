@@ -16,7 +16,7 @@ import msgspec
 from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.cluster.api.bootstrap_objects import SYSTEM_PRIORITY_CLASSES
 from podwright.cluster.api.deletion import DeleteOptions
-from podwright.cluster.api.endpoints.calls import Backend, Call, executed
+from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.decoding.bodies import read_object
 from podwright.cluster.api.endpoints.decoding.body_kinds import type_meta
 from podwright.cluster.api.endpoints.long_requests import Steps
@@ -121,14 +121,14 @@ def delete_object(
         is_dry_run=options.is_dry_run,
         attributes=attributes,
     )
-    stored = executed(backend, "delete", write)
+    stored = backend.executed("delete", write)
     call.warnings += attributes.warnings
     return stored
 
 
 def _deleted(call: Call, stored: Stored) -> HttpReply:
     resource, obj = call.resource, stored.object
-    if stored.outcome == "deleted" and not strategies.returns_deleted_object(resource):
+    if stored.outcome == "deleted" and not resource.kind.row.returns_deleted:
         details = {
             "name": obj.name,
             "group": resource.group,

@@ -59,7 +59,6 @@ from podwright.cluster.api.endpoints.replies.shown_patches import (
     shown_merge_patched,
 )
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.writes.strategies import creates_on_update
 from podwright.cluster.api.endpoints.writes.update import check_no_uid, update_document
 from podwright.cluster.api.rejections import (
     Rejection,
@@ -392,7 +391,7 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
         make,
         options,
         may_create=not info.subresource
-        or (info.subresource == "status" and creates_on_update(resource)),
+        or (info.subresource == "status" and resource.kind.row.creates_on_update),
         tracks_fields=False,
     )
 

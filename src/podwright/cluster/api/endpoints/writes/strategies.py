@@ -29,11 +29,6 @@ from podwright.cluster.api.endpoints.access.certificate_requests import (
     kept_request,
     signed,
 )
-from podwright.cluster.api.endpoints.custom_resources.preparation import (
-    changed_definition,
-    definition_with_status,
-    new_definition,
-)
 from podwright.cluster.api.endpoints.kinds.service_fields import changed_service, new_service
 from podwright.cluster.api.kind_strategies import generated_selector, with_template_labels
 from podwright.cluster.api.pods.label_keys import with_label_keys
@@ -71,33 +66,14 @@ def key_of(resource: Resource) -> tuple[str, str]:
     return resource.group, resource.name
 
 
-def creates_on_update(resource: Resource) -> bool:
-    """Whether a PUT of an absent object creates it."""
-    return resource.kind.row.creates_on_update
-
-
-def allows_unconditional_update(resource: Resource) -> bool:
-    """Whether an update may come without a `resourceVersion`."""
-    return not resource.is_custom and not resource.kind.row.needs_resource_version
-
-
-def returns_deleted_object(resource: Resource) -> bool:
-    """Whether the reply to a deletion is the object and not a Status."""
-    return resource.kind.row.returns_deleted
-
-
-def has_status(resource: Resource) -> bool:
-    """Whether `status` is a subresource."""
-    return "status" in resource.kind.row.subresources
-
-
 def prepared_for_create(resource: Resource, document: Document, now_ns: int) -> Document:
     """Return a new object as it is stored, except its metadata."""
     document = _with_template_without_stop_signals(resource, document)
     prepare = KIND_PREPARATIONS.get(key_of(resource), _GENERAL).create
     if prepare is not None:
         return prepare(document, now_ns)
-    if has_status(resource) and not resource.kind.row.keeps_status_on_create:
+    row = resource.kind.row
+    if "status" in row.subresources and not row.keeps_status_on_create:
         return _without(document, "status")
     return document
 
@@ -120,7 +96,7 @@ def prepared_for_update(
         new = with_part(new, "status", old.get("status"))
     elif preparation.update is not None:
         new = preparation.update(new, old, now_ns)
-    elif has_status(resource):
+    elif "status" in resource.kind.row.subresources:
         new = with_part(new, "status", old.get("status"))
     return counted(resource, new, old)
 
@@ -603,6 +579,38 @@ def _new_api_service(api_service: Document, now_ns: int) -> Document:
     return with_part(api_service, "status", {"conditions": [condition]})
 
 
+# Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/
+# strategy.go
+
+
+def _new_definition(definition: Document, now_ns: int) -> Document:
+    """Return a new definition, which has nothing but its stored version in the status."""
+    del now_ns
+    return _with_stored_version(definition | {"status": {}})
+
+
+def _changed_definition(new: Document, old: Document, now_ns: int) -> Document:
+    """Return a changed definition with the stored status."""
+    del now_ns
+    return _with_stored_version(new | {"status": old.get("status") or {}})
+
+
+def _definition_with_status(new: Document, old: Document, now_ns: int) -> Document:
+    """Return the stored definition with the sent status and metadata."""
+    del now_ns
+    return new | {"spec": old.get("spec") or {}}
+
+
+def _with_stored_version(definition: Document) -> Document:
+    versions = (definition.get("spec") or {}).get("versions") or ()
+    status: Document = definition["status"]
+    listed = list(status.get("storedVersions") or ())
+    name = next((each.get("name") for each in versions if each.get("storage")), None)
+    if name is None or name in listed:
+        return definition
+    return definition | {"status": status | {"storedVersions": [*listed, name]}}
+
+
 _LOCAL_API: Final = ("True", "Local", "Local APIServices are always available")
 _REMOTE_API: Final = (
     "False", "NotForwarded", "this server forwards no requests to other servers"
@@ -613,7 +621,7 @@ _GENERAL: Final = Preparation()
 KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("apiregistration.k8s.io", "APIService"): Preparation(create=_new_api_service),
     ("apiextensions.k8s.io", "CustomResourceDefinition"): Preparation(
-        create=new_definition, update=changed_definition, update_status=definition_with_status
+        create=_new_definition, update=_changed_definition, update_status=_definition_with_status
     ),
     ("", "Node"): Preparation(create=_new_node, update=_node, update_status=_node_status),
     ("", "Pod"): Preparation(create=_new_pod, update_status=_pod_status),

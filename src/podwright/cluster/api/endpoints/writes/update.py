@@ -1,6 +1,6 @@
 """Replace objects; patches and subresources are written by the same steps.
 
-An update runs through the steps of a creation, by the rules for changes of a stored object.
+An update passes the stages of `UPDATE`, several of which are those of a creation.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/update.go;
 staging/src/k8s.io/apiserver/pkg/registry/rest/update.go;
@@ -15,7 +15,6 @@ from typing import Final, TypeAlias
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
 from podwright.apimachinery.schema import Problem
-from podwright.cluster.api.endpoints.access.authorization import refuse_escalation
 from podwright.cluster.api.endpoints.access.certificate_requests import signer_problems
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import check_kind_of_object
@@ -29,19 +28,23 @@ from podwright.cluster.api.endpoints.kinds.admin_access import admin_access_prob
 from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expression_problems
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
-from podwright.cluster.api.endpoints.replies.stored_sizes import fitting
-from podwright.cluster.api.endpoints.request import HttpReply, manager_of
+from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.writes import strategies
-from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
 from podwright.cluster.api.endpoints.writes.create import create_document
 from podwright.cluster.api.endpoints.writes.write_steps import (
-    add_warnings,
-    allocated,
+    ObjectWrite,
+    admit,
+    admit_valid,
+    allocate,
+    fitting,
     invalid_object,
+    own,
     stored_object,
+    warn,
     with_empty_parts,
 )
 from podwright.cluster.api.gated_fields import without_comparisons, without_disabled
+from podwright.cluster.api.pipeline import Stage, replace
 from podwright.cluster.api.preconditions import precondition_failed
 from podwright.cluster.api.rejections import (
     MODIFIED,
@@ -98,11 +101,11 @@ def update_document(
     Rejection
         The object does not exist, does not fit, or is not valid.
     """
-    resource, info = call.resource, call.info
+    resource = call.resource
     current = backend.store.get(resource.storage, call.key)
     if current is None:
         if may_create is None:
-            may_create = strategies.creates_on_update(resource)
+            may_create = resource.kind.row.creates_on_update
         if not may_create:
             raise call.missing()
         if uid:
@@ -115,28 +118,41 @@ def update_document(
     if uid and uid != current.uid:
         raise _other_uid(resource, call, uid, current.uid, is_dry_run=options.is_dry_run)
     old = resource.served(current.raw)
-    new = with_distinct_owners(call, in_namespace(call, make(old)))
-    if tracks_fields:
-        new = backend.field_management.updated(
-            resource,
-            old,
-            new,
-            manager=manager_of(call.request, options.field_manager),
-            subresource=info.subresource,
-            now_ns=call.now_ns,
-        )
-    attributes = attributes_of(call, "UPDATE", new, old, options)
-    backend.admission.admit(attributes)
-    assert attributes.object is not None, "admission keeps the object of an update"
-    refuse_escalation(backend.escalation, attributes, info.name)
-    new = _checked_version(resource, attributes.object, current)
+    write = ObjectWrite(
+        kind=resource.storage,
+        key=call.key,
+        now_ns=call.now_ns,
+        body=None,
+        is_dry_run=options.is_dry_run,
+        current=current,
+        call=call,
+        options=options,
+        new=with_distinct_owners(call, in_namespace(call, make(old))),
+        old=old,
+        tracks_fields=tracks_fields,
+    )
+    return resource.served(backend.executed("update", write).object.raw), False
+
+
+def _prepare(backend: Backend, write: ObjectWrite) -> None:
+    """Check the version, and prepare the object as its kind does."""
+    call, resource, old = write.call, write.call.resource, write.old
+    assert old is not None, "an update has a stored object"
+    new = _checked_version(resource, write.new, write.current)
     new = with_stored_metadata(new, old)
-    new = strategies.prepared_for_update(resource, new, old, call.now_ns, info.subresource)
+    new = strategies.prepared_for_update(resource, new, old, call.now_ns, call.info.subresource)
     if disabled := backend.disabled_fields.get(resource.storage):
         new = without_disabled(disabled, new, old)
+    write.new = new
+
+
+def _check(backend: Backend, write: ObjectWrite) -> None:
+    """Validate the prepared object, which is in Go's form then."""
+    call, resource, new, old = write.call, write.call.resource, write.new, write.old
+    assert old is not None, "an update has a stored object"
     check_kind_of_object(resource, new, old)
     with interlude():
-        new = resource.kind.go_form(new)
+        new = write.new = resource.kind.go_form(new)
         problems = _problems_of(backend, call, new, old)
         if problems:
             exact = with_empty_parts(new, call.sent)
@@ -144,20 +160,30 @@ def update_document(
     problems = [*admin_access_problems(backend.store, resource, new, old), *problems]
     if problems:
         raise invalid_object(call, new, problems)
-    if not info.subresource:
-        new = allocated(backend, resource, new, old, is_dry_run=options.is_dry_run)
-    add_warnings(call, new, old)
-    attributes.object = new
-    backend.admission.validate(attributes)
-    call.warnings += attributes.warnings
-    new = backend.field_management.settled(old, new)
-    if not options.is_dry_run:
-        new = fitting(call, new, before_bytes=backend.store.encodings.size_of(current.raw))
-    replaced = backend.storage.replace(
-        current, stored_object(backend, resource, new), is_dry_run=options.is_dry_run
-    )
-    made = resource.served(replaced.object.raw)
-    return made, False
+
+
+def _encode(backend: Backend, write: ObjectWrite) -> None:
+    """Return the object as the store keeps it."""
+    assert write.old is not None, "an update has a stored object"
+    new = backend.field_management.settled(write.old, write.new)
+    if not write.is_dry_run:
+        before_bytes = backend.store.encodings.size_of(write.current.raw)
+        new = fitting(write.call, new, before_bytes=before_bytes)
+    write.body = stored_object(backend, write.call.resource, new)
+
+
+UPDATE: Final[tuple[Stage, ...]] = (
+    own,
+    admit,
+    _prepare,
+    _check,
+    allocate,
+    warn,
+    admit_valid,
+    _encode,
+    replace,
+)
+"""The stages of an update over HTTP, of a subresource as well."""
 
 
 def _problems_of(backend: Backend, call: Call, new: Document, old: Document) -> list[Problem]:
@@ -198,7 +224,7 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
     _check_is_version(sent)
     if sent and sent != "0":
         raise conflict(resource.group, resource.plural, name, MODIFIED)
-    if not strategies.allows_unconditional_update(resource):
+    if resource.is_custom or resource.kind.row.needs_resource_version:
         text = "Invalid value: 0: must be specified for an update"
         problem = ("metadata.resourceVersion", text, 0)
         # Upstream names the resource here instead of the kind.

@@ -1,7 +1,8 @@
-"""The default storage class of claims that name none.
+"""The default classes of claims and of ingresses that name none.
 
 Upstream: plugin/pkg/admission/storage/storageclass/setdefault/admission.go;
-pkg/volume/util/storageclass.go, GetDefaultClass
+pkg/volume/util/storageclass.go, GetDefaultClass;
+plugin/pkg/admission/network/defaultingressclass/admission.go
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _IS_DEFAULT: Final = (
     "storageclass.beta.kubernetes.io/is-default-class",
 )
 _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_IS_DEFAULT_INGRESS: Final = ("ingressclass.kubernetes.io/is-default-class",)
+_INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
 
 
 class DefaultStorageClass(Plugin):
@@ -45,11 +48,38 @@ class DefaultStorageClass(Plugin):
         has_beta_class = _BETA_CLASS in (metadata.get("annotations") or {})
         if spec_of(attributes).get("storageClassName") is not None or has_beta_class:
             return
-        if name := newest_default(self._classes.by_key().values(), _IS_DEFAULT):
+        if name := _newest_default(self._classes.by_key().values(), _IS_DEFAULT):
             set_spec(attributes, storageClassName=name)
 
 
-def newest_default(classes: Iterable[Document], annotations: Sequence[str]) -> str:
+class DefaultIngressClass(Plugin):
+    """Sets the class of new ingresses.
+
+    Parameters
+    ----------
+    store : ObjectStore
+    """
+
+    name = "DefaultIngressClass"
+    resources: Resources = frozenset({("networking.k8s.io", "ingresses")})
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._classes = CurrentObjects(store, ("networking.k8s.io", "IngressClass"))
+
+    def admit(self, attributes: Attributes) -> None:
+        """Set the newest default class."""
+        is_ingress = attributes.is_for("networking.k8s.io", "ingresses")
+        if attributes.operation != "CREATE" or not is_ingress:
+            return
+        metadata = (attributes.object or {}).get("metadata") or {}
+        has_annotation = _INGRESS_CLASS in (metadata.get("annotations") or {})
+        if spec_of(attributes).get("ingressClassName") is not None or has_annotation:
+            return
+        if name := _newest_default(self._classes.by_key().values(), _IS_DEFAULT_INGRESS):
+            set_spec(attributes, ingressClassName=name)
+
+
+def _newest_default(classes: Iterable[Document], annotations: Sequence[str]) -> str:
     """Return the name of the newest class with one of some annotations; "" if there is none."""
     defaults = [
         each["metadata"]
