@@ -31,7 +31,9 @@ from podwright.cluster.api.endpoints import (
     HttpRequest,
     bare_options,
     bare_store,
+    server,
 )
+from podwright.cluster.api.endpoints.writes.create import CREATE
 
 MICROSECONDS = "us"
 Document = dict[str, Any]
@@ -54,18 +56,12 @@ _STAGES: Final = {
     "  set defaults": "podwright.apimachinery.schema.kind:Kind.with_defaults",
     "Go's form": "podwright.apimachinery.schema.kind:Kind.go_form",
     "manage fields": "podwright.cluster.api.field_management:FieldManagement.updated",
-    "admit": "podwright.cluster.api.admission.chain:AdmissionChain.admit",
-    "prepare": "podwright.cluster.api.endpoints.writes.strategies:prepared_for_create",
-    "validate": f"{_CREATE}:_validated",
-    "warn": f"{_CREATE}:add_warnings",
-    "validate admission": "podwright.cluster.api.admission.chain:AdmissionChain.validate",
-    "store": f"{_CREATE}:_store_new",
-    "  read as struct": f"{_CREATE}:stored_object",
+    "read as struct": f"{_CREATE}:stored_object",
     "reply": f"{_CREATE}:object_reply",
     "remember forms": f"{_FORMS_OF}.learn",
     "find form": f"{_FORMS_OF}.execute",
 }
-"""The functions whose own time is that of a stage."""
+"""The functions, besides the stages of creations, whose own time is that of a stage."""
 
 
 # ------------------------------------------------------------------------------- the pods
@@ -227,14 +223,14 @@ def generated_requests(count: int, *, seed: int = 1) -> list[HttpRequest]:
 
 def _cost(requests: list[HttpRequest], on_start: Callable[[], object] = int) -> float:
     """Return the processor time of a creation after the warm-up, in microseconds."""
-    server = ApiServer(bare_store(START_NS), bare_options())
+    api = ApiServer(bare_store(START_NS), bare_options())
     start = 0.0
     with reduced_collection():
         for number, request in enumerate(requests):
             if number == _WARM_UP:
                 on_start()
                 start = time.process_time()
-            reply = server.handle(request, ADMIN, START_NS + number * 1_000_000)
+            reply = api.handle(request, ADMIN, START_NS + number * 1_000_000)
             assert isinstance(reply, HttpReply), "these requests are not watches"
             assert reply.status == 201, reply.body
         return (time.process_time() - start) / (len(requests) - _WARM_UP) * 1e6
@@ -249,9 +245,10 @@ class _Clocks:
     """The calls and the own times of the stages."""
 
     def __init__(self) -> None:
-        self.calls = dict.fromkeys(_STAGES, 0)
-        self.own_ns = dict.fromkeys(_STAGES, 0)
+        self.calls = dict.fromkeys((*_STAGES, *(each.__name__ for each in CREATE)), 0)
+        self.own_ns = dict.fromkeys(self.calls, 0)
         self._inner_ns = [0]
+        server.CREATE = tuple(self._timed(each.__name__, each) for each in CREATE)
         for name, place in _STAGES.items():
             self._replace(name, place)
 
@@ -280,7 +277,7 @@ class _Clocks:
 
     def reset(self) -> None:
         """Forget what was measured."""
-        for name in _STAGES:
+        for name in self.calls:
             self.calls[name] = self.own_ns[name] = 0
 
 
@@ -301,7 +298,7 @@ def main() -> None:
     clocks = _Clocks()
     cost = _cost(_FORMS[chosen](_COUNT + _WARM_UP), clocks.reset)
     print(f"{'stage':22} {'calls':>6} {'us':>7}")
-    for name in _STAGES:
+    for name in clocks.calls:
         own_us = clocks.own_ns[name] / _COUNT / 1e3
         print(f"{name:22} {clocks.calls[name] / _COUNT:6.2f} {own_us:7.1f}")
     rest = cost - sum(clocks.own_ns.values()) / _COUNT / 1e3

@@ -28,7 +28,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api.admission import SERVED, Admission
 from podwright.cluster.api.bootstrap_objects import namespace
-from podwright.cluster.api.create_update import OwnersOf, Scope
+from podwright.cluster.api.create_update import OwnersOf
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.object_edits import merge_patched, with_defaults, with_fields_of_others
@@ -91,9 +91,9 @@ class Api:
         )
         self.validation = ObjectValidation()
         self._writes: dict[type, tuple[Verb, Callable[[Any, int], Write]]] = {
-            CreateObject: ("create", _write_of),
-            UpdateObject: ("update", _write_of),
-            ApplyObject: ("apply", _write_of),
+            CreateObject: ("create", _creation),
+            UpdateObject: ("update", _update_of),
+            ApplyObject: ("apply", _update_of),
             PatchObject: ("update", self._patched),
             DeleteObject: ("delete", self._deletion),
             BindPod: ("bind", self._binding),
@@ -182,7 +182,7 @@ class Api:
         """Create or replace the applied object; the server of a recording has validated its own."""
         obj, scope = write.body, write.scope
         is_recorded = scope == "whole"
-        current = self.store.get(write.kind, write.key)
+        current = self.store.get(kind_of(obj), obj.key)
         if current is not None:
             if scope == "main":
                 obj = with_fields_of_others(obj, current)
@@ -207,7 +207,7 @@ class Api:
 
     def _patched(self, request: PatchObject, now_ns: int) -> Write:
         patched = merge_patched(self.store.require(request.object_kind, request.key), request.patch)
-        return _write_of(UpdateObject(patched, request.scope, request.user), now_ns)
+        return Write(now_ns=now_ns, body=patched, user=request.user, scope=request.scope)
 
     def _deletion(self, request: DeleteObject, now_ns: int) -> Write:
         kind, key = (request.group, request.object_kind), request.key
@@ -235,9 +235,9 @@ def _eviction(request: EvictPod, now_ns: int) -> Write:
     return Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
 
 
-def _write_of(request: CreateObject | UpdateObject | ApplyObject, now_ns: int) -> Write:
-    obj = request.obj
-    scope: Scope = "main" if isinstance(request, CreateObject) else request.scope
-    return Write(
-        kind=kind_of(obj), key=obj.key, now_ns=now_ns, body=obj, user=request.user, scope=scope
-    )
+def _creation(request: CreateObject, now_ns: int) -> Write:
+    return Write(now_ns=now_ns, body=request.obj, user=request.user)
+
+
+def _update_of(request: UpdateObject | ApplyObject, now_ns: int) -> Write:
+    return Write(now_ns=now_ns, body=request.obj, user=request.user, scope=request.scope)

@@ -54,12 +54,12 @@ class Write(msgspec.Struct, kw_only=True, eq=False, gc=False):
 
     Attributes
     ----------
-    kind : GroupKind
-    key : NamespacedName
-        The object; a new one may not have its name yet.
     now_ns : int
         The time of the request, in nanoseconds since 1970.
     body : KubernetesObject, Binding, Eviction or DeleteOptions
+    kind : GroupKind
+    key : NamespacedName
+        The object; empty where the body is the object.
     user : str
         The component that makes the request.
     uid : str
@@ -80,10 +80,10 @@ class Write(msgspec.Struct, kw_only=True, eq=False, gc=False):
         The result of the last stage.
     """
 
-    kind: GroupKind
-    key: NamespacedName
     now_ns: int
     body: Any
+    kind: GroupKind = ("", "")
+    key: NamespacedName = ""
     user: str = ""
     uid: str = ""
     scope: Scope = "main"

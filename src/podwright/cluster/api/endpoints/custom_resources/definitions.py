@@ -150,7 +150,7 @@ class Definitions:
             )
         with interlude():
             changed = decode(made if resource is None else resource.kind.go_form(made))
-        write = Write(kind=DEFINITION, key=obj.key, now_ns=now_ns, body=changed, current=obj)
+        write = Write(now_ns=now_ns, body=changed, current=obj)
         self._pipeline.executed("update", write)
 
     def _serve(self, key: str, definition: Document | None) -> None:

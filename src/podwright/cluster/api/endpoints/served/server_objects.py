@@ -97,13 +97,7 @@ def put_objects(store: ObjectStore, documents: Iterable[Document], now_ns: int) 
                 kept = {key: metadata[key] for key in _SET_BY_STORE if key in metadata}
                 whole = whole | {"metadata": whole["metadata"] | kept}
                 whole = with_server_as_owner(kind, before, whole, now_ns)
-                write = Write(
-                    kind=kind_of(obj),
-                    key=obj.key,
-                    now_ns=now_ns,
-                    body=decode(whole),
-                    current=current,
-                )
+                write = Write(now_ns=now_ns, body=decode(whole), current=current)
                 pipeline.executed("update", write)
 
 

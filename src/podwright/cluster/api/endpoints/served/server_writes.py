@@ -54,7 +54,7 @@ def create_missing(
             metadata = whole["metadata"]
             entries = [_applied_conditions(whole, status_manager), *metadata["managedFields"]]
             whole = whole | {"metadata": metadata | {"managedFields": entries}}
-        write = Write(kind=kind_of(obj), key=obj.key, now_ns=now_ns, body=decode(whole))
+        write = Write(now_ns=now_ns, body=decode(whole))
         pipeline.executed("create", write)
 
 

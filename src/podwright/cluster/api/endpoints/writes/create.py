@@ -145,8 +145,6 @@ def _executed(
     """Create an object; return it in the version of the request, and its write."""
     resource = call.resource
     write = ObjectWrite(
-        kind=resource.storage,
-        key=call.key,
         now_ns=call.now_ns,
         body=None,
         is_restored=call.request.is_restored,

@@ -119,8 +119,6 @@ def update_document(
         raise _other_uid(resource, call, uid, current.uid, is_dry_run=options.is_dry_run)
     old = resource.served(current.raw)
     write = ObjectWrite(
-        kind=resource.storage,
-        key=call.key,
         now_ns=call.now_ns,
         body=None,
         is_dry_run=options.is_dry_run,
