@@ -248,7 +248,7 @@ class _Clocks:
         self.calls = dict.fromkeys((*_STAGES, *(each.__name__ for each in CREATE)), 0)
         self.own_ns = dict.fromkeys(self.calls, 0)
         self._inner_ns = [0]
-        server.CREATE = tuple(self._timed(each.__name__, each) for each in CREATE)
+        vars(server)["CREATE"] = tuple(self._timed(each.__name__, each) for each in CREATE)
         for name, place in _STAGES.items():
             self._replace(name, place)
 

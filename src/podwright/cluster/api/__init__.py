@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         GATED_FIELDS as GATED_FIELDS,
         has_field as has_field,
     )
-    from podwright.cluster.api.invalid import Invalid as Invalid
     from podwright.cluster.api.kind_strategies import (
         GENERATED_JOB_LABELS as GENERATED_JOB_LABELS,
         with_generated_selector as with_generated_selector,
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
         with_disruption_target as with_disruption_target,
     )
     from podwright.cluster.api.pods.pod_quotas import PodQuotas as PodQuotas
-    from podwright.cluster.api.rejections import Rejection as Rejection
+    from podwright.cluster.api.rejections import Invalid as Invalid, Rejection as Rejection
     from podwright.cluster.api.requests import (
         ApplyObject as ApplyObject,
         BindPod as BindPod,

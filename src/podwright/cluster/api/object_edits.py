@@ -10,7 +10,7 @@ import msgspec
 from podwright.apimachinery import patching
 from podwright.apimachinery.objects import Document, KubernetesObject, Unknown, encode
 from podwright.apimachinery.schema import UNKNOWN_FIELD, Problem, built_in, decode
-from podwright.cluster.api.invalid import Invalid
+from podwright.cluster.api.rejections import Invalid
 from podwright.cluster.api.versions.resources import ObjectKind
 from podwright.cluster.store import kind_of
 

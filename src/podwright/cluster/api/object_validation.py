@@ -26,8 +26,8 @@ from podwright.apimachinery.schema import (
     Problem,
     built_in,
 )
-from podwright.cluster.api.invalid import Invalid
 from podwright.cluster.api.object_edits import with_defaults, wrong_types
+from podwright.cluster.api.rejections import Invalid
 
 _SPECS_MAX = 10_000
 

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document, PodwrightError, go_quoted
+from podwright.apimachinery.objects import (
+    Document,
+    FieldError,
+    InvalidObject,
+    KubernetesObject,
+    PodwrightError,
+    api_group,
+    go_quoted,
+)
 from podwright.apimachinery.schema import Problem, reason_of
 from podwright.cluster.api.versions.resources import plural_of
 from podwright.cluster.store import AlreadyExists, Conflict, NotFound, ObjectError
@@ -226,26 +234,24 @@ def conflict(group: str, resource: str, name: str, message: str) -> Rejection:
     return Rejection(409, "Conflict", text, _details(group, resource, name))
 
 
-def already_exists(group: str, resource: str, name: str, *, is_terminating: bool) -> Rejection:
-    """Return the error of a name that is in use."""
-    message = f"{qualified(group, resource)} {go_quoted(name)} already exists"
-    if is_terminating:
-        message = f"object is being deleted: {message}"
-    return Rejection(409, "AlreadyExists", message, _details(group, resource, name))
+def already_exists(
+    group: str, resource: str, name: str, *, is_terminating: bool, has_prefix: bool = False
+) -> Rejection:
+    """Return the error of a name that is in use.
 
-
-def no_unique_name(group: str, resource: str, name: str, *, is_terminating: bool) -> Rejection:
-    """Return the error of a name in use, of an object that has a prefix for names as well.
-
-    Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, CheckGeneratedNameError
+    Parameters
+    ----------
+    has_prefix : bool
+        Whether the object has a prefix for names as well. Upstream:
+        staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, CheckGeneratedNameError
     """
-    message = (
-        f"{qualified(group, resource)} {go_quoted(name)} already exists, the server was not able to"
-        " generate a unique name for the object"
-    )
+    message = f"{qualified(group, resource)} {go_quoted(name)} already exists"
+    details = _details(group, resource, name)
+    if has_prefix:
+        message += ", the server was not able to generate a unique name for the object"
+        details["retryAfterSeconds"] = 1
     if is_terminating:
         message = f"object is being deleted: {message}"
-    details = _details(group, resource, name) | {"retryAfterSeconds": 1}
     return Rejection(409, "AlreadyExists", message, details)
 
 
@@ -343,3 +349,48 @@ def success(details: Document | None = None, *, code: int = 0) -> Document:
     if code:
         status["code"] = code
     return status
+
+
+class Invalid(InvalidObject):
+    """An object violates upstream's rules; the text is the message of upstream's Status.
+
+    Parameters
+    ----------
+    obj : KubernetesObject
+        The rejected object.
+    problems : iterable of Problem
+        All errors, at least one.
+    """
+
+    def __init__(self, obj: KubernetesObject, problems: Iterable[Problem]) -> None:
+        super().__init__(
+            FieldError(source=f"{obj.kind} {obj.key}", path=path, message=message, value=value)
+            for path, message, value in problems
+        )
+        self._group = api_group(obj.api_version)
+        self._kind = obj.kind
+        self._name = obj.name
+        # Upstream lists the same error once.
+        texts = dict.fromkeys(f"{each.path}: {each.message}" for each in self.errors)
+        kind = f"{obj.kind}.{self._group}" if self._group else obj.kind
+        listed = ", ".join(texts)
+        listed = f"[{listed}]" if len(texts) > 1 else listed
+        self.args = (f'{kind} "{obj.name or obj.metadata.generate_name}" is invalid: {listed}',)
+
+    def status(self) -> Document:
+        """Return the Status with which the API server answers."""
+        details: Document = {"name": self._name, "group": self._group, "kind": self._kind}
+        causes = [
+            {"reason": reason_of(each.message), "message": each.message, "field": each.path}
+            for each in self.errors
+        ]
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": str(self),
+            "reason": "Invalid",
+            "details": {name: each for name, each in details.items() if each} | {"causes": causes},
+            "code": 422,
+        }

@@ -59,7 +59,6 @@ from podwright.cluster.api.rejections import (
     already_exists,
     forbidden,
     invalid,
-    no_unique_name,
     unclassified_error,
 )
 from podwright.cluster.api.versions.resources import Resource
@@ -80,7 +79,7 @@ def create(backend: Backend, call: Call) -> HttpReply:
     check_encoding(call.request)
     options = write_options(call.request, "CreateOptions")
     document = in_namespace(call, body_of(backend, call, options.field_validation))
-    made, write = _executed(backend, call, document, options)
+    made, write = create_document(backend, call, document, options)
     assert write.attributes is not None, "the object was admitted"
 
     def attempt(body: bytes, now_ns: int) -> Trial | None:
@@ -102,7 +101,7 @@ def _tried(
     options = replace(options, is_dry_run=True)
     try:
         document = in_namespace(tried, body_of(backend, tried, options.field_validation))
-        write = _executed(backend, tried, document, options)[1]
+        write = create_document(backend, tried, document, options)[1]
     except Rejection:
         return None
     assert write.stored is not None, "the last stage writes"
@@ -118,8 +117,8 @@ def create_document(
     options: WriteOptions,
     *,
     tracks_fields: bool = True,
-) -> Document:
-    """Create an object and return it in the version of the request.
+) -> tuple[Document, ObjectWrite]:
+    """Create an object; return it in the version of the request, and its write.
 
     Parameters
     ----------
@@ -131,18 +130,6 @@ def create_document(
     Rejection
         The object is not valid, exists, or admission rejects it.
     """
-    return _executed(backend, call, document, options, tracks_fields=tracks_fields)[0]
-
-
-def _executed(
-    backend: Backend,
-    call: Call,
-    document: Document,
-    options: WriteOptions,
-    *,
-    tracks_fields: bool = True,
-) -> tuple[Document, ObjectWrite]:
-    """Create an object; return it in the version of the request, and its write."""
     resource = call.resource
     write = ObjectWrite(
         now_ns=call.now_ns,
@@ -158,9 +145,12 @@ def _executed(
         stored = backend.executed("create", write)
     except AlreadyExists as error:
         has_prefix = bool((write.new.get("metadata") or {}).get("generateName"))
-        taken = no_unique_name if has_prefix else already_exists
-        raise taken(
-            resource.group, resource.plural, name_of(write.new), is_terminating=error.is_terminating
+        raise already_exists(
+            resource.group,
+            resource.plural,
+            name_of(write.new),
+            is_terminating=error.is_terminating,
+            has_prefix=has_prefix,
         ) from None
     made = resource.served(stored.object.raw)
     return (_with_sent_version(call, made) if options.is_dry_run else made), write

@@ -113,8 +113,7 @@ def update_document(
         fresh = in_namespace(call, make(None))
         check_no_uid(call, fresh)
         _check_is_version((fresh.get("metadata") or {}).get("resourceVersion") or "")
-        made = create_document(backend, call, fresh, options, tracks_fields=tracks_fields)
-        return made, True
+        return create_document(backend, call, fresh, options, tracks_fields=tracks_fields)[0], True
     if uid and uid != current.uid:
         raise _other_uid(resource, call, uid, current.uid, is_dry_run=options.is_dry_run)
     old = resource.served(current.raw)
