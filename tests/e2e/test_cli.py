@@ -90,9 +90,14 @@ def examples() -> tuple[str, ...]:
         text = CliRunner().invoke(app, [*command, "--help"], prog_name="podwright").stdout
         joined = re.sub(r"\\\n\s+", "", text)
         found = re.findall(r"^\s*\$ podwright (.*)$", joined, re.MULTILINE)
-        assert found or command in (["clock"], ["config"], ["debug"], ["run"], ["study"]), (
-            f"{command}: no example"
-        )
+        assert found or command in (
+            ["clock"],
+            ["config"],
+            ["debug"],
+            ["run"],
+            ["study"],
+            ["trace"],
+        ), f"{command}: no example"
         lines += found
     reference = (ROOT / "docs/reference/cli.md").read_text()
     lines += re.findall(r"^    \$ podwright (.*)$", reference, re.MULTILINE)

@@ -19,7 +19,6 @@ from podwright.online.ui import REPORT_MAX_BYTES, ReportData, report_html
 from podwright.scheduler.machine import Machine
 from podwright.simulation.recording import (
     Cycles,
-    RunFolder,
     attempts_of,
     explanation_document,
     explanation_matrix,
@@ -37,14 +36,14 @@ def run_report(options: ReportOptions) -> None:
     run = RecordedRun(folder, load_plugins(options.setup.plugins))
     announce_compilation()
     with open_for_command(run):
-        recorded = RunFolder.open(run.path)
+        summary = run.path / "summary.json"  # not in a folder of a log alone
         machine = replay(run.log, plugins=run.plugins)
         data = ReportData(
             title=folder.resolve().name,
             timeline=timeline_of_run(run.path, run.log, plugins=run.plugins),
             labels=labels_of_nodes(machine),
             replies=dict(_replies(run, machine, options.pods)),
-            results=recorded.read_summary(dict) if recorded.has_results else None,
+            results=msgspec.json.decode(summary.read_bytes()) if summary.is_file() else None,
         )
     content = report_html(data)
     if len(content) > REPORT_MAX_BYTES:

@@ -17,6 +17,7 @@ header .title { max-width: 260px; }
 
 const data = JSON.parse(document.getElementById("pw-data").textContent);
 setSource(new EmbeddedSource(data));
+if (!location.hash) address.set({ view: "results" }, { replace: true });
 
 class Report extends PwElement {
   constructor() {
@@ -30,7 +31,6 @@ class Report extends PwElement {
 
   start() {
     this.undo.push(model().use());
-    if (!location.hash) address.set({ view: "results" }, { replace: true });
     selectFirstPending(model());
   }
 }
