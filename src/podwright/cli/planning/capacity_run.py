@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeGuard
@@ -10,7 +9,7 @@ from typing import TypeGuard
 import msgspec
 import typer
 
-from podwright.apimachinery.objects import FieldError, InputError
+from podwright.apimachinery.objects import InputError
 from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
 from podwright.cli.console import (
     announce_compilation,
@@ -23,7 +22,7 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.planning.options import CapacityOptions
-from podwright.cli.planning.plan_inputs import planned_cluster, planned_pods
+from podwright.cli.planning.plan_inputs import planned_cluster, planned_pods, with_options
 from podwright.simulation.capacity import (
     LOSSES,
     Capacity,
@@ -73,7 +72,12 @@ def run_capacity(options: CapacityOptions) -> bool:
                 call_extender=caller,
             )
     except InputError as error:
-        raise InputError(_with_source(error.errors, options, pods)) from error
+        errors = (
+            msgspec.structs.replace(each, source=pods) if each.source == "pods" else each
+            for each in error.errors
+        )
+        source = ", ".join(files) or CLUSTER_PREFIX
+        raise InputError(with_options(errors, _OPTION_OF, source)) from error
     _print(answer, options)
     fits = answer.stop is None or answer.count > 0
     has_room = all(each.count for each in answer.headroom)
@@ -86,21 +90,6 @@ _OPTION_OF = {
     "excludeNodes": "--exclude-nodes",
     "poolLabel": "--pool-label",
 }
-
-
-def _with_source(
-    errors: Iterable[FieldError], options: CapacityOptions, pods: str
-) -> Iterable[FieldError]:
-    """Name the option or the file of each error of a question."""
-    for error in errors:
-        option = _OPTION_OF.get(error.path.partition("[")[0])
-        if option is not None:
-            yield msgspec.structs.replace(error, source="options", path=option)
-        elif error.source == "pods":
-            yield msgspec.structs.replace(error, source=pods)
-        else:
-            source = error.source or ", ".join(options.files) or "cluster:"
-            yield msgspec.structs.replace(error, source=source)
 
 
 def _pods_and_files(options: CapacityOptions) -> tuple[str, tuple[str, ...]]:

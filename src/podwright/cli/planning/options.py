@@ -32,6 +32,31 @@ class PlannedCluster(Options):
     )
 
 
+class DrainPlanOptions(Judged):
+    """The options of `podwright drain-plan`."""
+
+    files: tuple[str, ...] = argument(
+        "First the nodes to drain, separated by commas, unless -l is given; then the cluster: "
+        "manifests, dumps or snapshots; folders of them; - for stdin; cluster: or cluster:CONTEXT "
+        "for a real cluster.  [default: cluster:, that of the current context]",
+        "FILE",
+        default=(),
+    )
+    cluster: PlannedCluster = PlannedCluster.group()
+    selector: str = option("The labels of the nodes to drain.", "SELECTOR", "-l", default="")
+    surge: int = option(
+        "Upgrade the nodes: so many at a time get a new node each before they are drained.",
+        "NUMBER",
+        default=0,
+        min=0,
+    )
+    most_nodes: int = option(
+        "The most nodes of a step. 0: as many as budgets allow.", "NUMBER", default=0, min=0
+    )
+    setup: Setup = Setup.group("config", "plugins", "hpa", *DECISIONS)
+    output: Format = output_option("the nodes in their order")
+
+
 class CapacityOptions(Judged):
     """The options of `podwright capacity`."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
 import typer
 
-from podwright.apimachinery.objects import Object, Pod, with_node_name
+from podwright.apimachinery.objects import FieldError, Object, Pod, with_node_name
 from podwright.cli.clusters.cluster_inputs import read_named
 from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
 from podwright.cli.console import print_message, print_warnings
@@ -23,9 +24,18 @@ from podwright.simulation.recording import options_of, replay
 
 
 def planned_cluster(
-    files: Sequence[str], cluster: PlannedCluster, setup: Setup
+    files: Sequence[str],
+    cluster: PlannedCluster,
+    setup: Setup,
+    *,
+    expands_workloads: bool = True,
 ) -> tuple[list[Object], SchedulerOptions, CallExtender | None]:
     """Return the objects of a cluster with the pods of its workloads, and its scheduler's options.
+
+    Parameters
+    ----------
+    expands_workloads : bool
+        Whether workloads get their pods here; not if controllers create them.
 
     Raises
     ------
@@ -39,7 +49,9 @@ def planned_cluster(
         if not files:
             print_message("no FILE is given: reading the cluster of the current context")
         inputs = read_inputs(files or (CLUSTER_PREFIX,), setup)
-        objects = expand_workloads(inputs.loaded, setup.hpa).with_objects(inputs.loaded.objects)
+        objects: Sequence[Object] = inputs.loaded.objects
+        if expands_workloads:
+            objects = expand_workloads(inputs.loaded, setup.hpa).with_objects(objects)
         caller = extender_caller(inputs.configuration, inputs.source)
         return list(objects), scheduler_options(inputs, setup), caller
     if files:
@@ -59,6 +71,18 @@ def planned_cluster(
         for obj in machine.objects()
     ]
     return objects, options, extender_caller(options.configuration, options.source)
+
+
+def with_options(
+    errors: Iterable[FieldError], option_of: Mapping[str, str], source: str
+) -> Iterator[FieldError]:
+    """Yield errors of a question with the option that each is about, or the source of the rest."""
+    for error in errors:
+        option = option_of.get(error.path.partition("[")[0])
+        if option is not None:
+            yield msgspec.structs.replace(error, source="options", path=option)
+        else:
+            yield msgspec.structs.replace(error, source=error.source or source)
 
 
 def planned_pods(name: str, setup: Setup) -> tuple[Object, ...]:

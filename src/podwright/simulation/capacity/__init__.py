@@ -2,8 +2,8 @@
 
 `counting.py` counts how many more pods fit, where, and what stops the next one; `losses.py` has
 what happens when nodes, zones or pools are lost. `filling.py` schedules in a fork of a scheduler,
-and `templates.py` makes pods of pods and workloads. `review.py` writes the report of
-cluster-capacity.
+and `templates.py` makes pods of pods and workloads. `drains.py` plans drains in a
+world. `review.py` writes the report of cluster-capacity.
 
 The room has no idea of its own about what fits: each answer is a decision of the scheduler.
 """
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
         TemplateCapacity as TemplateCapacity,
         capacity as capacity,
         capacity_in as capacity_in,
+    )
+    from podwright.simulation.capacity.drains import (
+        BlockedNode as BlockedNode,
+        DrainPlan as DrainPlan,
+        DrainStep as DrainStep,
+        Move as Move,
+        Unfit as Unfit,
+        drain_plan as drain_plan,
+        drain_plan_document as drain_plan_document,
+        settle_world as settle_world,
     )
     from podwright.simulation.capacity.filling import (
         CapacityStop as CapacityStop,

@@ -1,0 +1,101 @@
+"""`podwright drain-plan`: plans, and prints the plan."""
+
+from __future__ import annotations
+
+import typer
+
+from podwright.apimachinery.objects import InputError
+from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_heading,
+    print_paragraph,
+    print_table,
+    waiting,
+    write,
+)
+from podwright.cli.planning.options import DrainPlanOptions
+from podwright.cli.planning.plan_inputs import planned_cluster, with_options
+from podwright.simulation.capacity import DrainPlan, drain_plan, drain_plan_document
+
+_OPTION_OF = {"nodes": "NODE", "selector": "--selector"}
+
+
+def run_drain_plan(options: DrainPlanOptions) -> bool:
+    """Plan drains and print the plan; return whether all nodes can be drained."""
+    files = options.files
+    if options.cluster.server:
+        files = (*files, f"{CLUSTER_PREFIX}{options.cluster.server}")
+    names: tuple[str, ...] = ()
+    if not options.selector:
+        if not options.files:
+            raise typer.BadParameter("name nodes, or give -l SELECTOR.", param_hint="NODE")
+        names, files = tuple(filter(None, files[0].split(","))), files[1:]
+    objects, scheduler_options, caller = planned_cluster(
+        files, options.cluster, options.setup, expands_workloads=False
+    )
+    announce_compilation()
+    try:
+        with waiting("simulating"):
+            plan = drain_plan(
+                objects,
+                names,
+                scheduler_options,
+                selector=options.selector,
+                surge=options.surge,
+                most_nodes=options.most_nodes,
+                call_extender=caller,
+            )
+    except InputError as error:
+        source = ", ".join(files) or CLUSTER_PREFIX
+        raise InputError(with_options(error.errors, _OPTION_OF, source)) from error
+    if options.output in ("json", "yaml"):
+        print_document(drain_plan_document(plan), options.output)
+    elif options.output == "name":
+        for step in plan.steps:
+            for name in step.nodes:
+                write(name)
+    else:
+        _print(plan, is_wide=options.output == "wide")
+    return plan.is_complete
+
+
+def _print(plan: DrainPlan, *, is_wide: bool) -> None:
+    rows = [
+        (
+            str(number),
+            ",".join(step.nodes),
+            str(len(step.moves)),
+            ",".join(step.waits_for) or "<none>",
+            str(len(step.unfit)),
+            f"{step.seconds:.0f}s",
+        )
+        for number, step in enumerate(plan.steps, 1)
+    ]
+    if rows:
+        print_table(("STEP", "NODES", "EVICTED", "WAITS FOR", "PENDING", "TIME"), rows)
+    if is_wide:
+        print_heading("What moves where:")
+        moves = [
+            (str(number), move.pod, move.node, move.replacement or "<none>", move.to or "<none>")
+            for number, step in enumerate(plan.steps, 1)
+            for move in step.moves
+        ]
+        print_table(("STEP", "POD", "FROM", "REPLACED BY", "TO"), moves)
+    for number, step in enumerate(plan.steps, 1):
+        for unfit in step.unfit:
+            print_heading(f"Step {number}: {unfit.pod} finds no node:")
+            print_paragraph(unfit.message, indent=2)
+            for remedy in unfit.remedies:
+                print_paragraph(f"it fits after this: {remedy}", indent=2)
+    gone = [pod for step in plan.steps for pod in step.gone]
+    if gone:
+        print_heading(f"Pods that nobody creates again: {', '.join(gone)}")
+    data = [pod for step in plan.steps for pod in step.local_data]
+    if data:
+        print_heading(f"Pods that lose the data of an emptyDir: {', '.join(data)}")
+    for node in plan.blocked:
+        print_heading(f"Node {node.node} cannot be drained: {', '.join(node.pods)}")
+        print_paragraph(node.message, indent=2)
+        print_paragraph(node.remedy, indent=2)

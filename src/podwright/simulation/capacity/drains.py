@@ -1,0 +1,548 @@
+"""Plans of drains: in which order nodes can be drained, what moves where, and what blocks.
+
+Theory of operation
+-------------------
+The plan is what happens in a world: it starts with the cluster, cordons the nodes and drains them
+in steps. A step has the nodes whose evictions the budgets allow at that time, all together; if
+there is no such node, the one that has to wait least. Each step is tried in a fork of the world,
+and ends when all evicted pods are gone and those that replace them are running. A step that is
+still blocked after a while is discarded: its node cannot be drained, and the plan says by which
+budget.
+
+A surge upgrade of nodes adds new nodes before each step, and deletes the drained ones after it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Unpack
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    NamespacedName,
+    Node,
+    Object,
+    Pod,
+    PodDisruptionBudget,
+    decode,
+    encode,
+    is_ready,
+    label_selector,
+    nearest,
+    parse_label_selector,
+    workload_of,
+)
+from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.config import KubeSchedulerConfiguration
+from podwright.scheduler.framework import CallExtender
+from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.recording import is_movable_pod
+from podwright.simulation.world import START_NS, Apply, Cordon, Delete, Drain, Put, World
+
+_HOSTNAME: Final = "kubernetes.io/hostname"
+_SETTLE_NS: Final = 10_000_000_000
+_PATIENCE: Final = 60
+"""So many intervals of settling without a change mean that a drain is blocked."""
+_LONGEST: Final = 720
+_REMEDIES_SHOWN: Final = 2
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that leaves a node, and the one that replaces it.
+
+    Attributes
+    ----------
+    pod, node : str
+        What leaves, and from where.
+    replacement, to : str
+        The new pod and its node; "" if there is none yet.
+    """
+
+    pod: NamespacedName
+    node: str
+    replacement: NamespacedName = ""
+    to: str = ""
+
+
+class Unfit(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that finds no node.
+
+    Attributes
+    ----------
+    message : str
+        The scheduler's.
+    remedies : tuple of str
+        Changes after which it fits, each tried.
+    """
+
+    pod: NamespacedName
+    message: str
+    remedies: tuple[str, ...] = ()
+
+
+class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes that are drained at the same time.
+
+    Attributes
+    ----------
+    nodes : tuple of str
+    added : tuple of str
+        The nodes that are added before, by a surge upgrade; the drained ones are deleted after it.
+    waits_for : tuple of str
+        The budgets that allow the evictions only one after the other; none if no eviction is
+        rejected.
+    seconds : float
+        From the first eviction until all replacements run.
+    moves : tuple of Move
+    gone : tuple of str
+        Pods that nobody creates again.
+    local_data : tuple of str
+        Pods that lose the data of an emptyDir.
+    unfit : tuple of Unfit
+        Pods that have no node after the step and had one before.
+    """
+
+    nodes: tuple[str, ...]
+    added: tuple[str, ...] = ()
+    waits_for: tuple[str, ...] = ()
+    seconds: float = 0
+    moves: tuple[Move, ...] = ()
+    gone: tuple[NamespacedName, ...] = ()
+    local_data: tuple[NamespacedName, ...] = ()
+    unfit: tuple[Unfit, ...] = ()
+
+
+class BlockedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that cannot be drained.
+
+    Attributes
+    ----------
+    budgets : tuple of str
+        The budgets that reject an eviction, as `namespace/name`.
+    pods : tuple of str
+        The pods that cannot be evicted.
+    message : str
+        The first rejection.
+    remedy : str
+        What would allow the eviction.
+    """
+
+    node: str
+    budgets: tuple[str, ...]
+    pods: tuple[NamespacedName, ...]
+    message: str
+    remedy: str
+
+
+class DrainPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """In which order nodes can be drained.
+
+    Attributes
+    ----------
+    steps : tuple of DrainStep
+        In their order.
+    blocked : tuple of BlockedNode
+        The nodes that cannot be drained after these steps.
+    """
+
+    steps: tuple[DrainStep, ...]
+    blocked: tuple[BlockedNode, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all nodes are drained and all pods find a node."""
+        return not self.blocked and not any(step.unfit for step in self.steps)
+
+    def __repr__(self) -> str:
+        return f"<DrainPlan: {len(self.steps)} steps, {len(self.blocked)} nodes blocked>"
+
+
+@names_decision_keywords
+def drain_plan(
+    objects: Iterable[Object],
+    nodes: Sequence[str] = (),
+    configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
+    *,
+    selector: str = "",
+    surge: int = 0,
+    most_nodes: int = 0,
+    call_extender: CallExtender | None = None,
+    **keywords: Unpack[DecisionKeywords],
+) -> DrainPlan:
+    """Plan the drains of nodes.
+
+    Parameters
+    ----------
+    objects : iterable of object
+        The cluster.
+    nodes : sequence of str
+        The nodes to drain, besides those of `selector`.
+    configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
+        The default profile if left out.
+    selector : str
+        A label selector of nodes, as kubectl writes it.
+    surge : int
+        Upgrade the nodes: so many new nodes are added before each step. 0: drain only.
+    most_nodes : int
+        The most nodes of a step; 0 for no limit.
+    call_extender, plugins, gates, seed, tie_rule, draws_preemption_offset
+        As for `World`.
+
+    Raises
+    ------
+    InputError
+        If there is no such node, a budget selects no pod, or a number is negative.
+    """
+    options = SchedulerOptions.of(configuration, **keywords)
+    if not options.start_ns:
+        options = msgspec.structs.replace(options, start_ns=START_NS)
+    world = planned_world(objects, options, call_extender)
+    names = _checked(world, nodes, selector, {"surge": surge, "mostNodes": most_nodes})
+    return _Planner(world, options, surge=surge, most_nodes=surge or most_nodes).plan(names)
+
+
+def planned_world(
+    objects: Iterable[Object],
+    options: SchedulerOptions,
+    call_extender: CallExtender | None = None,
+) -> World:
+    """Return a world with a cluster that has settled."""
+    world = World(options, call_extender=call_extender)
+    for obj in objects:
+        is_served = bool(obj.metadata.uid and obj.metadata.resource_version)
+        world.do(Put(obj) if is_served else Apply(obj))
+    settle_world(world)
+    return world
+
+
+def settle_world(world: World) -> bool:
+    """Let a world run until its drains are done and its pods run, or nothing changes any more.
+
+    Returns
+    -------
+    bool
+        Whether the drains are done.
+    """
+    before: object = None
+    unchanged = 0
+    for _ in range(_LONGEST):
+        world.run_until_ns(world.now_ns + _SETTLE_NS, progress=False)
+        pods = [pod for pod in world.pods if not pod.is_terminal]
+        if not world.draining_nodes and all(
+            is_ready(pod) and not pod.is_terminating for pod in pods
+        ):
+            return True
+        state = sorted((pod.uid, pod.spec.node_name, is_ready(pod)) for pod in pods)
+        unchanged = unchanged + 1 if state == before else 0
+        before = state
+        if unchanged >= (_PATIENCE if world.draining_nodes else 6):
+            break
+    return not world.draining_nodes
+
+
+def _checked(
+    world: World, nodes: Sequence[str], selector: str, numbers: Mapping[str, int]
+) -> list[str]:
+    """Return the nodes to drain, if the question is valid."""
+    known = {node.name: node for node in world.nodes}
+    errors = [
+        FieldError(source="", path=path, message=f"{number} is negative", value=number)
+        for path, number in numbers.items()
+        if number < 0
+    ]
+    for index, name in enumerate(nodes):
+        if name not in known:
+            near = nearest(name, known)
+            message = f'no node "{name}"' + (f"; did you mean {near}?" if near else "")
+            errors.append(FieldError(source="", path=f"nodes[{index}]", message=message))
+    selected: list[str] = []
+    if selector:
+        selected = list(_selected(selector, known, errors))
+    elif not nodes:
+        errors.append(FieldError(source="", path="nodes", message="name at least one node"))
+    errors += _idle_budgets(world)
+    if errors:
+        raise InputError(errors)
+    return list(dict.fromkeys([*nodes, *selected]))
+
+
+def _selected(selector: str, known: Mapping[str, Node], errors: list[FieldError]) -> Iterator[str]:
+    try:
+        matches = parse_label_selector(selector).matches
+    except ValueError as error:
+        errors.append(FieldError(source="", path="selector", message=str(error)))
+        return
+    found = [name for name, node in known.items() if matches(node.metadata.labels)]
+    if not found:
+        message = f'"{selector}" selects no node'
+        errors.append(FieldError(source="", path="selector", message=message))
+    yield from found
+
+
+def _idle_budgets(world: World) -> Iterator[FieldError]:
+    """Yield an error for each budget that selects no pod: it protects nothing."""
+    pods = world.pods
+    for budget in budgets_of(world):
+        matches = label_selector(budget.spec.selector).matches
+        if not any(
+            pod.namespace == budget.namespace and matches(pod.metadata.labels) for pod in pods
+        ):
+            yield FieldError(
+                source=f"PodDisruptionBudget {budget.key}",
+                path="spec.selector",
+                message="selects no pod of the cluster",
+            )
+
+
+def budgets_of(world: World) -> list[PodDisruptionBudget]:
+    """Return the budgets of a world."""
+    found = world.store.list(PodDisruptionBudget).objects
+    return [obj for obj in found if isinstance(obj, PodDisruptionBudget)]
+
+
+class _Planner:
+    """Drains nodes in a world, step by step.
+
+    Parameters
+    ----------
+    world : World
+    options : SchedulerOptions
+        Those of its scheduler.
+    surge, most_nodes : int
+    """
+
+    def __init__(
+        self, world: World, options: SchedulerOptions, *, surge: int, most_nodes: int
+    ) -> None:
+        self._world = world
+        self._options = options
+        self._surge = surge
+        self._most_nodes = most_nodes
+
+    def plan(self, nodes: Sequence[str]) -> DrainPlan:
+        """Plan the drains of some nodes."""
+        if not self._surge:
+            for name in nodes:
+                self._world.do(Cordon(name))
+        steps: list[DrainStep] = []
+        blocked: list[BlockedNode] = []
+        left = list(nodes)
+        while left:
+            chosen, waits_for = self._choose(left)
+            step, why = self._step(chosen, waits_for)
+            done = {each.node for each in why} if step is None else set(chosen)
+            left = [name for name in left if name not in done]
+            if step is not None:
+                steps.append(step)
+                # What was blocked may be possible now.
+                left += [each.node for each in blocked if each.node not in left]
+                blocked.clear()
+            else:
+                blocked += why
+        return DrainPlan(steps=tuple(steps), blocked=tuple(blocked))
+
+    def _choose(self, nodes: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+        """Return the nodes of the next step, and the budgets for which they have to wait."""
+        budgets = budgets_of(self._world)
+        room = {budget.key: budget.status.disruptions_allowed for budget in budgets}
+        needs = {name: self._needs(name, budgets) for name in nodes}
+        chosen: list[str] = []
+        for name in sorted(nodes, key=lambda each: needs[each].total()):
+            if self._most_nodes and len(chosen) == self._most_nodes:
+                break
+            if all(room[key] >= count for key, count in needs[name].items()):
+                chosen.append(name)
+                for key, count in needs[name].items():
+                    room[key] -= count
+        if chosen:
+            return chosen, ()
+        least = min(
+            nodes,
+            key=lambda each: sum(max(0, count - room[key]) for key, count in needs[each].items()),
+        )
+        return [least], tuple(key for key, count in needs[least].items() if count > room[key])
+
+    def _needs(self, node: str, budgets: Sequence[PodDisruptionBudget]) -> Counter[str]:
+        """Return how many disruptions of each budget the drain of a node takes."""
+        found: Counter[str] = Counter()
+        for pod in evicted_pods(self._world, node):
+            found.update(
+                budget.key
+                for budget in budgets
+                if budget.namespace == pod.namespace
+                and label_selector(budget.spec.selector).matches(pod.metadata.labels)
+            )
+        return found
+
+    def _step(
+        self, nodes: Sequence[str], waits_for: tuple[str, ...]
+    ) -> tuple[DrainStep | None, list[BlockedNode]]:
+        """Try a step; the world is the one after it if it succeeds."""
+        world = self._world.fork()
+        before = {pod.uid: pod for pod in world.pods}
+        was_pending = {pod.key for pod in world.pods if not pod.spec.node_name}
+        leaving = [pod for name in nodes for pod in evicted_pods(world, name)]
+        added = [self._new_node(world, name) for name in nodes] if self._surge else []
+        if added:
+            settle_world(world)
+        start_ns, drains = world.now_ns, len(world.report().drains)
+        rejected = world.report().evictions.rejected
+        for name in nodes:
+            world.do(Drain(name))
+        if not settle_world(world):
+            return None, list(self._blocked(world))
+        report = world.report()
+        assert len(report.drains) == drains + len(nodes), report.drains
+        if report.evictions.rejected == rejected:
+            waits_for = ()
+        elif not waits_for:
+            waits_for = tuple(budget.key for budget in budgets_of(world))
+        after = [pod for pod in world.pods if pod.uid not in before]
+        moves = list(_moves(leaving, after))
+        if self._surge:
+            for name in nodes:
+                world.do(Delete(("", "Node"), name))
+        unfit = [
+            pod for pod in world.pods
+            if not pod.spec.node_name and not pod.is_terminal and pod.key not in was_pending
+        ]  # fmt: skip
+        step = DrainStep(
+            nodes=tuple(nodes),
+            added=tuple(added),
+            waits_for=waits_for,
+            seconds=(world.now_ns - start_ns) / 1e9,
+            moves=tuple(moves),
+            gone=tuple(pod.key for pod in leaving if pod.metadata.controller is None),
+            local_data=tuple(pod.key for pod in leaving if _has_local_data(pod)),
+            unfit=tuple(_unfit(world, self._options, unfit)),
+        )
+        self._world = world
+        return step, []
+
+    def _new_node(self, world: World, name: str) -> str:
+        """Add a node like another one, and return its name."""
+        node = next(node for node in world.nodes if node.name == name)
+        new, document = f"{name}-new", encode(node)
+        labels = dict(node.metadata.labels)
+        if labels.get(_HOSTNAME) == name:
+            labels[_HOSTNAME] = new
+        status = document.get("status", {})
+        spec = {
+            key: value
+            for key, value in document.get("spec", {}).items()
+            if key not in ("unschedulable", "providerID", "podCIDR", "podCIDRs")
+        }
+        kept = {key: status[key] for key in ("allocatable", "capacity", "images") if key in status}
+        world.do(
+            Apply(
+                decode(
+                    {
+                        "apiVersion": "v1",
+                        "kind": "Node",
+                        "metadata": {"name": new, "labels": labels},
+                        "spec": spec,
+                        "status": kept,
+                    }
+                )
+            )
+        )
+        return new
+
+    def _blocked(self, world: World) -> Iterator[BlockedNode]:
+        budgets = {budget.key: budget for budget in budgets_of(world)}
+        for drain in world.report().drains:
+            if drain.node not in world.draining_nodes:
+                continue
+            pods = tuple(each.pod for each in drain.blocked_pods)
+            yield BlockedNode(
+                node=drain.node,
+                budgets=drain.blocked_by,
+                pods=pods or tuple(pod.key for pod in evicted_pods(world, drain.node)),
+                message=drain.blocked_pods[0].message if pods else "evicted pods do not end",
+                remedy="; ".join(_remedy(budgets[key]) for key in drain.blocked_by),
+            )
+
+
+def _remedy(budget: PodDisruptionBudget) -> str:
+    """Return what would allow an eviction that a budget rejects."""
+    status = budget.status
+    missing = status.desired_healthy + 1 - status.current_healthy
+    if status.expected_pods > status.desired_healthy:
+        return (
+            f"{missing} more healthy pod{'s' * (missing != 1)} of budget {budget.key}: it has"
+            f" {status.current_healthy} of {status.expected_pods}"
+        )
+    return (
+        f"budget {budget.key} never allows an eviction: it needs all of its {status.expected_pods}"
+        " pods; allow one disruption, or add a replica"
+    )
+
+
+def evicted_pods(world: World, node: str) -> list[Pod]:
+    """Return the pods that a drain of a node evicts."""
+    return [
+        pod
+        for pod in world.pods
+        if pod.spec.node_name == node and is_movable_pod(pod) and not pod.is_terminal
+    ]
+
+
+def _moves(leaving: Sequence[Pod], after: Iterable[Pod]) -> Iterator[Move]:
+    """Pair the pods that left with those of their owners that are new."""
+    new: dict[object, list[Pod]] = {}
+    for pod in after:
+        new.setdefault(workload_of(pod) or pod.key, []).append(pod)
+    for pod in leaving:
+        found = new.get(workload_of(pod) or pod.key)
+        replacement = found.pop(0) if found else None
+        yield Move(
+            pod=pod.key,
+            node=pod.spec.node_name,
+            replacement="" if replacement is None else replacement.key,
+            to="" if replacement is None else replacement.spec.node_name,
+        )
+
+
+def _has_local_data(pod: Pod) -> bool:
+    return any("emptyDir" in volume for volume in encode(pod)["spec"].get("volumes") or ())
+
+
+def _unfit(world: World, options: SchedulerOptions, pods: Sequence[Pod]) -> Iterator[Unfit]:
+    """Yield why pods do not fit, and changes after which they would."""
+    if not pods:
+        return
+    scheduler = Scheduler(options, call_extender=world.components.options.call_extender)
+    scheduler.add(*world.machine.objects())
+    for pod in pods:
+        explanation = scheduler.explain(pod.key)
+        remedies = scheduler.remedies(explanation)
+        yield Unfit(
+            pod=pod.key,
+            message=explanation.decision.message,
+            remedies=tuple(remedy.text for remedy in remedies[:_REMEDIES_SHOWN]),
+        )
+
+
+def drain_plan_document(plan: DrainPlan) -> dict[str, Any]:
+    """Return a plan as a document with camelCase keys."""
+    return {
+        "steps": [
+            {
+                "nodes": list(step.nodes),
+                "added": list(step.added),
+                "waitsFor": list(step.waits_for),
+                "seconds": step.seconds,
+                "moves": [msgspec.structs.asdict(move) for move in step.moves],
+                "gone": list(step.gone),
+                "localData": list(step.local_data),
+                "pending": [msgspec.structs.asdict(each) for each in step.unfit],
+            }
+            for step in plan.steps
+        ],
+        "blocked": [msgspec.structs.asdict(each) for each in plan.blocked],
+        "isComplete": plan.is_complete,
+    }

@@ -1,0 +1,156 @@
+"""Plans of drains: executed in another world, no step is blocked that the plan does not name."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import InputError, Object, decode
+from podwright.simulation.capacity import drain_plan_document, settle_world
+from podwright.simulation.capacity.tests.test_counting import workload
+from podwright.testing import make_node, make_pod
+
+
+def budget(name, labels, **spec):
+    return decode(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"selector": {"matchLabels": labels}} | spec,
+        }
+    )
+
+
+def nodes(count, cpu="4"):
+    return [make_node(f"n{i}", cpu=cpu, labels={"pool": "ab"[i % 2]}) for i in range(count)]
+
+
+def test_nodes_are_drained_together_as_budgets_allow():
+    objects = [*nodes(5), workload(replicas=4), budget("web", {"app": "web"}, maxUnavailable=1)]
+    plan = pw.drain_plan(objects, selector="pool=a", seed=3)
+    assert plan.is_complete
+    assert sorted(name for step in plan.steps for name in step.nodes) == ["n0", "n2", "n4"]
+    assert all(len(step.moves) <= 1 or step.waits_for for step in plan.steps)
+    assert {move.to for step in plan.steps for move in step.moves} <= {"n1", "n3"}
+    first = drain_plan_document(plan)["steps"][0]
+    assert first["nodes"] == list(plan.steps[0].nodes)
+
+
+def test_the_budget_that_never_allows_an_eviction_is_named():
+    objects = [*nodes(1), workload(replicas=1), budget("web", {"app": "web"}, minAvailable=1)]
+    (blocked,) = pw.drain_plan([*objects], ["n0"]).blocked
+    assert (blocked.node, blocked.budgets) == ("n0", ("default/web",))
+    assert blocked.remedy.startswith("budget default/web never allows an eviction")
+    assert "needs 1 healthy pods and has 1 currently" in blocked.message
+
+
+def test_pods_that_find_no_node_have_remedies():
+    plan = pw.drain_plan([*nodes(2, "2"), workload(cpu="1", replicas=4)], ["n0"])
+    assert not plan.is_complete
+    assert len(plan.steps[0].unfit) == 2
+    assert plan.steps[0].unfit[0].remedies[0] == "uncordon node n0"
+
+
+def test_pods_that_nobody_creates_again_are_gone():
+    volume = {"volumes": [{"name": "tmp", "emptyDir": {}}]}
+    pod = make_pod("alone", cpu="1")
+    document = {**pod.raw, "spec": {**pod.raw["spec"], **volume}}
+    objects = [*nodes(1), decode({"apiVersion": "v1", "kind": "Pod", **document})]
+    (step,) = pw.drain_plan(objects, ["n0"]).steps
+    assert (step.gone, step.local_data) == (("default/alone",), ("default/alone",))
+    assert (step.moves[0].replacement, step.moves[0].to) == ("", "")
+
+
+def test_a_surge_upgrade_adds_nodes_first():
+    objects = [*nodes(2, "2"), workload(cpu="1", replicas=4)]
+    assert not pw.drain_plan(objects, ["n0", "n1"]).is_complete
+    plan = pw.drain_plan(objects, ["n0", "n1"], surge=1)
+    assert plan.is_complete
+    assert sorted(step.added for step in plan.steps) == [("n0-new",), ("n1-new",)]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ({"nodes": ["n44"]}, 'nodes[0]: no node "n44"; did you mean n4?'),
+        ({"selector": "pool=z"}, 'selector: "pool=z" selects no node'),
+        ({"selector": "pool=="}, "selector: "),
+        ({"selector": "a=,b("}, "selector: "),
+        ({}, "nodes: name at least one node"),
+        ({"nodes": ["n0"], "surge": -1}, "surge: -1 is negative"),
+    ],
+)
+def test_a_wrong_question_names_its_field(question, text):
+    with pytest.raises(InputError) as error:
+        pw.drain_plan(nodes(5), **question)
+    assert str(error.value).startswith(text)
+
+
+def test_a_budget_that_selects_no_pod_is_an_error():
+    with pytest.raises(InputError) as error:
+        pw.drain_plan([*nodes(1), budget("old", {"app": "gone"}, minAvailable=1)], ["n0"])
+    assert str(error.value) == (
+        "PodDisruptionBudget default/old: spec.selector: selects no pod of the cluster"
+    )
+
+
+def drawn(seed: int) -> tuple[list[Object], list[str]]:
+    """Return a cluster with workloads and budgets, and nodes to drain."""
+    random = Random(seed)
+    names = [f"n{i}" for i in range(random.randint(3, 8))]
+    objects: list[Object] = [
+        make_node(name, cpu=random.choice(["4", "8"]), zone=random.choice("abc")) for name in names
+    ]
+    for name in ("web", "db", "batch")[: random.randint(1, 3)]:
+        replicas, cpu = random.randint(1, 6), random.choice(["500m", "1", "2"])
+        kind = random.choice(["Deployment", "StatefulSet"])
+        extra = {"serviceName": name} if kind == "StatefulSet" else {}
+        objects.append(workload(kind, name, cpu, replicas=replicas, **extra))
+        kept = random.choice([{"minAvailable": "50%"}, {"maxUnavailable": 1}, {"minAvailable": 1}])
+        if random.random() < 0.8:
+            objects.append(budget(name, {"app": name}, **kept))
+    return objects, random.sample(names, random.randint(1, len(names) - 1))
+
+
+def executed(objects: list[Object], names: list[str], plan: pw.DrainPlan, seed: int) -> None:
+    """Execute a plan in another world, and check each step."""
+    world = pw.World(seed=seed)
+    for obj in objects:
+        world.add(obj)
+    settle_world(world)
+    for name in names:
+        world.do(pw.Cordon(name))
+    for step in plan.steps:
+        before = world.report().evictions.rejected
+        for name in step.nodes:
+            world.do(pw.Drain(name))
+        assert settle_world(world), f"seed {seed}: {step.nodes} are blocked"
+        rejected = world.report().evictions.rejected - before
+        assert bool(rejected) == bool(step.waits_for), f"seed {seed}: {step}"
+    for blocked in plan.blocked:
+        world.do(pw.Drain(blocked.node))
+    assert settle_world(world) == (not plan.blocked), f"seed {seed}"
+
+
+def check(seeds: range) -> None:
+    found = {"steps": 0, "blocked": 0, "waits": 0}
+    for seed in seeds:
+        objects, names = drawn(seed)
+        plan = pw.drain_plan(objects, names, seed=seed)
+        executed(objects, names, plan, seed)
+        found["steps"] += len(plan.steps)
+        found["blocked"] += len(plan.blocked)
+        found["waits"] += sum(bool(step.waits_for) for step in plan.steps)
+    assert all(count >= len(seeds) // 40 for count in found.values()), found
+
+
+def test_executed_plans_are_never_blocked():
+    check(range(4))
+
+
+@pytest.mark.slow
+def test_two_hundred_executed_plans_are_never_blocked():
+    check(range(4, 204))
