@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -109,7 +110,9 @@ def drawn(seed: int) -> tuple[list[Object], list[str]]:
         kind = random.choice(["Deployment", "StatefulSet"])
         extra = {"serviceName": name} if kind == "StatefulSet" else {}
         objects.append(workload(kind, name, cpu, replicas=replicas, **extra))
-        kept = random.choice([{"minAvailable": "50%"}, {"maxUnavailable": 1}, {"minAvailable": 1}])
+        kept: dict[str, Any] = random.choice(
+            [{"minAvailable": "50%"}, {"maxUnavailable": 1}, {"minAvailable": 1}]
+        )
         if random.random() < 0.8:
             objects.append(budget(name, {"app": name}, **kept))
     return objects, random.sample(names, random.randint(1, len(names) - 1))
