@@ -26,6 +26,11 @@ from podwright.cluster.api.admission.identities import (
     ServiceAccount,
 )
 from podwright.cluster.api.admission.namespace_lifecycle import NamespaceLifecycle
+from podwright.cluster.api.admission.new_objects import (
+    PodGroupProtection,
+    StorageObjectInUseProtection,
+    TaintNodesByCondition,
+)
 from podwright.cluster.api.admission.plugin import Plugin
 from podwright.cluster.api.admission.pod_security import PodSecurity
 from podwright.cluster.api.admission.pods.default_tolerations import DefaultTolerationSeconds
@@ -40,11 +45,6 @@ from podwright.cluster.api.admission.policies import (
     ValidatingAdmissionPolicy,
 )
 from podwright.cluster.api.admission.quota import ResourceQuota
-from podwright.cluster.api.admission.storage_protection import (
-    PodGroupProtection,
-    StorageObjectInUseProtection,
-)
-from podwright.cluster.api.admission.taint_nodes import TaintNodesByCondition
 from podwright.cluster.api.admission.uncalled_webhooks import ValidatingAdmissionWebhook
 
 MakePlugin: TypeAlias = Callable[[AdmissionContext], Plugin]

@@ -45,8 +45,8 @@ from podwright.cluster.api.endpoints.custom_resources import (
     Definitions,
     marked_for_deletion,
 )
-from podwright.cluster.api.endpoints.decoding.seen_texts import LEARNED_AT
 from podwright.cluster.api.endpoints.decoding.shared_specs import SharedSpecs
+from podwright.cluster.api.endpoints.decoding.shared_values import LEARNED_AT
 from podwright.cluster.api.endpoints.discovery import Discovery
 from podwright.cluster.api.endpoints.kinds import subresources
 from podwright.cluster.api.endpoints.kinds.event_expiry import DEFAULT_TTL_NS, EventExpiry

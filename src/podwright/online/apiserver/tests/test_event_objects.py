@@ -7,7 +7,7 @@ import pytest
 from podwright.apimachinery.objects import Pod
 from podwright.apimachinery.objects.event_series import SERIES_NS
 from podwright.cluster.api.endpoints import HttpReply, ServerOptions
-from podwright.cluster.api.endpoints.decoding.seen_texts import LEARNED_AT
+from podwright.cluster.api.endpoints.decoding.shared_values import LEARNED_AT
 from podwright.cluster.api.endpoints.writes.prepared_creates import TEMPLATES_MAX
 from podwright.online.apiserver.cluster import new_cluster
 from podwright.online.apiserver.event_correlation import BURST, COMBINED, REFILL_NS, SIMILAR_NS

@@ -8,7 +8,7 @@ import threading
 import pytest
 from tests.waiting import SECONDS_MAX
 
-from podwright.cluster.api.endpoints.decoding.seen_texts import LEARNED_AT
+from podwright.cluster.api.endpoints.decoding.shared_values import LEARNED_AT
 from podwright.online.apiserver import ClusterClock, ServingError, bound_socket
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod
 

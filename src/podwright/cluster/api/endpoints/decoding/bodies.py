@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
-from podwright.cluster.api.endpoints.decoding.json_bodies import JsonError, read_json
+from podwright.cluster.api.endpoints.decoding.json_bodies import Decoded, JsonError, read_json
 from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts, spec_text
 from podwright.cluster.api.endpoints.decoding.yaml_bodies import read_yaml_value
 from podwright.cluster.api.endpoints.protobuf import (

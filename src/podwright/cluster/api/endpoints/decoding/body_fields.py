@@ -14,8 +14,8 @@ from typing import Final, Literal, TypeAlias
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import UNKNOWN_FIELD, Problem
 from podwright.apimachinery.schema.structural import CustomKind
-from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_type_at, type_error
+from podwright.cluster.api.endpoints.decoding.json_bodies import Decoded
 from podwright.cluster.api.endpoints.decoding.yaml_bodies import field_warnings
 from podwright.cluster.api.rejections import bad_request
 from podwright.cluster.api.versions.resources import ObjectKind

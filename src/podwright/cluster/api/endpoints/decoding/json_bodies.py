@@ -7,19 +7,43 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from podwright.apimachinery.objects import go_json_error
-from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
 
 NESTING_MAX: Final = 200
 """The deepest nesting of objects and lists."""
 
 _SPACED_KEY: Final = re.compile(rb'"[ \t\r\n]+:')
 _DUPLICATE: Final = 'duplicate field "{}"'
+
+
+class Decoded(msgspec.Struct, frozen=True):
+    """A decoded body.
+
+    Attributes
+    ----------
+    document : Any
+        The value of the body.
+    duplicates : list of str
+        The errors about fields that occur twice; the last value applies.
+    overwritten : sequence of object
+        For each value before the last one of a field, an object that has only this value.
+    order : mapping, optional
+        The place in the text of each field, by path, and of each of these errors; only of JSON
+        with duplicates.
+    has_new_spec : bool
+        Whether no earlier body had the text of the spec; tables of specs would not find it.
+    """
+
+    document: Any
+    duplicates: list[str]
+    has_new_spec: bool = False
+    order: Mapping[str, int] | None = None
+    overwritten: Sequence[Any] = ()
 
 
 class JsonError(ValueError):

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from podwright.apimachinery.objects import YamlError, read_yaml
-from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
-from podwright.cluster.api.endpoints.decoding.json_bodies import NESTING_MAX, nesting_depth
+from podwright.cluster.api.endpoints.decoding.json_bodies import NESTING_MAX, Decoded, nesting_depth
 from podwright.cluster.api.endpoints.decoding.json_in_yaml import json_object_in_yaml
 from podwright.cluster.api.rejections import bad_request, unrecognized
 

@@ -29,7 +29,7 @@ from podwright.cluster.api.endpoints.replies.negotiation import (
 )
 from podwright.cluster.api.endpoints.replies.responses import encoded, reply
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.served.health_checks import HEALTH
+from podwright.cluster.api.endpoints.served.plain_paths import HEALTH
 from podwright.cluster.api.rejections import method_not_allowed, unknown_path
 from podwright.cluster.api.versions.resources import Resources
 

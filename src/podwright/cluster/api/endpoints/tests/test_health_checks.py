@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.cluster.api.endpoints.served.health_checks import CHECKS
+from podwright.cluster.api.endpoints.served.plain_paths import CHECKS
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/livez/ping", "/readyz/etcd"])

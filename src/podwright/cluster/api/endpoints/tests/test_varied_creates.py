@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.decoding.seen_texts import LEARNED_AT
+from podwright.cluster.api.endpoints.decoding.shared_values import LEARNED_AT
 from podwright.cluster.api.endpoints.tests.conftest import ADMIN, START_NS, Server
 
 PODS = "/api/v1/namespaces/default/pods"

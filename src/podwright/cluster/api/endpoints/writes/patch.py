@@ -35,13 +35,12 @@ from podwright.cluster.api.endpoints.decoding.body_fields import (
     TypeMismatchError,
     check_fields,
 )
-from podwright.cluster.api.endpoints.decoding.decoded_body import Decoded
 from podwright.cluster.api.endpoints.decoding.go_type_errors import (
     conversion_error,
     go_kind,
     with_wrapped_number,
 )
-from podwright.cluster.api.endpoints.decoding.json_bodies import JsonError, read_json
+from podwright.cluster.api.endpoints.decoding.json_bodies import Decoded, JsonError, read_json
 from podwright.cluster.api.endpoints.decoding.sent_objects import (
     RAW_PARTS,
     check_name,

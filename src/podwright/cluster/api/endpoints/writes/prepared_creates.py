@@ -48,8 +48,11 @@ from podwright.cluster.api.endpoints.decoding.body_holes import (
     places,
     text_of,
 )
-from podwright.cluster.api.endpoints.decoding.seen_texts import LEARNED_AT, SeenTexts
-from podwright.cluster.api.endpoints.decoding.shared_values import SharedValues
+from podwright.cluster.api.endpoints.decoding.shared_values import (
+    LEARNED_AT,
+    SeenTexts,
+    SharedValues,
+)
 from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.request import Headers, HttpReply, HttpRequest
 from podwright.cluster.api.endpoints.writes.creation_trials import (

@@ -25,7 +25,7 @@ from podwright.cluster.api.admission import AdmissionChain, Attributes
 from podwright.cluster.api.authorization import Access, AuthorizerChain
 from podwright.cluster.api.endpoints.access.authorization import access_of
 from podwright.cluster.api.endpoints.decoding.body_holes import Texts
-from podwright.cluster.api.endpoints.decoding.seen_texts import SeenTexts
+from podwright.cluster.api.endpoints.decoding.shared_values import SeenTexts
 from podwright.cluster.api.endpoints.decoding.varied_bodies import (
     VARYING_MAX,
     Shape,

@@ -1,20 +1,41 @@
-"""Finalizers of volumes, claims and groups, which controllers remove when nothing uses them.
+"""Finalizers of volumes, claims and groups, and the taint of nodes, which controllers remove.
 
 Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go;
-plugin/pkg/admission/scheduling/podgroupprotection/admission.go
+plugin/pkg/admission/scheduling/podgroupprotection/admission.go;
+plugin/pkg/admission/nodetaint/admission.go
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.plugin import Plugin, Resources
+from podwright.cluster.api.admission.plugin import Plugin, Resources, set_spec, spec_of
 
+_NOT_READY: Final = "node.kubernetes.io/not-ready"
 _OF_VOLUMES: Final = {
     ("", "persistentvolumes"): "kubernetes.io/pv-protection",
     ("", "persistentvolumeclaims"): "kubernetes.io/pvc-protection",
 }
+
+
+class TaintNodesByCondition(Plugin):
+    """Adds the taint `node.kubernetes.io/not-ready` to new nodes."""
+
+    name = "TaintNodesByCondition"
+    resources: Resources = frozenset({("", "nodes")})
+
+    def admit(self, attributes: Attributes) -> None:
+        """Add the taint to a new node."""
+        if attributes.operation != "CREATE" or not attributes.is_for("", "nodes"):
+            return
+        taints: list[Document] = spec_of(attributes).get("taints") or []
+        if any(
+            (each.get("key"), each.get("effect")) == (_NOT_READY, "NoSchedule") for each in taints
+        ):
+            return
+        set_spec(attributes, taints=[*taints, {"key": _NOT_READY, "effect": "NoSchedule"}])
 
 
 class StorageObjectInUseProtection(Plugin):
