@@ -27,6 +27,7 @@ LINES = (
     "diff FILES --to-seed 1 -o json",
     "diff FILES --reschedule --to-config CONFIG -o json",
     "compare-rules FILES -o json",
+    "check examples/scenarios/rollout.yaml -o json",
     "shadow examples/shadow -o json",
     "config show --config CONFIG -o json",
     "config show --rules classic -o json",

@@ -105,6 +105,48 @@ class SimulateOptions(Judged):
     )
 
 
+class CheckOptions(Judged):
+    """The options of `podwright check`."""
+
+    files: tuple[str, ...] = argument(
+        "Scenarios; with --create, the files of a cluster.", "SCENARIO", default=()
+    )
+    junit: Path | None = option("Write the results as JUnit XML.", "FILE", default=None)
+    summary: Path | None = option(
+        "Append the results as Markdown, as for a pull request.", "FILE", default=None
+    )
+    seed: int | None = option("In place of the seeds of the scenarios.", "NUMBER", default=None)
+    charts: tuple[str, ...] = option(
+        "Apply a Helm chart to the cluster of each scenario, and print what it changes. Needs "
+        "helm. Repeatable.",
+        "CHART",
+        "--chart",
+        default=(),
+    )
+    values: tuple[str, ...] = option(
+        "A file of values of the charts. Repeatable.", "FILE", "--values", default=()
+    )
+    kustomize: tuple[str, ...] = option(
+        "Apply a kustomization in the same way. Needs kubectl. Repeatable.",
+        "FOLDER",
+        "--kustomize",
+        default=(),
+    )
+    create: Path | None = option(
+        "Write a new scenario: of the cluster in the files, or of one past decision.",
+        "FILE",
+        default=None,
+    )
+    from_run: Path | None = option(
+        "The run of the decision, with --create.", "RUN", default=None, parser=_folder
+    )
+    decision: str = option("The pod of the decision.", "POD", default="")
+    attempt: int = option("The attempt of the pod; the last one by default.", "NUMBER", default=-1)
+    output: Format = option(
+        "Output format. name: the expectations that failed.", None, "-o", default="table"
+    )
+
+
 class ReportOptions(RecordedOptions):
     """The options of `podwright report`."""
 

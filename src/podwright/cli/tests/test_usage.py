@@ -75,7 +75,15 @@ def test_a_status_of_1_can_be_switched_off_where_it_is_the_answer():
         if any("--exit-zero" in param.opts for param in command.params)
     }
     comparing = {"diff", "compare-rules", "shadow", "parity"}
-    assert names == {"schedule", "explain", "simulate", "capacity", "drain-plan", *comparing}
+    assert names == {
+        "schedule",
+        "explain",
+        "simulate",
+        "check",
+        "capacity",
+        "drain-plan",
+        *comparing,
+    }
 
 
 def test_options_of_a_long_help_page_have_headings():

@@ -5,7 +5,8 @@ that it names, so it can be simulated anywhere. It becomes objects and operation
 simulates them; this room schedules nothing by itself. The operations are those of event files.
 
 Start with `document.py` (the form) and `scenario_file.py`. `kep140` reads the Scenario of
-kube-scheduler-simulator, `load` makes the events of load generators with `distributions`.
+kube-scheduler-simulator, `load` makes the events of load generators with `distributions`;
+`checking` compares runs with `expectations`.
 """
 
 from typing import TYPE_CHECKING
@@ -13,7 +14,16 @@ from typing import TYPE_CHECKING
 from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
+    from podwright.simulation.scenarios.checking import (
+        CheckReport as CheckReport,
+        check as check,
+    )
     from podwright.simulation.scenarios.document import json_schema as json_schema
+    from podwright.simulation.scenarios.expectations import CheckResult as CheckResult
+    from podwright.simulation.scenarios.new_check import (
+        decision_scenario as decision_scenario,
+        snapshot_scenario as snapshot_scenario,
+    )
     from podwright.simulation.scenarios.reading import (
         SCENARIO_HEAD_BYTES as SCENARIO_HEAD_BYTES,
         is_scenario as is_scenario,

@@ -324,6 +324,107 @@ class Options(_Entry, frozen=True, kw_only=True):
     openb_gpus: Literal["", "milli", "count"] = ""
 
 
+class SpreadLimit(_Entry, frozen=True, kw_only=True):
+    """How unevenly pods may be spread: the difference of their numbers in two domains.
+
+    Attributes
+    ----------
+    topology_key : str
+        The label of nodes that names the domain.
+    max_skew : int
+    """
+
+    topology_key: str = "topology.kubernetes.io/zone"
+    max_skew: int = 1
+
+
+class UtilizationRange(_Entry, frozen=True, kw_only=True):
+    """The utilization of a resource, as a share of what is allocatable.
+
+    Attributes
+    ----------
+    resource : str
+    of : str
+        mean, over the run, or peak.
+    at_least : float
+    at_most : float, optional
+    """
+
+    resource: str = "cpu"
+    of: Literal["mean", "peak"] = "mean"
+    at_least: float = 0.0
+    at_most: float | None = None
+
+
+class BudgetLimit(_Entry, frozen=True, kw_only=True):
+    """How long a disruption budget may reject the eviction of a pod.
+
+    Attributes
+    ----------
+    budget : str
+        namespace/name.
+    at_most : str
+    """
+
+    budget: str = ""
+    at_most: str = "0s"
+
+
+class Placement(_Entry, frozen=True, kw_only=True):
+    """Where a pod is at the end.
+
+    Attributes
+    ----------
+    pod : str
+        namespace/name.
+    nodes : tuple of str
+        It is on one of these; pending if there are none.
+    """
+
+    pod: str = ""
+    nodes: tuple[str, ...] = ()
+
+
+class Expectation(_Entry, frozen=True, kw_only=True):
+    """What is expected of the run: one of the fields after priorityClass.
+
+    Attributes
+    ----------
+    name : str
+    configurations : tuple of str
+        Of which it is expected; of all if left out.
+    pods, namespace, priority_class : str
+        The pods that it is about: a label selector, a namespace, a class; all pods otherwise.
+    scheduled_within : str, optional
+        Each pod got a node in this time.
+    pending_at_most : int, optional
+        So many of the pods are without a node at the end.
+    spread : SpreadLimit, optional
+        How the pods are spread at the end.
+    no_preemption_of : str, optional
+        No pod of this priority class was preempted.
+    utilization : UtilizationRange, optional
+    budget_blocked : BudgetLimit, optional
+    placed : Placement, optional
+    same_placement : tuple of str
+        The runs of these configurations place all pods on the same nodes.
+    """
+
+    name: str = ""
+    configurations: tuple[str, ...] = ()
+    pods: str = ""
+    namespace: str = ""
+    priority_class: str = ""
+    scheduled_within: str | None = None
+    pending_at_most: int | None = None
+    spread: SpreadLimit | None = None
+    no_preemption_of: str | None = None
+    utilization: UtilizationRange | None = None
+    budget_blocked: BudgetLimit | None = None
+    placed: Placement | None = None
+    same_placement: tuple[str, ...] = ()
+
+
 class Spec(_Entry, frozen=True, kw_only=True):
     """What happens.
 
@@ -340,6 +441,8 @@ class Spec(_Entry, frozen=True, kw_only=True):
     seed : int
     stop : Stop
     options : Options
+    expectations : tuple of Expectation
+        What podwright check checks.
     """
 
     cluster: ClusterState = ClusterState()
@@ -350,6 +453,7 @@ class Spec(_Entry, frozen=True, kw_only=True):
     seed: int = 0
     stop: Stop = Stop()
     options: Options = Options()
+    expectations: tuple[Expectation, ...] = ()
 
 
 class ScenarioMetadata(_Entry, frozen=True, kw_only=True):

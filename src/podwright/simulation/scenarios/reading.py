@@ -36,6 +36,10 @@ from podwright.simulation.scenarios.document import (
     RunState,
     Spec,
 )
+from podwright.simulation.scenarios.expectation_problems import (
+    expectation_problems,
+    reference_problems,
+)
 from podwright.simulation.scenarios.kep140 import GROUP, converted
 from podwright.simulation.scenarios.load import problems_of_load
 from podwright.simulation.scenarios.scenario_file import Files, ScenarioFile
@@ -239,7 +243,7 @@ def _as_in_kep140(error: FieldError) -> FieldError:
 
 def _problems(spec: Spec) -> Iterator[FieldError]:
     """Yield what structs do not say."""
-    names = [each.name for each in spec.configurations]
+    names = [each.name for each in spec.configurations] or ["default"]
     for index, each in enumerate(spec.configurations):
         path = f"spec.configurations[{index}]"
         if each.name in names[:index]:
@@ -252,6 +256,8 @@ def _problems(spec: Spec) -> Iterator[FieldError]:
         if condition is not None:
             yield from condition.problems(f"spec.{name}")
     yield from problems_of_load(spec.load, is_endless=not spec.stop.at)
+    for index, expectation in enumerate(spec.expectations):
+        yield from expectation_problems(expectation, f"spec.expectations[{index}]", names)
 
 
 def _node_problems(group: NodeGroup, path: str) -> Iterator[FieldError]:
@@ -287,6 +293,11 @@ def _later_errors(found: ScenarioFile, *, is_complete: bool, has_errors: bool) -
         except PodwrightError as error:
             if isinstance(error, InputError):
                 errors += error.errors
+    if is_complete and not spec.events:
+        errors += (
+            msgspec.structs.replace(one, source=found.source)
+            for one in reference_problems(spec, loaded.objects, found.operations)
+        )
     if not (has_errors or errors):
         return []
     operations = msgspec.structs.replace(

@@ -62,6 +62,7 @@ def test_operations_wait_for_what_they_name_and_time_goes_on_from_there() -> Non
   - {{when: {{object: deployment/web, cel: self.status.readyReplicas == 4}}, drain: node-0}}
   - {{when: {{drained: node-0}}, after: 1m, patch: deployment/web, with: {{spec: {{replicas: 1}}}}}}
   - {{waitUntil: {{object: deployment/web, condition: Available}}}}
+  - {{done: true}}
 """
     )
     assert list(found.node_of.values()) == ["node-1"]

@@ -114,6 +114,8 @@ class Run:
     warnings : tuple of str
         Remarks on the run, such as a feature gate that has no effect, or a plugin with state that
         checkpoints do not hold.
+    unmet : tuple of str
+        What operations waited for until the end, a sentence each.
     """
 
     def __init__(
@@ -138,6 +140,7 @@ class Run:
         self._report = report
         self.log: DecisionLog = log
         self.warnings: tuple[str, ...] = warnings_of(log)
+        self.unmet: tuple[str, ...] = ()
         self.node_of: dict[NamespacedName, str] = {
             pod.key: pod.spec.node_name for pod in pods if pod.spec.node_name
         }
@@ -222,6 +225,11 @@ class Run:
         left_out = ("_recorded", "_tables_and_rows", "tables", *(("summary",) if not rows else ()))
         kept = {key: value for key, value in self.__dict__.items() if key not in left_out}
         return {**kept, **rows, "_recorded": None}
+
+    @property
+    def end_ns(self) -> int:
+        """The virtual time at which the run ended, in nanoseconds since 1970."""
+        return self._end_ns
 
     @cached_property
     def _rows(self) -> Rows:

@@ -19,6 +19,7 @@ from podwright.apimachinery.objects import (
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.world.clock import START_NS
+from podwright.simulation.world.observers import Observer
 
 
 @runtime_checkable
@@ -47,6 +48,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     read_ns : callable, optional
         The reading of the clock that measures the calls of plugins; they are not measured without
         it.
+    observers : tuple of Observer
+        Receive what happens in the run; their state is not in checkpoints.
     """
 
     scheduler: SchedulerOptions
@@ -56,6 +59,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_events: int | None = None
     has_timeline: bool = False
     read_ns: Callable[[], int] | None = None
+    observers: tuple[Observer, ...] = ()
 
 
 def moment_ns(what: str, value: Time, start_ns: int, errors: list[FieldError]) -> int:

@@ -130,7 +130,7 @@ class Simulation:
                 options.scheduler,
                 stages=inputs.stages,
                 call_extender=options.call_extender,
-                observers=(self.tables,),
+                observers=(self.tables, *options.observers),
                 review=inputs.review,
                 log=None if folder is None else folder.log_path,
                 checkpoint_events=None if folder is None else LOG_CHECKPOINT_EVENTS,
@@ -261,8 +261,11 @@ class Simulation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Remarks on the run, a sentence each."""
-        unmet = (one.failure for one in self.world.sequences if one.failure)
-        return (*warnings_of(self.world.log), *_idle_groups(self.world), *unmet)
+        return (*warnings_of(self.world.log), *_idle_groups(self.world), *self._unmet)
+
+    @property
+    def _unmet(self) -> tuple[str, ...]:
+        return tuple(one.failure for one in self.world.sequences if one.failure)
 
     @property
     def plugin_timings(self) -> list[PluginTiming]:
@@ -300,7 +303,7 @@ class Simulation:
         world_options = WorldOptions(
             stages=self._stages,
             call_extender=options.call_extender,
-            observers=(self.tables,),
+            observers=(self.tables, *options.observers),
             plugins=options.scheduler.plugins,
             review=self._review,
         )
@@ -314,7 +317,7 @@ class Simulation:
     def result(self) -> Run:
         """Return the results; after `end`."""
         world = self.world
-        return Run(
+        run = Run(
             world.log,
             machine=world.machine,
             pods=world.pods,
@@ -324,6 +327,8 @@ class Simulation:
             recorded=lambda: (self.tables, self.rows()),
             report=self._report,
         )
+        run.unmet = self._unmet
+        return run
 
     def rows(self) -> Rows:
         """Return the rows of all tables."""

@@ -60,6 +60,7 @@ from podwright.simulation.recording import (
 from podwright.simulation.world.inputs.openb_arrivals import Ending
 from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs, start_of
 from podwright.simulation.world.inputs.workload import Workload
+from podwright.simulation.world.observers import Observer
 from podwright.simulation.world.runs.run import Run
 from podwright.simulation.world.runs.run_options import (
     PathLike,
@@ -142,6 +143,7 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
     output: Any = None
     resume: bool = False
     progress: bool | None = None
+    observers: tuple[Observer, ...] = ()
 
 
 class PreparedRun(NamedTuple):
@@ -384,6 +386,7 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
         call_extender=given.call_extender,
         sample_ns=sample_ns,
         checkpoint_events=checkpoint_events,
+        observers=given.observers,
     )
     # Before the run, so that it does not fail at its end.
     if output is not None:

@@ -1,0 +1,194 @@
+"""`podwright check`: checks scenarios and prints the results, or writes a new scenario."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from podwright.apimachinery.objects import FieldError, InputError, PodwrightError, encode
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_message,
+    print_table,
+    write,
+)
+from podwright.cli.decisions.save_case import write_case
+from podwright.cli.file_reading import ErrorCollector
+from podwright.cli.inputs import extender_caller, find_key
+from podwright.cli.recorded.options import CheckOptions
+from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
+from podwright.cluster.store import kind_of
+from podwright.simulation.files import load_bytes
+from podwright.simulation.recording import Cycles, find_cycle
+from podwright.simulation.scenarios import (
+    CheckReport,
+    ScenarioFile,
+    check,
+    decision_scenario,
+    load_scenario,
+    snapshot_scenario,
+)
+from podwright.simulation.world import simulate
+
+
+class RenderingError(PodwrightError):
+    """A chart or a kustomization that cannot be rendered."""
+
+
+def run_check(options: CheckOptions) -> bool:
+    """Check scenarios; return whether all expectations are met.
+
+    Raises
+    ------
+    InputError
+        With all errors of all scenarios.
+    """
+    collected = ErrorCollector()
+    scenarios: list[ScenarioFile] = []
+    rendered = [*_rendered(options)]
+    for path in options.files:
+        with collected:
+            scenarios.append(load_scenario(path))
+    for scenario in scenarios:
+        with collected:
+            # All errors of all scenarios come before the first run.
+            for name in scenario.configurations:
+                scenario.prepare(configuration=name)
+    collected.raise_all()
+    for scenario in scenarios:
+        if not scenario.document.spec.expectations:
+            print_message(f"warning: {scenario.source} has no expectations")
+    changed = [_with_rendered(scenario, rendered) for scenario in scenarios]
+    announce_compilation()
+    report = check(*changed, seed=options.seed, extender_caller=extender_caller)
+    if options.junit is not None:
+        _write(options.junit, report.junit(), mode="w")
+    if options.summary is not None:
+        _write(options.summary, report.markdown(), mode="a")
+    _print(report, options.output)
+    return report.passed
+
+
+def _write(path: Path, text: str, *, mode: str) -> None:
+    try:
+        with path.open(mode, encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        message = f"cannot be written: {error.strerror}"
+        raise InputError([FieldError(source=str(path), path="", message=message)]) from error
+
+
+def _print(report: CheckReport, output: str) -> None:
+    if output in ("json", "yaml"):
+        print_document({"results": msgspec.to_builtins(report.results)}, output)
+        return
+    if output == "name":
+        for one in report.failed:
+            write(f"{one.scenario}/{one.configuration}/{one.expectation}")
+        return
+    # The failed ones are what a reader looks for.
+    shown = report.results if output == "wide" else report.failed or report.results
+    rows = [
+        (
+            "passed" if one.passed else "FAILED",
+            one.scenario,
+            one.configuration,
+            one.expectation,
+            one.message,
+        )
+        for one in shown
+    ]
+    if rows:
+        print_table(("RESULT", "SCENARIO", "CONFIGURATION", "EXPECTATION", "FOUND"), rows)
+    count, failed = len(report.results), len(report.failed)
+    write(f"{count - failed} of {count} expectations are met.")
+
+
+# ----------------------------------------------------------------- charts, kustomizations
+
+
+def _rendered(options: CheckOptions) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the manifests of each chart and kustomization.
+
+    Raises
+    ------
+    RenderingError
+    """
+    values = [part for name in options.values for part in ("--values", name)]
+    for chart in options.charts:
+        name = Path(chart).resolve().name
+        yield chart, _output_of(["helm", "template", name, chart, *values])
+    for folder in options.kustomize:
+        yield folder, _output_of(["kubectl", "kustomize", folder])
+
+
+def _output_of(command: Sequence[str]) -> bytes:
+    program = shutil.which(command[0])
+    if program is None:
+        raise RenderingError(f"{command[0]} is not on the PATH; {' '.join(command)} needs it")
+    done = subprocess.run([program, *command[1:]], capture_output=True, check=False)
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip()
+        raise RenderingError(f"{' '.join(command)} failed: {reason}")
+    return done.stdout
+
+
+def _with_rendered(scenario: ScenarioFile, rendered: Sequence[tuple[str, bytes]]) -> ScenarioFile:
+    """Return a scenario to which manifests are applied at the start; print what they change."""
+    for source, manifests in rendered:
+        # Without defaults: an applied object may be a change of an existing one.
+        objects = load_bytes([(source, manifests)], has_defaults=False).objects
+        there = {(kind_of(obj), obj.key): encode(obj) for obj in scenario.loaded.objects}
+        identities = [(kind_of(obj), obj.key) for obj in objects]
+        new = [f"{kind[1]} {key}" for kind, key in identities if (kind, key) not in there]
+        changed = [f"{kind[1]} {key}" for kind, key in identities if (kind, key) in there]
+        print_message(
+            f"{source}, {scenario.name}: creates {', '.join(new) or 'nothing'};"
+            f" changes {', '.join(changed) or 'nothing'}"
+        )
+        lines = b"\n".join(
+            msgspec.json.encode({"at": "0s", "apply": encode(obj)}) for obj in objects
+        )
+        events = (*scenario.events, (f"{source} (rendered)", lines + b"\n"))
+        scenario = msgspec.structs.replace(scenario, events=events)
+    return scenario
+
+
+# -------------------------------------------------------------------------- new scenarios
+
+
+def run_create(options: CheckOptions) -> bool:
+    """Write a new scenario.
+
+    Raises
+    ------
+    InputError
+        If the file exists or cannot be written, or the cluster cannot be read.
+    """
+    assert options.create is not None, "no file to write"
+    if options.from_run is None:
+        folder = options.create.parent
+        files = [os.path.relpath(name, folder) for name in options.files]
+        run = simulate(list(options.files), progress=False)
+        document = snapshot_scenario(files, options.create.stem, len(run.pending))
+    else:
+        document = _of_decision(options, options.from_run)
+    write_case(options.create, msgspec.yaml.encode(document).decode())
+    print_message(f"written; check it with: podwright check {options.create}")
+    return True
+
+
+def _of_decision(options: CheckOptions, folder: Path) -> dict[str, Any]:
+    run = RecordedRun(folder, [])
+    with open_for_command(run):
+        cycles = Cycles(run.log)
+        key = find_key(options.decision, cycles.pods, where="in the run")
+        past = find_cycle(run.log, key, options.attempt, plugins=run.plugins, cycles=cycles)
+        return decision_scenario(past, run.log.setup.configuration)

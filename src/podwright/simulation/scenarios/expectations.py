@@ -1,0 +1,310 @@
+"""Expectations of a scenario: what is observed during a run, and whether it is as expected.
+
+The observer receives changes of pods and the requests that remove them. It knows no scheduling:
+every value is what the API showed at a virtual time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    Pod,
+    parse_label_selector,
+    read_duration,
+)
+from podwright.cluster.api import SCHEDULER_USER, DeleteObject, EvictPod, Rejection
+from podwright.scheduler.config import format_duration
+from podwright.simulation.scenarios.document import Expectation
+from podwright.simulation.world import Run
+
+_ENDED: Final = ("Succeeded", "Failed")
+_NAMES_SHOWN: Final = 3
+
+
+class ObservedPod(msgspec.Struct, kw_only=True):
+    """A pod of a run.
+
+    Attributes
+    ----------
+    node : str
+        Its last node, "" without one.
+    scheduled_ns : int, optional
+        When it got a node.
+    ended_ns : int, optional
+        When it was deleted.
+    is_victim : bool
+        Whether the scheduler removed it for another pod.
+    """
+
+    key: NamespacedName
+    labels: dict[str, str]
+    priority_class: str
+    created_ns: int
+    node: str = ""
+    scheduled_ns: int | None = None
+    ended_ns: int | None = None
+    has_completed: bool = False
+    is_victim: bool = False
+
+
+class RunObserver:
+    """Observes the pods of a run, the nodes, and the budgets that reject evictions."""
+
+    def __init__(self) -> None:
+        self.pods: dict[str, ObservedPod] = {}
+        self.nodes: dict[str, dict[str, str]] = {}
+        self.blocked_ns: dict[str, int] = {}
+        self._blocked_since: dict[tuple[str, str], int] = {}
+
+    def changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
+    ) -> None:
+        """Receive a change of an object."""
+        obj = new if new is not None else old
+        if isinstance(obj, Node):
+            if new is None:
+                self.nodes.pop(obj.name, None)
+            else:
+                self.nodes[obj.name] = obj.metadata.labels
+        elif isinstance(obj, Pod):
+            self._pod_changed(obj, now_ns, is_deleted=new is None)
+
+    def _pod_changed(self, pod: Pod, now_ns: int, *, is_deleted: bool) -> None:
+        known = self.pods.get(pod.uid)
+        if known is None:
+            known = self.pods[pod.uid] = ObservedPod(
+                key=pod.key,
+                labels=pod.metadata.labels,
+                priority_class=pod.spec.priority_class_name,
+                created_ns=now_ns,
+            )
+        if pod.spec.node_name and known.scheduled_ns is None:
+            known.node, known.scheduled_ns = pod.spec.node_name, now_ns
+        known.has_completed = pod.status.phase in _ENDED
+        if is_deleted:
+            known.ended_ns = now_ns
+            self._unblock(pod.uid, now_ns)
+
+    def removal_handled(
+        self, pod: Pod, request: DeleteObject | EvictPod, error: Exception | None, now_ns: int
+    ) -> None:
+        """Receive a request that removes a pod."""
+        if isinstance(request, EvictPod):
+            if error is None:
+                self._unblock(pod.uid, now_ns)
+            elif isinstance(error, Rejection):
+                for name in error.about:
+                    budget = f"{pod.namespace}/{name}"
+                    self._blocked_since.setdefault((budget, pod.uid), now_ns)
+        elif request.user == SCHEDULER_USER and error is None and pod.uid in self.pods:
+            self.pods[pod.uid].is_victim = True
+
+    def _unblock(self, uid: str, now_ns: int) -> None:
+        for budget, blocked in [one for one in self._blocked_since if one[1] == uid]:
+            since_ns = self._blocked_since.pop((budget, blocked))
+            self.blocked_ns[budget] = max(self.blocked_ns.get(budget, 0), now_ns - since_ns)
+
+    def end(self, now_ns: int) -> None:
+        """Receive the end of the run."""
+        for _, uid in tuple(self._blocked_since):
+            self._unblock(uid, now_ns)
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether an expectation is met.
+
+    Attributes
+    ----------
+    scenario, configuration, expectation : str
+        Their names.
+    passed : bool
+    message : str
+        What was found.
+    """
+
+    scenario: str
+    configuration: str
+    expectation: str
+    passed: bool
+    message: str
+
+
+class CheckedRun(msgspec.Struct, frozen=True):
+    """A run with what was observed of it."""
+
+    run: Run
+    observed: RunObserver
+
+    def pods(self, expectation: Expectation) -> list[ObservedPod]:
+        """Return the pods that an expectation is about."""
+        matches = parse_label_selector(expectation.pods).matches if expectation.pods else None
+        return [
+            pod
+            for pod in self.observed.pods.values()
+            if (matches is None or matches(pod.labels))
+            and (not expectation.namespace or pod.key.startswith(f"{expectation.namespace}/"))
+            and (not expectation.priority_class or pod.priority_class == expectation.priority_class)
+        ]
+
+
+Found = tuple[bool, str]
+"""Whether an expectation is met, and what was found."""
+
+
+def found_by(expectation: Expectation, checked: CheckedRun) -> Found:
+    """Return whether a run is as expected, and what was found."""
+    for field, check in _CHECKS.items():
+        if getattr(expectation, field) is not None:
+            return check(expectation, checked)
+    raise AssertionError(f"{expectation.name} expects nothing")
+
+
+def _scheduled_within(expectation: Expectation, checked: CheckedRun) -> Found:
+    pods = checked.pods(expectation)
+    if not pods:
+        return False, "no pod matches"
+    limit_ns = read_duration(expectation.scheduled_within or "", "", least_ns=0)
+    waits = [(_wait_ns(pod, checked.run.end_ns), pod) for pod in pods]
+    late = [pod for wait_ns, pod in waits if wait_ns > limit_ns or _never(pod)]
+    longest = format_duration(max(wait_ns for wait_ns, _ in waits))
+    if late:
+        return False, f"{len(late)} of {len(pods)} pods: {_names(late)}; longest wait {longest}"
+    return True, f"{len(pods)} pods; longest wait {longest}"
+
+
+def _wait_ns(pod: ObservedPod, end_ns: int) -> int:
+    end_ns = pod.ended_ns if pod.ended_ns is not None else end_ns
+    return (end_ns if pod.scheduled_ns is None else pod.scheduled_ns) - pod.created_ns
+
+
+def _never(pod: ObservedPod) -> bool:
+    return pod.scheduled_ns is None and pod.ended_ns is None
+
+
+def _pending_at_most(expectation: Expectation, checked: CheckedRun) -> Found:
+    pods = checked.pods(expectation)
+    if not pods:
+        return False, "no pod matches"
+    left = [pod for pod in pods if _never(pod) and not pod.has_completed]
+    most = expectation.pending_at_most or 0
+    reasons = Counter(checked.run.pending.get(pod.key, "") for pod in left)
+    why = "".join(f"; {reason}" for reason, _ in reasons.most_common(1) if reason)
+    shown = f": {_names(left)}{why}" if left else ""
+    return len(left) <= most, f"{len(left)} of {len(pods)} pods are pending{shown}"
+
+
+def _spread(expectation: Expectation, checked: CheckedRun) -> Found:
+    spread = expectation.spread
+    assert spread is not None, expectation.name
+    pods = [
+        pod
+        for pod in checked.pods(expectation)
+        if pod.node and pod.ended_ns is None and not pod.has_completed
+    ]
+    if not pods:
+        return False, "no pod matches"
+    key = spread.topology_key
+    domains = dict.fromkeys(
+        sorted(labels[key] for labels in checked.observed.nodes.values() if key in labels), 0
+    )
+    if not domains:
+        return False, f"no node has the label {key}"
+    for pod in pods:
+        domain = checked.observed.nodes.get(pod.node, {}).get(key)
+        if domain is not None:
+            domains[domain] += 1
+    skew = max(domains.values()) - min(domains.values())
+    shown = ", ".join(f"{name} {count}" for name, count in domains.items())
+    return skew <= spread.max_skew, f"skew {skew}: {shown}"
+
+
+def _no_preemption(expectation: Expectation, checked: CheckedRun) -> Found:
+    class_name = expectation.no_preemption_of
+    pods = [pod for pod in checked.pods(expectation) if pod.priority_class == class_name]
+    victims = [pod for pod in pods if pod.is_victim]
+    if not pods:
+        return False, f"no pod has the priority class {class_name}"
+    shown = f": {_names(victims)}" if victims else ""
+    return not victims, f"{len(victims)} of {len(pods)} pods were preempted{shown}"
+
+
+def _utilization(expectation: Expectation, checked: CheckedRun) -> Found:
+    wanted = expectation.utilization
+    assert wanted is not None, expectation.name
+    use = checked.run.summary.utilization.get(wanted.resource)
+    if use is None:
+        return False, f"no node has {wanted.resource}"
+    share = use.peak if wanted.of == "peak" else use.mean
+    is_met = wanted.at_least <= share <= (1.0 if wanted.at_most is None else wanted.at_most)
+    return is_met, f"{wanted.of} {wanted.resource} {share:.2%}"
+
+
+def _budget(expectation: Expectation, checked: CheckedRun) -> Found:
+    wanted = expectation.budget_blocked
+    assert wanted is not None, expectation.name
+    blocked_ns = checked.observed.blocked_ns.get(wanted.budget, 0)
+    limit_ns = read_duration(wanted.at_most, "", least_ns=0)
+    text = "never" if not blocked_ns else f"for {format_duration(blocked_ns)}"
+    return blocked_ns <= limit_ns, f"{wanted.budget} blocked an eviction {text}"
+
+
+def _placed(expectation: Expectation, checked: CheckedRun) -> Found:
+    wanted = expectation.placed
+    assert wanted is not None, expectation.name
+    node = checked.run.node_of.get(wanted.pod, "")
+    if not node and wanted.pod not in checked.run.pending:
+        return False, f"pod {wanted.pod} does not exist at the end"
+    why = checked.run.pending.get(wanted.pod, "")
+    found = f"{wanted.pod} is on {node}" if node else f"{wanted.pod} is pending: {why}"
+    return node in wanted.nodes if wanted.nodes else not node, found
+
+
+_CHECKS: Final[dict[str, Callable[[Expectation, CheckedRun], Found]]] = {
+    "scheduled_within": _scheduled_within,
+    "pending_at_most": _pending_at_most,
+    "spread": _spread,
+    "no_preemption_of": _no_preemption,
+    "utilization": _utilization,
+    "budget_blocked": _budget,
+    "placed": _placed,
+}
+
+
+def same_placement(one: Run, other: Run) -> Found:
+    """Return whether two runs place their pods on the same nodes, and what differs."""
+    keys = sorted({*one.node_of, *other.node_of, *one.pending, *other.pending})
+    differing = [key for key in keys if one.node_of.get(key) != other.node_of.get(key)]
+    if not differing:
+        return True, f"{len(keys)} pods are placed the same"
+    first = differing[0]
+    places = (run.node_of.get(first) or "no node" for run in (one, other))
+    return False, (
+        f"{len(differing)} of {len(keys)} pods are placed differently, first {first}:"
+        f" {' and '.join(places)}"
+    )
+
+
+def _names(pods: Iterable[ObservedPod]) -> str:
+    return listed(sorted(pod.key for pod in pods))
+
+
+def listed(names: list[str]) -> str:
+    """Return the first names of a list, and how many more there are."""
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return ", ".join(names[:_NAMES_SHOWN]) + more
+
+
+def expectation_names(expectations: Iterable[Expectation]) -> Iterator[str]:
+    """Yield a name for each expectation: its own, or what it expects."""
+    for number, expectation in enumerate(expectations):
+        kinds = [name for name in (*_CHECKS, "same_placement") if getattr(expectation, name)]
+        kind = kinds[0] if kinds else "pending_at_most"
+        yield expectation.name or f"{number}-{kind.replace('_', '-')}"
