@@ -125,6 +125,13 @@ def parse_gates(text: str, *, source: str = "--feature-gates") -> Gates:
     Every name may have the prefix `kube:`, the component of all these gates. The last value of a
     duplicate name applies.
 
+    Parameters
+    ----------
+    text : str
+        The gates; an empty text has the defaults.
+    source : str
+        Where the text is from, for errors.
+
     Raises
     ------
     InputError

@@ -85,6 +85,8 @@ def kss_annotations(
 
     Parameters
     ----------
+    log : DecisionLog
+        The log of the run.
     pod : str
         `namespace/name`.
     attempt : int

@@ -147,6 +147,7 @@ if TYPE_CHECKING:
         RunError as RunError,
         sha256_of as sha256_of,
         sha256_of_file as sha256_of_file,
+        sha256_of_lines as sha256_of_lines,
     )
     from podwright.simulation.recording.folders.run_tables import (
         FOREIGN as FOREIGN,

@@ -410,10 +410,16 @@ def explain_cycle(
 
     Parameters
     ----------
+    log : DecisionLog
+        The log of the run.
+    pod : str
+        `namespace/name`.
+    attempt : int
+        1 is the first cycle of the pod, -1 the last.
     at : Time, optional
         Instead of `attempt`: the last cycle that had ended at this time.
-    pod, attempt, plugins
-        As for `find_cycle`.
+    plugins : iterable of type
+        The out-of-tree plugin classes that the run was recorded with.
     """
     past = find_cycle(log, pod, attempt, at_ns=log.read_optional_time(at), plugins=plugins)
     explanation = past.explain()

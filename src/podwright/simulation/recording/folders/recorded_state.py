@@ -110,8 +110,12 @@ def cluster_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = 
 
     Parameters
     ----------
+    log : DecisionLog
+        The log of the run.
     at : Time
         A duration since the start of the run, such as `1h`, or a time.
+    plugins : iterable of type
+        The out-of-tree plugin classes that the run was recorded with.
     """
     at_ns = log.read_time(at)
     return cluster_of(replay(log, until=log.index_at_ns(at_ns), plugins=plugins), at_ns)
@@ -129,7 +133,13 @@ def cluster_of(machine: Machine, now_ns: int) -> ClusterAt:
 
 
 def queue_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = ()) -> QueueAt:
-    """Return the queue as it was after every event up to a time; see `cluster_at`."""
+    """Return the queue as it was after every event up to a time.
+
+    Parameters
+    ----------
+    log, at, plugins
+        As for `cluster_at`.
+    """
     at_ns = log.read_time(at)
     return queue_of(replay(log, until=log.index_at_ns(at_ns), plugins=plugins), at_ns)
 

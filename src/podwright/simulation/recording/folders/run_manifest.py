@@ -87,6 +87,14 @@ def sha256_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def sha256_of_lines(lines: Iterable[bytes]) -> str:
+    """Return the hash of lines with line feeds between them, one after the other."""
+    digest = hashlib.sha256()
+    for number, line in enumerate(lines):
+        digest.update(b"\n" + line if number else line)
+    return digest.hexdigest()
+
+
 def sha256_of_file(path: str | Path) -> str:
     """Return the hash of a file, without reading it into memory as a whole."""
     with Path(path).open("rb") as file:

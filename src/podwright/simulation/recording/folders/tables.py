@@ -40,6 +40,11 @@ def to_arrow(source: TableSource) -> Any:
 
     See `to_columns` for the columns. A run has one row for each pod, its table `waits`.
 
+    Parameters
+    ----------
+    source : Explanation, iterable of Explanation or of Decision, or Run
+        What the table is about.
+
     Raises
     ------
     MissingExtra
@@ -60,6 +65,11 @@ def to_pandas(source: TableSource) -> Any:
 
     See `to_columns` for the columns. A run has one row for each pod, its table `waits`. Numbers are
     of the type Int64, in which values may be missing.
+
+    Parameters
+    ----------
+    source : Explanation, iterable of Explanation or of Decision, or Run
+        What the table is about.
 
     Raises
     ------

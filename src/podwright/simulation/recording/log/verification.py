@@ -83,8 +83,12 @@ def verify(
 
     Parameters
     ----------
+    log : DecisionLog
+        The log of the run.
     first : int
         Start at the last checkpoint before this event; 0 is the first event.
+    plugins : iterable of type
+        The out-of-tree plugin classes that the run was recorded with.
     progress : bool, optional
         Whether to show the progress; by default in terminals and notebooks, if it takes long.
 

@@ -102,6 +102,7 @@ _MADE_BY_CONTROLLERS: Final = frozenset(
 )  # fmt: skip
 """Kinds whose objects controllers may create, so that a reference cannot be checked."""
 
+_REFERENCES: Final = frozenset({"nodeName", "priorityClassName", "runtimeClassName"})
 _OPERATIONS: Final = (
     "apply", "create", "patch", "delete", "scale", *ON_NODE, "waitUntil", "done",
 )  # fmt: skip
@@ -186,6 +187,8 @@ class EventLines:
         What is done about problems in the objects of `apply` lines.
     list_path : str
         The path of a list whose items the lines are; "" for the lines of a file.
+    note_pod : callable
+        Receives the line and each new pod that names no node and no class.
 
     Attributes
     ----------
@@ -196,7 +199,8 @@ class EventLines:
     end_ns : int
         The time of the last line.
     added : list of (str, Object)
-        The objects of `apply` lines, with the line of each.
+        The objects of `apply` lines, with the line of each, without the pods that `note_pod`
+        receives: there may be millions.
     unterminated_line : int
         The number of the last line if it has no line feed and was ignored, else 0.
     warnings : tuple of str
@@ -219,7 +223,9 @@ class EventLines:
         *,
         validate: FieldValidation = "strict",
         list_path: str = "",
+        note_pod: Callable[[str, Pod], object] = lambda _place, _pod: None,
     ) -> None:
+        self.note_pod = note_pod
         self.list_path = list_path
         self.waits = False
         self.lines = lines
@@ -541,6 +547,11 @@ class _Reading:
                 text = f"{obj.kind} {quoted(obj.key)} does not exist at that time"
                 self._wrong(place, "apply", text)
             return Apply(obj, subresource)
+        if isinstance(obj, Pod) and _refers_to_nothing(obj):
+            # No line refers to a pod, so its name is not kept either: see `_is_missing`.
+            if self._is_check:
+                self._of.note_pod(place, obj)
+            return Apply(obj) if name == "apply" else Create(obj)
         self._known.add(identity)
         if self._is_check:
             self._of.added.append((place, obj))
@@ -584,6 +595,12 @@ class _Reading:
         if self._path:
             path = join(self._path, path) if path else self._path
         self.errors.append(_error(place, message, path=path))
+
+
+def _refers_to_nothing(pod: Pod) -> bool:
+    """Whether a new pod names no node and no class, whose existence is checked."""
+    spec = pod.raw.get("spec")
+    return spec is not None and not pod.uid and spec.keys().isdisjoint(_REFERENCES)
 
 
 def _message(error: PodwrightError) -> str:

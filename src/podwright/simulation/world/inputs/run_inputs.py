@@ -12,9 +12,9 @@ times are moved if the world starts at another time.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -202,10 +202,11 @@ class Inputs:
         added: list[Sourced] = []
         nodes: set[str] = set()
         collisions = Collisions(sourced, errors)
-        for file in events:
+        for number, file in enumerate(events, start=1):
             before = len(added)
-            there = objects if is_complete else None
-            lines = _read_events(file, start_ns, there, validate, errors, added, nodes)
+            note = collisions.pods(is_workload=file.is_workload, is_last=number == len(events))
+            found = _Found(errors, added, nodes, objects if is_complete else None, note)
+            lines = _read_events(file, start_ns, validate, found)
             collisions.add(added[before:], is_workload=file.is_workload)
             if lines is not None:
                 self._events.append(lines)
@@ -230,8 +231,13 @@ class Inputs:
         self._first = _initial_operations(first, start_ns - start_of(loaded, others))
         self.pod_count = len(pods)
         self._reviewed = objects, [entry.object for entry in added]
-        ends = [lines.end_ns for lines in self._events]
-        self.end_ns = max([start_ns, *ends, *[due_ns for due_ns, _ in self._later[-1:]]])
+        self.end_ns = max(
+            [
+                start_ns,
+                *(lines.end_ns for lines in self._events),
+                *[due_ns for due_ns, _ in self._later[-1:]],
+            ]
+        )
 
     @property
     def unterminated(self) -> list[str]:
@@ -288,14 +294,21 @@ class Inputs:
         )
 
 
+class _Found(NamedTuple):
+    """What files of events have: lists and a set that receive more; and what is there before."""
+
+    errors: list[FieldError]
+    added: list[Sourced]
+    nodes: set[str]
+    there: Iterable[KubernetesObject] | None
+    note_pod: Callable[[str, Pod], None]
+
+
 def _read_events(
     file: EventFile,
     start_ns: int,
-    there: Iterable[KubernetesObject] | None,
     validate: FieldValidation,
-    errors: list[FieldError],
-    added: list[Sourced],
-    nodes: set[str],
+    found: _Found,
 ) -> EventLines | None:
     """Return the lines of a file, and add its errors, objects and, with errors, its nodes.
 
@@ -306,21 +319,27 @@ def _read_events(
     """
     try:
         lines = EventLines(
-            file.lines, file.source, start_ns, there, validate=validate, list_path=file.list_path
+            file.lines,
+            file.source,
+            start_ns,
+            found.there,
+            validate=validate,
+            list_path=file.list_path,
+            note_pod=found.note_pod,
         )
     except PartialEventLines as error:
-        errors += error.errors
-        added += [Sourced(place, obj) for place, obj in error.added]
-        nodes |= error.nodes
+        found.errors.extend(error.errors)
+        found.added.extend(Sourced(place, obj) for place, obj in error.added)
+        found.nodes.update(error.nodes)
         return None
     except InputError as error:
-        errors += error.errors
+        found.errors.extend(error.errors)
         return None
-    added += [Sourced(place, obj) for place, obj in lines.added]
+    found.added.extend(Sourced(place, obj) for place, obj in lines.added)
     if FIRST_NS <= lines.end_ns < LAST_NS:
         return lines
     message = "a line is due outside of the years that can be simulated, 1678 to 2261"
-    errors.append(FieldError(source=file.source, path="", message=message))
+    found.errors.append(FieldError(source=file.source, path="", message=message))
     return None
 
 

@@ -6,8 +6,12 @@ times, a simulation starts at the first one by default. `frame_columns` reads th
 
 from __future__ import annotations
 
+import zlib
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Self, overload
+
+import msgspec
 
 from podwright._html import ROWS_SHOWN, section, table
 from podwright.apimachinery.objects import (
@@ -34,6 +38,47 @@ _DEFAULT_PREFIX: Final = "pod"
 _DEFAULT_NAMESPACE: Final = "default"
 
 
+_LINES_PACKED: Final = 256
+
+
+class PackedLines(Sequence[Mapping[str, Any]]):
+    """Lines of events as JSON, compressed some hundred at a time; a line of a pod has 30 bytes.
+
+    Parameters
+    ----------
+    lines : sequence of bytes
+    """
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self._count = len(lines)
+        self._blocks = [
+            zlib.compress(b"\n".join(lines[first : first + _LINES_PACKED]), 1)
+            for first in range(0, len(lines), _LINES_PACKED)
+        ]
+
+    def encoded(self) -> Iterator[bytes]:
+        """Yield the lines as JSON."""
+        for block in self._blocks:
+            yield from zlib.decompress(block).split(b"\n")
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return map(msgspec.json.decode, self.encoded())
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(self._count))]
+        place = range(self._count)[index]
+        block = zlib.decompress(self._blocks[place // _LINES_PACKED]).split(b"\n")
+        return msgspec.json.decode(block[place % _LINES_PACKED])
+
+
 class Workload(Sequence[Mapping[str, Any]]):
     """Pods that arrive over time, as event lines for `simulate(..., events=workload)`.
 
@@ -47,16 +92,16 @@ class Workload(Sequence[Mapping[str, Any]]):
     Attributes
     ----------
     start_ns : int or None
-    times_ns : tuple of int
+    times_ns : sequence of int
         The times of the lines of a table: since its start, or since 1970 with `start_ns`.
     warnings : tuple of str
         What was changed in the trace, a sentence each.
     """
 
     def __init__(self, lines: Sequence[Mapping[str, Any]], *, start_ns: int | None = None) -> None:
-        self._lines = tuple(lines)
+        self._lines = lines if isinstance(lines, PackedLines) else tuple(lines)
         self.start_ns = start_ns
-        self.times_ns: tuple[int, ...] = ()
+        self.times_ns: Sequence[int] = ()
         self.warnings: tuple[str, ...] = ()
         self._is_from_frame = self._has_default_names = False
 
@@ -152,10 +197,10 @@ class Workload(Sequence[Mapping[str, Any]]):
         rows = _Rows(table, columns, prefix)
         ordered = rows.ordered()
         table.raise_errors()
-        lines = [{"at": due.text, "apply": document} for due, document in ordered]
         is_absolute = bool(ordered) and ordered[0][0].is_absolute
+        lines = PackedLines([line for _, line in ordered])
         workload = cls(lines, start_ns=ordered[0][0].at_ns if is_absolute else None)
-        workload.times_ns = tuple(due.at_ns for due, _ in ordered)
+        workload.times_ns = array("q", (due.at_ns for due, _ in ordered))
         workload.warnings = rows.warnings()
         workload._is_from_frame = True
         workload._has_default_names = name is None and prefix is None
@@ -174,8 +219,12 @@ class Workload(Sequence[Mapping[str, Any]]):
     def with_prefix(self, prefix: str) -> Workload:
         """Return a workload with default names with names that start with another prefix."""
         assert self._has_default_names, "names of a column"
-        lines = [{**line, "apply": _with_prefix(line["apply"], prefix)} for line in self._lines]
-        renamed = Workload(lines, start_ns=self.start_ns)
+        lines = [
+            msgspec.json.encode({**line, "apply": _with_prefix(line["apply"], prefix)})
+            for line in self._lines
+        ]
+        renamed = Workload(PackedLines(lines), start_ns=self.start_ns)
+        renamed.times_ns = self.times_ns
         renamed.warnings, renamed._is_from_frame = self.warnings, True
         return renamed
 
@@ -188,6 +237,10 @@ class Workload(Sequence[Mapping[str, Any]]):
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         return iter(self._lines)
+
+    def packed(self) -> PackedLines | None:
+        """Return the lines as JSON, if they are those of a table."""
+        return self._lines if isinstance(self._lines, PackedLines) else None
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -250,16 +303,18 @@ class _Rows:
         self._group_names: dict[str, Shared] = {}
         self._groups: dict[tuple[str, str], _Group] = {}
 
-    def ordered(self) -> list[tuple[Due, dict[str, Any]]]:
-        """Return pods and groups by time; a group before its pods."""
+    def ordered(self) -> list[tuple[Due, bytes]]:
+        """Return the lines of pods and groups by time; a group before its pods."""
         arrival = self._columns.arrival
         assert arrival is not None, "no column of arrivals"
         frame = self._frame
         dues = [frame.due(arrival, *arrival.at(row)) for row in range(len(arrival.values))]
         frame.check_form(dues, arrival)
-        pods = [(due, pod) for row, due in enumerate(dues) for pod in self._pods(row, due)]
+        pods = [
+            (due, _line(due, pod)) for row, due in enumerate(dues) for pod in self._pods(row, due)
+        ]
         groups = [
-            (found.due, _pod_group(namespace, found))
+            (found.due, _line(found.due, _pod_group(namespace, found)))
             for (namespace, _), found in self._groups.items()
             if found.due is not None and found.members
         ]
@@ -335,6 +390,10 @@ class _Rows:
         shared = self._group_names.setdefault(namespace, Shared(self._frame))
         name = shared.name(path, self._names.prefixed(value) if self._prefix else text_of(value))
         return self._groups.setdefault((namespace, name), _Group(name))
+
+
+def _line(due: Due, document: dict[str, Any]) -> bytes:
+    return msgspec.json.encode({"at": due.text, "apply": document})
 
 
 def _pod_group(namespace: str, group: _Group) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, Unpack, get_args
 
 import msgspec
@@ -56,6 +56,7 @@ from podwright.simulation.recording import (
     require_arrow,
     sha256_of,
     sha256_of_file,
+    sha256_of_lines,
 )
 from podwright.simulation.world.inputs.openb_arrivals import Ending
 from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs, start_of
@@ -552,7 +553,11 @@ def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list
             if not workload:
                 continue
             source = f"workload {index}"
-            made = _file_of_lines(source, workload, errors, start_ns=workload.start_ns)
+            packed = workload.packed()
+            if packed is None:
+                made = _file_of_lines(source, workload, errors, start_ns=workload.start_ns)
+            else:
+                made = _file_of_encoded(source, packed.encoded, start_ns=workload.start_ns)
             notes = tuple(f"{source}: {note}" for note in workload.warnings)
             events.append(
                 msgspec.structs.replace(made[0], is_workload=workload.is_from_frame, warnings=notes)
@@ -585,9 +590,17 @@ def _file_of_lines(
         _encoded(line, f"{source}: line {number}", errors)
         for number, line in enumerate(lines, start=1)
     ]
-    numbered = [(number, line, True) for number, line in enumerate(encoded, start=1)]
-    digest = sha256_of(b"\n".join(encoded))
-    return EventFile(source, lambda: numbered, start_ns), InputFile("events", source, digest)
+    return _file_of_encoded(source, lambda: encoded, start_ns=start_ns)
+
+
+def _file_of_encoded(
+    source: str, lines: Callable[[], Iterable[bytes]], *, start_ns: int | None
+) -> tuple[EventFile, InputFile]:
+    def numbered() -> Iterator[tuple[int, bytes, bool]]:
+        return ((number, line, True) for number, line in enumerate(lines(), start=1))
+
+    digest = sha256_of_lines(lines())
+    return EventFile(source, numbered, start_ns), InputFile("events", source, digest)
 
 
 def _encoded(line: Mapping[str, Any], place: str, errors: list[FieldError]) -> bytes:

@@ -558,3 +558,15 @@ def test_a_table_of_nodes_needs_units_and_columns():
     assert [node.name for node in pw.nodes_from_frame({"c": [1, 2]}, cpu="c")] == [
         "node-0", "node-1"
     ]  # fmt: skip
+
+
+def test_the_lines_of_a_table_are_packed_and_read_like_a_list():
+    table = {"s": list(range(600)), "cpu": [1] * 600}
+    workload = pw.Workload.from_frame(table, arrival="s", cpu="cpu", unit={"arrival": "s"})
+    names = [line["apply"]["metadata"]["name"] for line in workload]
+    assert names == [f"pod-{number}" for number in range(600)]
+    assert workload[-1] == workload[599] == list(workload)[599]
+    assert [line["at"] for line in workload[254:258]] == ["4m14s", "4m15s", "4m16s", "4m17s"]
+    with pytest.raises(IndexError):
+        workload[600]
+    assert list(workload.times_ns[:2]) == [0, 10**9]

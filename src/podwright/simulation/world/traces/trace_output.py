@@ -26,7 +26,7 @@ from podwright.apimachinery.objects import (
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.files import write_trace
 from podwright.simulation.world.inputs.frame_columns import ORIGINAL_NAME
-from podwright.simulation.world.inputs.workload import Workload
+from podwright.simulation.world.inputs.workload import PackedLines, Workload
 from podwright.simulation.world.runs.run_options import PathLike
 from podwright.simulation.world.traces.trace_changes import SCHEDULED, requests_of, run_ns_of
 from podwright.simulation.world.traces.trace_lines import (
@@ -324,4 +324,4 @@ def generate_trace(
 
 
 def _workload(lines: TraceLines) -> Workload:
-    return Workload([msgspec.json.decode(line.encoded()) for line in lines])
+    return Workload(PackedLines([line.encoded().rstrip() for line in lines]))
