@@ -224,6 +224,11 @@ def test_a_comparison_of_weights_has_an_address(page, demo):
     compare.get_by_role("heading", name="placed differently").wait_for()
     compare.get_by_role("cell", name="moved").first.wait_for()
     assert compare.get_by_label("NodeResourcesFit", exact=True).input_value() == "50"
+    compare.get_by_label("NodeResourcesFit, as a slider").fill("60")
+    page.wait_for_url("**change=NodeResourcesFit:60**")
+    compare.get_by_text("1 pod moved by NodeResourcesFit").wait_for()
+    compare.get_by_text("The weights as a configuration").click()
+    compare.get_by_text("- {name: NodeResourcesFit, weight: 60}").wait_for()
     compare.get_by_label("NodeResourcesFit", exact=True).fill("1")
     compare.get_by_role("button", name="Compare").click()
     compare.get_by_role("alert").get_by_text("Change a weight").wait_for()

@@ -11,26 +11,29 @@ import { comparedServer } from "./pw-servers.js";
 import { RunSource } from "../data/run_source.js";
 import { sheets } from "../parts/styles.js";
 import { NO_SCHEDULER } from "../data/waiting.js";
-import { becauseText, parseWeights, placeText, weightsOf, weightsText } from "../parts/what_if.js";
+import { becauseText, configurationText, parseWeights, placeText, weightsOf, weightsText } from "../parts/what_if.js";
 
 const STYLE = `
 :host { overflow: auto; min-height: 0; padding: calc(2 * var(--pw-space)); }
 .choice { margin-bottom: calc(2 * var(--pw-space)); white-space: nowrap; }
 .choice select { min-width: 150px; }
 form { display: grid; gap: calc(1.5 * var(--pw-space)); max-width: 900px; }
-.weights { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 4px calc(2 * var(--pw-space)); }
-.weights label { display: flex; gap: var(--pw-space); align-items: center; }
-.weights span { flex: 1; min-width: 0; }
-.weights input { width: 72px; }
+.weights { display: grid; gap: 4px calc(2 * var(--pw-space)); }
+.weights { grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); }
+.weight { display: flex; gap: var(--pw-space); align-items: center; }
+.weight span { flex: 1; min-width: 0; }
+.weight input[type="number"] { width: 72px; } .weight input[type="range"] { width: 110px; padding: 0; accent-color: var(--pw-accent); }
+th.group { text-transform: none; letter-spacing: 0; color: var(--pw-text); padding-top: 12px; }
 .weights .changed { font-weight: 600; }
 textarea { width: 100%; min-height: 90px; font-family: var(--pw-mono); font-size: 12px; color: inherit; background: var(--pw-field); border: 1px solid var(--pw-line-strong); border-radius: 4px; padding: 6px; resize: vertical; }
 .results { margin-top: calc(3 * var(--pw-space)); display: grid; gap: calc(2 * var(--pw-space)); }
-.uses { display: grid; grid-template-columns: max-content minmax(120px, 1fr) max-content; gap: 4px calc(1.5 * var(--pw-space)); align-items: center; max-width: 760px; }
+.uses { display: grid; grid-template-columns: max-content minmax(60px, 1fr) max-content; gap: 4px calc(1.5 * var(--pw-space)); align-items: center; max-width: 760px; }
 .uses .pair { display: grid; gap: 2px; }
 .uses .track { height: 7px; border-radius: 2px; background: var(--pw-hover); overflow: hidden; }
 .uses .track::after { content: ""; display: block; height: 100%; width: calc(100% * min(1, var(--share))); background: var(--pw-muted); }
 .uses .track.after::after { background: var(--pw-accent); }
 .key i { display: inline-block; width: 12px; height: 7px; border-radius: 2px; background: var(--pw-muted); margin-right: 4px; } .key i.after { background: var(--pw-accent); }
+pre.written { font: 12px/1.4 var(--pw-mono); margin: 6px 0; padding: var(--pw-space); background: var(--pw-surface); border: 1px solid var(--pw-line); border-radius: 4px; overflow: auto; }
 summary { cursor: pointer; color: var(--pw-muted); }
 th.pod { width: 27%; } th.place { width: 13%; }
 `;
@@ -43,6 +46,9 @@ const CHANGES = {
   removed: "removed",
 };
 const ROWS_SHOWN = 500;
+const SLIDER_MAX = 100;
+const MOVED_MS = 250; // after the last move of a slider
+const LIVE_MS = 1500; // the longest comparison that follows a slider
 const RUN = "run:"; // before the name of a run, in the address
 const CLUSTER = "cluster";
 
@@ -59,6 +65,7 @@ class Compare extends PwElement {
     this.bar = h("progress", { "aria-label": "Pods scheduled", hidden: true });
     this.left = h("span", { class: "muted", role: "status" });
     this.running = null;
+    this.tookMs = 0;
     this.problem = h("div", { class: "error", role: "alert", hidden: true });
     this.results = h("div", { class: "results", "aria-live": "polite" });
     this.form = h(
@@ -180,10 +187,16 @@ class Compare extends PwElement {
     render(
       this.weights,
       Object.entries(this.present).map(([plugin, weight]) => {
-        const input = h("input", { type: "number", min: "1", max: "1000000", value: weight, "data-plugin": plugin });
-        const label = h("label", {}, h("span", {}, humps(plugin)), input);
-        input.addEventListener("input", () => label.classList.toggle("changed", Number(input.value) !== weight));
-        return label;
+        const input = h("input", { type: "number", min: "1", max: "1000000", value: weight, "data-plugin": plugin, "aria-label": plugin });
+        const slider = h("input", { type: "range", min: "1", max: String(Math.max(SLIDER_MAX, weight)), value: weight, "data-slider": plugin, "aria-label": `${plugin}, as a slider` });
+        const line = h("div", { class: "weight" }, h("span", {}, humps(plugin)), slider, input);
+        input.addEventListener("input", () => line.classList.toggle("changed", Number(input.value) !== weight));
+        slider.addEventListener("input", () => {
+          input.value = slider.value;
+          line.classList.toggle("changed", Number(slider.value) !== weight);
+          this.#moved();
+        });
+        return line;
       }),
     );
     this.#follow();
@@ -196,9 +209,10 @@ class Compare extends PwElement {
     this.all.checked = how !== "pending";
     try {
       const weights = parseWeights(change);
-      for (const input of this.weights.querySelectorAll("input")) {
+      for (const input of this.weights.querySelectorAll("input[data-plugin]")) {
         const { plugin } = input.dataset;
         input.value = weights[plugin] ?? this.present[plugin];
+        this.weights.querySelector(`[data-slider="${plugin}"]`).value = input.value;
         input.parentElement.classList.toggle("changed", plugin in weights);
       }
       this.configuration.value = configuration;
@@ -209,17 +223,24 @@ class Compare extends PwElement {
     }
   }
 
-  #submit() {
+  #submit(history = {}) {
     const weights = {};
-    for (const input of this.weights.querySelectorAll("input")) {
+    for (const input of this.weights.querySelectorAll("input[data-plugin]")) {
       const { plugin } = input.dataset;
       if (input.value && Number(input.value) !== this.present[plugin]) weights[plugin] = Number(input.value);
     }
     const how = this.all.checked ? null : "pending";
     const configuration = this.configuration.value.trim();
     this.shown = `${weightsText(weights)} ${how ?? ""} ${configuration}`;
-    address.set({ change: weightsText(weights), configuration, with: how });
+    address.set({ change: weightsText(weights), configuration, with: how }, history);
     this.#compare(weights);
+  }
+
+  /** Shows the effect of a slider while it moves, where a comparison is quick. */
+  #moved() {
+    clearTimeout(this.moving);
+    if (this.tookMs > LIVE_MS) return;
+    this.moving = setTimeout(() => this.#submit({ replace: true }), MOVED_MS);
   }
 
   #fail(message) {
@@ -250,7 +271,8 @@ class Compare extends PwElement {
     const begunMs = performance.now();
     const show = ({ done, total }) => this.#showProgress(done, total, performance.now() - begunMs);
     try {
-      this.#show(await model().source.lines("/podwright/v1/what-if", { ...body, progress: true }, show, running.signal));
+      this.#show(await model().source.lines("/podwright/v1/what-if", { ...body, progress: true }, show, running.signal), weights);
+      this.tookMs = performance.now() - begunMs;
     } catch (error) {
       if (!running.signal.aborted) this.#fail(error.message);
     }
@@ -273,8 +295,9 @@ class Compare extends PwElement {
     setText(this.left, `${count(done)} of ${count(total)} decisions, about ${durationText((elapsedMs / done) * (total - done))} left`);
   }
 
-  #show({ pods, nodes, resources, zones, summary }) {
-    const rows = pods.slice(0, ROWS_SHOWN).map((each) =>
+  #show({ pods, nodes, resources, zones, summary }, weights) {
+    const written = configurationText(weights);
+    const row = (each) =>
       h(
         "tr",
         {},
@@ -282,14 +305,14 @@ class Compare extends PwElement {
         h("td", {}, CHANGES[each.change] ?? each.change),
         h("td", {}, place(each.before)),
         h("td", {}, place(each.after)),
-        h("td", {}, humps(becauseText(each.reasons.after ?? each.reasons.before)), each.followsOther ? h("span", { class: "muted" }, " (follows other pods)") : null),
-      ),
-    );
+        h("td", {}, humps(becauseText(reasonOf(each)))),
+      );
+    const rows = groupsByCause(pods.slice(0, ROWS_SHOWN)).map(({ title, pods: of }) => h("tbody", {}, h("tr", {}, h("th", { class: "group", colspan: "5", scope: "rowgroup" }, title)), of.map(row)));
     const heads = [["Pod", "pod"], ["Change", "place"], ["Before", "place"], ["After", "place"], ["Because", ""]];
     render(
       this.results,
       h("h2", {}, summary.same ? `All ${countText(summary.pods, "pod")} have the same place.` : `${summary.different.toLocaleString("en-US")} of ${countText(summary.pods, "pod")} ${summary.different === 1 ? "is" : "are"} placed differently.`),
-      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), h("tbody", {}, rows)) : null,
+      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), rows) : null,
       pods.length > ROWS_SHOWN ? h("p", { class: "muted" }, `and ${countText(pods.length - ROWS_SHOWN, "pod")} more`) : null,
       h(
         "section",
@@ -298,10 +321,26 @@ class Compare extends PwElement {
         h("p", { class: "small muted key" }, h("i"), "before ", h("i", { class: "after" }), "after"),
         h("div", { class: "uses" }, resources.map(use)),
         h("p", {}, `Nodes in use: ${nodes.used.before} before, ${nodes.used.after} after.`),
+        written ? h("details", { open: this.results.querySelector("details")?.open }, h("summary", {}, "The weights as a configuration"), h("pre", { class: "written" }, written), h("button", { type: "button", on: { click: () => navigator.clipboard?.writeText(written) } }, "Copy")) : null,
         zones.length > 1 ? h("p", {}, `Pods by zone: ${zones.map(({ zone, pods: counts }) => `${zone ?? "none"} ${counts.before} → ${counts.after}`).join(", ")}.`) : null,
       ),
     );
   }
+}
+
+function reasonOf({ reasons }) {
+  return reasons.after ?? reasons.before;
+}
+
+/** Returns the pods by what makes the difference, the largest group first. */
+function groupsByCause(pods) {
+  const groups = Object.groupBy(pods, (each) => {
+    const change = CHANGES[each.change] ?? each.change;
+    return each.followsOther ? `${change}, following other pods` : `${change} by ${reasonOf(each)?.rule ?? "another score"}`;
+  });
+  return Object.entries(groups)
+    .map(([cause, of]) => ({ title: `${countText(of.length, "pod")} ${cause}`, pods: of }))
+    .sort((one, other) => other.pods.length - one.pods.length);
 }
 
 function place(placement) {

@@ -38,6 +38,13 @@ export function weightsText(weights) {
     .join(",");
 }
 
+/** Returns weights as a KubeSchedulerConfiguration that changes nothing else; "" for none. */
+export function configurationText(weights) {
+  const plugins = Object.entries(weights).map(([plugin, weight]) => `      - {name: ${plugin}, weight: ${weight}}\n`);
+  if (!plugins.length) return "";
+  return `apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- plugins:\n    multiPoint:\n      enabled:\n${plugins.join("")}`;
+}
+
 /**
  * Returns the fields of a form as the address has them.
  *
