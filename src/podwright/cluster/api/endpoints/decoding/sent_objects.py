@@ -73,11 +73,8 @@ def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docum
             document = with_raw_text(document, call.request.body, path)
     call.sent = document
     call.has_new_spec = decoded.has_new_spec
-    is_known = not decoded.has_new_spec and backend.specs.knows(resource, document)
-    # The types and fields of a known spec are right.
-    checked = document | {"spec": None} if is_known else document
     try:
-        warnings = check_fields(checked, resource.kind, decoded, validation=validation)
+        warnings = check_fields(document, resource.kind, decoded, validation=validation)
     except (StrictDecodingError, TypeMismatchError) as error:
         if resource.is_custom:
             raise cannot_be_custom(resource.kind, document, error) from None

@@ -74,11 +74,6 @@ class SharedSpecs:
             return made
         return _with_spec(resource.kind.go_form(_without_spec(document)), known)
 
-    def knows(self, resource: Resource, document: Document) -> bool:
-        """Whether a spec in a body has been completed, so that its types are right."""
-        key = _key(resource, document)
-        return key is not None and key in self._completed
-
     def stored(
         self, resource: Resource, document: Document, *, has_metadata_in_form: bool = False
     ) -> tuple[Document, list[Problem]]:
