@@ -28,7 +28,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync bench bench-pairs share-pairs long-run bench-page coverage wheel clean
+.PHONY: strict-kernels share-strict conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync bench bench-pairs share-pairs long-run bench-page coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,7 +79,7 @@ imports: $(VENV)/.installed  ## Rooms: import-linter
 
 check: lint types imports test  ## What a change must pass
 
-ci: lint types imports coverage share share-real share-pairs mutants-ci  ## What .ci/run runs: check, the heavy suites, coverage, a share of the slow tests
+ci: lint types imports coverage share share-real share-strict share-pairs mutants-ci  ## What .ci/run runs: check, the heavy suites, coverage, a share of the slow tests
 
 rest: $(VENV)/.installed  ## What `make test` leaves out of the heavy suites, and the properties in full
 	$(PYTEST) $(SIDE_BY_SIDE) --part rest $(ARGS)
@@ -90,6 +90,16 @@ share: $(VENV)/.installed  ## A fixed small share of each slow suite
 
 share-real: $(VENV)/.installed  ## A share of the tests with binaries of Kubernetes; builds them if there is Go
 	$(BIN)/python -m tests.e2e_real.share --junit-xml=$(REPORTS)/real.xml $(ARGS)
+
+# The part is that of `make test` in `make ci`, everything in `make strict-kernels`.
+STRICT = NUMBA_DISABLE_JIT=1 $(PYTEST) -q -p tests.strict_kernels $(SIDE_BY_SIDE)
+
+strict-kernels: $(VENV)/.installed  ## Kernel tests and golden vectors in plain Python, where NumPy raises for each overflow
+	$(STRICT) src/podwright/scheduler/kernels tests/golden/test_parity.py $(ARGS)
+
+share-strict: $(VENV)/.installed  ## A share of them
+	$(STRICT) --part quick src/podwright/scheduler/kernels tests/golden/test_parity.py \
+		--junit-xml=$(REPORTS)/strict.xml
 
 share-pairs: $(VENV)/.installed  ## Some short benchmarks beside those of twenty commits before
 	$(BIN)/python -m tests.perf.pairs --against $(AGAINST) --share
@@ -166,8 +176,9 @@ mutants: $(VENV)/.installed  ## Which small bugs does no test notice? (AREA="que
 mutants-ci: $(VENV)/.installed  ## Twenty of them, fixed; none may survive
 	$(BIN)/python -m tests.mutants --share 20 $(ARGS)
 
-wheel: $(VENV)/.installed  ## Build the wheel into dist/
-	$(BIN)/hatchling build --target wheel
+# Times in the files are those of the commit, so the same commit gives the same bytes.
+wheel: $(VENV)/.installed  ## Build the wheel and the source distribution into dist/
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/hatchling build --target wheel --target sdist
 
 clean:  ## Remove .venv and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants .reports .coverage dist
