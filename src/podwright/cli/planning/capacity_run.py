@@ -22,7 +22,12 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.planning.options import CapacityOptions
-from podwright.cli.planning.plan_inputs import planned_cluster, planned_pods, with_options
+from podwright.cli.planning.plan_inputs import (
+    planned_cluster,
+    planned_pods,
+    with_options,
+    write_report,
+)
 from podwright.simulation.capacity import (
     LOSSES,
     Capacity,
@@ -32,6 +37,7 @@ from podwright.simulation.capacity import (
     Loss,
     LossOf,
     capacity,
+    capacity_html,
     capacity_review,
     review_text,
 )
@@ -78,6 +84,8 @@ def run_capacity(options: CapacityOptions) -> bool:
         )
         source = ", ".join(files) or CLUSTER_PREFIX
         raise InputError(with_options(errors, _OPTION_OF, source)) from error
+    if options.report is not None:
+        write_report(options.report, capacity_html(answer))
     _print(answer, options)
     fits = answer.stop is None or answer.count > 0
     has_room = all(each.count for each in answer.headroom)

@@ -16,8 +16,13 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.planning.options import DrainPlanOptions
-from podwright.cli.planning.plan_inputs import planned_cluster, with_options
-from podwright.simulation.capacity import DrainPlan, drain_plan, drain_plan_document
+from podwright.cli.planning.plan_inputs import planned_cluster, with_options, write_report
+from podwright.simulation.capacity import (
+    DrainPlan,
+    drain_plan,
+    drain_plan_document,
+    drain_plan_html,
+)
 
 _OPTION_OF = {"nodes": "NODE", "selector": "--selector"}
 
@@ -50,6 +55,8 @@ def run_drain_plan(options: DrainPlanOptions) -> bool:
     except InputError as error:
         source = ", ".join(files) or CLUSTER_PREFIX
         raise InputError(with_options(error.errors, _OPTION_OF, source)) from error
+    if options.report is not None:
+        write_report(options.report, drain_plan_html(plan))
     if options.output in ("json", "yaml"):
         print_document(drain_plan_document(plan), options.output)
     elif options.output == "name":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from podwright.cli.options import (
     DECISIONS,
@@ -32,6 +33,12 @@ class PlannedCluster(Options):
     )
 
 
+def report_option() -> Any:
+    """Declare the option `--report`."""
+    text = "Also write a report to this file: HTML that a browser opens without a server."
+    return option(text, "FILE", default=None)
+
+
 class DrainPlanOptions(Judged):
     """The options of `podwright drain-plan`."""
 
@@ -54,6 +61,7 @@ class DrainPlanOptions(Judged):
         "The most nodes of a step. 0: as many as budgets allow.", "NUMBER", default=0, min=0
     )
     setup: Setup = Setup.group("config", "plugins", "hpa", *DECISIONS)
+    report: Path | None = report_option()
     output: Format = output_option("the nodes in their order")
 
 
@@ -101,4 +109,5 @@ class CapacityOptions(Judged):
     )
     verbose: bool = option("Print the text of cluster-capacity --verbose.", default=False)
     setup: Setup = Setup.group("config", "plugins", "hpa", *RULES, *DECISIONS)
+    report: Path | None = report_option()
     output: Format = output_option("the nodes that get pods")

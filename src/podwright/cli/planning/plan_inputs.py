@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 import typer
@@ -98,3 +99,9 @@ def planned_pods(name: str, setup: Setup) -> tuple[Object, ...]:
     )
     print_warnings(loaded.warnings)
     return loaded.objects
+
+
+def write_report(path: Path, content: str) -> None:
+    """Write the report of a plan."""
+    path.write_text(content, encoding="utf-8")
+    print_message(f"wrote {path}; open it in a browser")

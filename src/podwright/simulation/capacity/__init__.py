@@ -3,7 +3,8 @@
 `counting.py` counts how many more pods fit, where, and what stops the next one; `losses.py` has
 what happens when nodes, zones or pools are lost. `filling.py` schedules in a fork of a scheduler,
 and `templates.py` makes pods of pods and workloads. `drains.py` plans drains in a
-world. `review.py` writes the report of cluster-capacity.
+world. `review.py` writes the report of cluster-capacity,
+`html_report.py` pages for browsers.
 
 The room has no idea of its own about what fits: each answer is a decision of the scheduler.
 """
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from podwright.simulation.capacity.filling import (
         CapacityStop as CapacityStop,
         StopReason as StopReason,
+    )
+    from podwright.simulation.capacity.html_report import (
+        capacity_html as capacity_html,
+        drain_plan_html as drain_plan_html,
     )
     from podwright.simulation.capacity.losses import Loss as Loss, PendingAfter as PendingAfter
     from podwright.simulation.capacity.review import (
