@@ -33,6 +33,7 @@ from podwright.online.apiserver.control.scheduling.explanation import (
     saved_case_endpoints,
 )
 from podwright.online.apiserver.control.scheduling.metrics import metrics_endpoints
+from podwright.online.apiserver.control.scheduling.planning import planning_endpoints
 from podwright.online.apiserver.control.scheduling.plugins import (
     plugin_call_endpoints,
     plugins_endpoints,
@@ -86,6 +87,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *breakpoint_endpoints(turns),
         *saved_case_endpoints(turns),
         *what_if_endpoints(cluster),
+        *planning_endpoints(cluster),
         *explanation_endpoints(turns),
         *timeline_endpoints(turns),
         *state_endpoints(turns),

@@ -1,0 +1,52 @@
+"""Plans over HTTP: what fits, and how nodes can be drained; the cluster does not change."""
+
+import pytest
+
+from podwright.online.apiserver import ClusterClock, new_cluster
+from podwright.online.apiserver.tests.conftest import SERVER, START_NS
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.testing import make_node
+
+V1 = "/podwright/v1"
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {
+        "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1500m"}}}]
+    },
+}
+
+
+@pytest.fixture
+def served(serve):
+    cluster = new_cluster(SchedulerOptions(), now_ns=START_NS, server_options=SERVER)
+    cluster.world.add(*(make_node(f"n{i}", cpu="4", zone="ab"[i]) for i in range(2)))
+    clock = ClusterClock(start_ns=START_NS)
+    clock.pause()
+    return serve(cluster, clock)
+
+
+def test_capacity_and_drains_of_the_running_cluster(served):
+    status, found = served.send("POST", f"{V1}/capacity", {"pods": [POD], "loss": ["zone"]})
+    assert (status, found["status"]["replicas"]) == (200, 4)
+    assert found["status"]["pods"][0]["replicasInZones"] == {"a": 2, "b": 2}
+    assert [each["name"] for each in found["status"]["losses"]] == ["a", "b"]
+    status, plan = served.send("POST", f"{V1}/drain-plan", {"nodes": ["n0"]})
+    assert (status, plan["isComplete"], plan["steps"][0]["nodes"]) == (200, True, ["n0"])
+    status, node = served.send("GET", "/api/v1/nodes/n0")
+    assert "unschedulable" not in node["spec"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("capacity", {"pods": [POD], "excludeNodes": ["n9"]}, "excludeNodes[0]"),
+        ("capacity", {"pods": [POD], "maxLimit": -1}, "maxLimit"),
+        ("drain-plan", {"nodes": ["n9"]}, "nodes[0]"),
+    ],
+)
+def test_a_wrong_question_names_its_field(served, path, body, field):
+    status, problem = served.send("POST", f"{V1}/{path}", body)
+    assert status == 422
+    assert field in str(problem)
