@@ -142,6 +142,22 @@ def test_the_matrix_explains_a_placement(page, demo):
     matrix.get_by_text(re.compile("Nothing to check for this pod:.*NodeAffinity")).wait_for()
 
 
+def test_nodes_have_the_color_of_what_rejects_the_pod_and_a_legend_that_filters(page, demo):
+    page.goto(f"{demo.page}/?pod=default/database-0&color=reason")
+    nodes = page.locator("pw-nodes")
+    nodes.get_by_text("TaintToleration: node(s) had untolerated taint(s)").first.wait_for()
+    nodes.get_by_text("passes every filter").first.wait_for()
+    color = nodes.get_by_label("Color")
+    color.select_option("score:TaintToleration")
+    page.wait_for_url("**color=score:TaintToleration**")
+    nodes.get_by_text("highest 300").wait_for()
+    color.select_option("zone")
+    nodes.get_by_role("button", name="zone-c").click()
+    nodes.get_by_text("1 of 4 nodes").wait_for()
+    nodes.get_by_role("button", name="zone-c").click()
+    nodes.get_by_text("4 nodes", exact=True).wait_for()
+
+
 def test_what_if_shows_where_the_pod_would_be(page, demo):
     page.goto(f"{demo.page}/?pod=default/training")
     what_if = page.locator("pw-what-if")

@@ -8,10 +8,10 @@ import { amountText, countText, percentText } from "../parts/format.js";
 import { resourcesOf, shareOf } from "../data/live_state.js";
 import { CARDS_MAX, model } from "../data/model.js";
 import { CARDS_STYLE, drawCards, flagsOf } from "../parts/node_cards.js";
-import { coloring, colorings } from "../parts/node_colors.js";
+import { coloring, colorings, isOfPod } from "../parts/node_colors.js";
 import { ZONE, groupingKeys, shownNodes } from "../parts/node_filter.js";
 import { listPods } from "../data/pods.js";
-import { matrixOf, totalsOf } from "../parts/scores.js";
+import { matrixOf, resultsByNode } from "../parts/scores.js";
 import { sheets } from "../parts/styles.js";
 import { isDark, onTheme } from "../parts/theme.js";
 import "./pw-heat-map.js";
@@ -96,14 +96,14 @@ class Nodes extends PwElement {
   }
 
   async #loadScores() {
-    const { pod, color } = address.get();
+    const { pod, color = "" } = address.get();
     const { explained, source } = model();
-    if (color !== "score" || !pod || explained?.pod !== pod) {
+    if (!isOfPod(color) || !pod || explained?.pod !== pod) {
       this.scores = null;
       return;
     }
     try {
-      this.scores = { totals: totalsOf(await matrixOf(source, pod, explained.query, explained.matrixVersion)) };
+      this.scores = resultsByNode(await matrixOf(source, pod, explained.query, explained.matrixVersion));
       this.scoresError = "";
     } catch (error) {
       this.scores = null;
@@ -168,7 +168,7 @@ class Nodes extends PwElement {
     if (activeElement !== this.filter) this.filter.value = filter;
     const keys = groupingKeys(model().labels);
     options(this.group, [["", "none"], ...(group && !keys.includes(group) ? [[group, group]] : []), ...keys.map((key) => [key, key === ZONE ? "zone" : key])], group);
-    options(this.color, colorings(state, Boolean(pod)).map(({ key, title }) => [key, title]), color);
+    options(this.color, colorings(state, Boolean(pod), keys, this.scores).map(({ key, title }) => [key, title]), color);
   }
 
   #legend(legend, isMap) {
@@ -181,7 +181,7 @@ class Nodes extends PwElement {
       this.legend,
       isScale
         ? h("span", { class: "key scale" }, h("span", {}, "0%"), legend.map(({ color, text }) => swatch(color, text)), h("span", {}, "100%"))
-        : legend.map(({ color, text }) => h("span", { class: "key" }, swatch(color, text), text)),
+        : legend.map(({ color, text, filter }) => (filter ? h("button", { class: "plain key", "data-focus": `legend ${text}`, title: "Show these nodes only, or all again", on: { click: () => address.set({ filter: address.get().filter === filter ? null : filter }) } }, swatch(color, text), text) : h("span", { class: "key" }, swatch(color, text), text))),
       isMap ? [h("span", { class: "key" }, "╳ not ready"), h("span", { class: "key" }, "╱ cordoned")] : null,
     );
   }

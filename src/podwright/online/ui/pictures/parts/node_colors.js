@@ -7,13 +7,32 @@ import { CATEGORIES, stepOf, steps } from "./palette.js";
 
 /** @typedef {{color: string | null, text: string, step: number}} NodeColor null: nothing to color */
 
-/** Returns the choices of what to color by. */
-export function colorings(state, hasPod) {
+/** What the address has before a plugin whose scores are colors, and before a label key. */
+const SCORE_OF = "score:";
+const LABEL = "label:";
+
+/** Whether a coloring needs the results of the selected pod. */
+export function isOfPod(key) {
+  return key === "reason" || key === "score" || key.startsWith(SCORE_OF);
+}
+
+/**
+ * Returns the choices of what to color by.
+ *
+ * @param {import("../data/live_state.js").ClusterState} state
+ * @param {boolean} hasPod whether a pod is selected
+ * @param {string[]} labelKeys those by which grouping makes sense
+ * @param {any} results those of the selected pod, once they are loaded
+ */
+export function colorings(state, hasPod, labelKeys, results) {
+  const plugins = hasPod ? [...(results?.plugins.keys() ?? [])] : [];
   return [
     ...resourcesOf(state).map((resource) => ({ key: resource, title: resource === "pods" ? "pod count" : `${resource} requested` })),
-    ...(hasPod ? [{ key: "score", title: "score for the pod" }] : []),
+    ...(hasPod ? [{ key: "reason", title: "what rejects the pod" }, { key: "score", title: "score for the pod" }] : []),
+    ...plugins.map((plugin) => ({ key: SCORE_OF + plugin, title: `score of ${plugin}` })),
     { key: "zone", title: "zone" },
     { key: "taints", title: "taints" },
+    ...labelKeys.filter((key) => key !== ZONE).map((key) => ({ key: LABEL + key, title: `label ${key}` })),
   ];
 }
 
@@ -23,14 +42,18 @@ export function colorings(state, hasPod) {
  * @param {string} key one of `colorings`
  * @param {import("../data/live_state.js").ClusterState} state
  * @param {Map<string, Object<string, string>>} labels
- * @param {{totals: Map<string, number | null>} | null} scores those for the selected pod
+ * @param {ReturnType<import("./scores.js").resultsByNode> | null} results those for the selected pod
  * @param {boolean} isDark
- * @returns {{of: (slot: number) => NodeColor, legend: {color: string, text: string}[]}}
+ * @returns {{of: (slot: number) => NodeColor, legend: {color: string, text: string, filter?: string}[]}}
+ *   the filter of an entry is a label expression that leaves its nodes
  */
-export function coloring(key, state, labels, scores, isDark) {
-  if (key === "zone") return byCategory((slot) => labels.get(state.names[slot])?.[ZONE] ?? "", state, "no zone");
+export function coloring(key, state, labels, results, isDark) {
+  if (key === "zone") return byLabel(ZONE, state, labels, "no zone");
+  if (key.startsWith(LABEL)) return byLabel(key.slice(LABEL.length), state, labels, "none");
   if (key === "taints") return byTaints(state, isDark);
-  if (key === "score") return byScore(state, scores, isDark);
+  if (key === "reason") return byCategory((slot) => results?.reasons.get(state.names[slot]) ?? "", state, results ? "passes every filter" : "–");
+  if (key === "score") return byScore(state, results?.totals, isDark);
+  if (key.startsWith(SCORE_OF)) return byScore(state, results?.plugins.get(key.slice(SCORE_OF.length)), isDark);
   return byShare(key, state, isDark);
 }
 
@@ -65,9 +88,15 @@ function byTaints(state, isDark) {
   };
 }
 
+function byLabel(key, state, labels, absent) {
+  const found = byCategory((slot) => labels.get(state.names[slot])?.[key] ?? "", state, absent);
+  for (const entry of found.legend) entry.filter = entry.text === absent ? `!${key}` : `${key}=${entry.text}`;
+  return found;
+}
+
 function byScore(state, scores, isDark) {
   const colors = steps(isDark);
-  const known = [...(scores?.totals.values() ?? [])].filter((total) => total !== null && total !== undefined);
+  const known = [...(scores?.values() ?? [])].filter((total) => total !== null && total !== undefined);
   const low = Math.min(...minMax(known));
   const high = Math.max(...minMax(known));
   const legend = known.length
@@ -79,7 +108,7 @@ function byScore(state, scores, isDark) {
   return {
     legend,
     of(slot) {
-      const total = scores?.totals.get(state.names[slot]);
+      const total = scores?.get(state.names[slot]);
       if (total === null || total === undefined) return { color: null, text: scores ? "rejected" : "–", step: -1 };
       const step = high === low ? 9 : stepOf((total - low) / (high - low));
       return { color: colors[step], text: String(total), step };

@@ -1,6 +1,7 @@
 // The results of all plugins for a pod, loaded once for the matrix and the heat map.
 
 import { ownPodPath } from "../data/pods.js";
+import { filterResult } from "./matrix_rows.js";
 
 const keptOf = new WeakMap();
 const KEPT_MAX = 8;
@@ -26,7 +27,20 @@ export function matrixOf(source, pod, query, version) {
   return kept.get(key);
 }
 
-/** Returns the totals of a matrix by node; null for nodes that were not scored. */
-export function totalsOf(matrix) {
-  return new Map(matrix.nodes.map((node, index) => [node, matrix.totals[index]]));
+/**
+ * Returns what a matrix says of each node, by its name: the total (null for nodes that were not
+ * scored), the reason that rejects it ("" for none), and the weighted score of each plugin.
+ *
+ * @returns {{totals: Map<string, number | null>, reasons: Map<string, string>,
+ *   plugins: Map<string, Map<string, number | null>>}}
+ */
+export function resultsByNode(matrix) {
+  const { nodes } = matrix;
+  const named = (values) => new Map(nodes.map((node, index) => [node, values[index]]));
+  const reasons = nodes.map((_, index) => {
+    const { kind, plugin, reasons: of } = filterResult(matrix, index);
+    if (kind === "passed") return "";
+    return kind === "rejected" ? `${plugin}: ${of.join(", ")}` : "not evaluated";
+  });
+  return { totals: named(matrix.totals), reasons: named(reasons), plugins: new Map(matrix.scores.map(({ plugin, weighted }) => [plugin, named(weighted)])) };
 }
