@@ -460,6 +460,7 @@ def test_sorted_keys_are_a_sorted_mapping(size, changed, after):
             kept.set_version(key, version)
     kept.validate()
     assert {key: kept.version_of(key) for key in kept} == model
+    assert dict(kept.items()) == model
     assert kept.version_of(after) == model.get(after)
     assert list(kept) == list(kept.after(None)) == sorted(model)
     later = [key for key in sorted(model) if key > after]

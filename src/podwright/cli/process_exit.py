@@ -123,7 +123,7 @@ def run_and_exit(command: Callable[[], object]) -> NoReturn:
 
 
 def _open_streams() -> str:
-    """Replace the standard streams that were closed before the process started.
+    """Replace the standard streams that were closed before the process started, or have no buffer.
 
     Returns
     -------
@@ -135,10 +135,26 @@ def _open_streams() -> str:
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - stays open
-        elif name == "stdout" and isinstance(stream, io.TextIOWrapper):
-            # Characters that the terminal's encoding lacks must not raise an error.
-            stream.reconfigure(errors="backslashreplace")
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            if isinstance(stream.buffer, io.RawIOBase):
+                stream = buffered(stream)
+                setattr(sys, name, stream)
+            if name == "stdout":
+                # Characters that the terminal's encoding lacks must not raise an error.
+                stream.reconfigure(errors="backslashreplace")
     return _error_text(OSError(errno.EBADF, os.strerror(errno.EBADF))) if is_lost else ""
+
+
+def buffered(stream: io.TextIOWrapper) -> io.TextIOWrapper:
+    """Return a stream with a buffer, for one without: PYTHONUNBUFFERED.
+
+    Python discards what a partial write leaves, to a pipe whose reader ends or to a full disk, if
+    no buffer repeats the write.
+    """
+    writer = io.BufferedWriter(io.FileIO(stream.fileno(), "w", closefd=False))
+    return io.TextIOWrapper(
+        writer, encoding=stream.encoding, errors=stream.errors, line_buffering=True
+    )
 
 
 def _has_reader(stream: TextIO) -> bool:

@@ -201,9 +201,11 @@ class RestingObjects(MutableMapping[NamespacedName, KubernetesObject]):
         self._awake.pop(key, None)
         self.names.remove(key)
 
-    def is_resting(self, key: NamespacedName) -> bool:
-        """Whether an object is at rest."""
-        return key not in self._awake and self.names.version_of(key) is not None
+    def states(self) -> Iterator[tuple[NamespacedName, int, KubernetesObject | None]]:
+        """Yield the keys, the versions and the objects, None for those at rest."""
+        for key, version in self.names.items():
+            obj = None if version else self._awake[key]
+            yield key, version if obj is None else int(obj.metadata.resource_version), obj
 
     def holds(self, key: NamespacedName, obj: KubernetesObject) -> bool:
         """Whether an object is the current one, and not at rest."""
@@ -219,11 +221,7 @@ class RestingObjects(MutableMapping[NamespacedName, KubernetesObject]):
         assert not self, "there are objects already"
         self.names = Names(versions)
 
-    def version_of(self, key: NamespacedName) -> int:
-        """Return the version of an object without decoding it."""
+    def version_of(self, key: NamespacedName) -> int | None:
+        """Return the version of an object without decoding it, None if there is none."""
         awake = self._awake.get(key)
-        if awake is not None:
-            return int(awake.metadata.resource_version)
-        version = self.names.version_of(key)
-        assert version is not None, f"{key} does not exist"
-        return version
+        return self.names.version_of(key) if awake is None else int(awake.metadata.resource_version)

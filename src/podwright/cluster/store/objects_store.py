@@ -351,11 +351,12 @@ class ObjectStore:
     def version_of(self, kind: KindLike, key: NamespacedName) -> int | None:
         """Return the version of an object, None if it does not exist; nothing is decoded."""
         table = self._tables.get(group_kind(kind))
-        return table.version_of(key) if table and key in table.objects else None
+        return table.version_of(key) if table else None
 
     def versions(self, kind: KindLike) -> Iterator[tuple[NamespacedName, int]]:
         """Yield the keys and versions of the objects of a kind; nothing is decoded."""
-        return self._table(group_kind(kind)).versions()
+        for key, version, _ in self._table(group_kind(kind)).states():
+            yield key, version
 
     def kinds(self) -> list[GroupKind]:
         """Return the kinds that have objects, sorted."""

@@ -64,6 +64,11 @@ class SortedKeys:
         for run in self._runs:
             yield from run
 
+    def items(self) -> Iterator[tuple[NamespacedName, int]]:
+        """Yield the keys with their versions, in order."""
+        for run, versions in zip(self._runs, self._versions, strict=True):
+            yield from zip(run, versions, strict=True)
+
     def add(self, key: NamespacedName) -> None:
         """Add a new key, with version 0."""
         self._count += 1
@@ -188,6 +193,11 @@ class Names:
         """Yield the keys after a key, of a namespace or of all, in order."""
         for names in self._after(key, namespace):
             yield from names.after(key)
+
+    def items(self) -> Iterator[tuple[NamespacedName, int]]:
+        """Yield the keys with their versions, in order."""
+        for names in self._after(None, None):
+            yield from names.items()
 
     def count_after(self, key: NamespacedName, namespace: str | None) -> int:
         """Return how many keys come after a key, in a namespace or in all."""

@@ -71,8 +71,9 @@ class KindTable:
         self, key: NamespacedName, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> None:
         """Set an object, or remove it with None."""
-        if self._resting is not None and self._resting.is_resting(key):
-            self._at_rest.forget(self._resting.version_of(key))
+        at_rest = None if self._resting is None else self._resting.names.version_of(key)
+        if at_rest:
+            self._at_rest.forget(at_rest)
         if new is None:
             assert old is not None, f"{key} does not exist"
             del self.objects[key]
@@ -113,22 +114,20 @@ class KindTable:
             for key, (_, values) in versions.items():
                 add(values[number], key)
 
-    def versions(self) -> Iterator[tuple[NamespacedName, int]]:
-        """Yield the keys and versions of all objects, which need not be decoded."""
-        for key in self.objects:
-            yield key, self.version_of(key)
-
     def states(self) -> Iterator[tuple[NamespacedName, int, KubernetesObject | None]]:
         """Yield the keys, the versions and the objects, None for those at rest."""
-        for key in self.objects:
-            is_resting = self._resting is not None and self._resting.is_resting(key)
-            yield key, self.version_of(key), None if is_resting else self.objects[key]
+        if self._resting is not None:
+            yield from self._resting.states()
+            return
+        for key, obj in self.objects.items():
+            yield key, int(obj.metadata.resource_version), obj
 
-    def version_of(self, key: NamespacedName) -> int:
-        """Return the version of an object, which need not be decoded."""
+    def version_of(self, key: NamespacedName) -> int | None:
+        """Return the version of an object, which need not be decoded; None if there is none."""
         if self._resting is not None:
             return self._resting.version_of(key)
-        return int(self.objects[key].metadata.resource_version)
+        obj = self.objects.get(key)
+        return None if obj is None else int(obj.metadata.resource_version)
 
     def _index(self, name: str) -> Index:
         index = self._indexes.get(name)
