@@ -46,7 +46,7 @@ class PodQuotas:
                 document = encode(obj)
                 spec: dict[str, Any] = document.get("spec") or {}
                 hard = amounts_of(spec.get("hard"))
-                counted = masked(hard, self._evaluator.matching(hard))
+                counted = masked(hard, self._evaluator.matching(hard.keys()))
                 entry = (obj.name, counted, scope_requirements(document))
                 self._quotas.setdefault(obj.namespace, []).append(entry)
                 self._used[obj.key] = dict.fromkeys(counted, ZERO)

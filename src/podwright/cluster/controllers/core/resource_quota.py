@@ -37,7 +37,7 @@ from podwright.cluster.store import kind_of
 
 _PERIOD_NS: Final = 1_000_000_000
 _MANY: Final = 200
-"""A quota that counts more objects is computed at most once a second."""
+"""A quota that counts more objects and names is computed at most once a second."""
 
 _CHANGING: Final = frozenset({"Service", "PersistentVolumeClaim", "ResourceClaim"})
 """The kinds besides pods whose objects can change what they use."""
@@ -89,7 +89,7 @@ class ResourceQuotaController(Checkpointed):
             key
             for key in quotas
             if (quota := self._lister.get(RESOURCE_QUOTA, key)) is not None
-            and evaluator.matching(section(quota, "spec").get("hard") or {})
+            and evaluator.matching((section(quota, "spec").get("hard") or {}).keys())
         ]
 
     def _observe_quota(
@@ -127,11 +127,14 @@ class ResourceQuotaController(Checkpointed):
         is_same = status.get("hard") == hard
         if is_same and count > _MANY and now_ns < last_ns + _PERIOD_NS:
             return [SyncAt(last_ns + _PERIOD_NS, SyncDue(self.name, key))]
-        counted = 0
+        counted = len(hard)
+        kinds: dict[tuple[str, str], list[GroupKind]] = {}
+        for each in self._lister.kinds():
+            kinds.setdefault(_resource(each), []).append(each)
 
         def objects(group: str, plural: str) -> Iterable[Document]:
             nonlocal counted
-            for kind in self._kinds(group, plural):
+            for kind in kinds.get((group, plural), ()):
                 for _, obj in sorted(
                     self._lister.in_namespace(kind, quota.metadata.namespace).items()
                 ):
@@ -150,9 +153,6 @@ class ResourceQuotaController(Checkpointed):
             return []
         new = patched(quota, status={"hard": hard, "used": dict(sorted(used.items()))})
         return [UpdateObject(new, "status", self.name)]
-
-    def _kinds(self, group: str, plural: str) -> list[GroupKind]:
-        return [each for each in self._lister.kinds() if _resource(each) == (group, plural)]
 
 
 def _resource(kind: GroupKind) -> tuple[str, str]:

@@ -5,7 +5,7 @@ Upstream: pkg/quota/v1/evaluator/core/persistent_volume_claims.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from podwright.apimachinery.objects import Document, Quantity
@@ -33,7 +33,7 @@ class Claims(Evaluator):
             "UPDATE",
         )
 
-    def matching(self, names: Iterable[str]) -> list[str]:
+    def matching(self, names: AbstractSet[str]) -> list[str]:
         """Return the names in a quota that count for claims, those of classes among them."""
         suffixes = tuple(_OF_CLASS + name for name in _NAMES)
         return sorted(name for name in names if name in self.names or name.endswith(suffixes))

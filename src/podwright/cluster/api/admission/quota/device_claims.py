@@ -6,7 +6,7 @@ staging/src/k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from podwright.apimachinery.objects import Document, Quantity
@@ -55,7 +55,7 @@ class DeviceClaims(Evaluator):
         """Whether a claim is created or changed."""
         return attributes.operation in ("CREATE", "UPDATE") and not attributes.subresource
 
-    def matching(self, names: Iterable[str]) -> list[str]:
+    def matching(self, names: AbstractSet[str]) -> list[str]:
         """Return the names in a quota that count for claims, those of device classes among them."""
         return sorted(name for name in names if self._counts(name))
 

@@ -6,7 +6,7 @@ pkg/quota/v1/evaluator/core/{registry,services}.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from podwright.apimachinery.objects import Document, Quantity
@@ -43,9 +43,9 @@ class Evaluator:
         """Whether a write can change what the objects use."""
         return attributes.operation == "CREATE" and not attributes.subresource
 
-    def matching(self, names: Iterable[str]) -> list[str]:
+    def matching(self, names: AbstractSet[str]) -> list[str]:
         """Return the names in a quota that count for the resource."""
-        return sorted(name for name in names if name in self.names)
+        return sorted(name for name in self.names if name in names)
 
     def matches_scope(self, requirement: Document, obj: Document) -> bool:
         """Whether an object is in a scope; objects of most resources are in none."""

@@ -5,7 +5,7 @@ Upstream: pkg/quota/v1/evaluator/core/pods.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from podwright.apimachinery.objects import Document, is_extended_resource, timestamp_ns
@@ -46,7 +46,7 @@ class Pods(Evaluator):
             return _has_deadline(attributes.object or {}) != _has_deadline(attributes.old or {})
         return attributes.operation == "CREATE"
 
-    def matching(self, names: Iterable[str]) -> list[str]:
+    def matching(self, names: AbstractSet[str]) -> list[str]:
         """Return the names in a quota that count for pods, extended resources among them."""
         return sorted(
             name

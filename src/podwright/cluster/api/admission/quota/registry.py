@@ -6,7 +6,7 @@ staging/src/k8s.io/apiserver/pkg/quota/v1/resources.go, CalculateUsage
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set as AbstractSet
 from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import Document
@@ -40,20 +40,16 @@ class QuotaEvaluators:
             ("", "persistentvolumeclaims"): Claims(),
             ("resource.k8s.io", "resourceclaims"): DeviceClaims(store),
         }
-        self._own = tuple(self._evaluators)
 
     def of(self, group: str, plural: str) -> Evaluator:
         """Return the evaluator of a resource."""
-        evaluator = self._evaluators.get((group, plural))
-        if evaluator is None:
-            evaluator = self._evaluators[group, plural] = Evaluator(group, plural)
-        return evaluator
+        # Not kept: a quota names as many resources as a client pleases.
+        return self._evaluators.get((group, plural)) or Evaluator(group, plural)
 
-    def resources_of(self, hard: Iterable[str]) -> list[tuple[str, str]]:
+    def resources_of(self, hard: AbstractSet[str]) -> list[tuple[str, str]]:
         """Return the group and the plural of the resources that a quota with these names counts."""
-        names = list(hard)
-        found = {key: None for key in self._own if self._evaluators[key].matching(names)}
-        for name in names:
+        found = {key: None for key, own in self._evaluators.items() if own.matching(hard)}
+        for name in hard:
             if name.startswith(_COUNT):
                 plural, _, group = name.removeprefix(_COUNT).partition(".")
                 found[group, plural] = None
@@ -74,9 +70,9 @@ class QuotaEvaluators:
         hard = amounts_of((quota.get("spec") or {}).get("hard"))
         scopes = scope_requirements(quota)
         used: Amounts = {}
-        for group, plural in self.resources_of(hard):
+        for group, plural in self.resources_of(hard.keys()):
             evaluator = self.of(group, plural)
-            for name in evaluator.matching(hard):
+            for name in evaluator.matching(hard.keys()):
                 used.setdefault(name, ZERO)
             for obj in list_objects(group, plural):
                 if all(evaluator.matches_scope(each, obj) for each in scopes):

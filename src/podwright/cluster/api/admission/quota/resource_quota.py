@@ -136,7 +136,7 @@ def _matches(quota: Document, attributes: Attributes, evaluator: Evaluator, obj:
         return False
     status: Document = quota.get("status") or {}
     name = quota["metadata"]["name"]
-    restricted = evaluator.matching(status.get("hard") or {})
+    restricted = evaluator.matching((status.get("hard") or {}).keys())
     if missing := evaluator.missing(restricted, obj):
         raise rejected(attributes, f"failed quota: {name}: {missing}")
     if any(each not in (status.get("used") or {}) for each in restricted):
@@ -147,7 +147,7 @@ def _matches(quota: Document, attributes: Attributes, evaluator: Evaluator, obj:
 
 def _is_in(quota: Document, evaluator: Evaluator, obj: Document) -> bool:
     hard = (quota.get("status") or {}).get("hard") or {}
-    return bool(evaluator.matching(hard)) and all(
+    return bool(evaluator.matching(hard.keys())) and all(
         evaluator.matches_scope(each, obj) for each in scope_requirements(quota)
     )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
 from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
+from podwright.cluster.store import ObjectStore
 
 DEFAULT = "/api/v1/namespaces/default"
 QUOTAS = f"{DEFAULT}/resourcequotas"
@@ -271,3 +274,18 @@ def test_the_status_of_a_quota_is_validated(server):
         "status.hard[a]",
         "status.used[pods]",
     ]
+
+
+class _Unordered(frozenset[str]):
+    """Names that can be looked up, not iterated over."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("all names of a quota are read for each of them")
+
+
+def test_many_counted_resources_are_looked_up_by_their_names():
+    names = _Unordered({f"count/kind-{number}.example.com" for number in range(3)})
+    evaluators = QuotaEvaluators(ObjectStore())
+    found = evaluators.of("example.com", "kind-2").matching(names)
+    assert found == ["count/kind-2.example.com"]
+    assert evaluators.of("example.com", "other").matching(names) == []
