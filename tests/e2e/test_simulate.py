@@ -164,9 +164,7 @@ def test_a_finished_run_is_reported_as_finished(write, tmp_path):
 
 
 def test_a_run_without_tables_needs_no_arrow(write, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "podwright.simulation.recording.folders.arrow_tables.find_spec", lambda _: None
-    )
+    monkeypatch.setattr("podwright.simulation.recording.folders.tables.find_spec", lambda _: None)
     cluster = write("cluster.yaml", NODES + pod("web", "1"))
     refused = run(f"simulate {cluster} --out {tmp_path}/run", status=2).stderr
     assert "pip install 'podwright[tables]'" in refused

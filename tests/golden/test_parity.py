@@ -12,7 +12,7 @@ import pytest
 
 from podwright.scheduler.framework.events import ActionType, EventHint, Hint
 from podwright.scheduler.queueing import HintTable
-from podwright.testing.parity import hints
+from podwright.testing.parity import queue
 from podwright.testing.parity.comparison import Comparison
 from podwright.testing.parity.report import (
     FAMILIES as ALL_FAMILIES,
@@ -131,16 +131,16 @@ def test_a_hint_that_raises_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
         raise RuntimeError("broken")
 
     table = HintTable({"Broken": [EventHint("Node", ActionType.ALL, broken)]})
-    monkeypatch.setattr(hints, "default_hints", lambda _: table)
+    monkeypatch.setattr(queue, "default_hints", lambda _: table)
     case = next(read("hints"))
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
     event = {"resource": "Node", "action": "Add", "hints": {"Broken": "Error"}}
     case |= {"change": {"new": node}, "expect": {"events": [event]}}
-    (result,) = hints.check_hints(case)
+    (result,) = queue.check_hints(case)
     assert isinstance(result, Comparison)
     assert result.agrees, result
     case["expect"] = {"events": [event | {"hints": {"Broken": "Queue"}}]}
-    (result,) = hints.check_hints(case)
+    (result,) = queue.check_hints(case)
     assert isinstance(result, Comparison)
     assert not result.agrees
 

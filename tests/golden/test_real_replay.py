@@ -9,9 +9,9 @@ import pytest
 from tests.golden import real_cluster
 
 from podwright.online.client import BoundPods, SyncPolicies
+from podwright.online.sync.cluster_record import recorded_changes
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.operations import Create
-from podwright.online.sync.record_replay import recorded_changes
 from podwright.scheduler.columns import SPREAD_SELECTOR
 
 pytestmark = pytest.mark.golden

@@ -31,7 +31,7 @@ from podwright.online.apiserver.free_memory import (
     keep_huge_pages,
     short_collections,
 )
-from podwright.online.apiserver.records.memory_checkpoints import make_memory_checkpoint
+from podwright.online.apiserver.records.run_collection import make_memory_checkpoint
 from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.scheduler.machine import SchedulerOptions
 

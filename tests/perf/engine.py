@@ -29,7 +29,7 @@ from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.preemption import Preemption
-from podwright.testing.parity.setup import profiles_of
+from podwright.testing.parity.sequence import profiles_of
 
 _MIB = 1 << 20
 

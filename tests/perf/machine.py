@@ -43,8 +43,8 @@ from podwright.scheduler.machine import (
 )
 from podwright.scheduler.queueing import SchedulingQueue
 from podwright.simulation.recording.log.decision_log import DecisionLog
-from podwright.simulation.recording.log.recorder import Recorder
-from podwright.testing.parity.setup import effective_configuration
+from podwright.simulation.recording.log.record import Recorder
+from podwright.testing.parity.sequence import effective_configuration
 
 _STEP_NS = 50_000
 _SECOND_NS = 1_000_000_000

@@ -28,7 +28,7 @@ from podwright.apimachinery.objects import ContainerImage, Node, Pod, decode_pod
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.run import PluginRunner
-from podwright.testing.parity.setup import profiles_of
+from podwright.testing.parity.sequence import profiles_of
 
 Document = templates.Document
 

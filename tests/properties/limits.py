@@ -13,24 +13,16 @@ from types import ModuleType
 import pytest
 from tests.properties.exercised import Exercised
 
-from podwright.scheduler.columns import (
-    cluster,
-    images,
-    journal,
-    nodes,
-    nominations,
-    pod_keys,
-    ranked_pods,
-)
-from podwright.scheduler.columns.affinity import placement_log, selectors
+from podwright.scheduler.columns import cluster, images, nodes, nominations, pod_keys, ranked_pods
+from podwright.scheduler.columns.affinity import counters, selectors
 from podwright.scheduler.framework import keys, prepare
 from podwright.scheduler.framework.rankings import ranking_cache
 
 TIGHT: dict[tuple[ModuleType, str], int] = {
     (cluster, "_DEAD_SLOTS_KEPT"): 4,
-    (placement_log, "_LEAST_COMPACTED"): 6,
+    (counters, "_LEAST_COMPACTED"): 6,
     (cluster, "_MOST_KEPT"): 1,
-    (journal, "_LEAST_KEPT"): 48,
+    (nodes, "_LEAST_KEPT"): 48,
     (keys, "_MOST_NUMBERS"): 60,
     (keys, "_MOST_TEMPLATES"): 3,
     (nodes, "_LEAST_ROWS"): 2,
@@ -110,8 +102,8 @@ def _set(values: dict[tuple[ModuleType, str], int]) -> None:
 def watch_limits(patch: pytest.MonkeyPatch, exercised: Exercised) -> None:
     """Count how often each limit is reached, under the names in `COMPACTIONS`."""
     watch, forgetting = exercised.watch, exercised.watch_forgetting
-    watch(patch, placement_log.PlacementLog, "_compact", "placement logs compacted")
-    watch(patch, journal.Journal, "_drop_old", "journals cut off")
+    watch(patch, counters.PlacementLog, "_compact", "placement logs compacted")
+    watch(patch, nodes.Journal, "_drop_old", "journals cut off")
     watch(patch, cluster.Cluster, "_renumber", "slots renumbered")
     watch(patch, cluster.Cluster, "_renew_selectors", "selectors renewed")
     watch(patch, ranked_pods.RankedPods, "_compact", "pools of ranked pods compacted")

@@ -10,7 +10,7 @@ from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.framework.binding import Pending, Progress
 from podwright.scheduler.machine import Machine, SchedulerOptions
 from podwright.scheduler.queueing import SECOND_NS
-from podwright.testing.parity.setup import effective_configuration
+from podwright.testing.parity.sequence import effective_configuration
 
 START_NS = 1_800_000_000 * SECOND_NS
 

@@ -16,7 +16,7 @@ from podwright.scheduler.assembly import Registry, build_machine
 from podwright.scheduler.classic import ClassicQueue
 from podwright.scheduler.machine import Machine, SchedulerOptions
 from podwright.testing import make_pod
-from podwright.testing.parity.setup import effective_configuration
+from podwright.testing.parity.sequence import effective_configuration
 
 pytestmark = pytest.mark.property
 

@@ -26,7 +26,7 @@ from podwright.scheduler.columns.affinity import selectors as selectors_module
 from podwright.scheduler.columns.affinity.counters import WeightedTerms
 from podwright.scheduler.columns.affinity.domains import DomainRule
 from podwright.scheduler.columns.affinity.matching import PodSelector
-from podwright.scheduler.columns.affinity.terms import TermKind, affinity_terms
+from podwright.scheduler.columns.affinity.term_index import TermKind, affinity_terms
 from podwright.scheduler.framework import Cycle, Verdicts
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.plugins.inter_pod_affinity import InterPodAffinity

@@ -43,13 +43,11 @@ from podwright.scheduler.machine import (
     UpdateVolume,
 )
 from podwright.simulation.recording.explanations.explain import find_cycle
-from podwright.simulation.recording.folders.recorded_state import queue_of
-from podwright.simulation.recording.folders.resumption import resume
+from podwright.simulation.recording.folders.recorded_state import queue_of, resume
 from podwright.simulation.recording.log import decision_log, log_files
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import decode_actions
-from podwright.simulation.recording.log.record import options_of, record
-from podwright.simulation.recording.log.recorder import Recorder
+from podwright.simulation.recording.log.record import Recorder, options_of, record
 from podwright.simulation.recording.log.replay import Replay
 from podwright.simulation.recording.log.verification import verify
 from podwright.testing import make_node

@@ -15,6 +15,7 @@ from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY, RUN_JI
 from podwright.cluster.kubelets.stages.annotation_stages import default_stages
 from podwright.cluster.kubelets.stages.fast_stages import status_step
 from podwright.cluster.kubelets.stages.stage import (
+    FixedSchedules,
     Operator,
     PatchStep,
     Requirement,
@@ -22,7 +23,6 @@ from podwright.cluster.kubelets.stages.stage import (
     StageContext,
 )
 from podwright.cluster.kubelets.stages.stage_matching import StageMatcher
-from podwright.cluster.kubelets.stages.stage_schedule import FixedSchedules
 from podwright.cluster.kubelets.templates.jq import _NoValue, _run, query
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_pod, at
 from podwright.scheduler.machine import ObjectPut

@@ -10,12 +10,13 @@ from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import Node
 from podwright.scheduler.columns import PODS, Cluster
-from podwright.simulation.recording.usage.fragmentation import Shape, TypicalPods
 from podwright.simulation.recording.usage.fragmentation_meter import (
     FragmentationMeter,
+    Shape,
+    TypicalPods,
     sums_of_products,
 )
-from podwright.simulation.recording.usage.node_amounts import NodeAmounts
+from podwright.simulation.recording.usage.utilization import NodeAmounts
 from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property

@@ -12,7 +12,7 @@ from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import PluginRunner
 from podwright.testing import make_node
-from podwright.testing.parity.setup import ClusterHandle, profiles_of
+from podwright.testing.parity.sequence import ClusterHandle, profiles_of
 
 _DRIVER = "gpu.example.com"
 _NODES = ("a", "b", "c", "d", "e", "f")

@@ -20,8 +20,7 @@ from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.framework.profile import Profile
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.preemption import choose
-from podwright.scheduler.preemption.dry_run import Limits, dry_run
-from podwright.scheduler.preemption.sums import SummedNodes
+from podwright.scheduler.preemption.sums import Limits, SummedNodes, dry_run
 
 pytestmark = pytest.mark.property
 

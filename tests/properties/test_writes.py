@@ -20,7 +20,7 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.api.create_update import created, updated
 from podwright.cluster.api.kind_strategies import strategy_of
 from podwright.cluster.api.pods.binding import Binding, bound
-from podwright.cluster.store.versions import at_version, with_metadata
+from podwright.cluster.store.history import at_version, with_metadata
 
 pytestmark = pytest.mark.property
 

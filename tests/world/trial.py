@@ -23,7 +23,7 @@ from tests.world.workloads import WORKLOAD_CHANGES, fill
 
 from podwright.apimachinery.objects import encode
 from podwright.apimachinery.schema import decode
-from podwright.simulation.recording.folders.resumption import resume
+from podwright.simulation.recording.folders.recorded_state import resume
 from podwright.simulation.world.inputs.operations import Apply, Cordon, Delete, RestoreNode, Scale
 from podwright.simulation.world.world import World
 from podwright.simulation.world.world_state import (

@@ -18,7 +18,7 @@ from podwright.apimachinery.objects import (
     workload_of,
 )
 from podwright.apimachinery.schema import built_in
-from podwright.cli.clusters.cluster_options import address_of_source
+from podwright.cli.clusters.options import address_of_source
 from podwright.cli.console import print_message
 from podwright.cli.inputs import POD_NAMES, find_key
 from podwright.cluster.controllers import (

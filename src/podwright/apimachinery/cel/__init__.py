@@ -21,16 +21,17 @@ if TYPE_CHECKING:
         Access as Access,
         Decision as Decision,
     )
-    from podwright.apimachinery.cel.functions.regular_expressions import (
+    from podwright.apimachinery.cel.functions.formats import (
         PatternError as PatternError,
         compile_pattern as compile_pattern,
+        parse_duration as parse_duration,
     )
-    from podwright.apimachinery.cel.functions.time_text import parse_duration as parse_duration
     from podwright.apimachinery.cel.uses.admission_expressions import (
         AdmissionInput as AdmissionInput,
     )
     from podwright.apimachinery.cel.uses.admission_policies import (
         ExpressionProblem as ExpressionProblem,
+        MatchedKind as MatchedKind,
         MutatingPolicy as MutatingPolicy,
         PolicyDecision as PolicyDecision,
         PolicyError as PolicyError,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         ValidatingPolicy as ValidatingPolicy,
         compile_match_conditions as compile_match_conditions,
         match_condition_problems as match_condition_problems,
+        type_warnings as type_warnings,
     )
     from podwright.apimachinery.cel.uses.device_selectors import (
         MAX_SELECTOR_COST as MAX_SELECTOR_COST,
@@ -48,10 +50,6 @@ if TYPE_CHECKING:
         compile_new_selector as compile_new_selector,
         compile_selector as compile_selector,
         device_value as device_value,
-    )
-    from podwright.apimachinery.cel.uses.policy_types import (
-        MatchedKind as MatchedKind,
-        type_warnings as type_warnings,
     )
     from podwright.apimachinery.cel.uses.rule_nodes import RuleError as RuleError
     from podwright.apimachinery.cel.uses.schema_rules import (

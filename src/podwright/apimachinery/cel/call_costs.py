@@ -11,9 +11,14 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from podwright.apimachinery.cel.call_steps import CallCost
-from podwright.apimachinery.cel.errors import EvaluationPanicError
-from podwright.apimachinery.cel.values import ErrorValue, OpaqueValue, Value, cost_size
+from podwright.apimachinery.cel.steps import CallCost
+from podwright.apimachinery.cel.values import (
+    ErrorValue,
+    EvaluationPanicError,
+    OpaqueValue,
+    Value,
+    cost_size,
+)
 
 STRING_FACTOR: Final = 0.1
 """What a character costs where a string is read."""

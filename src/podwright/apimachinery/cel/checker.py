@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from podwright.apimachinery.cel.declarations import Function
-from podwright.apimachinery.cel.errors import Issue
 from podwright.apimachinery.cel.expressions import (
     Call,
     Comprehension,
@@ -37,6 +35,7 @@ from podwright.apimachinery.cel.types import (
     TIMESTAMP,
     TYPE,
     UINT,
+    Function,
     Substitutions,
     Type,
     checker_name,
@@ -48,7 +47,7 @@ from podwright.apimachinery.cel.types import (
     parameter,
     type_of,
 )
-from podwright.apimachinery.cel.values import Uint
+from podwright.apimachinery.cel.values import Issue, Uint
 
 TYPE_NAMES: Final[Mapping[str, Type]] = {
     "bool": BOOL, "int": INT, "uint": UINT, "double": DOUBLE, "string": STRING, "bytes": BYTES,

@@ -13,8 +13,6 @@ import msgspec
 
 from podwright.apimachinery.cel.call_estimates import estimate_call
 from podwright.apimachinery.cel.checker import check
-from podwright.apimachinery.cel.declarations import Function, Library, combine
-from podwright.apimachinery.cel.errors import CompileError, Issue
 from podwright.apimachinery.cel.estimate import Path, Range, SizeBounds, estimate_cost
 from podwright.apimachinery.cel.expressions import (
     Call,
@@ -26,14 +24,21 @@ from podwright.apimachinery.cel.expressions import (
 )
 from podwright.apimachinery.cel.functions.addresses import ADDRESS_LIBRARY, URL_LIBRARY
 from podwright.apimachinery.cel.functions.authorizations import AUTHORIZER_LIBRARY
-from podwright.apimachinery.cel.functions.formats import FORMAT_LIBRARY
-from podwright.apimachinery.cel.functions.formatting import check_format
+from podwright.apimachinery.cel.functions.formats import (
+    FORMAT_LIBRARY,
+    PatternError,
+    compile_pattern,
+    parse_duration,
+    parse_timestamp,
+)
+from podwright.apimachinery.cel.functions.formatting import (
+    REGEX_LIBRARY,
+    STRING_LIBRARY,
+    check_format,
+)
 from podwright.apimachinery.cel.functions.list_functions import COLLECTION_LIBRARIES
 from podwright.apimachinery.cel.functions.quantities import QUANTITY_LIBRARY, SEMVER_LIBRARY
-from podwright.apimachinery.cel.functions.regular_expressions import PatternError, compile_pattern
 from podwright.apimachinery.cel.functions.standard import STANDARD_LIBRARY
-from podwright.apimachinery.cel.functions.string_functions import REGEX_LIBRARY, STRING_LIBRARY
-from podwright.apimachinery.cel.functions.time_text import parse_duration, parse_timestamp
 from podwright.apimachinery.cel.macros import (
     OPTIONAL_MACROS,
     SORT_MACROS,
@@ -43,7 +48,8 @@ from podwright.apimachinery.cel.macros import (
 )
 from podwright.apimachinery.cel.parser import parse
 from podwright.apimachinery.cel.program import Program, build_program
-from podwright.apimachinery.cel.types import DYN, Type, checker_name
+from podwright.apimachinery.cel.types import DYN, Function, Library, Type, checker_name, combine
+from podwright.apimachinery.cel.values import CompileError, Issue
 
 
 class NoBounds:

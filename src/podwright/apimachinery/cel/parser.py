@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from podwright.apimachinery.cel.errors import CompileError, Issue
 from podwright.apimachinery.cel.expressions import (
     Call,
     Constant,
@@ -28,7 +27,7 @@ from podwright.apimachinery.cel.expressions import (
     Select,
 )
 from podwright.apimachinery.cel.macros import MacroError, Macros
-from podwright.apimachinery.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint
+from podwright.apimachinery.cel.values import INT_MAX, INT_MIN, UINT_MAX, CompileError, Issue, Uint
 
 MAX_SOURCE_LENGTH: Final = 100_000
 MAX_NESTING: Final = 250

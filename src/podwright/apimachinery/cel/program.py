@@ -13,17 +13,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from podwright.apimachinery.cel.call_costs import call_cost
-from podwright.apimachinery.cel.call_steps import (
-    CallStep,
-    ManyArgumentsStep,
-    MembershipStep,
-    OptionalOrStep,
-    by_type,
-    guarded,
-    with_trait,
-)
-from podwright.apimachinery.cel.declarations import Function
-from podwright.apimachinery.cel.errors import CostLimitError, EvaluationPanicError, ProgramError
 from podwright.apimachinery.cel.expressions import (
     Call,
     Comprehension,
@@ -36,8 +25,9 @@ from podwright.apimachinery.cel.expressions import (
     Identifier,
     Select,
 )
-from podwright.apimachinery.cel.functions.regular_expressions import PatternError, compile_pattern
+from podwright.apimachinery.cel.functions.formats import PatternError, compile_pattern
 from podwright.apimachinery.cel.steps import (
+    CallStep,
     ConditionalStep,
     ConstantStep,
     Frame,
@@ -45,14 +35,24 @@ from podwright.apimachinery.cel.steps import (
     ListStep,
     LogicalStep,
     LoopStep,
+    ManyArgumentsStep,
     MapStep,
+    MembershipStep,
+    OptionalOrStep,
     Step,
+    by_type,
     display,
+    guarded,
+    with_trait,
 )
+from podwright.apimachinery.cel.types import Function
 from podwright.apimachinery.cel.values import (
     NONE,
+    CostLimitError,
     ErrorValue,
+    EvaluationPanicError,
     Optional,
+    ProgramError,
     TypeValue,
     Uint,
     Value,

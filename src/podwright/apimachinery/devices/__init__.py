@@ -48,7 +48,6 @@ if TYPE_CHECKING:
         slices_of_cards as slices_of_cards,
     )
     from podwright.apimachinery.devices.index import DeviceIndex as DeviceIndex
-    from podwright.apimachinery.devices.pools import Pool as Pool
     from podwright.apimachinery.devices.requests import (
         ALL_DEVICES as ALL_DEVICES,
         EXACT_COUNT as EXACT_COUNT,
@@ -72,9 +71,10 @@ if TYPE_CHECKING:
         has_timed_out as has_timed_out,
         readiness as readiness,
     )
-    from podwright.apimachinery.devices.selection import AllocationError as AllocationError
     from podwright.apimachinery.devices.slices import (
+        AllocationError as AllocationError,
         DeviceId as DeviceId,
+        Pool as Pool,
         PoolId as PoolId,
         SliceDevice as SliceDevice,
     )

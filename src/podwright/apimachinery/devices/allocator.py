@@ -23,21 +23,28 @@ from typing import NamedTuple
 
 import msgspec
 
-from podwright.apimachinery.devices.allocated import NOTHING_CONSUMED, AllocatedDevices
-from podwright.apimachinery.devices.constraints import Constraint, constraint_of
-from podwright.apimachinery.devices.pools import Pool
 from podwright.apimachinery.devices.requests import (
     ALL_DEVICES,
     EXACT_COUNT,
     MOST_ALTERNATIVES,
     MOST_RESULTS,
     Choice,
+    Constraint,
     Request,
     claim_name,
+    constraint_of,
     requests_of,
 )
-from podwright.apimachinery.devices.selection import AllocationError, Selection
-from podwright.apimachinery.devices.slices import Capacity, DeviceId, SliceDevice
+from podwright.apimachinery.devices.slices import (
+    NOTHING_CONSUMED,
+    AllocatedDevices,
+    AllocationError,
+    Capacity,
+    DeviceId,
+    Pool,
+    Selection,
+    SliceDevice,
+)
 from podwright.apimachinery.objects import (
     CapacityRequestPolicy,
     DeviceClass,

@@ -13,11 +13,17 @@ from collections.abc import Hashable, Iterable
 
 import msgspec
 
-from podwright.apimachinery.devices.allocated import AllocatedDevices
-from podwright.apimachinery.devices.pools import Pool, gather_pools, problem_of_counters
 from podwright.apimachinery.devices.requests import EXTENDED_RESOURCE_CLAIM
-from podwright.apimachinery.devices.selection import Selection
-from podwright.apimachinery.devices.slices import DeviceSlice, PoolId, SliceDevice
+from podwright.apimachinery.devices.slices import (
+    AllocatedDevices,
+    DeviceSlice,
+    Pool,
+    PoolId,
+    Selection,
+    SliceDevice,
+    gather_pools,
+    problem_of_counters,
+)
 from podwright.apimachinery.devices.solutions import NodeState, in_use, shape_of
 from podwright.apimachinery.objects import (
     AllocationResult,

@@ -1,18 +1,25 @@
 """Slices and their devices in the form that allocation reads.
 
-Upstream: staging/src/k8s.io/dynamic-resource-allocation/api/types.go
+Upstream: staging/src/k8s.io/dynamic-resource-allocation/api/types.go;
+staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating/ pools_incubating.go;
+pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go;
+staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating/
+allocator_incubating.go, `selectorsMatch`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
+from podwright.apimachinery import cel
 from podwright.apimachinery.objects import (
+    AllocationResult,
     CapacityRequestPolicy,
     Device,
+    DeviceSelector,
     DeviceTaintRule,
     NodeSelector,
     NodeTerms,
@@ -247,3 +254,293 @@ def taints_device(rule: DeviceTaintRule, driver: str, pool: str, device: str) ->
     """
     selector = rule.spec.device_selector
     return selector is None or selector.matches(driver, pool, device)
+
+
+# The pools of devices that a node can reach.
+#
+# A pool is what one driver publishes under one name: slices of the newest generation. A pool of
+# which slices are missing is *incomplete*; one that contradicts itself is *invalid*. No device of
+# either is allocated.
+
+
+class Pool:
+    """One pool, as a node sees it.
+
+    Attributes
+    ----------
+    id : PoolId
+    is_incomplete : bool
+    invalid_reason : str
+        "" if the pool is valid.
+    devices : tuple of SliceDevice
+        The devices of the slices that matter to the node, in the order in which they are tried.
+    other_devices : tuple of SliceDevice
+        The devices of the other slices, which consume counters.
+    counters : dict of str to dict of str to int
+        The shared counters by set and name, in units of 10^-9.
+    """
+
+    __slots__ = ("counters", "devices", "id", "invalid_reason", "is_incomplete", "other_devices")
+
+    def __init__(self, pool: PoolId, *, is_incomplete: bool = False) -> None:
+        self.id = pool
+        self.is_incomplete = is_incomplete
+        self.invalid_reason = ""
+        self.devices: tuple[SliceDevice, ...] = ()
+        self.other_devices: tuple[SliceDevice, ...] = ()
+        self.counters: dict[str, dict[str, int]] = {}
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether devices can be allocated."""
+        return not self.is_incomplete and not self.invalid_reason
+
+    @property
+    def has_binding_conditions(self) -> bool:
+        """Whether a device of the node's slices has binding conditions."""
+        return any(device.device.binding_conditions for device in self.devices)
+
+
+def gather_pools(
+    slices: Iterable[DeviceSlice],
+    slices_of_pool: Mapping[PoolId, Mapping[str, DeviceSlice]],
+    node_name: str,
+    labels: dict[str, str],
+    *,
+    with_partitions: bool,
+    problems: Iterable[Pool] = (),
+) -> tuple[Pool, ...]:
+    """Return the pools of a node in the order in which they are tried.
+
+    Parameters
+    ----------
+    slices : iterable of DeviceSlice
+        Those that may matter to the node.
+    slices_of_pool : mapping
+        All slices of the cluster, by pool and name.
+    with_partitions : bool
+        Feature gate DRAPartitionableDevices.
+    problems : iterable of Pool
+        Pools without devices for the node that are incomplete or invalid, which every node sees.
+    """
+    relevant: dict[PoolId, list[DeviceSlice]] = {}
+    for each in slices:
+        if not with_partitions and (each.has_device_nodes or each.counter_sets):
+            continue
+        if not each.is_relevant(node_name, labels):
+            continue
+        present = relevant.get(each.pool)
+        if present is None or each.generation > present[0].generation:
+            relevant[each.pool] = [each]
+        elif each.generation == present[0].generation:
+            present.append(each)
+    found = [
+        pool
+        for pool_id in sorted(relevant)
+        if (pool := _pool(pool_id, relevant[pool_id], slices_of_pool[pool_id])) is not None
+    ]
+    found += problems
+    # Pools with binding conditions come last.
+    return tuple(sorted(found, key=lambda pool: (pool.has_binding_conditions, pool.id)))
+
+
+def problem_of_counters(slices: Mapping[str, DeviceSlice]) -> Pool | None:
+    """Return a pool as nodes without any of its devices see it; None if it does not matter.
+
+    Parameters
+    ----------
+    slices : mapping of str to DeviceSlice
+        All slices of the pool, by name.
+    """
+    counters = [each for each in slices.values() if each.counter_sets]
+    if not counters:
+        return None
+    newest = max(each.generation for each in counters)
+    pool = _pool(counters[0].pool, [each for each in counters if each.generation == newest], slices)
+    return None if pool is None or pool.is_usable else pool
+
+
+def _pool(
+    pool_id: PoolId, slices: list[DeviceSlice], all_slices: Mapping[str, DeviceSlice]
+) -> Pool | None:
+    """Return a pool; None if a newer generation replaces it."""
+    slices.sort(key=lambda each: each.name)
+    generation, slice_count = slices[0].generation, slices[0].slice_count
+    others: list[DeviceSlice] = []
+    if len(slices) != slice_count:
+        # Slices that do not matter to the node count for completeness.
+        if any(each.generation > generation for each in all_slices.values()):
+            return None
+        of_generation = [each for each in all_slices.values() if each.generation == generation]
+        if len(of_generation) != slice_count:
+            return Pool(pool_id, is_incomplete=True)
+        names = {each.name for each in slices}
+        others = sorted(
+            (each for each in of_generation if each.name not in names), key=lambda each: each.name
+        )
+    pool = Pool(pool_id)
+    devices = tuple(device for each in slices if not each.counter_sets for device in each.devices)
+    pool.invalid_reason = _problem(pool, slices, devices, others)
+    if not pool.invalid_reason:
+        pool.devices = devices
+        pool.other_devices = tuple(device for each in others for device in each.devices)
+    return pool
+
+
+def _problem(
+    pool: Pool,
+    slices: list[DeviceSlice],
+    devices: tuple[SliceDevice, ...],
+    others: list[DeviceSlice],
+) -> str:
+    """Return why a pool contradicts itself; "" if it does not. Its counters are set."""
+    names: set[str] = set()
+    for device in devices:
+        name = device.device.name
+        if name in names:
+            return f"duplicate device name {name}"
+        names.add(name)
+    for each in slices:
+        for name, counters in each.counter_sets:
+            if name in pool.counters:
+                return f"duplicate counter set name {name}"
+            pool.counters[name] = counters
+    for each in (*slices, *others):
+        for device in each.devices:
+            for set_name, taken in device.consumes:
+                counters_of_set = pool.counters.get(set_name)
+                if counters_of_set is None:
+                    return f"counter set {set_name} not found"
+                for name, _ in taken:
+                    if name not in counters_of_set:
+                        return f"counter {name} not found in counter set {set_name}"
+    return ""
+
+
+# Which devices are allocated, and how much of shared ones.
+
+NOTHING_CONSUMED: Mapping[str, int] = {}
+
+
+class AllocatedDevices:
+    """The devices of all allocations.
+
+    Attributes
+    ----------
+    dedicated : dict of DeviceId to int
+        Devices in use, with the number of allocations that have them.
+    consumed : dict of DeviceId to dict of str to int
+        Per shared device, what its allocations consume, in units of 10^-9.
+    shared : dict of DeviceId to int
+        Devices that allocations share, with their number.
+    """
+
+    def __init__(self) -> None:
+        self.dedicated: dict[DeviceId, int] = {}
+        self.consumed: dict[DeviceId, dict[str, int]] = {}
+        self.shared: dict[DeviceId, int] = {}
+
+    def count(self, allocation: AllocationResult, sign: int) -> Iterator[DeviceId]:
+        """Count (1) or stop counting (-1) an allocation; yield the devices that it changes."""
+        for result in allocation.devices.results:
+            if result.admin_access:
+                continue
+            device = DeviceId(result.driver, result.pool, result.device)
+            if result.share_id is None:
+                _add(self.dedicated, device, sign)
+            else:
+                _add(self.shared, device, sign)
+                if result.consumed_capacity:
+                    amounts = self.consumed.setdefault(device, {})
+                    for name, text in result.consumed_capacity.items():
+                        amounts[name] = amounts.get(name, 0) + sign * parse_quantity(text).nano
+                if device not in self.shared:
+                    self.consumed.pop(device, None)
+            yield device
+
+    def is_shared(self, device: DeviceId) -> bool:
+        """Return whether allocations share a device."""
+        return device in self.shared
+
+    def all_used(self) -> Iterable[DeviceId]:
+        """Return every device that is allocated in any way."""
+        return self.dedicated.keys() | self.shared.keys()
+
+
+def _add(counts: dict[DeviceId, int], device: DeviceId, sign: int) -> None:
+    count = counts.get(device, 0) + sign
+    if count:
+        counts[device] = count
+    else:
+        counts.pop(device, None)
+
+
+# Which devices the selectors of classes and requests select.
+#
+# A selector reads attributes and capacities only, so each expression is evaluated once for all
+# devices that are equal in these.
+
+_MOST_RESULTS = 1 << 20
+
+
+class AllocationError(Exception):
+    """The allocation cannot continue: it ends the scheduling attempt, with this text."""
+
+
+class Selection:
+    """Cached results of selectors.
+
+    Attributes
+    ----------
+    evaluation_count : int
+        How often an expression was evaluated; for tests.
+    """
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[str, str], bool | str] = {}
+        self.evaluation_count = 0
+
+    def matches(
+        self, selectors: Sequence[DeviceSelector], device: SliceDevice, origin: str
+    ) -> bool:
+        """Return whether all selectors select a device.
+
+        Parameters
+        ----------
+        origin : str
+            Whose selectors they are, for errors: ``class gpu`` or ``claim default/c``.
+
+        Raises
+        ------
+        AllocationError
+            A selector does not compile, or its evaluation fails.
+        """
+        for index, selector in enumerate(selectors):
+            expression = "" if selector.cel is None else selector.cel.expression
+            found = self._results.get((expression, device.content))
+            if found is None:
+                found = self._evaluate(expression, device)
+            if found is False:
+                return False
+            if found is not True:
+                raise AllocationError(f"{origin}: selector #{index}: CEL {found}")
+        return True
+
+    def _evaluate(self, expression: str, device: SliceDevice) -> bool | str:
+        """Return the result, or the error."""
+        if len(self._results) >= _MOST_RESULTS:
+            self._results.clear()
+        self.evaluation_count += 1
+        found: bool | str
+        try:
+            program = cel.compile_selector(expression)
+            driver, document = msgspec.json.decode(device.content)
+            result = program.evaluate(cel.device_value(driver, document))
+        except cel.SelectorError as error:
+            found = f"compile error: {error}"
+        except cel.DeviceError as error:
+            found = f"runtime error: {error}"
+        else:
+            found = f"runtime error: {result.error}" if result.error else result.matches
+        self._results[expression, device.content] = found
+        return found

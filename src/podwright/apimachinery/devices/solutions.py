@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from podwright.apimachinery.devices.allocated import AllocatedDevices
 from podwright.apimachinery.devices.allocator import Chosen, Solution
-from podwright.apimachinery.devices.pools import Pool
 from podwright.apimachinery.devices.requests import Choice
-from podwright.apimachinery.devices.slices import SliceDevice
+from podwright.apimachinery.devices.slices import AllocatedDevices, Pool, SliceDevice
 from podwright.apimachinery.objects import Quantity
 
 _MOST_SOLUTIONS = 16_384

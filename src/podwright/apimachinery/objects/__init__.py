@@ -244,12 +244,6 @@ if TYPE_CHECKING:
         tolerates as tolerates,
         untolerated_taint as untolerated_taint,
     )
-    from podwright.apimachinery.objects.policy import (
-        PodDisruptionBudget as PodDisruptionBudget,
-        PodDisruptionBudgetSpec as PodDisruptionBudgetSpec,
-        PodDisruptionBudgetStatus as PodDisruptionBudgetStatus,
-        PriorityClass as PriorityClass,
-    )
     from podwright.apimachinery.objects.quantity import (
         Quantity as Quantity,
         QuantityError as QuantityError,
@@ -266,11 +260,6 @@ if TYPE_CHECKING:
         raw_text as raw_text,
         with_raw_text as with_raw_text,
     )
-    from podwright.apimachinery.objects.selecting.field_selector import (
-        FieldRequirement as FieldRequirement,
-        FieldSelector as FieldSelector,
-        parse_field_selector as parse_field_selector,
-    )
     from podwright.apimachinery.objects.selecting.node_selector import (
         NodeSelector as NodeSelector,
         NodeSelectorOperator as NodeSelectorOperator,
@@ -279,9 +268,12 @@ if TYPE_CHECKING:
     )
     from podwright.apimachinery.objects.selecting.node_terms import (
         NODE_NAME_FIELD as NODE_NAME_FIELD,
+        FieldRequirement as FieldRequirement,
+        FieldSelector as FieldSelector,
         NodeTerm as NodeTerm,
         NodeTerms as NodeTerms,
         node_selector as node_selector,
+        parse_field_selector as parse_field_selector,
         preferred_node_terms as preferred_node_terms,
     )
     from podwright.apimachinery.objects.selecting.selector import (
@@ -334,18 +326,13 @@ if TYPE_CHECKING:
         parse_schedule as parse_schedule,
         time_zone as time_zone,
     )
-    from podwright.apimachinery.objects.texts.duration import (
-        SECOND_NS as SECOND_NS,
-        format_duration as format_duration,
-        parse_duration as parse_duration,
-    )
     from podwright.apimachinery.objects.texts.go_text import (
         go_json_error as go_json_error,
         go_quoted as go_quoted,
         write_go_json as write_go_json,
     )
-    from podwright.apimachinery.objects.texts.short_texts import cache_short as cache_short
-    from podwright.apimachinery.objects.texts.text_encoding import (
+    from podwright.apimachinery.objects.texts.short_texts import (
+        cache_short as cache_short,
         decoding_message as decoding_message,
         utf8 as utf8,
     )
@@ -354,13 +341,16 @@ if TYPE_CHECKING:
         FIRST_NS as FIRST_NS,
         LAST_NS as LAST_NS,
         POSSIBLE_YEARS as POSSIBLE_YEARS,
+        SECOND_NS as SECOND_NS,
         Duration as Duration,
         Time as Time,
         check_time_ns as check_time_ns,
         delta_ns as delta_ns,
+        format_duration as format_duration,
         length_ns as length_ns,
         numpy_time_ns as numpy_time_ns,
         parse_days as parse_days,
+        parse_duration as parse_duration,
         read_duration as read_duration,
         read_time as read_time,
         shortest_time_text as shortest_time_text,
@@ -382,6 +372,9 @@ if TYPE_CHECKING:
         CoschedulingPodGroupStatus as CoschedulingPodGroupStatus,
         GangSchedulingPolicy as GangSchedulingPolicy,
         Namespace as Namespace,
+        PodDisruptionBudget as PodDisruptionBudget,
+        PodDisruptionBudgetSpec as PodDisruptionBudgetSpec,
+        PodDisruptionBudgetStatus as PodDisruptionBudgetStatus,
         PodGroup as PodGroup,
         PodGroupResourceClaim as PodGroupResourceClaim,
         PodGroupSchedulingConstraints as PodGroupSchedulingConstraints,
@@ -390,6 +383,7 @@ if TYPE_CHECKING:
         PodGroupStatus as PodGroupStatus,
         PodGroupTemplate as PodGroupTemplate,
         PodGroupTemplateReference as PodGroupTemplateReference,
+        PriorityClass as PriorityClass,
         ReplicaSet as ReplicaSet,
         ReplicaSetSpec as ReplicaSetSpec,
         ReplicationController as ReplicationController,

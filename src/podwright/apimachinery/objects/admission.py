@@ -14,7 +14,7 @@ import msgspec
 from podwright.apimachinery.objects.decode import Document, decode_as
 from podwright.apimachinery.objects.node import Node
 from podwright.apimachinery.objects.pods.pod import Container, Pod, PodSpec, ResourceRequirements
-from podwright.apimachinery.objects.policy import PriorityClass
+from podwright.apimachinery.objects.workload import PriorityClass
 
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
 

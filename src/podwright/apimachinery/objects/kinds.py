@@ -17,7 +17,6 @@ from podwright.apimachinery.objects.errors import ArgumentError, described_type
 from podwright.apimachinery.objects.meta import KubernetesObject
 from podwright.apimachinery.objects.node import Node
 from podwright.apimachinery.objects.pods.pod import Pod
-from podwright.apimachinery.objects.policy import PodDisruptionBudget, PriorityClass
 from podwright.apimachinery.objects.storage import (
     CSIDriver,
     CSINode,
@@ -30,7 +29,9 @@ from podwright.apimachinery.objects.storage import (
 from podwright.apimachinery.objects.workload import (
     CoschedulingPodGroup,
     Namespace,
+    PodDisruptionBudget,
     PodGroup,
+    PriorityClass,
     ReplicaSet,
     ReplicationController,
     Service,

@@ -17,7 +17,7 @@ import msgspec
 
 from podwright.apimachinery.objects.errors import FieldError, InputError, invalid
 from podwright.apimachinery.objects.pods.pod import Pod
-from podwright.apimachinery.objects.texts.duration import SECOND_NS
+from podwright.apimachinery.objects.texts.times import SECOND_NS
 
 GPU_PREFIX = "alibabacloud.com/"
 GPU_COUNT = f"{GPU_PREFIX}gpu-count"

@@ -31,13 +31,15 @@ if TYPE_CHECKING:
         ApplyConflictError as ApplyConflictError,
         FailedTestError as FailedTestError,
         PatchError as PatchError,
+        printed as printed,
         unclassified as unclassified,
     )
-    from podwright.apimachinery.patching.go_text import printed as printed
     from podwright.apimachinery.patching.json_patch import (
         MOST_OPERATIONS as MOST_OPERATIONS,
         json_patch_warnings as json_patch_warnings,
         json_patched as json_patched,
+        merge_difference as merge_difference,
+        merge_patched as merge_patched,
     )
     from podwright.apimachinery.patching.managed_fields import (
         object_entries as object_entries,
@@ -45,10 +47,6 @@ if TYPE_CHECKING:
         with_entries as with_entries,
         with_unchanged_times as with_unchanged_times,
         with_update_as_apply as with_update_as_apply,
-    )
-    from podwright.apimachinery.patching.merge_patch import (
-        merge_difference as merge_difference,
-        merge_patched as merge_patched,
     )
     from podwright.apimachinery.patching.object_types import (
         ObjectType as ObjectType,

@@ -18,8 +18,14 @@ from collections.abc import Hashable, Iterable
 from typing import Any, Final, NamedTuple
 
 from podwright.apimachinery.objects import Document, without_nulls
-from podwright.apimachinery.patching.errors import PatchError, rejected, unclassified, wrong_json
-from podwright.apimachinery.patching.go_text import GO_TYPE, printed
+from podwright.apimachinery.patching.errors import (
+    GO_TYPE,
+    PatchError,
+    printed,
+    rejected,
+    unclassified,
+    wrong_json,
+)
 from podwright.apimachinery.schema import Field, Kind, StructType, TypeRef, built_in
 
 _DIRECTIVE: Final = "$patch"

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from podwright.apimachinery.patching.errors import GO_TYPE, printed, printed_in_full
 from podwright.apimachinery.patching.field_sets import (
     LEAF,
     SELF,
@@ -23,7 +24,6 @@ from podwright.apimachinery.patching.field_sets import (
     is_member,
     printed_element,
 )
-from podwright.apimachinery.patching.go_text import GO_TYPE, printed, printed_in_full
 from podwright.apimachinery.patching.value_types import DEDUCED, ValueType
 
 ABSENT: Final[Any] = object()

@@ -40,16 +40,15 @@ if TYPE_CHECKING:
         template_with_defaults as template_with_defaults,
     )
     from podwright.apimachinery.schema.definition_kind import BOOLEAN_OR_SCHEMA as BOOLEAN_OR_SCHEMA
-    from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD as UNKNOWN_FIELD
-    from podwright.apimachinery.schema.go_order import go_ordered as go_ordered
-    from podwright.apimachinery.schema.go_types import TIME_VALUES as TIME_VALUES
+    from podwright.apimachinery.schema.go_form import go_ordered as go_ordered
     from podwright.apimachinery.schema.kind import Kind as Kind
     from podwright.apimachinery.schema.kind_index import (
         Schema as Schema,
         built_in as built_in,
         decode as decode,
     )
-    from podwright.apimachinery.schema.printing.conversions import human_duration as human_duration
+    from podwright.apimachinery.schema.printing.cells import human_duration as human_duration
+    from podwright.apimachinery.schema.strict_structs import UNKNOWN_FIELD as UNKNOWN_FIELD
     from podwright.apimachinery.schema.table import (
         Column as Column,
         KindRow as KindRow,
@@ -58,22 +57,18 @@ if TYPE_CHECKING:
     )
     from podwright.apimachinery.schema.types import (
         SCALARS as SCALARS,
+        TIME_VALUES as TIME_VALUES,
         Field as Field,
         StructType as StructType,
         TypeRef as TypeRef,
         description as description,
         parse_field as parse_field,
     )
-    from podwright.apimachinery.schema.validation.certificates import (
-        approval_problems as approval_problems,
-    )
     from podwright.apimachinery.schema.validation.field_errors import (
+        internal_form as internal_form,
         printed as printed,
         reason_of as reason_of,
         repeats as repeats,
-    )
-    from podwright.apimachinery.schema.validation.internal_structs import (
-        internal_form as internal_form,
     )
     from podwright.apimachinery.schema.validation.metadata import (
         changed_metadata_problems as changed_metadata_problems,
@@ -82,9 +77,12 @@ if TYPE_CHECKING:
         validate_object_meta as validate_object_meta,
     )
     from podwright.apimachinery.schema.validation.names import path_segment as path_segment
-    from podwright.apimachinery.schema.validation.pods.pod_subresources import (
+    from podwright.apimachinery.schema.validation.pods.pod_update import (
         ephemeral_container_problems as ephemeral_container_problems,
         resize_problems as resize_problems,
+    )
+    from podwright.apimachinery.schema.validation.trust import (
+        approval_problems as approval_problems,
     )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -18,7 +18,7 @@ from podwright.apimachinery.objects import (
     parse_quantity,
     timestamp_ns,
 )
-from podwright.apimachinery.schema.field_suggestions import (
+from podwright.apimachinery.schema.strict_structs import (
     UNKNOWN_FIELD,
     Parents,
     TypeOf,

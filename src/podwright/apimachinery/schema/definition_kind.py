@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, invalid
 from podwright.apimachinery.schema.decoding import Problem, decoding_problems
-from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.apimachinery.schema.kind import Kind
+from podwright.apimachinery.schema.strict_structs import UNKNOWN_FIELD
 
 DEFINITION_TYPE: Final = "apiextensions.v1.CustomResourceDefinition"
 BOOLEAN_OR_SCHEMA: Final = "boolean or JSON schema expected"

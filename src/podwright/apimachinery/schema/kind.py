@@ -11,11 +11,9 @@ import msgspec
 
 from podwright.apimachinery.objects import Document, format_quantity
 from podwright.apimachinery.schema.decoding import Problem, decodable, decoding_problems
-from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.apimachinery.schema.go_form import GoForms
-from podwright.apimachinery.schema.printing.cells import CellFunction, cell_function
-from podwright.apimachinery.schema.printing.conversions import Cell
-from podwright.apimachinery.schema.strict_structs import StrictStructs, Struct
+from podwright.apimachinery.schema.printing.cells import Cell, CellFunction, cell_function
+from podwright.apimachinery.schema.strict_structs import UNKNOWN_FIELD, StrictStructs, Struct
 from podwright.apimachinery.schema.table import KindRow
 from podwright.apimachinery.schema.types import SCALARS, Field, StructType, TypeRef
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors

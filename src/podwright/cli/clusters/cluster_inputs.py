@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple
 
-from podwright.cli.clusters.cluster_options import (
+from podwright.cli.clusters.options import (
     CLUSTER_PREFIX,
     SelectionOptions,
     address_of_source,

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX, ConnectionOptions
+from podwright.cli.clusters.options import CLUSTER_PREFIX, ConnectionOptions
 from podwright.cli.options import Options, argument, command_app, option
 from podwright.cli.reporting_group import ReportingGroup
 

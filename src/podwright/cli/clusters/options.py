@@ -5,14 +5,14 @@ Each class has the options of one command; `commands` has the commands.
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from podwright.cli.clusters.cluster_options import (
-    ConnectionOptions,
-    FollowOptions,
-    SelectionOptions,
-)
 from podwright.cli.options import (
     Format,
     Judged,
@@ -23,6 +23,276 @@ from podwright.cli.options import (
     output_option,
     size_in_bytes,
 )
+
+if TYPE_CHECKING:
+    from podwright.online.client import ClusterAccess
+    from podwright.online.client.cluster import ClusterAddress, ReadConnection
+
+
+# The options of commands that read a real cluster, and what they do with its errors.
+
+T = TypeVar("T")
+
+CLUSTER_PREFIX = "cluster:"
+"""Starts the name of a cluster among files."""
+
+
+class ConnectionOptions(Options):
+    """How a cluster is reached."""
+
+    heading = "Connection"
+
+    kubeconfig: Path | None = option(
+        "The kubeconfig of the cluster. Defaults to $KUBECONFIG, then to ~/.kube/config, then to "
+        "the service account of the pod.",
+        "FILE",
+        default=None,
+    )
+    context: str = option(
+        "The context in the kubeconfig. Defaults to its current context.", "NAME", default=""
+    )
+    server: str = option(
+        "The address of the cluster instead of that in the kubeconfig; alone, without "
+        "credentials, such as that of kubectl proxy.",
+        "URL",
+        default="",
+    )
+
+    def address(self) -> ClusterAddress:
+        """Return the cluster that the options name.
+
+        Raises
+        ------
+        MissingLiveError
+        """
+        return address_of(self.kubeconfig, self.context, self.server)
+
+
+class ServedOptions(Options):
+    """How a cluster of `podwright up` is reached."""
+
+    kubeconfig: Path | None = option(
+        "The kubeconfig of the cluster. Defaults to $KUBECONFIG, then to podwright.kubeconfig in "
+        "the current folder.",
+        "FILE",
+        default=None,
+    )
+    context: str = option(
+        "The context in the kubeconfig. Defaults to its current context.", "NAME", default=""
+    )
+    server: str = option(
+        "The address of the cluster, such as http://127.0.0.1:8180, without a kubeconfig.",
+        "URL",
+        default="",
+    )
+
+    def access(self) -> ClusterAccess:
+        """Return how the cluster is reached.
+
+        Raises
+        ------
+        ClusterError
+            The kubeconfig cannot be read.
+        """
+        from msgspec.structs import replace
+
+        from podwright.online.client import ClusterAccess, read_access
+
+        server, kubeconfig = self.server, self.kubeconfig
+        if server and kubeconfig is None and not self.context:
+            return ClusterAccess(server=server)
+        if kubeconfig is None:
+            named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
+            kubeconfig = Path(named or "podwright.kubeconfig")
+        access = read_access(kubeconfig, self.context)
+        return replace(access, server=server) if server else access
+
+
+class SelectionOptions(Options):
+    """Which objects of a cluster are read."""
+
+    heading = "Selection"
+
+    namespaces: tuple[str, ...] = option(
+        "Read only objects in this namespace, and those outside namespaces. Repeatable.",
+        "NAMESPACE",
+        "--namespace",
+        "-n",
+        default=(),
+    )
+    selector: str = option(
+        "Read only objects with these labels, of every kind, such as app=web.",
+        "SELECTOR",
+        "-l",
+        default="",
+    )
+    kinds: str = option(
+        "Read only these kinds, such as nodes,pods. Defaults to all that decisions depend on.",
+        "LIST",
+        default="",
+    )
+
+    def kind_names(self) -> tuple[str, ...]:
+        """Return the names of the kinds."""
+        return tuple(filter(None, self.kinds.split(",")))
+
+    def first_given(self) -> str:
+        """Return the first of the options that was given; "" for none."""
+        values = {"--namespace": self.namespaces, "--selector": self.selector}
+        return next((name for name, v in (*values.items(), ("--kinds", self.kinds)) if v), "")
+
+
+class FollowOptions(Options):
+    """How long a cluster is followed, and which objects of it."""
+
+    connection: ConnectionOptions = ConnectionOptions.group()
+    selection: SelectionOptions = SelectionOptions.group()
+    duration: str = option(
+        "How long to follow, such as 10m. Until the process is interrupted without it.",
+        "DURATION",
+        default="",
+    )
+
+    def seconds(self) -> float | None:
+        """Return the duration; None if it has no end.
+
+        Raises
+        ------
+        InputError
+        """
+        from podwright.apimachinery.objects import read_duration
+
+        return read_duration(self.duration, "--duration") / 1e9 if self.duration else None
+
+
+def address_of(kubeconfig: Path | None, context: str, server: str) -> ClusterAddress:
+    """Return the cluster that the options name.
+
+    Raises
+    ------
+    MissingLiveError
+    """
+    check_installed()
+    from podwright.online.client.cluster import ClusterAddress
+
+    # An address alone gets no credentials of a kubeconfig that is only in the environment.
+    is_alone = bool(server) and kubeconfig is None and not context
+    return ClusterAddress(
+        kubeconfig=str(kubeconfig or ""),
+        context=context,
+        server=server,
+        environment={} if is_alone else dict(os.environ),
+    )
+
+
+def address_of_target(text: str) -> ClusterAddress:
+    """Return the destination that is named by its address or its kubeconfig.
+
+    Raises
+    ------
+    MissingLiveError
+    """
+    if "://" in text:
+        return address_of(None, "", text)
+    return address_of(Path(text), "", "")
+
+
+def address_of_source(text: str) -> ClusterAddress:
+    """Return the source that is named by `cluster:CONTEXT`, its address or its kubeconfig.
+
+    `cluster:` is that of the current context, and may precede an address.
+
+    Raises
+    ------
+    MissingLiveError
+    """
+    rest = text.removeprefix(CLUSTER_PREFIX)
+    if text.startswith(CLUSTER_PREFIX) and "://" not in rest:
+        return address_of(None, rest, "")
+    return address_of_target(rest)
+
+
+def check_installed() -> None:
+    """Reject the use of a cluster without the libraries for it.
+
+    Raises
+    ------
+    MissingLiveError
+    """
+    from podwright.cli.file_reading import MissingLiveError
+
+    if find_spec("kubernetes_asyncio") is None or find_spec("aiohttp") is None:
+        raise MissingLiveError(
+            "a real cluster needs kubernetes_asyncio and aiohttp, which are not installed; install"
+            " them with: pip install 'podwright[live]'"
+        )
+
+
+def run_remote(work: Callable[[], Awaitable[T]]) -> T:
+    """Run what talks to a cluster, and return its result."""
+
+    async def run() -> T:
+        return await work()
+
+    return asyncio.run(run())
+
+
+async def until_interrupted(
+    work: Awaitable[object], seconds: float | None = None, *, since: asyncio.Event | None = None
+) -> None:
+    """Run until a time is over or the process gets SIGINT or SIGTERM; then end the work.
+
+    Parameters
+    ----------
+    since : asyncio.Event, optional
+        Set by the work when the time starts; without it, the time starts at once.
+
+    Raises
+    ------
+    Exception
+        That of the work.
+    """
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+
+    async def wait_for_end() -> None:
+        if since is not None:
+            await since.wait()
+        assert seconds is not None, "there is an end"
+        await asyncio.sleep(seconds)
+
+    working = asyncio.ensure_future(work)
+    endings: list[asyncio.Future[object]] = [working, asyncio.create_task(stop.wait())]
+    if seconds is not None:
+        endings.append(asyncio.create_task(wait_for_end()))
+    try:
+        await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        for each in endings:
+            each.cancel()
+        await asyncio.gather(*endings, return_exceptions=True)
+
+
+async def warn_of_version(connection: ReadConnection) -> None:
+    """Warn of a server of another version than podwright follows.
+
+    Raises
+    ------
+    UnreachableCluster, RejectedRequest
+    """
+    from podwright.cli.commands.version import UPSTREAM
+    from podwright.cli.console import print_message
+    from podwright.online.client.cluster import server_version
+
+    version = await server_version(connection)
+    if warning := version.warning(f"v{UPSTREAM}"):
+        print_message(f"warning: {warning}")
 
 
 class ShadowOptions(Judged):

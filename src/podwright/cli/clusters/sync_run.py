@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from podwright.apimachinery.objects import format_quantity
-from podwright.cli.clusters.cluster_options import (
+from podwright.cli.clusters.options import (
     SelectionOptions,
     run_remote,
     until_interrupted,

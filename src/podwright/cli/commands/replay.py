@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from podwright.cli.clusters.cluster_options import address_of_target
-from podwright.cli.clusters.options import ReplayOptions
+from podwright.cli.clusters.options import ReplayOptions, address_of_target
 from podwright.cli.options import command_app, reject_idle
 
 app = command_app()
@@ -25,6 +24,6 @@ def replay(options: ReplayOptions) -> None:
     if "speed" in options.given and (immediate or step):
         reject_idle("--speed", f"with --{'immediate' if immediate else 'step'}", "nothing waits")
     target = address_of_target(options.to)
-    from podwright.cli.clusters.replay_run import run_replay
+    from podwright.cli.clusters.record_run import run_replay
 
     run_replay(options, target)

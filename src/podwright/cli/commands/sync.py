@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from podwright.cli.clusters.cluster_options import FollowOptions, address_of_target
+from podwright.cli.clusters.options import FollowOptions, address_of_target
 from podwright.cli.options import command_app, option
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError, KubernetesObject, Pod
-from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
+from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.console import (
     announce_compilation,
     print_heading,

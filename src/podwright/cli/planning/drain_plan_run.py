@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from podwright.apimachinery.objects import InputError
-from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
+from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.console import (
     announce_compilation,
     print_document,

@@ -11,7 +11,7 @@ import typer
 
 from podwright.apimachinery.objects import FieldError, Object, Pod, with_node_name
 from podwright.cli.clusters.cluster_inputs import read_named
-from podwright.cli.clusters.cluster_options import CLUSTER_PREFIX
+from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.options import Setup

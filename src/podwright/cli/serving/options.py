@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podwright.cli.clusters.cluster_options import (
+from podwright.cli.clusters.options import (
     ServedOptions,
 )
 from podwright.cli.options import (

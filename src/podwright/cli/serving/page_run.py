@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from podwright.apimachinery.objects import PodwrightError
-from podwright.cli.clusters.cluster_options import ServedOptions
+from podwright.cli.clusters.options import ServedOptions
 from podwright.cli.console import print_message, write_at_once
 from podwright.cli.serving.options import PageCommandOptions
 from podwright.cli.serving.up_options import UiOptions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from podwright.cli.clusters.cluster_options import SelectionOptions
+from podwright.cli.clusters.options import SelectionOptions
 from podwright.cli.options import (
     DECISIONS,
     Options,

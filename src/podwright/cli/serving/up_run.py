@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shlex
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack, ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
 from podwright._private_files import exposures, make_private_folder, write_private
-from podwright.apimachinery.objects import FieldError, InputError
+from podwright.apimachinery.objects import FieldError, InputError, PodwrightError
 from podwright.cli.clusters.cluster_inputs import ImportedSource
+from podwright.cli.clusters.options import (
+    SelectionOptions,
+    address_of_source,
+    run_remote,
+    warn_of_version,
+)
 from podwright.cli.clusters.shadow_run import RECORD, print_agreement
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.decisions.warm_up_run import kernels_in_background
@@ -31,7 +38,6 @@ from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
 from podwright.cli.serving.page_run import open_page, page_of
-from podwright.cli.serving.up_address import Endpoint, certificate_folder, endpoint_of
 from podwright.cli.serving.up_inputs import (
     add_inputs,
     check_parts,
@@ -42,8 +48,12 @@ from podwright.cli.serving.up_inputs import (
     undefined_kinds,
 )
 from podwright.cli.serving.up_options import FileOptions, InputOptions, UpOptions
-from podwright.cli.serving.up_simulator import simulator_sites
-from podwright.cli.serving.up_sync import background_of
+from podwright.cli.serving.up_simulator import (
+    Endpoint,
+    certificate_folder,
+    endpoint_of,
+    simulator_sites,
+)
 from podwright.cluster.api.endpoints import (
     HISTORY,
     ServerOptions,
@@ -77,10 +87,13 @@ from podwright.online.apiserver import (
     serve,
     write_kubeconfig,
 )
-from podwright.online.client import ClusterAccess
+from podwright.online.client import ClusterAccess, SyncPolicies
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.shadow import LiveShadow
+
+if TYPE_CHECKING:
+    from podwright.online.client.cluster import ClusterAddress
 
 _BARE_TOKEN = "admin-token"
 _COMMANDS = (
@@ -416,3 +429,94 @@ def more_schedulers(paths: Sequence[Path], first: Inputs, setup: Setup) -> list[
             found.append((scheduler_options(inputs, setup), caller))
     collected.raise_all()
     return found
+
+
+# `podwright up`: what fills the cluster from another one, or from a record, while it is served.
+
+Background: TypeAlias = Callable[[Any], Coroutine[Any, Any, None]]
+"""What runs beside a turn loop."""
+
+
+def background_of(
+    inputs: InputOptions, policies: SyncPolicies, kubeconfig: Path, *, speed: float
+) -> Sequence[Background]:
+    """Return what fills the cluster; checks first that the source can be read.
+
+    Parameters
+    ----------
+    inputs : InputOptions
+    policies : SyncPolicies
+    kubeconfig : Path
+        Of the cluster that is served.
+    speed : float
+        How many seconds of a record a second is.
+
+    Raises
+    ------
+    MissingLiveError
+    InputError
+        The record cannot be read.
+    ConnectionSettingsError, UnreachableCluster, RejectedRequest
+    """
+    if not inputs.sync and inputs.replay is None:
+        return ()
+    from podwright.cli.clusters.options import check_installed
+
+    check_installed()
+    from podwright.online.client.cluster import ClusterAddress
+
+    own = ClusterAddress(kubeconfig=str(kubeconfig), environment=dict(os.environ))
+    if inputs.replay is not None:
+        at = None if inputs.immediate or inputs.step else speed
+        work = partial(_replay, inputs.replay, own, at, steps=inputs.step)
+        return (_reported(work, "--replay"),)
+    source = address_of_source(inputs.sync)
+    run_remote(partial(_check, source))
+    return (_reported(partial(_follow, source, own, inputs.selection, policies), "--sync"),)
+
+
+def _reported(work: Callable[[], Coroutine[Any, Any, None]], option: str) -> Background:
+    async def run(_: object) -> None:
+        try:
+            await work()
+        except PodwrightError as error:
+            print_message(f"{option}: {error}; the cluster is served, and not filled any longer")
+
+    return run
+
+
+async def _check(source: ClusterAddress) -> None:
+    from podwright.online.client.cluster import ReadConnection, cluster_identity
+
+    async with ReadConnection(source) as connection:
+        await warn_of_version(connection)
+        await cluster_identity(connection)
+
+
+async def _follow(
+    source: ClusterAddress,
+    own: ClusterAddress,
+    selection: SelectionOptions,
+    policies: SyncPolicies,
+) -> None:
+    from podwright.cli.clusters.sync_run import new_sync, scope_of
+    from podwright.online.client.cluster import ReadConnection
+    from podwright.online.sync import Target
+
+    async with AsyncExitStack() as stack:
+        connection = await stack.enter_async_context(ReadConnection(source))
+        target = await stack.enter_async_context(Target(own, "here"))
+        scope = await scope_of(connection, selection)
+        sync = new_sync(connection, scope, policies)
+        await sync.open([target])
+        await sync.run()
+
+
+async def _replay(path: Path, own: ClusterAddress, speed: float | None, *, steps: bool) -> None:
+    from podwright.cli.clusters.record_run import Replay
+    from podwright.online.sync import Target
+
+    replay = Replay(speed, steps=steps)
+    async with Target(own, "here") as target:
+        await replay.run(path, target)
+        replay.summarize(target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.cli.clusters.cluster_options import SelectionOptions
+from podwright.cli.clusters.options import SelectionOptions
 from podwright.cli.serving.up_options import InputOptions, UpOptions
 from podwright.cli.serving.up_simulator import with_simulator_file
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
+    from podwright.cluster.controllers.adoption import pod_from_template as pod_from_template
     from podwright.cluster.controllers.apps.rollout import (
         Rollout as Rollout,
         RolloutSet as RolloutSet,
@@ -71,7 +72,6 @@ if TYPE_CHECKING:
         TaintEvictionController as TaintEvictionController,
     )
     from podwright.cluster.controllers.pod_state import is_active as is_active
-    from podwright.cluster.controllers.pod_template import pod_from_template as pod_from_template
     from podwright.cluster.controllers.registry import (
         ALL_CONTROLLERS as ALL_CONTROLLERS,
         WORKLOAD_CONTROLLERS as WORKLOAD_CONTROLLERS,

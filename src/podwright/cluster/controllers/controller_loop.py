@@ -12,7 +12,7 @@ DefaultTypedControllerRateLimiter.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -23,13 +23,14 @@ from podwright.apimachinery.objects import (
     ObjectPut,
     api_group,
 )
-from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.api import RecordEvent
 from podwright.cluster.controllers.interface import (
     Controller,
     ControllerAction,
     ControllerEvent,
     CreateRejected,
     CreateRejectedController,
+    DeleteObject,
     DrainingController,
     DrainNode,
     GroupKind,
@@ -367,3 +368,34 @@ class Failures:
         count = self._counts.get(item, 0)
         self._counts[item] = count + 1
         return now_ns + min(FIRST_NS << min(count, 30), LONGEST_NS)
+
+
+# Constructors of the actions that controllers return most often.
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+def deletion_by(
+    controller: str,
+    obj: KubernetesObject,
+    *,
+    grace_seconds: int | None = None,
+    propagation: Literal["Background", "Foreground", "Orphan"] | None = None,
+) -> DeleteObject:
+    """Return the action that deletes an object."""
+    group, kind = kind_of(obj)
+    return DeleteObject(group, kind, obj.key, obj.uid, controller, grace_seconds, propagation)
+
+
+def event_by(
+    controller: str,
+    obj: KubernetesObject,
+    reason: str,
+    note: str,
+    *,
+    is_warning: bool = False,
+) -> RecordEvent:
+    """Return the action that records an Event about an object."""
+    group, kind = kind_of(obj)
+    severity = "Warning" if is_warning else "Normal"
+    return RecordEvent(group, kind, obj.key, obj.uid, severity, reason, note, controller)

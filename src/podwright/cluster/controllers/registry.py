@@ -62,8 +62,10 @@ from podwright.cluster.controllers.nodes.drain import DrainController
 from podwright.cluster.controllers.nodes.node_lifecycle import NodeLifecycleController
 from podwright.cluster.controllers.nodes.taint_eviction import TaintEvictionController
 from podwright.cluster.controllers.policies import KindSource, PolicyTypeController
-from podwright.cluster.controllers.policies.disruption_budget import DisruptionController
-from podwright.cluster.controllers.policies.stale_disruption import StaleDisruptionController
+from podwright.cluster.controllers.policies.disruption_budget import (
+    DisruptionController,
+    StaleDisruptionController,
+)
 from podwright.cluster.controllers.storage.ephemeral_volume import EphemeralVolumeController
 from podwright.cluster.controllers.storage.persistent_volume import PersistentVolumeController
 from podwright.cluster.controllers.storage.volume_protection import VolumeProtectionController

@@ -28,6 +28,8 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.cluster.api import PodQuotas, check_objects
+from podwright.cluster.controllers.adoption import pod_from_template
+from podwright.cluster.controllers.apps.controller_revisions import template_hash
 from podwright.cluster.controllers.apps.daemon_pods import (
     Placement,
     base_daemon_pod,
@@ -35,7 +37,6 @@ from podwright.cluster.controllers.apps.daemon_pods import (
     target_node,
 )
 from podwright.cluster.controllers.apps.deployment_status import replica_set_document
-from podwright.cluster.controllers.apps.revisions import template_hash
 from podwright.cluster.controllers.apps.rollout import REVISION, deployment_spec, revision_number
 from podwright.cluster.controllers.apps.stateful_pods import (
     stateful_claim,
@@ -65,7 +66,6 @@ from podwright.cluster.controllers.kinds import (
     GroupKind,
 )
 from podwright.cluster.controllers.pod_state import is_active
-from podwright.cluster.controllers.pod_template import pod_from_template
 from podwright.cluster.controllers.storage.expanded_claims import expand_claims
 from podwright.cluster.controllers.storage.provisioning import default_class
 from podwright.cluster.controllers.workload_fields import spec_of, status_of

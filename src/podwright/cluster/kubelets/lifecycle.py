@@ -66,10 +66,10 @@ from podwright.cluster.kubelets.kubelet import (
     has_claims,
     prepared_claims,
 )
-from podwright.cluster.kubelets.kubelet_syncs import KubeletSyncs
 from podwright.cluster.kubelets.object_state import (
     KUBELET,
     REMOVED,
+    KubeletSyncs,
     LifecycleAction,
     LifecycleEvent,
     LifecycleState,

@@ -24,48 +24,46 @@ from podwright._faces import names_on_first_use
 if TYPE_CHECKING:
     from podwright.cluster.store.encodings import Encodings as Encodings, TextForm as TextForm
     from podwright.cluster.store.errors import (
+        EVENT as EVENT,
+        NAMESPACE as NAMESPACE,
+        POD as POD,
         AlreadyExists as AlreadyExists,
         Conflict as Conflict,
         Expired as Expired,
         FutureVersion as FutureVersion,
+        GroupKind as GroupKind,
         InvalidContinue as InvalidContinue,
         InvalidVersion as InvalidVersion,
+        KindLike as KindLike,
         NotFound as NotFound,
         ObjectError as ObjectError,
         StoreError as StoreError,
         UnusableStore as UnusableStore,
-    )
-    from podwright.cluster.store.history import (
-        Change as Change,
-        WatchEvent as WatchEvent,
-        change_of as change_of,
-        version_number as version_number,
-    )
-    from podwright.cluster.store.kinds import (
-        EVENT as EVENT,
-        NAMESPACE as NAMESPACE,
-        POD as POD,
-        GroupKind as GroupKind,
-        KindLike as KindLike,
         group_kind as group_kind,
         kind_of as kind_of,
     )
-    from podwright.cluster.store.object_reader import ObjectReader as ObjectReader
+    from podwright.cluster.store.history import (
+        METADATA_KEYS as METADATA_KEYS,
+        Change as Change,
+        WatchEvent as WatchEvent,
+        at_version as at_version,
+        change_of as change_of,
+        version_number as version_number,
+        with_document as with_document,
+        with_metadata as with_metadata,
+    )
     from podwright.cluster.store.objects_store import (
         TIMES_KEPT_NS as TIMES_KEPT_NS,
         ObjectStore as ObjectStore,
     )
-    from podwright.cluster.store.pages import Page as Page
+    from podwright.cluster.store.pages import ObjectReader as ObjectReader, Page as Page
     from podwright.cluster.store.sorted_keys import Names as Names
     from podwright.cluster.store.sqlite_store import open_store as open_store
-    from podwright.cluster.store.stored import LARGE_BYTES as LARGE_BYTES, Stored as Stored
-    from podwright.cluster.store.versions import (
-        METADATA_KEYS as METADATA_KEYS,
-        at_version as at_version,
-        with_document as with_document,
-        with_metadata as with_metadata,
+    from podwright.cluster.store.stored import (
+        LARGE_BYTES as LARGE_BYTES,
+        MARK_PERIOD_NS as MARK_PERIOD_NS,
+        Stored as Stored,
     )
     from podwright.cluster.store.watch import Cursor as Cursor
-    from podwright.cluster.store.write_times import MARK_PERIOD_NS as MARK_PERIOD_NS
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, cast
 
 from podwright.apimachinery.objects import TYPES, KubernetesObject, NamespacedName, decode_json
 from podwright.apimachinery.schema import decode
-from podwright.cluster.store.kinds import GroupKind, group_kind
+from podwright.cluster.store.errors import GroupKind, group_kind
 from podwright.cluster.store.sorted_keys import Names
 
 DECODED_MAX: Final = 1_024

@@ -12,16 +12,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from operator import attrgetter
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName
+from podwright.apimachinery.objects import KubernetesObject, NamespacedName, encode
+from podwright.apimachinery.schema import decode
 from podwright.cluster.store.at_rest import ObjectsAtRest
-from podwright.cluster.store.errors import Expired, InvalidVersion
-from podwright.cluster.store.kinds import GroupKind
+from podwright.cluster.store.errors import Expired, GroupKind, InvalidVersion
 from podwright.cluster.store.sorted_keys import SortedKeys
-from podwright.cluster.store.versions import at_version
 
 EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
@@ -452,3 +451,58 @@ class PastStates:
         """Discard the states of versions that cannot be listed any more."""
         for kind, version in [key for key in self._kept if key[1] < oldest]:
             del self._kept[kind, version]
+
+
+# Copies of objects with changed metadata, in the struct and in the document.
+
+T = TypeVar("T", bound=KubernetesObject)
+
+_replace = msgspec.structs.replace
+
+METADATA_KEYS = {
+    "name": "name",
+    "namespace": "namespace",
+    "uid": "uid",
+    "resource_version": "resourceVersion",
+    "generation": "generation",
+    "creation_timestamp": "creationTimestamp",
+    "deletion_timestamp": "deletionTimestamp",
+    "deletion_grace_period_seconds": "deletionGracePeriodSeconds",
+    "finalizers": "finalizers",
+}
+"""The fields of `ObjectMeta` that the server sets, and their names in a document."""
+
+
+def with_document(obj: KubernetesObject) -> KubernetesObject:
+    """Return the object with its document, which is encoded from the struct if it has none.
+
+    A store restores objects from their documents, so every stored object needs one.
+    """
+    if obj.raw:
+        return obj
+    return decode(encode(obj), source=f"{obj.kind} {obj.key}")
+
+
+def with_metadata(obj: T, **changes: Any) -> T:
+    """Return a copy with changed metadata, in the struct and in the document.
+
+    None, an empty text, an empty tuple and generation 0 remove the field.
+    """
+    document: dict[str, Any] = dict(obj.raw.get("metadata") or {})
+    for name, value in changes.items():
+        if value is None or value in ("", ()) or (name == "generation" and not value):
+            document.pop(METADATA_KEYS[name], None)
+        else:
+            document[METADATA_KEYS[name]] = list(value) if isinstance(value, tuple) else value
+    metadata = _replace(obj.metadata, **changes)
+    return _replace(obj, metadata=metadata, raw=obj.raw | {"metadata": document})
+
+
+def at_version(obj: T, version: int) -> T:
+    """Return a copy with another `resourceVersion`."""
+    text = str(version)
+    document = obj.raw["metadata"].copy()
+    document["resourceVersion"] = text
+    raw = obj.raw.copy()
+    raw["metadata"] = document
+    return _replace(obj, metadata=_replace(obj.metadata, resource_version=text), raw=raw)

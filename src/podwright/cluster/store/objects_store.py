@@ -37,19 +37,35 @@ from podwright.cluster.store.encodings import Encodings
 from podwright.cluster.store.errors import (
     Expired,
     FutureVersion,
+    GroupKind,
+    KindLike,
     NotFound,
     UnusableStore,
+    group_kind,
+    kind_of,
 )
-from podwright.cluster.store.history import Change, History, PastState, PastStates, change_of
-from podwright.cluster.store.kinds import GroupKind, KindLike, group_kind, kind_of
-from podwright.cluster.store.object_reader import ObjectReader
-from podwright.cluster.store.pages import NEWEST, Page, read_page, read_token, token_for
+from podwright.cluster.store.history import (
+    Change,
+    History,
+    PastState,
+    PastStates,
+    at_version,
+    change_of,
+    with_document,
+    with_metadata,
+)
+from podwright.cluster.store.pages import (
+    NEWEST,
+    ObjectReader,
+    Page,
+    read_page,
+    read_token,
+    token_for,
+)
 from podwright.cluster.store.query import NO_FIELDS, Query, query_for
-from podwright.cluster.store.stored import LARGE_BYTES, Journal, Saved, Stored
+from podwright.cluster.store.stored import LARGE_BYTES, Journal, Mark, Saved, Stored, WriteTimes
 from podwright.cluster.store.table import KindTable
-from podwright.cluster.store.versions import at_version, with_document, with_metadata
 from podwright.cluster.store.watch import Cursor, InitialEvents
-from podwright.cluster.store.write_times import Mark, WriteTimes
 
 T = TypeVar("T", bound=KubernetesObject)
 Changes: TypeAlias = list[Change]

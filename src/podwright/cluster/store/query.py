@@ -15,8 +15,8 @@ from podwright.apimachinery.objects import (
     Requirement,
     Selector,
 )
-from podwright.cluster.store.fields import FieldTest, field_tests
-from podwright.cluster.store.kinds import GroupKind
+from podwright.cluster.store.encodings import FieldTest, field_tests
+from podwright.cluster.store.errors import GroupKind
 
 NO_FIELDS = FieldSelector()
 

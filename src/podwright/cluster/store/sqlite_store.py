@@ -33,14 +33,11 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.store.at_rest import rests
-from podwright.cluster.store.encodings import Encodings
-from podwright.cluster.store.errors import UnusableStore
-from podwright.cluster.store.fields import indexed_values
+from podwright.cluster.store.encodings import Encodings, indexed_values
+from podwright.cluster.store.errors import GroupKind, UnusableStore
 from podwright.cluster.store.history import Change
-from podwright.cluster.store.kinds import GroupKind
 from podwright.cluster.store.objects_store import DEFAULT_WINDOW, FIRST_VERSION, ObjectStore
-from podwright.cluster.store.stored import LARGE_BYTES, Saved, SavedChange, SavedVersions
-from podwright.cluster.store.write_times import Mark
+from podwright.cluster.store.stored import LARGE_BYTES, Mark, Saved, SavedChange, SavedVersions
 
 Synchronous: TypeAlias = Literal["normal", "full"]
 """What a commit waits for: the operating system (a killed process loses nothing), or the disk

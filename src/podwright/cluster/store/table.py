@@ -15,9 +15,9 @@ from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Requirement
 from podwright.cluster.store.at_rest import ObjectsAtRest, RestingObjects, rests
-from podwright.cluster.store.fields import Getter, fields_of, indexed_fields
+from podwright.cluster.store.encodings import Getter, fields_of, indexed_fields
+from podwright.cluster.store.errors import GroupKind
 from podwright.cluster.store.history import Change
-from podwright.cluster.store.kinds import GroupKind
 from podwright.cluster.store.query import Query
 from podwright.cluster.store.sorted_keys import Names
 from podwright.cluster.store.stored import SavedVersions

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Sequence
 
-from podwright.cluster.store.history import Change, History, WatchEvent
-from podwright.cluster.store.kinds import GroupKind
-from podwright.cluster.store.object_reader import ObjectReader
+from podwright.cluster.store.errors import GroupKind
+from podwright.cluster.store.history import Change, History, WatchEvent, at_version
+from podwright.cluster.store.pages import ObjectReader
 from podwright.cluster.store.query import Query
-from podwright.cluster.store.versions import at_version
 
 
 class Cursor:

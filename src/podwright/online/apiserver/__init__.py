@@ -46,11 +46,11 @@ from podwright.online.apiserver.records.change_record import (
     UnwritableRecord as UnwritableRecord,
 )
 from podwright.online.apiserver.records.run_collection import RunCollection as RunCollection
-from podwright.online.apiserver.scheduling.plugin_reload import PluginReload as PluginReload
 from podwright.online.apiserver.scheduling.result_annotations import (
     ResultAnnotations as ResultAnnotations,
 )
 from podwright.online.apiserver.scheduling.running_scheduler import (
+    PluginReload as PluginReload,
     RunningScheduler as RunningScheduler,
 )
 from podwright.online.apiserver.scheduling.shadow_feed import ShadowFeed as ShadowFeed

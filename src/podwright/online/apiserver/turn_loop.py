@@ -40,11 +40,11 @@ from podwright.online.apiserver.cluster_clock import ClusterClock, with_lease_wa
 from podwright.online.apiserver.computing_threads import (
     SLICE_SECONDS,
     ComputingThread,
+    ExtenderThreads,
     LongSlices,
     share_with_thread,
 )
 from podwright.online.apiserver.free_memory import collect_young
-from podwright.online.apiserver.scheduling.extender_threads import ExtenderThreads
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
 from podwright.online.apiserver.wire.defects import answered as answered_by
 from podwright.scheduler.config import ExtenderReply

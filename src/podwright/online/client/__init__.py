@@ -7,8 +7,15 @@ how it sends several writes at once.
 """
 
 from podwright.online.client.cluster_connection import (
+    ABSENT as ABSENT,
+    WRITES as WRITES,
+    WRITES_MAX as WRITES_MAX,
     ClusterAccess as ClusterAccess,
     ClusterError as ClusterError,
+    Write as Write,
+    WriteReplies as WriteReplies,
+    WriteReply as WriteReply,
+    Writes as Writes,
     read_access as read_access,
     send as send,
 )
@@ -26,13 +33,4 @@ from podwright.online.client.sync_status import (
     SyncSource as SyncSource,
     SyncStatus as SyncStatus,
     Unfreed as Unfreed,
-)
-from podwright.online.client.writes import (
-    ABSENT as ABSENT,
-    WRITES as WRITES,
-    WRITES_MAX as WRITES_MAX,
-    Write as Write,
-    WriteReplies as WriteReplies,
-    WriteReply as WriteReply,
-    Writes as Writes,
 )

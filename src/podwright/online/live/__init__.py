@@ -8,19 +8,18 @@ checked, and `process_metrics` counts requests. The room decides nothing
 about pods. It needs the extra `live`.
 """
 
-from podwright.online.live.attempts import RetryTimes as RetryTimes
+from podwright.online.live.api_calls import EventWriter as EventWriter, RetryTimes as RetryTimes
 from podwright.online.live.driver import LiveDriver as LiveDriver
-from podwright.online.live.event_writer import EventWriter as EventWriter
 from podwright.online.live.executors import DryRun as DryRun, Executor as Executor, Writes as Writes
-from podwright.online.live.health_checks import health_checks as health_checks
 from podwright.online.live.health_server import (
     HealthServer as HealthServer,
     ProcessMetrics as ProcessMetrics,
+    health_checks as health_checks,
 )
 from podwright.online.live.lease_election import (
     ElectionTimes as ElectionTimes,
     LeaseElection as LeaseElection,
     LeaseState as LeaseState,
+    LeaseThread as LeaseThread,
     LostLease as LostLease,
 )
-from podwright.online.live.lease_thread import LeaseThread as LeaseThread

@@ -44,18 +44,16 @@ from podwright.online.client.cluster import RejectedRequest, UnreachableCluster
 from podwright.online.client.cluster.write_connection import WriteConnection
 from podwright.online.live.api_calls import (
     ApiRequest,
-    pod_path,
-    request_of,
-)
-from podwright.online.live.attempts import (
     Attempts,
+    EventWriter,
     FailedRequest,
     RetryTimes,
     call_error,
     is_passing,
     may_be_executed,
+    pod_path,
+    request_of,
 )
-from podwright.online.live.event_writer import EventWriter
 from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
     ApiCall,

@@ -11,22 +11,25 @@ the extra `live`.
 """
 
 from podwright.online.client import BoundPods as BoundPods, SyncPolicies as SyncPolicies
-from podwright.online.sync.change_merge import SourceChange as SourceChange
 from podwright.online.sync.check import Checked as Checked, check_target as check_target
 from podwright.online.sync.cluster_import import (
     ImportedCluster as ImportedCluster,
     ImportOptions as ImportOptions,
     read_cluster as read_cluster,
 )
-from podwright.online.sync.cluster_record import ClusterRecord as ClusterRecord
-from podwright.online.sync.mirror import Mirror as Mirror
-from podwright.online.sync.record_replay import (
+from podwright.online.sync.cluster_record import (
+    ClusterRecord as ClusterRecord,
     RecordedChange as RecordedChange,
     recorded_changes as recorded_changes,
 )
+from podwright.online.sync.mirror import Mirror as Mirror
 from podwright.online.sync.session import Sync as Sync
 from podwright.online.sync.settlement import ObjectDifference as ObjectDifference
-from podwright.online.sync.source import Scope as Scope, Source as Source
+from podwright.online.sync.source import (
+    Scope as Scope,
+    Source as Source,
+    SourceChange as SourceChange,
+)
 from podwright.online.sync.source_kinds import (
     SourceKind as SourceKind,
     later_kinds as later_kinds,

@@ -9,7 +9,6 @@ import msgspec
 
 from podwright.online.client import SyncPolicies
 from podwright.online.client.cluster import ReadConnection, cluster_identity
-from podwright.online.sync.change_merge import SourceChange
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.operations import (
     AllocateClaim,
@@ -21,7 +20,7 @@ from podwright.online.sync.operations import (
     Settle,
 )
 from podwright.online.sync.settlement import THERE, Difference, ObjectDifference
-from podwright.online.sync.source import Scope, Source
+from podwright.online.sync.source import Scope, Source, SourceChange
 from podwright.online.sync.source_kinds import SourceKind
 from podwright.online.sync.target import Target, seen_pods
 

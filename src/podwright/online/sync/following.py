@@ -18,11 +18,10 @@ import msgspec
 
 from podwright.online.client import SyncDifference
 from podwright.online.client.cluster import Backoff, Meta, RejectedRequest, UnreachableCluster
-from podwright.online.sync.change_merge import SourceChange
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.operations import Create, Operation, Settle
 from podwright.online.sync.placements import Placements
-from podwright.online.sync.source import ChangeGroup
+from podwright.online.sync.source import ChangeGroup, SourceChange
 from podwright.online.sync.source_kinds import SourceKind
 from podwright.online.sync.target import SavedState, Target
 

@@ -45,7 +45,6 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import decode
 from podwright.online.client import BoundPods, SyncPolicies, Unfreed
 from podwright.online.client.cluster import ChangedObject, Meta
-from podwright.online.sync.change_merge import SourceChange
 from podwright.online.sync.object_copy import (
     claims_of,
     created_copy,
@@ -75,6 +74,7 @@ from podwright.online.sync.settlement import (
     ObjectDifference,
     source_uid,
 )
+from podwright.online.sync.source import SourceChange
 from podwright.online.sync.source_kinds import SourceKind
 from podwright.scheduler.columns import SPREAD_SELECTOR, WorkloadIndex, default_selector
 

@@ -22,12 +22,11 @@ from podwright.apimachinery.objects import (
     workload_of,
 )
 from podwright.scheduler.advice import node_edits, pod_edits
-from podwright.scheduler.advice.claim_fixes import ClaimFixes
+from podwright.scheduler.advice.claim_fixes import ClaimFixes, VolumeFixes
 from podwright.scheduler.advice.device_fixes import DeviceFixes
 from podwright.scheduler.advice.device_refusals import DeviceRefusals
 from podwright.scheduler.advice.edits import Edit, Plan, distinct
 from podwright.scheduler.advice.rejections import rejection_of
-from podwright.scheduler.advice.volume_fixes import VolumeFixes
 from podwright.scheduler.columns import Cluster, PlacedPod, host_ports
 from podwright.scheduler.config import Gates
 from podwright.scheduler.framework import EXTENDER, Explanation, Status

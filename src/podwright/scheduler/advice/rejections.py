@@ -19,8 +19,8 @@ from podwright.apimachinery.objects import (
     untolerated_taint,
 )
 from podwright.scheduler.advice.amounts import format_amount
+from podwright.scheduler.advice.claim_fixes import VolumeFixes
 from podwright.scheduler.advice.device_refusals import DeviceRefusal, DeviceRefusals
-from podwright.scheduler.advice.volume_fixes import VolumeFixes
 from podwright.scheduler.columns import READ_WRITE_ONCE_POD, Cluster, claim_names, class_of
 from podwright.scheduler.config import DEFAULT_GATES, Gates
 from podwright.scheduler.framework import Explanation, Status

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
         algorithm_from_policy as algorithm_from_policy,
         algorithm_of_provider as algorithm_of_provider,
     )
-    from podwright.scheduler.classic.cluster import ClassicCluster as ClassicCluster
+    from podwright.scheduler.classic.cluster import (
+        ClassicCluster as ClassicCluster,
+        MirroredCluster as MirroredCluster,
+    )
     from podwright.scheduler.classic.events import (
         QueueCall as QueueCall,
         queue_calls as queue_calls,
@@ -36,23 +39,18 @@ if TYPE_CHECKING:
         ExtenderAnswer as ExtenderAnswer,
         ExtenderError as ExtenderError,
         ExtenderSettings as ExtenderSettings,
+        called_extender as called_extender,
         request_body as request_body,
     )
-    from podwright.scheduler.classic.extender_calls import called_extender as called_extender
     from podwright.scheduler.classic.failure import (
         Failure as Failure,
         SchedulingError as SchedulingError,
         fit_error as fit_error,
     )
-    from podwright.scheduler.classic.mirror import MirroredCluster as MirroredCluster
     from podwright.scheduler.classic.node_info import NodeInfo as NodeInfo
     from podwright.scheduler.classic.node_tree import (
         NodeTree as NodeTree,
         nodes_to_find as nodes_to_find,
-    )
-    from podwright.scheduler.classic.parallel import (
-        ParallelizeUntil as ParallelizeUntil,
-        in_order as in_order,
     )
     from podwright.scheduler.classic.policy import (
         Policy as Policy,
@@ -82,7 +80,9 @@ if TYPE_CHECKING:
         Decision as Decision,
     )
     from podwright.scheduler.classic.scores import (
+        ParallelizeUntil as ParallelizeUntil,
         ScoreTable as ScoreTable,
+        in_order as in_order,
         prioritize as prioritize,
         select_host as select_host,
     )

@@ -4,7 +4,7 @@ Callables that the caller provides return the replies of an extender, so this mo
 socket. A driver that cannot wait raises its own exception from the callable, and runs the
 same cycle again when the reply has arrived: a cycle is a function of its inputs.
 
-Upstream: pkg/scheduler/core/extender.go, pkg/scheduler/api/types.go
+Upstream: pkg/scheduler/core/extender.go, pkg/scheduler/api/types.go.
 """
 
 from __future__ import annotations
@@ -15,9 +15,26 @@ from typing import Any
 import msgspec
 
 from podwright.apimachinery.objects import Pod, PodwrightError, encode
+from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.victims import Victims
-from podwright.scheduler.config import ExtenderTLSConfig
+from podwright.scheduler.config import (
+    Extender as ExtenderOfConfiguration,
+    ExtenderCall,
+    ExtenderManagedResource,
+    ExtenderReply,
+    ExtenderTLSConfig,
+    ExtenderVerb,
+)
+from podwright.scheduler.framework import (
+    Answers,
+    CalledExtender,
+    ExtenderAnswers,
+    MalformedJSON,
+    Status,
+    read_first_value,
+    typed_field,
+)
 
 
 class ExtenderError(PodwrightError):
@@ -176,3 +193,229 @@ def request_body(settings: ExtenderSettings, pod: Pod, nodes: Sequence[NodeInfo]
         items = [encode(info.node) for info in nodes if info.node is not None]
         body["Nodes"] = {"metadata": {}, "items": items}
     return body
+
+
+# The extenders of a policy, as calls that a driver makes.
+#
+# A cycle of the v1.16 rules is plain code that calls its extenders and uses their replies at once,
+# but a driver may have to wait for a reply. So a cycle runs with the replies that are known. If it
+# needs another one it ends in `ReplyNeeded`, the driver makes the call, and the cycle runs again
+# from its start. It is a function of its inputs, so it reaches the same point again.
+#
+# Keys on the wire are those of 1.16, which are capitalized.
+
+_TIMEOUT_NS = 5_000_000_000
+_OK = 200
+
+
+class ReplyNeeded(Exception):  # noqa: N818 - named for what it is
+    """The cycle needs the reply to a call, and must be run again with it."""
+
+    def __init__(self, call: ExtenderCall) -> None:
+        super().__init__(f"{call.verb} call to {call.url}")
+        self.call = call
+
+
+def called_extender(index: int, settings: ExtenderSettings) -> CalledExtender:
+    """Return an extender of a policy as an extender of a configuration.
+
+    Parameters
+    ----------
+    index : int
+        Its index in the policy.
+    """
+    return CalledExtender(
+        settings=ExtenderOfConfiguration(
+            url_prefix=settings.url_prefix,
+            filter_verb=settings.filter_verb,
+            preempt_verb=settings.preempt_verb,
+            prioritize_verb=settings.prioritize_verb,
+            bind_verb=settings.bind_verb,
+            weight=settings.weight,
+            enable_https=settings.enable_https,
+            tls_config=settings.tls_config,
+            http_timeout_ns=settings.http_timeout_ns or _TIMEOUT_NS,
+            node_cache_capable=settings.node_cache_capable,
+            managed_resources=tuple(
+                ExtenderManagedResource(
+                    name=resource.name, ignored_by_scheduler=resource.ignored_by_scheduler
+                )
+                for resource in settings.managed_resources
+            ),
+            ignorable=settings.ignorable,
+        ),
+        index=index,
+        managed=frozenset(resource.name for resource in settings.managed_resources),
+    )
+
+
+class PolicyExtenders:
+    """The extenders of a policy, and the replies that are known in this cycle.
+
+    Parameters
+    ----------
+    numbered : sequence of (int, ExtenderSettings)
+        In the order of calls, each with its index in the policy.
+    cluster : ClassicCluster
+        The cluster with the nodes and the victims.
+
+    Attributes
+    ----------
+    called : tuple of CalledExtender
+        The same extenders for the driver that makes the calls.
+    extenders : tuple of Extender
+        The same for the rules.
+    """
+
+    def __init__(
+        self, numbered: Sequence[tuple[int, ExtenderSettings]], cluster: ClassicCluster
+    ) -> None:
+        self._cluster = cluster
+        self._replies: Sequence[ExtenderReply] = ()
+        self._asked_count = 0
+        self._answers = Answers()
+        self.called = tuple(called_extender(index, settings) for index, settings in numbered)
+        self.extenders = tuple(
+            self._extender(settings, called)
+            for (_, settings), called in zip(numbered, self.called, strict=True)
+        )
+
+    def begin(self, replies: Sequence[ExtenderReply]) -> None:
+        """Start the cycle again, with the replies that have arrived, in order."""
+        self._replies = replies
+        self._asked_count = 0
+        self._answers = Answers()
+
+    def answers(self) -> tuple[ExtenderAnswers, ...]:
+        """Return the replies of the extenders in this cycle, for its explanation."""
+        return self._answers.all()
+
+    def _extender(self, settings: ExtenderSettings, called: CalledExtender) -> Extender:
+        def ask_filter(pod: Pod, node_names: Sequence[str]) -> ExtenderAnswer:
+            answers = self._answers.of(called)
+            answers.candidates = tuple(node_names)
+            answer = self._ask(called, "filter", self._body(settings, pod, node_names))
+            read = _filtered(settings, answer)
+            answers.kept = read.node_names
+            answers.rejected = {
+                name: Status.unschedulable(reason).by("Extender")
+                for name, reason in read.failed.items()
+            }
+            if read.error:
+                answers.errors.append(read.error)
+            return read
+
+        def ask_scores(pod: Pod, node_names: Sequence[str]) -> Mapping[str, int]:
+            answer = self._ask(called, "prioritize", self._body(settings, pod, node_names))
+            scores = _scores(answer)
+            self._answers.of(called).scores = {
+                name: score * settings.weight for name, score in scores.items()
+            }
+            return scores
+
+        def ask_preempt(pod: Pod, victims: Mapping[str, Victims]) -> Mapping[str, Victims]:
+            answer = self._ask(called, "preempt", _victims_body(settings, pod, victims))
+            return self._accepted(answer)
+
+        return Extender(settings, filter=ask_filter, prioritize=ask_scores, preempt=ask_preempt)
+
+    def _body(
+        self, settings: ExtenderSettings, pod: Pod, node_names: Sequence[str]
+    ) -> dict[str, Any]:
+        return request_body(settings, pod, [self._cluster.node_infos[name] for name in node_names])
+
+    def _ask(self, called: CalledExtender, verb: ExtenderVerb, body: Mapping[str, Any]) -> Any:
+        """Return the JSON value of a reply; raise `ReplyNeeded` if it is unknown."""
+        call = called.call(verb, body)
+        if self._asked_count == len(self._replies):
+            raise ReplyNeeded(call)
+        reply = self._replies[self._asked_count]
+        self._asked_count += 1
+        try:
+            return _value(call, reply)
+        except ExtenderError as error:
+            self._answers.of(called).errors.append(str(error))
+            raise
+
+    def _accepted(self, answer: Any) -> dict[str, Victims]:
+        left = _field(answer, "ExtenderPreemptionResult", "NodeNameToMetaVictims", dict) or {}
+        accepted = {}
+        for name, entry in left.items():
+            info = self._cluster.node_infos.get(name)
+            if info is None:
+                raise ExtenderError(f"the extender accepts victims on an unknown node: {name}")
+            by_uid = {pod.metadata.uid: pod for pod in info.pods.values()}
+            uids = [
+                _field(pod, "MetaPod", "UID", str) or ""
+                for pod in _field(entry, "MetaVictims", "Pods", list) or ()
+            ]
+            missing = [uid for uid in uids if uid not in by_uid]
+            if missing:
+                raise ExtenderError(
+                    f"the extender claims to preempt a pod that is not on node {name}: {missing[0]}"
+                )
+            violations = _field(entry, "MetaVictims", "NumPDBViolations", int) or 0
+            accepted[name] = Victims(tuple(by_uid[uid] for uid in uids), violations)
+        return accepted
+
+
+def _value(call: ExtenderCall, reply: ExtenderReply) -> Any:
+    if reply.error:
+        raise ExtenderError(reply.error)
+    if reply.status != _OK:
+        verb = call.url.rpartition("/")[2]
+        raise ExtenderError(f"Failed {verb} with extender at URL {call.url}, code {reply.status}")
+    try:
+        return read_first_value(reply.body)
+    except MalformedJSON as error:
+        raise ExtenderError(str(error)) from error
+
+
+def _field(answer: Any, struct: str, key: str, kind: type[Any]) -> Any:
+    try:
+        return typed_field(answer, struct, key, kind)
+    except MalformedJSON as error:
+        raise ExtenderError(str(error)) from error
+
+
+def _filtered(settings: ExtenderSettings, answer: Any) -> ExtenderAnswer:
+    struct = "ExtenderFilterResult"
+    error = _field(answer, struct, "Error", str) or ""
+    failed = _field(answer, struct, "FailedNodes", dict) or {}
+    names = _field(answer, struct, "NodeNames", list)
+    if not settings.node_cache_capable or names is None:
+        nodes = _field(answer, struct, "Nodes", dict)
+        items = _field(nodes, "NodeList", "items", list) or ()
+        names = [(item.get("metadata") or {}).get("name", "") for item in items]
+    return ExtenderAnswer(tuple(names), failed, error)
+
+
+def _scores(answer: Any) -> dict[str, int]:
+    if answer is not None and not isinstance(answer, list):
+        raise ExtenderError("HostPriorityList: a list is expected")
+    scores: dict[str, int] = {}
+    for entry in answer or ():
+        host = _field(entry, "HostPriority", "Host", str) or ""
+        scores[host] = scores.get(host, 0) + (_field(entry, "HostPriority", "Score", int) or 0)
+    return scores
+
+
+def _victims_body(
+    settings: ExtenderSettings, pod: Pod, victims: Mapping[str, Victims]
+) -> dict[str, Any]:
+    knows_pods = settings.node_cache_capable
+    entries = {
+        name: {
+            "Pods": [
+                {"UID": victim.metadata.uid} if knows_pods else encode(victim)
+                for victim in found.pods
+            ],
+            "NumPDBViolations": found.violations_count,
+        }
+        for name, found in victims.items()
+    }
+    return {
+        "Pod": encode(pod),
+        "NodeNameToVictims": None if knows_pods else entries,
+        "NodeNameToMetaVictims": entries if knows_pods else None,
+    }

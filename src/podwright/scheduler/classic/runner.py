@@ -15,18 +15,17 @@ import msgspec
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.classic.algorithm import Algorithm, Weighted
-from podwright.scheduler.classic.extender import ExtenderError
-from podwright.scheduler.classic.extender_calls import PolicyExtenders, ReplyNeeded
+from podwright.scheduler.classic.cluster import MirroredCluster, identified
+from podwright.scheduler.classic.extender import ExtenderError, PolicyExtenders, ReplyNeeded
 from podwright.scheduler.classic.failure import NO_NODES, Failures, SchedulingError, is_unresolvable
-from podwright.scheduler.classic.mirror import MirroredCluster, identified
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.parallel import WORKERS, ParallelizeUntil, in_order
 from podwright.scheduler.classic.preemption import Preemption as Found, preempt
 from podwright.scheduler.classic.scheduler import (
     ClassicScheduler,
     Decision as ClassicDecision,
     seeded_draw,
 )
+from podwright.scheduler.classic.scores import WORKERS, ParallelizeUntil, in_order
 from podwright.scheduler.classic.victims import Victims
 from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.framework import (

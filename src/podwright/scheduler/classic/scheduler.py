@@ -27,11 +27,17 @@ from podwright.scheduler.classic.failure import (
 )
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.node_tree import nodes_to_find
-from podwright.scheduler.classic.parallel import WORKERS, ParallelizeUntil, in_order
 from podwright.scheduler.classic.predicates import PredicateMetadata
 from podwright.scheduler.classic.predicates.volume_claims import check_claims_exist
 from podwright.scheduler.classic.priorities import PriorityMetadata
-from podwright.scheduler.classic.scores import ScoreTable, prioritize, select_host
+from podwright.scheduler.classic.scores import (
+    WORKERS,
+    ParallelizeUntil,
+    ScoreTable,
+    in_order,
+    prioritize,
+    select_host,
+)
 
 
 class Decision(msgspec.Struct, kw_only=True):

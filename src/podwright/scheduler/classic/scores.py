@@ -11,18 +11,44 @@ a loop.
                 ^
                 mapped by the piece of this column
 
-Upstream: pkg/scheduler/core/generic_scheduler.go, PrioritizeNodes and selectHost
+Upstream: pkg/scheduler/core/generic_scheduler.go, PrioritizeNodes and selectHost;
+staging/src/k8s.io/client-go/util/workqueue/parallelizer.go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 from podwright.scheduler.classic.algorithm import Algorithm
 from podwright.scheduler.classic.extender import Extender
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.parallel import WORKERS, ParallelizeUntil, in_order
 from podwright.scheduler.classic.priorities import Map, PriorityMetadata
+
+# Loops over independent pieces of work.
+#
+# The v1.16 scheduler evaluates and scores nodes on 16 goroutines. Here the loop is an argument:
+# `in_order` executes the pieces one after the other, and a thread pool executes them on threads.
+# The results are the same, because no two pieces write the same cells.
+
+WORKERS: Final = 16
+"""The number of workers upstream."""
+
+
+class ParallelizeUntil(Protocol):
+    """Calls `do_piece(0)` to `do_piece(pieces - 1)` in any order, and returns when all have ended.
+
+    An exception of a piece is raised after the started pieces have ended.
+    """
+
+    def __call__(self, workers: int, pieces: int, do_piece: Callable[[int], None], /) -> None:
+        """Execute all pieces, at most `workers` at a time."""
+
+
+def in_order(_workers: int, pieces: int, do_piece: Callable[[int], None], /) -> None:
+    """Execute the pieces one after the other; the number of workers has no effect."""
+    for piece in range(pieces):
+        do_piece(piece)
 
 
 class ScoreTable:

@@ -30,31 +30,27 @@ if TYPE_CHECKING:
         Counter as Counter,
         WeightedTerms as WeightedTerms,
     )
-    from podwright.scheduler.columns.affinity.default_selector import (
-        conjunction as conjunction,
-        default_selector as default_selector,
-    )
     from podwright.scheduler.columns.affinity.domains import (
         DomainRule as DomainRule,
         LabelKeys as LabelKeys,
     )
     from podwright.scheduler.columns.affinity.matching import PodSelector as PodSelector
-    from podwright.scheduler.columns.affinity.selected_labels import (
-        SPREAD_SELECTOR as SPREAD_SELECTOR,
-        SelectedLabels as SelectedLabels,
-        kept_selector as kept_selector,
-        own_label_keys as own_label_keys,
-    )
     from podwright.scheduler.columns.affinity.selectors import (
         Counted as Counted,
         SelectorCounters as SelectorCounters,
+        conjunction as conjunction,
+        default_selector as default_selector,
     )
-    from podwright.scheduler.columns.affinity.terms import (
+    from podwright.scheduler.columns.affinity.term_index import (
         NO_TERMS as NO_TERMS,
+        SPREAD_SELECTOR as SPREAD_SELECTOR,
         AffinityTerm as AffinityTerm,
         AffinityTerms as AffinityTerms,
+        SelectedLabels as SelectedLabels,
         TermKind as TermKind,
         affinity_terms as affinity_terms,
+        kept_selector as kept_selector,
+        own_label_keys as own_label_keys,
     )
     from podwright.scheduler.columns.cluster import (
         Cluster as Cluster,
@@ -76,8 +72,6 @@ if TYPE_CHECKING:
         image_names as image_names,
         locality_scores as locality_scores,
     )
-    from podwright.scheduler.columns.interning import Interner as Interner
-    from podwright.scheduler.columns.journal import Journal as Journal
     from podwright.scheduler.columns.node_selector import (
         any_of as any_of,
         compile_node_selector as compile_node_selector,
@@ -92,6 +86,8 @@ if TYPE_CHECKING:
         FIXED_RESOURCES as FIXED_RESOURCES,
         MEMORY as MEMORY,
         PODS as PODS,
+        Interner as Interner,
+        Journal as Journal,
         NodeColumns as NodeColumns,
     )
     from podwright.scheduler.columns.placement import (
@@ -127,6 +123,7 @@ if TYPE_CHECKING:
         VOLUME_MISSING as VOLUME_MISSING,
         PodClaims as PodClaims,
         decide as decide,
+        utilization as utilization,
     )
     from podwright.scheduler.columns.volumes.volume_use import (
         DiskUse as DiskUse,
@@ -139,7 +136,6 @@ if TYPE_CHECKING:
         ownership_error as ownership_error,
         uses_volumes as uses_volumes,
     )
-    from podwright.scheduler.columns.volumes.volume_utilization import utilization as utilization
     from podwright.scheduler.columns.workloads import WorkloadIndex as WorkloadIndex
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

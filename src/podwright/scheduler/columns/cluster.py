@@ -29,8 +29,8 @@ from podwright.apimachinery.objects import (
     ResourceClaim,
     has_same_actual_resources,
 )
-from podwright.scheduler.columns.affinity.selected_labels import SelectedLabels
 from podwright.scheduler.columns.affinity.selectors import SelectorCounters
+from podwright.scheduler.columns.affinity.term_index import SelectedLabels
 from podwright.scheduler.columns.budgets import BudgetIndex
 from podwright.scheduler.columns.device_fits import DeviceClassIndex, DeviceFits
 from podwright.scheduler.columns.images import ImageIndex

@@ -9,8 +9,8 @@ it from here at each use, and do not keep a reference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -22,8 +22,6 @@ from podwright.apimachinery.objects import (
     quantity_value,
     zone_key,
 )
-from podwright.scheduler.columns.interning import Interner
-from podwright.scheduler.columns.journal import Journal
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = 0, 1, 2, 3
 FIXED_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
@@ -498,3 +496,101 @@ class NodeTree:
         lists = [list(names) for names in self._names_of.values()]
         longest = max(map(len, lists), default=0)
         return [names[i] for i in range(longest) for names in lists if i < len(names)]
+
+
+# Interning: each distinct value gets a small integer.
+#
+# Kernels use the integers; a list returns the value of an integer.
+
+T = TypeVar("T", bound=Hashable)
+
+
+class Interner(Generic[T]):
+    """Number distinct values from zero, in the order in which they first appear."""
+
+    __slots__ = ("_ids", "values")
+
+    def __init__(self) -> None:
+        self._ids: dict[T, int] = {}
+        self.values: list[T] = []
+
+    def __len__(self) -> int:
+        """How many distinct values there are."""
+        return len(self.values)
+
+    def id_of(self, value: T) -> int:
+        """Return the number of `value`, giving it one if it is new."""
+        number = self._ids.get(value)
+        if number is None:
+            number = self._ids[value] = len(self.values)
+            self.values.append(value)
+        return number
+
+    def find(self, value: T) -> int:
+        """Return the number of `value`, or -1 if it never appeared."""
+        return self._ids.get(value, -1)
+
+
+# A journal of slot changes with a growing version.
+#
+# A reader stores the version for which its result is valid and reads the later entries. The
+# entries are in one array; `since` returns a view of it and copies nothing.
+
+_LEAST_KEPT = 1_024
+
+
+class Journal:
+    """An append-only list of changed slots, of which the newest part is kept.
+
+    `version` counts all entries ever made. A slot may be listed more than once.
+    """
+
+    __slots__ = ("_base", "_entries", "_kept", "version")
+
+    def __init__(self) -> None:
+        self._kept = _LEAST_KEPT
+        self._entries: I32Array = np.empty(2 * _LEAST_KEPT, dtype=np.int32)
+        self._base = 0
+        self.version = 0
+
+    def record(self, slot: int) -> None:
+        """Record that `slot` changed."""
+        index = self.version - self._base
+        if index == len(self._entries):
+            index = self._drop_old()
+        self._entries[index] = slot
+        self.version += 1
+
+    def forget(self) -> None:
+        """Make every reader start over: slots were renumbered, or everything changed."""
+        self.version += 1
+        self._base = self.version
+
+    def since(self, version: int) -> I32Array | None:
+        """Return the slots recorded after `version`, or None if the version is too old.
+
+        Returns
+        -------
+        (k,) int32 view, or None
+            None means: evaluate everything.
+        """
+        start = version - self._base
+        if start < 0:
+            return None
+        return self._entries[start : self.version - self._base]
+
+    def keep(self, entries: int) -> None:
+        """Keep at least `entries` of the newest entries from now on."""
+        if entries > self._kept:
+            self._kept = entries
+            grown: I32Array = np.empty(2 * entries, dtype=np.int32)
+            used = self.version - self._base
+            grown[:used] = self._entries[:used]
+            self._entries = grown
+
+    def _drop_old(self) -> int:
+        """Keep the newest half; return the index of the next entry."""
+        kept = self._kept
+        self._entries[:kept] = self._entries[-kept:].copy()
+        self._base = self.version - kept
+        return kept

@@ -9,7 +9,7 @@ from podwright.apimachinery.objects import (
     Service,
     StatefulSet,
 )
-from podwright.scheduler.columns.affinity.selected_labels import (
+from podwright.scheduler.columns.affinity.term_index import (
     SelectedLabels,
     keys_of_label_selector,
 )

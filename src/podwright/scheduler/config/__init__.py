@@ -46,11 +46,6 @@ if TYPE_CHECKING:
         expand_plugins as expand_plugins,
         in_tree_points as in_tree_points,
     )
-    from podwright.scheduler.config.extender_call import (
-        ExtenderCall as ExtenderCall,
-        ExtenderReply as ExtenderReply,
-        ExtenderVerb as ExtenderVerb,
-    )
     from podwright.scheduler.config.gates import (
         DEFAULT_GATES as DEFAULT_GATES,
         EFFECTS as EFFECTS,
@@ -64,7 +59,10 @@ if TYPE_CHECKING:
     )
     from podwright.scheduler.config.read import (
         PartialConfiguration as PartialConfiguration,
+        args_to_document as args_to_document,
+        effective_document as effective_document,
         read_configuration as read_configuration,
+        to_document as to_document,
     )
     from podwright.scheduler.config.schema import (
         API_VERSION as API_VERSION,
@@ -75,8 +73,11 @@ if TYPE_CHECKING:
         DefaultPreemptionArgs as DefaultPreemptionArgs,
         DynamicResourcesArgs as DynamicResourcesArgs,
         Extender as Extender,
+        ExtenderCall as ExtenderCall,
         ExtenderManagedResource as ExtenderManagedResource,
+        ExtenderReply as ExtenderReply,
         ExtenderTLSConfig as ExtenderTLSConfig,
+        ExtenderVerb as ExtenderVerb,
         InterPodAffinityArgs as InterPodAffinityArgs,
         KubeSchedulerConfiguration as KubeSchedulerConfiguration,
         KubeSchedulerProfile as KubeSchedulerProfile,
@@ -96,11 +97,6 @@ if TYPE_CHECKING:
         ScoringStrategy as ScoringStrategy,
         UtilizationShapePoint as UtilizationShapePoint,
         VolumeBindingArgs as VolumeBindingArgs,
-    )
-    from podwright.scheduler.config.show import (
-        args_to_document as args_to_document,
-        effective_document as effective_document,
-        to_document as to_document,
     )
     from podwright.scheduler.config.validation import (
         REMOVED_PLUGINS as REMOVED_PLUGINS,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         PluginFailure as PluginFailure,
         described as described,
         filter_on_columns as filter_on_columns,
+        misspelt_names as misspelt_names,
         raised as raised,
         raised_at as raised_at,
         read_permit as read_permit,
@@ -116,11 +117,14 @@ if TYPE_CHECKING:
         CallExtender as CallExtender,
         ExtenderAnswers as ExtenderAnswers,
         ExtenderError as ExtenderError,
+        MalformedJSON as MalformedJSON,
         MissingExtenderCaller as MissingExtenderCaller,
         Steps as Steps,
         extenders_of as extenders_of,
         pod_argument as pod_argument,
+        read_first_value as read_first_value,
         run_steps as run_steps,
+        typed_field as typed_field,
     )
     from podwright.scheduler.framework.extenders.extender_verbs import (
         MAX_EXTENDER_PRIORITY as MAX_EXTENDER_PRIORITY,
@@ -128,11 +132,6 @@ if TYPE_CHECKING:
         bind_steps as bind_steps,
         is_bound_by as is_bound_by,
         wrap_int64 as wrap_int64,
-    )
-    from podwright.scheduler.framework.extenders.go_json import (
-        MalformedJSON as MalformedJSON,
-        read_first_value as read_first_value,
-        typed_field as typed_field,
     )
     from podwright.scheduler.framework.keys import (
         FEATURES as FEATURES,
@@ -147,7 +146,6 @@ if TYPE_CHECKING:
         tolerations_fragment as tolerations_fragment,
         volumes_fragment as volumes_fragment,
     )
-    from podwright.scheduler.framework.misspelt import misspelt_names as misspelt_names
     from podwright.scheduler.framework.node_search import (
         SearchPosition as SearchPosition,
         nodes_to_find as nodes_to_find,
@@ -188,7 +186,11 @@ if TYPE_CHECKING:
         PreFilterOutcome as PreFilterOutcome,
         run_pre_filters as run_pre_filters,
     )
-    from podwright.scheduler.framework.profile import Profile as Profile, TieRule as TieRule
+    from podwright.scheduler.framework.profile import (
+        Profile as Profile,
+        TieRule as TieRule,
+        shape_table as shape_table,
+    )
     from podwright.scheduler.framework.rankings.ranking import (
         Ranking as Ranking,
         normalize as normalize,
@@ -205,10 +207,9 @@ if TYPE_CHECKING:
     from podwright.scheduler.framework.run import (
         FilterNode as FilterNode,
         PluginRunner as PluginRunner,
+        Runner as Runner,
         Suggest as Suggest,
     )
-    from podwright.scheduler.framework.runner import Runner as Runner
-    from podwright.scheduler.framework.shape import shape_table as shape_table
     from podwright.scheduler.framework.status import Code as Code, Status as Status
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -75,26 +75,21 @@ if TYPE_CHECKING:
         TimerFired as TimerFired,
         object_key as object_key,
     )
-    from podwright.scheduler.machine.groups import Groups as Groups
     from podwright.scheduler.machine.machine import Machine as Machine
-    from podwright.scheduler.machine.metrics.exposition import (
-        CONTENT_TYPE as CONTENT_TYPE,
-        render_text as render_text,
-    )
     from podwright.scheduler.machine.metrics.machine_metrics import Metrics as Metrics
     from podwright.scheduler.machine.metrics.metric_snapshot import (
+        CONTENT_TYPE as CONTENT_TYPE,
         Distribution as Distribution,
         Family as Family,
         MetricsSnapshot as MetricsSnapshot,
         Value as Value,
+        render_text as render_text,
+        resource_snapshot as resource_snapshot,
     )
     from podwright.scheduler.machine.metrics.plugin_timer import PluginTimer as PluginTimer
     from podwright.scheduler.machine.metrics.plugin_timings import (
         PluginTiming as PluginTiming,
         PluginTimings as PluginTimings,
-    )
-    from podwright.scheduler.machine.metrics.resource_metrics import (
-        resource_snapshot as resource_snapshot,
     )
     from podwright.scheduler.machine.options import (
         DEFAULT_OPTIONS as DEFAULT_OPTIONS,
@@ -120,6 +115,6 @@ if TYPE_CHECKING:
         MachineSnapshot as MachineSnapshot,
         ObjectNumbering as ObjectNumbering,
     )
-    from podwright.scheduler.machine.state import State as State
+    from podwright.scheduler.machine.state import Groups as Groups, State as State
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -28,8 +28,7 @@ from podwright.scheduler.machine.cycles.binding import Binding
 from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles, forget
 from podwright.scheduler.machine.cycles.plugin_calls import notify_pod_ended
 from podwright.scheduler.machine.events import object_key
-from podwright.scheduler.machine.groups import GANG_SCHEDULING
-from podwright.scheduler.machine.state import State
+from podwright.scheduler.machine.state import GANG_SCHEDULING, State
 from podwright.scheduler.queueing import derive_events, derive_pod_update
 
 # `label` is computed at each access.

@@ -36,8 +36,7 @@ from podwright.scheduler.machine.cycles.waiting import WaitingPod
 from podwright.scheduler.machine.events import object_key
 from podwright.scheduler.machine.metrics.metric_snapshot import Counts
 from podwright.scheduler.machine.profiles import RunningProfile
-from podwright.scheduler.machine.state import State
-from podwright.scheduler.machine.timers import Timer
+from podwright.scheduler.machine.state import State, Timer
 from podwright.scheduler.queueing import (
     PodQueue,
     QueuedPod,

@@ -55,8 +55,14 @@ from podwright.scheduler.framework import (
     Verdicts,
     volumes_fragment,
 )
-from podwright.scheduler.plugins.hints.objects import changed, only, queue_if
-from podwright.scheduler.plugins.hints.volumes import after_used_claim, claim_name, migrated_driver
+from podwright.scheduler.plugins.hints.objects import (
+    after_used_claim,
+    changed,
+    claim_name,
+    migrated_driver,
+    only,
+    queue_if,
+)
 
 TOO_MANY = Status.unschedulable("node(s) exceed max volume count")
 

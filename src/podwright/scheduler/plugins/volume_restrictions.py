@@ -47,8 +47,7 @@ from podwright.scheduler.framework import (
     Verdicts,
     volumes_fragment,
 )
-from podwright.scheduler.plugins.hints.objects import only, queue_if
-from podwright.scheduler.plugins.hints.volumes import after_named_claim
+from podwright.scheduler.plugins.hints.objects import after_named_claim, only, queue_if
 
 DISK_CONFLICT = Status.unschedulable("node(s) had no available disk")
 CLAIM_CONFLICT = Status.unschedulable(

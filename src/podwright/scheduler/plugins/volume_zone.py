@@ -58,8 +58,7 @@ from podwright.scheduler.framework import (
     Verdicts,
     volumes_fragment,
 )
-from podwright.scheduler.plugins.hints.objects import changed, queue_if
-from podwright.scheduler.plugins.hints.volumes import after_named_claim
+from podwright.scheduler.plugins.hints.objects import after_named_claim, changed, queue_if
 
 ZONE_CONFLICT = Status.unresolvable("node(s) had no available volume zone")
 

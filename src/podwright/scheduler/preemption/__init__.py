@@ -19,18 +19,21 @@ from podwright.scheduler.preemption.choose import (
     Criterion as Criterion,
     choose as choose,
 )
-from podwright.scheduler.preemption.dry_run import Limits as Limits, dry_run as dry_run
 from podwright.scheduler.preemption.preempt import (
     Preemption as Preemption,
     preempt as preempt,
     preempt_steps as preempt_steps,
 )
+from podwright.scheduler.preemption.sums import Limits as Limits, dry_run as dry_run
 
 if TYPE_CHECKING:
-    from podwright.scheduler.preemption.candidates import Candidate as Candidate, DryRun as DryRun
     from podwright.scheduler.preemption.extenders import (
         preempt_with_extenders as preempt_with_extenders,
     )
-    from podwright.scheduler.preemption.victims import select_victims as select_victims
+    from podwright.scheduler.preemption.victims import (
+        Candidate as Candidate,
+        DryRun as DryRun,
+        select_victims as select_victims,
+    )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -19,8 +19,8 @@ import msgspec
 
 from podwright._arrays import I64Array
 from podwright.scheduler.kernels import preemption as preemption_kernels
-from podwright.scheduler.preemption.candidates import Candidate, Candidates, measures_of
 from podwright.scheduler.preemption.sums import SummedCandidates
+from podwright.scheduler.preemption.victims import Candidate, Candidates, measures_of
 
 
 class Criterion(IntEnum):

@@ -25,10 +25,9 @@ from podwright.scheduler.framework import (
     pod_argument,
     typed_field,
 )
-from podwright.scheduler.preemption.candidates import Candidate, Candidates
-from podwright.scheduler.preemption.dry_run import Limits
 from podwright.scheduler.preemption.preempt import preempt_steps
-from podwright.scheduler.preemption.victims import expected_a_victim
+from podwright.scheduler.preemption.sums import Limits
+from podwright.scheduler.preemption.victims import Candidate, Candidates, expected_a_victim
 
 
 def preempt_with_extenders(

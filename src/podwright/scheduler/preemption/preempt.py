@@ -22,9 +22,9 @@ from podwright.scheduler.framework import (
     Status,
     fit_error,
 )
-from podwright.scheduler.preemption.candidates import Candidate, Candidates, DryRun
 from podwright.scheduler.preemption.choose import Choice, choose
-from podwright.scheduler.preemption.dry_run import Limits, dry_run
+from podwright.scheduler.preemption.sums import Limits, dry_run
+from podwright.scheduler.preemption.victims import Candidate, Candidates, DryRun
 
 NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
 NO_CANDIDATE = Status.unschedulable("no candidate node for preemption")

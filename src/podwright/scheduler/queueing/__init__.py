@@ -21,6 +21,12 @@ from typing import TYPE_CHECKING
 from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
+    from podwright.scheduler.queueing.capture import (
+        QueuedPodSnapshot as QueuedPodSnapshot,
+        QueueSnapshot as QueueSnapshot,
+        queued_from as queued_from,
+        queued_snapshot as queued_snapshot,
+    )
     from podwright.scheduler.queueing.events import (
         derive_events as derive_events,
         derive_node_update as derive_node_update,
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
     )
     from podwright.scheduler.queueing.heap import LazyHeap as LazyHeap
     from podwright.scheduler.queueing.hints import HintTable as HintTable, Requeue as Requeue
-    from podwright.scheduler.queueing.metrics import QueueMetrics as QueueMetrics
     from podwright.scheduler.queueing.nominator import Nominator as Nominator
     from podwright.scheduler.queueing.pod import (
         Less as Less,
@@ -42,17 +47,15 @@ if TYPE_CHECKING:
         PreEnqueue as PreEnqueue,
         SchedulingQueue as SchedulingQueue,
     )
-    from podwright.scheduler.queueing.rules import PodQueue as PodQueue
+    from podwright.scheduler.queueing.rules import (
+        PodQueue as PodQueue,
+        QueueMetrics as QueueMetrics,
+        Story as Story,
+        Touch as Touch,
+    )
     from podwright.scheduler.queueing.settings import (
         SECOND_NS as SECOND_NS,
         QueueSettings as QueueSettings,
     )
-    from podwright.scheduler.queueing.snapshot import (
-        QueuedPodSnapshot as QueuedPodSnapshot,
-        QueueSnapshot as QueueSnapshot,
-        queued_from as queued_from,
-        queued_snapshot as queued_snapshot,
-    )
-    from podwright.scheduler.queueing.story import Story as Story, Touch as Touch
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

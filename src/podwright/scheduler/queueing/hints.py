@@ -25,10 +25,9 @@ from podwright.scheduler.framework import (
     Hint,
     HintFunction,
 )
-from podwright.scheduler.queueing.events import possible_events
-from podwright.scheduler.queueing.in_flight import InFlight
+from podwright.scheduler.queueing.events import InFlight, possible_events
 from podwright.scheduler.queueing.pod import QueuedPod
-from podwright.scheduler.queueing.unschedulable import UnschedulablePods
+from podwright.scheduler.queueing.subqueues import UnschedulablePods
 
 
 class Requeue(enum.Enum):

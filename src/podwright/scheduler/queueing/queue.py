@@ -48,16 +48,20 @@ from podwright.scheduler.framework import (
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
 )
-from podwright.scheduler.queueing.capture import QueueParts, capture, restore_parts
-from podwright.scheduler.queueing.events import derive_pod_update
+from podwright.scheduler.queueing.capture import (
+    Numbering,
+    Numbers,
+    QueueParts,
+    QueueSnapshot,
+    capture,
+    restore_parts,
+)
+from podwright.scheduler.queueing.events import InFlight, derive_pod_update
 from podwright.scheduler.queueing.hints import HintTable, HintTables, Requeue
-from podwright.scheduler.queueing.in_flight import InFlight
-from podwright.scheduler.queueing.metrics import QueueMetrics
 from podwright.scheduler.queueing.nominator import NominationMirror, Nominator
 from podwright.scheduler.queueing.pod import QueuedPod, QueueName, SortKey, priority_sort_key
+from podwright.scheduler.queueing.rules import QueueMetrics, Story, Touch
 from podwright.scheduler.queueing.settings import QueueSettings
-from podwright.scheduler.queueing.snapshot import Numbering, Numbers, QueueSnapshot
-from podwright.scheduler.queueing.story import Story, Touch
 from podwright.scheduler.queueing.subqueues import BACKING_OFF, UNSCHEDULABLE, SubQueues
 
 PreEnqueue = Callable[[Pod], "tuple[str, tuple[str, ...]] | None"]

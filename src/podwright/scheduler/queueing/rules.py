@@ -6,15 +6,14 @@ The configuration's `rules` select the implementation: `SchedulingQueue` of this
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import ClusterEvent
-from podwright.scheduler.queueing.metrics import QueueMetrics
 from podwright.scheduler.queueing.nominator import Nominator
 from podwright.scheduler.queueing.pod import QueuedPod, QueueName
-from podwright.scheduler.queueing.story import Touch
 
 
 class PodQueue(Protocol):
@@ -122,3 +121,88 @@ class PodQueue(Protocol):
 
     def validate(self) -> None:
         """Assert every invariant."""
+
+
+# Stories: a bounded log of the queue's operations on pods.
+
+
+class Touch(NamedTuple):
+    """One operation on one pod."""
+
+    now_ns: int
+    pod: str
+    step: str
+    """The name of the queue for a move into it, otherwise a verb."""
+    cause: str
+    """The label of the event that caused it."""
+
+
+class Story:
+    """A bounded log of touches.
+
+    Parameters
+    ----------
+    limit_count : int
+        The number of touches that are kept for all pods together; 0 keeps none.
+    """
+
+    def __init__(self, limit_count: int) -> None:
+        # Plain tuples: creating named tuples would cost as much as the rest of an operation.
+        self._touches: deque[tuple[int, str, str, str]] = deque(maxlen=limit_count)
+
+    def record(self, now_ns: int, pod: str, step: str, cause: str) -> None:
+        """Add one touch; the oldest is dropped beyond the limit."""
+        self._touches.append((now_ns, pod, step, cause))
+
+    def touches(self) -> tuple[tuple[int, str, str, str], ...]:
+        """Return all kept touches, oldest first."""
+        return tuple(self._touches)
+
+    @property
+    def latest(self) -> tuple[int, str, str, str] | None:
+        """The last touch."""
+        return self._touches[-1] if self._touches else None
+
+    def since(
+        self, last: tuple[int, str, str, str] | None
+    ) -> list[tuple[int, str, str, str]] | None:
+        """Return the touches after another one, newest first; None if it is not kept.
+
+        Parameters
+        ----------
+        last : tuple, optional
+            An item of `touches` or of an earlier result: that same tuple, not an equal one. None
+            for all touches, which are known as long as none was dropped.
+        """
+        found: list[tuple[int, str, str, str]] = []
+        for touch in reversed(self._touches):
+            if touch is last:
+                return found
+            found.append(touch)
+        is_whole = last is None and len(found) != self._touches.maxlen
+        return found if is_whole else None
+
+    def of(self, pod: str) -> list[Touch]:
+        """Return the touches of a pod, oldest first."""
+        return [Touch(*touch) for touch in self._touches if touch[1] == pod]
+
+
+# The metrics of the queue, as plain dictionaries that a driver can expose.
+#
+# The names are upstream's, without the `scheduler_` prefix.
+
+
+class QueueMetrics:
+    """The counters and gauges of the queue."""
+
+    def __init__(self) -> None:
+        self.queue_incoming_pods_total: Counter[tuple[str, str]] = Counter()
+        """By (queue, event)."""
+        self.unschedulable_pods: Counter[tuple[str, str]] = Counter()
+        """By (plugin, profile): the waiting pods that the plugin rejected."""
+        self.queueing_hint_executions_total: Counter[tuple[str, str, str]] = Counter()
+        """By (plugin, event, hint); the driver measures the durations."""
+        self.pending_pods: dict[str, int] = {}
+        """By queue: active, backoff, unschedulable, gated."""
+        self.inflight_events: dict[str, int] = {}
+        """By event label, and `PodPopped` for the pods themselves."""

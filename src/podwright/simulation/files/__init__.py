@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING
 from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
-    from podwright.simulation.files.compression import unpacked as unpacked
-    from podwright.simulation.files.document_cache import DocumentCache as DocumentCache
+    from podwright.simulation.files.document_cache import (
+        DocumentCache as DocumentCache,
+        unpacked as unpacked,
+    )
     from podwright.simulation.files.documents import Place as Place, Watch as Watch
     from podwright.simulation.files.manifests import (
         STDIN_SOURCE as STDIN_SOURCE,

@@ -29,8 +29,7 @@ from podwright.apimachinery.objects import (
     yaml_line_of,
 )
 from podwright.apimachinery.schema import built_in
-from podwright.simulation.files.compression import unpacked
-from podwright.simulation.files.document_cache import DocumentCache
+from podwright.simulation.files.document_cache import DocumentCache, unpacked
 from podwright.simulation.files.json_documents import (
     Duplicate,
     duplicate_keys,

@@ -34,7 +34,6 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import built_in
 from podwright.simulation import files
-from podwright.simulation.files.device_cards import with_device_slices
 from podwright.simulation.files.document_cache import DocumentCache
 from podwright.simulation.files.documents import Watch
 from podwright.simulation.files.object_reader import (
@@ -45,6 +44,7 @@ from podwright.simulation.files.object_reader import (
     read_manifest,
     require_validation,
 )
+from podwright.simulation.files.openb_gpus import with_device_slices
 from podwright.simulation.files.unrendered import Unrendered, UnrenderedFiles, skipped_text
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.store import Change, GroupKind, ObjectStore, Stored, kind_of
-from podwright.simulation.files.compression import MAGIC, too_large, unpacked, unpacked_max
+from podwright.simulation.files.document_cache import MAGIC, too_large, unpacked, unpacked_max
 from podwright.simulation.files.documents import Place, Watch
 from podwright.simulation.files.object_reader import ObjectReader
 

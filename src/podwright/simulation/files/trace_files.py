@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from podwright.apimachinery.objects import UNDECODABLE, Document, FieldError, InputError
-from podwright.simulation.files.compression import unpacked
+from podwright.simulation.files.document_cache import unpacked
 
 TraceFormat: TypeAlias = Literal["lines", "simkube", "objects"]
 

@@ -16,12 +16,6 @@ from podwright.simulation.kss.annotations import (
     kss_annotations as kss_annotations,
     kss_history as kss_history,
 )
-from podwright.simulation.kss.change_stream import (
-    Change as Change,
-    change_of as change_of,
-    last_version as last_version,
-    listed as listed,
-)
 from podwright.simulation.kss.extender_proxy import (
     VERBS as VERBS,
     ExtenderFailed as ExtenderFailed,
@@ -29,7 +23,13 @@ from podwright.simulation.kss.extender_proxy import (
     UnknownExtender as UnknownExtender,
     proxied_configuration as proxied_configuration,
 )
-from podwright.simulation.kss.live_results import LiveResults as LiveResults
+from podwright.simulation.kss.live_results import (
+    Change as Change,
+    LiveResults as LiveResults,
+    change_of as change_of,
+    last_version as last_version,
+    listed as listed,
+)
 from podwright.simulation.kss.simulator_configuration import (
     SimulatorConfiguration as SimulatorConfiguration,
     read_simulator_configuration as read_simulator_configuration,

@@ -51,12 +51,10 @@ if TYPE_CHECKING:
         placements_of_run as placements_of_run,
     )
     from podwright.simulation.recording.comparison.scenario import (
+        MOST_REASONS as MOST_REASONS,
         Scenario as Scenario,
         Specs as Specs,
         as_new_pod as as_new_pod,
-    )
-    from podwright.simulation.recording.comparison.scenario_diff import (
-        MOST_REASONS as MOST_REASONS,
         counted as counted,
         decision_count as decision_count,
         diff_scenarios as diff_scenarios,
@@ -105,28 +103,19 @@ if TYPE_CHECKING:
         AttemptOutcome as AttemptOutcome,
         OutcomeKind as OutcomeKind,
         find_outcome as find_outcome,
+        gated_pods as gated_pods,
     )
     from podwright.simulation.recording.explanations.past_advice import past_advice as past_advice
-    from podwright.simulation.recording.explanations.pending_reasons import gated_pods as gated_pods
     from podwright.simulation.recording.explanations.remedy_changes import (
         remedy_changes as remedy_changes,
     )
     from podwright.simulation.recording.explanations.replicas import Replicas as Replicas
-    from podwright.simulation.recording.folders.arrow_tables import (
-        arrow_table as arrow_table,
-        parquet_bytes as parquet_bytes,
-        read_parquet as read_parquet,
-        require_arrow as require_arrow,
-    )
-    from podwright.simulation.recording.folders.field_names import camel_case as camel_case
     from podwright.simulation.recording.folders.recorded_state import (
         ClusterAt as ClusterAt,
         PendingPod as PendingPod,
         QueueAt as QueueAt,
         cluster_of as cluster_of,
         queue_of as queue_of,
-    )
-    from podwright.simulation.recording.folders.resumption import (
         resume as resume,
         resume_log as resume_log,
     )
@@ -159,7 +148,14 @@ if TYPE_CHECKING:
         joined as joined,
     )
     from podwright.simulation.recording.folders.stepping import Moment as Moment, Stepper as Stepper
-    from podwright.simulation.recording.folders.tables import library as library
+    from podwright.simulation.recording.folders.tables import (
+        arrow_table as arrow_table,
+        camel_case as camel_case,
+        library as library,
+        parquet_bytes as parquet_bytes,
+        read_parquet as read_parquet,
+        require_arrow as require_arrow,
+    )
     from podwright.simulation.recording.folders.trace_rows import (
         TableRow as TableRow,
         trace_rows as trace_rows,
@@ -184,23 +180,19 @@ if TYPE_CHECKING:
         tables_of_log as tables_of_log,
     )
     from podwright.simulation.recording.log.record import (
+        EventFeed as EventFeed,
+        Recorder as Recorder,
+        RotatingRecorder as RotatingRecorder,
         class_name as class_name,
+        initial_lines as initial_lines,
         new_machine as new_machine,
         options_of as options_of,
         record as record,
-    )
-    from podwright.simulation.recording.log.record_writing import (
-        initial_lines as initial_lines,
         record_line as record_line,
         record_of_log as record_of_log,
         write_record as write_record,
     )
-    from podwright.simulation.recording.log.recorder import (
-        EventFeed as EventFeed,
-        Recorder as Recorder,
-    )
     from podwright.simulation.recording.log.replay import replay as replay
-    from podwright.simulation.recording.log.rotation import RotatingRecorder as RotatingRecorder
     from podwright.simulation.recording.log.saved_case import (
         case_text as case_text,
         decode_case as decode_case,

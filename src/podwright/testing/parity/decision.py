@@ -13,8 +13,13 @@ from podwright.apimachinery.objects import Pod, decode_pod
 from podwright.scheduler.assembly import Registry
 from podwright.scheduler.framework import EXTENDER, Code, Explanation, PluginRunner, Status
 from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only
-from podwright.testing.parity.preemption import NOW_NS, compare_preemption
-from podwright.testing.parity.setup import cluster_of, effective_configuration, profiles_of
+from podwright.testing.parity.sequence import (
+    NOW_NS,
+    cluster_of,
+    compare_preemption,
+    effective_configuration,
+    profiles_of,
+)
 
 _FIXED_REASONS = (
     "Too many pods",

@@ -25,8 +25,7 @@ from podwright.scheduler.framework import (
 )
 from podwright.testing.parity.comparison import Case, Check, equal, only
 from podwright.testing.parity.decision import compare_explanation
-from podwright.testing.parity.preemption import NOW_NS
-from podwright.testing.parity.setup import cluster_of, effective_configuration
+from podwright.testing.parity.sequence import NOW_NS, cluster_of, effective_configuration
 
 _OF_GO = ("Post ", "json:", "invalid character", "EOF", "unexpected EOF")
 """Prefixes of error messages from Go's HTTP client or JSON decoder."""

@@ -4,34 +4,201 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import msgspec
 
-from podwright.testing.parity.cel import check_cel
-from podwright.testing.parity.classic.classic_decision import (
-    check_classic_decision,
-    check_classic_preemption,
-    check_classic_priorities,
-    check_classic_prioritize,
+from podwright.apimachinery.cel import (
+    MAX_SELECTOR_COST,
+    UNBOUNDED,
+    DeviceSelector,
+    SelectorError,
+    compile_new_selector,
+    compile_selector,
+    device_value,
 )
+from podwright.apimachinery.objects import (
+    QuantityError,
+    assigned_requests,
+    decode_pod,
+    is_scalar_resource,
+    non_zero_requests,
+    parse_quantity_text,
+    pending_requests,
+    score_requests_balanced,
+    score_requests_fit,
+)
+from podwright.scheduler.framework import PluginRunner, TieRule, nodes_to_find
 from podwright.testing.parity.classic.classic_sequence import (
     check_classic_events,
     check_classic_node_tree,
     check_classic_queue,
     check_classic_sequence,
 )
-from podwright.testing.parity.comparison import Case, Check, Comparison, LeftOut
+from podwright.testing.parity.classic.classic_setup import (
+    check_classic_decision,
+    check_classic_preemption,
+    check_classic_priorities,
+    check_classic_prioritize,
+)
+from podwright.testing.parity.comparison import Case, Check, Comparison, LeftOut, equal, only
 from podwright.testing.parity.config import check_config
 from podwright.testing.parity.decision import check_decision
 from podwright.testing.parity.devices.dra import check_dra
 from podwright.testing.parity.devices.dra_sequence import check_dra_sequence
 from podwright.testing.parity.extenders import check_extenders
-from podwright.testing.parity.hints import check_hints
-from podwright.testing.parity.pod_requests import check_pod_requests, check_quantities
-from podwright.testing.parity.queue import check_queue
-from podwright.testing.parity.sampling import check_sampling
-from podwright.testing.parity.sequence import check_sequence, check_sequence_preemption
+from podwright.testing.parity.queue import check_hints, check_queue
+from podwright.testing.parity.sequence import (
+    check_sequence,
+    check_sequence_preemption,
+    cluster_of,
+    profiles_of,
+)
 from podwright.testing.parity.trace import check_gang, check_trace
+
+# Pod requests, for filters and for scores.
+
+_FIXED = ("cpu", "memory", "ephemeral-storage")
+
+
+def check_pod_requests(case: Case) -> Check:
+    """Compare the requests of one pod in all their forms."""
+    pod = decode_pod(case["pod"])
+    expect = case["expect"]
+    actual = {
+        "assigned": _present(assigned_requests(pod)),
+        "filter": _present(pending_requests(pod)),
+        "non_zero": non_zero_requests(pod),
+        "score_fit": _cpu_and_memory(score_requests_fit(pod)),
+        "score_balanced": _cpu_and_memory(score_requests_balanced(pod)),
+    }
+    for field in sorted(expect.keys() | actual.keys()):
+        yield equal(field, expect.get(field), actual.get(field))
+
+
+def _present(amounts: dict[str, int]) -> dict[str, int]:
+    """Return the amounts of the resources that the scheduler counts."""
+    return {
+        name: amount
+        for name, amount in amounts.items()
+        if amount and (name in _FIXED or is_scalar_resource(name))
+    }
+
+
+def _cpu_and_memory(amounts: dict[str, int]) -> dict[str, int]:
+    """Return the requests for scoring in the form of the vectors."""
+    return {name: amounts.get(name, 0) for name in ("cpu", "memory")}
+
+
+# Parsing of quantities.
+
+
+def check_quantities(case: Case) -> Check:
+    """Compare value and milli-value of each text, or that it is refused."""
+    for text, expected in zip(case["quantities"], case["expect"], strict=True):
+        actual: dict[str, object]
+        try:
+            quantity = parse_quantity_text(text)
+        except QuantityError:
+            actual = {"error": True}
+        else:
+            actual = {"value": str(quantity.value()), "milli": str(quantity.milli_value())}
+        yield equal("quantity", expected, actual)
+
+
+# Selectors of devices: compilation, cost estimates, evaluations.
+
+_EXPECTED = (
+    "compile_error", "output_type", "max_cost", "too_expensive", "compile_error_new", "results",
+)  # fmt: skip
+_EVALUATED = ("result", "error", "cost")
+
+
+def check_cel(case: Case) -> Check:
+    """Compare what the compilation of a selector says, and each evaluation with its cost."""
+    expect = case["expect"]
+    yield from only("", expect, _EXPECTED)
+    try:
+        selector = compile_selector(case["expression"])
+    except SelectorError as error:
+        yield equal("compile_error", expect.get("compile_error"), str(error))
+        return
+    yield equal("compile_error", expect.get("compile_error"), None)
+    if "compile_error" in expect:
+        return
+    yield from _check_estimate(case["expression"], selector, expect)
+    results = expect["results"]
+    yield equal("results", len(results), len(case["devices"]))
+    for device, result in zip(case["devices"], results, strict=False):
+        yield from only("results", result, _EVALUATED)
+        value = device_value(device["driver"], device["device"])
+        found = selector.evaluate(value)
+        actual: dict[str, object] = (
+            {"error": found.error} if found.error else {"result": found.matches}
+        )
+        yield equal("result", {k: v for k, v in result.items() if k != "cost"}, actual)
+        if "cost" in result:
+            yield equal("cost", result["cost"], found.cost)
+
+
+def _check_estimate(source: str, selector: DeviceSelector, expect: dict[str, Any]) -> Check:
+    yield equal("output_type", expect["output_type"], str(selector.output_type))
+    cost = selector.max_cost()
+    yield equal("max_cost", expect["max_cost"], "max" if cost == UNBOUNDED else str(cost))
+    yield equal("too_expensive", expect.get("too_expensive", False), cost > MAX_SELECTOR_COST)
+    yield equal(
+        "compile_error_new",
+        expect.get("compile_error_new"),
+        _error_of_new(source),
+    )
+
+
+def _error_of_new(source: str) -> str | None:
+    try:
+        compile_new_selector(source)
+    except SelectorError as error:
+        return str(error)
+    return None
+
+
+# Node order and sampling: the nodes that are evaluated in clusters of 100 and more.
+
+
+def check_sampling(case: Case) -> Check:
+    """Compare the order of nodes, and per step the start, the end and the result of the search."""
+    # 0 selects upstream's adaptive rule; podwright evaluates all nodes if unset.
+    percentage = case.get("percentage_of_nodes_to_score") or 0
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "percentageOfNodesToScore": percentage,
+    }
+    (profile,) = profiles_of(config, tie_rule=TieRule.HEAP).values()
+    cluster = cluster_of(case["objects"])
+    runner = PluginRunner(profile, cluster)
+    names = cluster.nodes.names
+    order = [names[slot] for slot in cluster.nodes.visiting_order()]
+    yield from only("", case["expect"], ("node_order", "steps"))
+    yield equal("node_order", case["expect"]["node_order"], order)
+    for number, (step, expect) in enumerate(
+        zip(case["steps"], case["expect"]["steps"], strict=True)
+    ):
+        pod = decode_pod(step["pod"])
+        ranking = runner.ranking_of(pod)
+        totals = ranking.sweep_filters(cluster)
+        search = runner.node_search.run(totals, ranking.outcome)
+        found = [names[slot] for slot in search.examined if totals[slot] >= 0]
+        runner.decide(pod, cycle_number=number)
+        actual: dict[str, Any] = {
+            "start": search.start,
+            "nodes_to_find": nodes_to_find(len(order), percentage),
+            "feasible": found,
+            "failed": len(search.examined) - len(found),
+            "next_start": runner.node_search.next_start,
+        }
+        for field in sorted(expect.keys() | actual.keys()):
+            yield equal(field, expect.get(field), actual.get(field))
+
 
 CHECKS: dict[str, Callable[[Case], Check]] = {
     "batching": check_trace,

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import msgspec
 
-from podwright.apimachinery.objects import Pod, decode_pod, with_node_name
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    NamespacedName,
+    Pod,
+    ResourceClaim,
+    decode_pod,
+    timestamp_ns,
+    with_node_name,
+)
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.assembly import Registry, SchedulerHandle, build_profiles
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.framework import Decision, PluginRunner
-from podwright.scheduler.preemption import Preemption
+from podwright.scheduler.config import (
+    DEFAULT_GATES,
+    EffectiveConfiguration,
+    Gates,
+    KubeSchedulerConfiguration,
+    effective,
+    read_configuration,
+)
+from podwright.scheduler.framework import Code, Decision, PluginRunner, Profile, TieRule
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.scheduler.preemption import Choice, Preemption
 from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only, winners_of
-from podwright.testing.parity.preemption import NOW_NS, keys_of
-from podwright.testing.parity.setup import cluster_of, profiles_of
 
 
 def check_sequence(case: Case) -> Check:
@@ -114,3 +132,136 @@ def _follow(cluster: Cluster, pod: Pod, expect: dict[str, Any], second: int) -> 
         cluster.put(msgspec.structs.replace(pod, status=status))
     else:
         cluster.delete(pod)
+
+
+# The result of PostFilter, in the form of the vectors.
+
+NOW_NS = timestamp_ns("2030-01-01T00:00:00Z") or 0
+"""Later than every start time in the vectors."""
+
+
+_FIELDS = frozenset({
+    "acceptable", "candidates", "criterion", "message", "nominated_node", "status", "victims",
+})  # fmt: skip
+
+
+def compare_preemption(expect: dict[str, Any] | None, decision: Decision) -> Check:
+    """Compare `expect.preemption` with what PostFilter did."""
+    result = decision.post_filter
+    if expect is None or result is None:
+        yield equal("preemption", expect, None if result is None else result.status.code.label)
+        return
+    yield from only("preemption", expect, _FIELDS)
+    yield equal("preemption.status", expect.get("status"), result.status.code.label)
+    yield equal("preemption.message", expect.get("message"), result.message)
+    details = result.details
+    choice = details.choice if isinstance(details, Preemption) else None
+    if choice is None or not isinstance(details, Preemption):
+        expected = expect.get("nominated_node", "missing")
+        yield equal("preemption.nominated_node", expected, result.nominated_node)
+        for field in ("acceptable", "candidates", "criterion", "victims"):
+            yield equal(f"preemption.{field}", expect.get(field), None)
+        return
+    assert result.status.code == Code.SUCCESS, result.status
+    # Of equal nodes both name the first.
+    yield equal("preemption.nominated_node", expect.get("nominated_node"), result.nominated_node)
+    yield equal("preemption.acceptable", expect.get("acceptable"), list(choice.acceptable))
+    yield equal("preemption.criterion", expect.get("criterion"), _criterion(choice))
+    candidates = {
+        candidate.node: {
+            "victims": keys_of(candidate.victims),
+            "pdb_violations": candidate.pdb_violations,
+        }
+        for candidate in details.candidates
+    }
+    yield equal("preemption.candidates", expect.get("candidates"), candidates)
+    yield equal("preemption.victims", expect.get("victims"), keys_of(details.victims))
+
+
+def keys_of(pods: Iterable[Pod]) -> list[str]:
+    """Return "namespace/name" of pods."""
+    return [pod.key for pod in pods]
+
+
+def _criterion(choice: Choice) -> int | None:
+    return None if choice.criterion is None else int(choice.criterion)
+
+
+# Builds a cluster and its profiles from a case.
+#
+# Vectors hold objects as the API server stores them; nothing is defaulted here.
+
+
+def effective_configuration(
+    document: dict[str, Any] | None, registry: Registry, gates: Gates = DEFAULT_GATES
+) -> EffectiveConfiguration:
+    """Read a case's configuration; None is the default one."""
+    if document is None:
+        configuration = KubeSchedulerConfiguration()
+    else:
+        configuration = read_configuration(document, source="config")
+    return effective(configuration, gates, implements=registry.points_of)
+
+
+def profiles_of(
+    document: dict[str, Any] | None, *, tie_rule: TieRule = TieRule.DRAWN
+) -> dict[str, Profile]:
+    """Build the profiles of a case's configuration, by schedulerName."""
+    registry = Registry()
+    options = SchedulerOptions(tie_rule=tie_rule)
+    return build_profiles(effective_configuration(document, registry), registry, options)
+
+
+def cluster_of(objects: Iterable[dict[str, Any]]) -> Cluster:
+    """Put a case's objects into a cluster."""
+    cluster = Cluster()
+    for document in objects:
+        cluster.put(decode(document))
+    return cluster
+
+
+# The handle of plugins whose cycles are run one by one, without a machine.
+
+Kind = TypeVar("Kind", bound=KubernetesObject)
+
+
+class ClusterHandle(SchedulerHandle):
+    """Finds the claims of a cluster, at a fixed time.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    now_ns : int
+        The time, in nanoseconds since 1970.
+    """
+
+    def __init__(self, cluster: Cluster, now_ns: int) -> None:
+        super().__init__(())
+        self._cluster = cluster
+        self._now_ns = now_ns
+
+    def give_to(self, profile: Profile) -> None:
+        """Give the handle to the plugins of a profile."""
+        for plugin in profile.all_plugins():
+            plugin.handle = self
+
+    @property
+    def binds(self) -> bool:
+        """Always true: the checks run PreBind themselves."""
+        return True
+
+    @property
+    def now_ns(self) -> int:
+        """The fixed time."""
+        return self._now_ns
+
+    def device_class_of(self, resource: str) -> str:
+        """Return the device class that backs an extended resource; "" if there is none."""
+        return self._cluster.device_classes.class_of(resource)
+
+    def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None:
+        """Return a claim; None for objects of other kinds."""
+        if kind is not ResourceClaim:
+            return None
+        found = self._cluster.devices.claim(name)
+        return found if isinstance(found, kind) else None

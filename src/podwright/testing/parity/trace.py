@@ -49,8 +49,7 @@ from podwright.testing.parity.comparison import (
     only,
     winners_of,
 )
-from podwright.testing.parity.trace_server import Call, Server
-from podwright.testing.parity.trace_setup import machine_of
+from podwright.testing.parity.trace_server import Call, Server, machine_of
 
 _EVENTS: dict[str, Callable[[dict[str, Any]], Event]] = {
     "flush_backoff": lambda _step: FlushBackoff(),

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.cel.declarations import library_of
+from podwright.apimachinery.cel.types import library_of
 from podwright.apimachinery.cel.values import ErrorValue, OpaqueValue, Value
 from podwright.apimachinery.objects import go_quoted
 

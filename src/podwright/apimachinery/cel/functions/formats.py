@@ -1,7 +1,9 @@
 """Named formats: `format.dns1123Label().validate(text)`.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/cel/library/format.go;
-staging/src/k8s.io/apimachinery/pkg/util/validation (texts)
+staging/src/k8s.io/apimachinery/pkg/util/validation (texts); Go time/format.go, ParseDuration,
+Parse; cel-go common/types/duration.go, timestamp.go; Go regexp/syntax/parse.go, ErrorCode, whose
+syntax is that of RE2.
 """
 
 from __future__ import annotations
@@ -9,13 +11,109 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
-from datetime import date
-from typing import ClassVar, Final
+from datetime import UTC, date, datetime, timedelta, timezone
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from podwright.apimachinery.cel.declarations import library_of
 from podwright.apimachinery.cel.functions.addresses import AddressError, parse_url
-from podwright.apimachinery.cel.functions.time_text import parse_timestamp
-from podwright.apimachinery.cel.values import NONE, OpaqueValue, Value, present
+from podwright.apimachinery.cel.types import library_of
+from podwright.apimachinery.cel.values import (
+    NANOSECONDS,
+    NONE,
+    Duration,
+    ErrorValue,
+    OpaqueValue,
+    Timestamp,
+    Value,
+    present,
+)
+from podwright.apimachinery.objects import parse_duration as parse_duration_ns
+
+if TYPE_CHECKING:
+    import re2
+
+
+# Durations and timestamps as text.
+
+_TIMESTAMP = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?([Zz]|[+-]\d{2}:\d{2})",
+    re.ASCII,
+)
+_ZONE = re.compile(r"([+-]?)(\d{2}):(\d{2})", re.ASCII)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+TIMESTAMP_MIN_NS: Final = -62135596800 * NANOSECONDS
+TIMESTAMP_MAX_NS: Final = 253402300799 * NANOSECONDS + NANOSECONDS - 1
+
+
+def parse_duration(text: str) -> Duration | None:
+    """Return the duration of a text such as `1h30m`; None if it is none."""
+    try:
+        return Duration(parse_duration_ns(text))
+    except ValueError:
+        return None
+
+
+def format_duration(duration: Duration) -> str:
+    """Return a duration in seconds: `90s`, `1.5s`."""
+    whole, rest = divmod(abs(duration.ns), NANOSECONDS)
+    fraction = f".{rest:09d}".rstrip("0") if rest else ""
+    return f"{'-' if duration.ns < 0 else ''}{whole}{fraction}s"
+
+
+def parse_timestamp(text: str) -> Timestamp | None:
+    """Return the time of a text in RFC 3339; None if it is none."""
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(match[index]) for index in range(1, 7))
+    zone = match[8]
+    try:
+        offset = UTC if zone in ("Z", "z") else fixed_zone(zone)
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=offset)
+    except (ValueError, OverflowError):
+        return None
+    # Past 9 digits the rest is cut off.
+    ns = int((match[7] or "0")[:9].ljust(9, "0"))
+    total = (moment - _EPOCH) // timedelta(seconds=1) * NANOSECONDS + ns
+    return Timestamp(total) if TIMESTAMP_MIN_NS <= total <= TIMESTAMP_MAX_NS else None
+
+
+def format_timestamp(timestamp: Timestamp) -> str:
+    """Return a time in RFC 3339, in UTC, without superfluous digits."""
+    seconds, ns = divmod(timestamp.ns, NANOSECONDS)
+    moment = _EPOCH + timedelta(seconds=seconds)
+    fraction = f".{ns:09d}".rstrip("0") if ns else ""
+    return f"{moment.strftime('%Y').zfill(4)}{moment.strftime('-%m-%dT%H:%M:%S')}{fraction}Z"
+
+
+def calendar(timestamp: Timestamp, zone: str) -> datetime | None:
+    """Return the calendar time in a zone: `UTC`, or an offset such as `-07:00`.
+
+    None for other zones: their rules are not part of podwright, so that an evaluation depends on
+    nothing but its input.
+    """
+    try:
+        tzinfo = UTC if zone in ("", "UTC", "Etc/UTC", "Zulu") else fixed_zone(zone)
+        return (_EPOCH + timedelta(seconds=timestamp.ns // NANOSECONDS)).astimezone(tzinfo)
+    except (ValueError, OverflowError):
+        return None
+
+
+def fixed_zone(text: str) -> timezone:
+    """Return the zone of an offset.
+
+    Raises
+    ------
+    ValueError
+        The text is not an offset.
+    """
+    match = _ZONE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"no offset: {text}")
+    minutes = int(match[2]) * 60 + int(match[3])
+    return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes))
+
 
 MAX_PATTERN_SIZE: Final = 128
 """The size of a pattern that estimates assume."""
@@ -190,3 +288,58 @@ FORMAT_LIBRARY: Final = library_of(
     ),
 )
 """Kubernetes' named formats."""
+
+
+# Regular expressions in Go's syntax, matched in linear time by RE2.
+
+# RE2's texts, and Go's for the same problem.
+_GO_TEXTS: Final = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "trailing \\": "trailing backslash at end of expression",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+    "invalid character class range": "invalid character class range",
+}
+
+
+class PatternError(ValueError):
+    """The text is not a regular expression."""
+
+
+@lru_cache(maxsize=1024)
+def compile_pattern(pattern: str) -> re2._Regexp[str]:
+    """Compile a pattern.
+
+    Raises
+    ------
+    PatternError
+        With Go's text: `error parsing regexp: missing closing ]: ...`.
+    """
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        text = error.args[0]
+        text = text.decode() if isinstance(text, bytes) else str(text)
+        reason, _, part = text.partition(": ")
+        quoted = f": `{part}`" if part else ""
+        raise PatternError(
+            f"error parsing regexp: {_GO_TEXTS.get(reason, reason)}{quoted}"
+        ) from None
+
+
+def search(text: Value, pattern: Value) -> Value:
+    """Return whether a pattern matches somewhere in a text."""
+    if not isinstance(text, str) or not isinstance(pattern, str):
+        return ErrorValue("no such overload")
+    try:
+        return compile_pattern(pattern).search(text) is not None
+    except PatternError as error:
+        return ErrorValue(str(error))

@@ -11,8 +11,8 @@ from functools import cmp_to_key
 from itertools import pairwise
 from typing import Final
 
-from podwright.apimachinery.cel.declarations import Library, library_of
 from podwright.apimachinery.cel.functions.standard import STANDARD_LIBRARY
+from podwright.apimachinery.cel.types import Library, library_of
 from podwright.apimachinery.cel.values import (
     NONE,
     Duration,

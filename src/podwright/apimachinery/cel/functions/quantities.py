@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Final, Literal
 
-from podwright.apimachinery.cel.declarations import library_of
+from podwright.apimachinery.cel.types import library_of
 from podwright.apimachinery.cel.values import INT_MAX, INT_MIN, ErrorValue, OpaqueValue, Value
 from podwright.apimachinery.objects import Quantity, QuantityError, go_quoted, parse_quantity_text
 

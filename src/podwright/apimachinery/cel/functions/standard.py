@@ -10,9 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from podwright.apimachinery.cel.declarations import library_of
-from podwright.apimachinery.cel.functions.regular_expressions import search
-from podwright.apimachinery.cel.functions.time_text import (
+from podwright.apimachinery.cel.functions.formats import (
     TIMESTAMP_MAX_NS,
     TIMESTAMP_MIN_NS,
     calendar,
@@ -20,7 +18,9 @@ from podwright.apimachinery.cel.functions.time_text import (
     format_timestamp,
     parse_duration,
     parse_timestamp,
+    search,
 )
+from podwright.apimachinery.cel.types import library_of
 from podwright.apimachinery.cel.values import (
     INT_MAX,
     INT_MIN,

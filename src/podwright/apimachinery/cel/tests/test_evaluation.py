@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from podwright.apimachinery.cel.environment import KUBERNETES_BASE
-from podwright.apimachinery.cel.errors import CompileError, ProgramError
 from podwright.apimachinery.cel.macros import BIND_MACROS
 from podwright.apimachinery.cel.steps import Lazy
 from podwright.apimachinery.cel.types import DYN, INT, STRING, list_of, map_of
@@ -17,7 +16,7 @@ from podwright.apimachinery.cel.uses.device_selectors import (
     compile_selector,
     device_value,
 )
-from podwright.apimachinery.cel.values import ErrorValue
+from podwright.apimachinery.cel.values import CompileError, ErrorValue, ProgramError
 
 HERE = Path(__file__).parent
 ENVIRONMENT = KUBERNETES_BASE.extended(

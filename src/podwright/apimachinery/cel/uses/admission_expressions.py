@@ -12,9 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.cel.declarations import library_of, parse_type
 from podwright.apimachinery.cel.environment import KUBERNETES_BASE, Environment
-from podwright.apimachinery.cel.errors import CompileError, ProgramError
 from podwright.apimachinery.cel.functions.authorizations import (
     Access,
     Authorize,
@@ -28,11 +26,13 @@ from podwright.apimachinery.cel.types import (
     NULL,
     STRING,
     Type,
+    library_of,
     list_of,
     map_of,
+    parse_type,
     struct_of,
 )
-from podwright.apimachinery.cel.values import ErrorValue, Value, native
+from podwright.apimachinery.cel.values import CompileError, ErrorValue, ProgramError, Value, native
 
 CALL_COST_LIMIT: Final = 1_000_000
 """The cost at which the evaluation of one expression ends."""

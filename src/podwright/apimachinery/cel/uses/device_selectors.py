@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from podwright.apimachinery.cel.environment import KUBERNETES_BASE, Environment
-from podwright.apimachinery.cel.errors import CompileError, ProgramError
 from podwright.apimachinery.cel.estimate import UNBOUNDED, Path, Range
 from podwright.apimachinery.cel.functions.list_functions import INCLUDES_LIBRARY
 from podwright.apimachinery.cel.functions.quantities import (
@@ -22,7 +21,15 @@ from podwright.apimachinery.cel.functions.quantities import (
 from podwright.apimachinery.cel.macros import BIND_MACROS
 from podwright.apimachinery.cel.program import Program
 from podwright.apimachinery.cel.types import ANY, BOOL, STRING, Type, map_of, struct_of
-from podwright.apimachinery.cel.values import DefaultMap, ErrorValue, OpaqueValue, Value, type_name
+from podwright.apimachinery.cel.values import (
+    CompileError,
+    DefaultMap,
+    ErrorValue,
+    OpaqueValue,
+    ProgramError,
+    Value,
+    type_name,
+)
 
 MAX_SELECTOR_COST: Final = 1_000_000
 """The cost at which the evaluation of a selector ends, and the estimate that is refused."""

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from podwright.apimachinery.cel.environment import KUBERNETES_BASE, Compiled, Environment
-from podwright.apimachinery.cel.errors import CompileError, ProgramError
 from podwright.apimachinery.cel.estimate import UNBOUNDED, Path, Range
 from podwright.apimachinery.cel.expressions import Identifier, children
 from podwright.apimachinery.cel.program import Program
@@ -23,6 +22,7 @@ from podwright.apimachinery.cel.uses.schema_types import (
     escape,
     structs_of,
 )
+from podwright.apimachinery.cel.values import CompileError, ProgramError
 
 Reason: TypeAlias = Literal[
     "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from podwright.apimachinery.cel.estimate import Path, Range
-from podwright.apimachinery.cel.functions.time_text import parse_duration, parse_timestamp
+from podwright.apimachinery.cel.functions.formats import parse_duration, parse_timestamp
 from podwright.apimachinery.cel.types import (
     BOOL,
     BYTES,

@@ -13,24 +13,24 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from podwright.apimachinery.cel.declarations import combine, library_of
 from podwright.apimachinery.cel.environment import Environment
-from podwright.apimachinery.cel.errors import CompileError, ProgramError
 from podwright.apimachinery.cel.expressions import Expression
+from podwright.apimachinery.cel.functions.formats import parse_duration, parse_timestamp
+from podwright.apimachinery.cel.functions.formatting import STRING_LIBRARY
 from podwright.apimachinery.cel.functions.list_functions import OPTIONAL_LIBRARY
 from podwright.apimachinery.cel.functions.quantities import QuantityValue, quantity_of
 from podwright.apimachinery.cel.functions.standard import STANDARD_LIBRARY
-from podwright.apimachinery.cel.functions.string_functions import STRING_LIBRARY
-from podwright.apimachinery.cel.functions.time_text import parse_duration, parse_timestamp
 from podwright.apimachinery.cel.macros import STANDARD_MACROS, MacroCall, MacroError, Macros
 from podwright.apimachinery.cel.program import Program
-from podwright.apimachinery.cel.types import DYN, TIMESTAMP
+from podwright.apimachinery.cel.types import DYN, TIMESTAMP, combine, library_of
 from podwright.apimachinery.cel.values import (
     INT_MAX,
     INT_MIN,
     NANOSECONDS,
+    CompileError,
     Duration,
     ErrorValue,
+    ProgramError,
     Timestamp,
     Value,
 )

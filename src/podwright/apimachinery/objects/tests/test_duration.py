@@ -2,7 +2,7 @@
 
 import pytest
 
-from podwright.apimachinery.objects.texts.duration import format_duration, parse_duration
+from podwright.apimachinery.objects.texts.times import format_duration, parse_duration
 
 SECOND_NS = 1_000_000_000
 

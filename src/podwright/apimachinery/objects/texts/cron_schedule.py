@@ -23,8 +23,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from podwright.apimachinery.objects.texts.duration import SECOND_NS, parse_duration
 from podwright.apimachinery.objects.texts.go_text import go_quoted
+from podwright.apimachinery.objects.texts.times import SECOND_NS, parse_duration
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _YEARS_MAX: Final = 5

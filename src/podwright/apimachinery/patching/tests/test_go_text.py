@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.patching.go_text import printed
+from podwright.apimachinery.patching.errors import printed
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,10 @@
 
 Upstream: pkg/apis/core/v1/defaults.go; pkg/apis/storage/v1/defaults.go;
 pkg/apis/scheduling/v1/defaults.go; pkg/apis/resource/v1/defaults.go;
-pkg/apis/networking/v1/defaults.go
+pkg/apis/networking/v1/defaults.go;
+staging/src/k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/defaults.go;
+staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go;
+pkg/apis/rbac/v1/defaults.go; pkg/apis/authentication/v1/defaults.go.
 """
 
 from __future__ import annotations
@@ -267,3 +270,70 @@ def set_pod_certificate_request_defaults(request: Document) -> Document:
     """Set the defaults of a PodCertificateRequest."""
     spec = with_absent(request.get("spec") or {}, {"maxExpirationSeconds": 86400})
     return request | {"spec": spec}
+
+
+# Defaults of APIServices.
+
+
+def set_api_service_defaults(api_service: Document) -> Document:
+    """Set the port of the service that answers."""
+    return with_part(
+        api_service, "spec", lambda spec: with_part(spec, "service", _service_api_services)
+    )
+
+
+def _service_api_services(service: Document) -> Document:
+    return with_absent(service, {"port": 443})
+
+
+# Defaults of custom resource definitions.
+
+_SERVICE_PORT: Final = 443
+
+
+def set_definition_defaults(definition: Document) -> Document:
+    """Set the defaults of a CustomResourceDefinition."""
+    return with_part(definition, "spec", _spec)
+
+
+def _spec(spec: Document) -> Document:
+    spec = with_part(spec, "names", _names)
+    spec = with_absent(spec, {"conversion": {"strategy": "None"}})
+    return with_part(spec, "conversion", _conversion)
+
+
+def _names(names: Document) -> Document:
+    kind = names.get("kind") or ""
+    names = with_empty(names, {"singular": kind.lower()})
+    return with_empty(names, {"listKind": f"{kind}List"}) if kind else names
+
+
+def _conversion(conversion: Document) -> Document:
+    return with_part(conversion, "webhook", lambda hook: with_part(hook, "clientConfig", _client))
+
+
+def _client(client: Document) -> Document:
+    return with_part(client, "service", lambda each: with_absent(each, {"port": _SERVICE_PORT}))
+
+
+# Defaults of bindings and requests for tokens.
+
+_GROUP: Final = "rbac.authorization.k8s.io"
+_TOKEN_S: Final = 60 * 60
+
+
+def set_binding_defaults(binding: Document) -> Document:
+    """Set the defaults of a RoleBinding or ClusterRoleBinding."""
+    binding = with_part(binding, "roleRef", lambda role: with_empty(role, {"apiGroup": _GROUP}))
+    return with_items(binding, "subjects", _subject)
+
+
+def _subject(subject: Document) -> Document:
+    if subject.get("kind") in ("User", "Group"):
+        return with_empty(subject, {"apiGroup": _GROUP})
+    return subject
+
+
+def set_token_request_defaults(request: Document) -> Document:
+    """Set the defaults of a TokenRequest: the token is valid for an hour."""
+    return with_spec(request, lambda spec: with_absent(spec, {"expirationSeconds": _TOKEN_S}))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.printing.conversions import NONE, UNKNOWN, shortened
+from podwright.apimachinery.schema.printing.cells import NONE, UNKNOWN, shortened
 
 _MOST = 3
 _IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"

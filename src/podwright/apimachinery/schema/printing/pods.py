@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from podwright.apimachinery.objects import Document, timestamp_ns
-from podwright.apimachinery.schema.printing.conversions import NONE, human_duration
+from podwright.apimachinery.schema.printing.cells import NONE, human_duration
 
 
 class _Containers(NamedTuple):

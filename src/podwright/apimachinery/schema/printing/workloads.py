@@ -1,6 +1,7 @@
 """Cells of workloads and autoscalers.
 
-Upstream: pkg/printers/internalversion/printers.go, printDeployment, printJob and others
+Upstream: pkg/printers/internalversion/printers.go, printDeployment, printJob and others;
+pkg/printers/internalversion/printers.go, printEvent.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, api_group, format_quantity, timestamp_ns
-from podwright.apimachinery.schema.printing.conversions import (
+from podwright.apimachinery.schema.printing.cells import (
     NONE,
     UNKNOWN,
+    age,
     human_duration,
     shortened,
 )
@@ -158,3 +160,156 @@ _METRICS: Final[dict[Any, Callable[[Document, Document], str]]] = {
     "Pods": _pods,
     "Resource": _resource("resource"),
 }
+
+
+# Cells of events, of both groups: events.k8s.io has other names for the fields.
+
+
+def last_seen(event: Document, now_ns: int) -> str:
+    """Return the time since the last occurrence."""
+    if (series := event.get("series")) is not None:
+        return age(series.get("lastObservedTime"), now_ns)
+    if last := _first_of(event, "lastTimestamp", "deprecatedLastTimestamp"):
+        return age(last, now_ns)
+    return first_seen(event, now_ns)
+
+
+def first_seen(event: Document, now_ns: int) -> str:
+    """Return the time since the first occurrence."""
+    first = _first_of(event, "firstTimestamp", "deprecatedFirstTimestamp")
+    return age(first or event.get("eventTime"), now_ns)
+
+
+def count(event: Document) -> int:
+    """Return the number of occurrences."""
+    if (series := event.get("series")) is not None:
+        return int(series.get("count") or 0)
+    return int(_first_of(event, "count", "deprecatedCount") or 1)
+
+
+def subject(event: Document) -> str:
+    """Return the kind and the name of the object that an event is about."""
+    reference = _first_of(event, "involvedObject", "regarding") or {}
+    kind = str(reference.get("kind") or "").lower()
+    return f"{kind}/{reference['name']}" if reference.get("name") else kind
+
+
+def subobject(event: Document) -> str:
+    """Return the part of the object that an event is about."""
+    reference = _first_of(event, "involvedObject", "regarding") or {}
+    return str(reference.get("fieldPath") or "")
+
+
+def source(event: Document) -> str:
+    """Return the component that reported an event, and its host or instance."""
+    found = _first_of(event, "source", "deprecatedSource") or {}
+    reporter = _first_of(event, "reportingComponent", "reportingController")
+    component = found.get("component") or reporter or ""
+    host = found.get("host") or event.get("reportingInstance")
+    return f"{component}, {host}" if host else str(component)
+
+
+def message(event: Document) -> str:
+    """Return the text of an event without white space around it."""
+    return str(_first_of(event, "message", "note") or "").strip()
+
+
+def _first_of(event: Document, *names: str) -> Any:
+    return next((event[name] for name in names if event.get(name)), None)
+
+
+# Cells of groups of pods, and of requests for the status of device pools.
+
+
+def group_policy(group: Document) -> str:
+    """Return whether the pods of a group are scheduled together."""
+    policy = (group.get("spec") or {}).get("schedulingPolicy") or {}
+    return "Basic" if policy.get("gang") is None else "Gang"
+
+
+def group_workload(group: Document) -> str:
+    """Return the Workload of a group."""
+    reference = (group.get("spec") or {}).get("podGroupTemplateRef")
+    if reference is None:
+        return NONE
+    return str((reference.get("workload") or {}).get("workloadName") or "")
+
+
+def group_status(group: Document) -> str:
+    """Return whether a group is scheduled, or why it is disrupted."""
+    conditions = (group.get("status") or {}).get("conditions") or ()
+    found = {each.get("type"): each for each in conditions}
+    if disruption := found.get("DisruptionTarget"):
+        return str(disruption.get("reason") or "")
+    scheduled = found.get("PodGroupScheduled")
+    if scheduled is None:
+        return "Pending"
+    return "Scheduled" if scheduled.get("status") == "True" else "Unschedulable"
+
+
+def pool_request_state(request: Document) -> str:
+    """Return whether a request was answered, and with how many of the pools."""
+    state, _ = _end(request)
+    status = request.get("status") or {}
+    shown, count = len(status.get("pools") or ()), status.get("poolCount") or 0
+    return f"Complete ({shown}/{count} pools)" if state == "Complete" and count > shown else state
+
+
+def pool_request_completion(request: Document, now_ns: int) -> str:
+    """Return how long ago a request was answered."""
+    state, time = _end(request)
+    return age(time, now_ns) if state == "Complete" else NONE
+
+
+def pool_count(request: Document) -> int:
+    """Return the number of pools that a request is about."""
+    return int((request.get("status") or {}).get("poolCount") or 0)
+
+
+def total_devices(request: Document) -> str:
+    """Return the devices of the pools."""
+    return _sum(request, "totalDevices")
+
+
+def available_devices(request: Document) -> str:
+    """Return the devices of the pools that are free."""
+    return _sum(request, "availableDevices")
+
+
+def allocated_devices(request: Document) -> str:
+    """Return the devices of the pools that are allocated."""
+    return _sum(request, "allocatedDevices")
+
+
+def unavailable_devices(request: Document) -> str:
+    """Return the devices of the pools that cannot be allocated."""
+    return _sum(request, "unavailableDevices")
+
+
+def pool_errors(request: Document) -> str:
+    """Return the number of pools that are not valid."""
+    pools = _pools(request)
+    if pools is None:
+        return "-"
+    return str(sum(pool.get("validationError") is not None for pool in pools))
+
+
+def _sum(request: Document, field: str) -> str:
+    pools = _pools(request)
+    return "-" if pools is None else str(sum(pool.get(field) or 0 for pool in pools))
+
+
+def _pools(request: Document) -> list[Document] | None:
+    """Return the pools of an answer; None without an answer, or if it failed."""
+    status = request.get("status")
+    if status is None or _end(request)[0] == "Failed":
+        return None
+    return status.get("pools") or []
+
+
+def _end(request: Document) -> tuple[str, str]:
+    """Return how a request ended, and when."""
+    for condition in (request.get("status") or {}).get("conditions") or ():
+        if condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True":
+            return condition["type"], condition.get("lastTransitionTime") or ""
+    return "Pending", ""

@@ -23,18 +23,16 @@ if TYPE_CHECKING:
         CustomVersion as CustomVersion,
         with_go_numbers as with_go_numbers,
     )
-    from podwright.apimachinery.schema.structural.formats import known_format as known_format
-    from podwright.apimachinery.schema.structural.json_paths import (
+    from podwright.apimachinery.schema.structural.field_paths import (
+        AccessError as AccessError,
         JsonPath as JsonPath,
         JsonPathError as JsonPathError,
-        compiled_path as compiled_path,
-    )
-    from podwright.apimachinery.schema.structural.scale_paths import (
-        AccessError as AccessError,
         ScalePaths as ScalePaths,
+        compiled_path as compiled_path,
         integer_at as integer_at,
         text_at as text_at,
     )
+    from podwright.apimachinery.schema.structural.formats import known_format as known_format
     from podwright.apimachinery.schema.structural.shape import (
         all_schemas as all_schemas,
         approval_of as approval_of,

@@ -16,14 +16,20 @@ import msgspec
 from podwright.apimachinery import cel
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.decoding import Problem
-from podwright.apimachinery.schema.field_suggestions import UNKNOWN_FIELD
-from podwright.apimachinery.schema.printing.conversions import Cell
-from podwright.apimachinery.schema.structural import defaulting, object_metadata
-from podwright.apimachinery.schema.structural.correlation import Correlation
-from podwright.apimachinery.schema.structural.printer_columns import columns_of
-from podwright.apimachinery.schema.structural.pruning import Schema, pruned
-from podwright.apimachinery.schema.structural.scale_paths import ScalePaths, validate_scale
-from podwright.apimachinery.schema.structural.values import rule_problems, validate_value
+from podwright.apimachinery.schema.printing.cells import Cell
+from podwright.apimachinery.schema.strict_structs import UNKNOWN_FIELD
+from podwright.apimachinery.schema.structural import defaulting, shape
+from podwright.apimachinery.schema.structural.field_paths import (
+    ScalePaths,
+    columns_of,
+    validate_scale,
+)
+from podwright.apimachinery.schema.structural.shape import Schema, pruned
+from podwright.apimachinery.schema.structural.values import (
+    Correlation,
+    rule_problems,
+    validate_value,
+)
 from podwright.apimachinery.schema.table import KindRow
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, printed, reason_of
 from podwright.apimachinery.schema.validation.metadata import (
@@ -178,7 +184,7 @@ class CustomKind:
 
     @cached_property
     def _has_embedded(self) -> bool:
-        return object_metadata.has_embedded(self.schema)
+        return shape.has_embedded(self.schema)
 
     # ------------------------------------------------------------------------ decoding
 
@@ -190,7 +196,7 @@ class CustomKind:
 
     def decoding_problems(self, document: Document) -> list[Problem]:
         """Return every unknown field, and every metadata field of a wrong type."""
-        problems = object_metadata.metadata_problems(document)
+        problems = shape.metadata_problems(document)
         if document.get("kind") != self.row.kind:
             return problems
         if not self.is_own(document):
@@ -204,21 +210,21 @@ class CustomKind:
             problems += [(path, UNKNOWN_FIELD, None) for path in unknown]
         if self._has_embedded:
             problems += sorted(
-                object_metadata.embedded_problems(document, self.schema), key=lambda each: each[0]
+                shape.embedded_problems(document, self.schema), key=lambda each: each[0]
             )
         return problems
 
     def go_form(self, document: Document) -> Document:
         """Return an object without unknown fields and nulls, and with the metadata of Go."""
         if not self.is_own(document):
-            return object_metadata.with_go_metadata(document)
+            return shape.with_go_metadata(document)
         made = document
         if not self.version.preserves_unknown:
             made, _ = pruned(made, self.schema, is_root=True)
             made = defaulting.without_nulls(made, self.schema)
         if self._has_embedded:
-            made = object_metadata.with_embedded_metadata(made, self.schema)
-        made = object_metadata.with_go_metadata(made)
+            made = shape.with_embedded_metadata(made, self.schema)
+        made = shape.with_go_metadata(made)
         rest = sorted(made.keys() - set(_ORDER))
         return {name: made[name] for name in (*_ORDER, *rest) if name in made}
 
@@ -254,7 +260,7 @@ class CustomKind:
         if self.scale_paths is not None:
             validate_scale(errors, document, self.scale_paths)
         if self._has_embedded:
-            object_metadata.validate_embedded(errors, document, _without_root(self.schema))
+            shape.validate_embedded(errors, document, _without_root(self.schema))
         validate_list_types(errors, document, self.schema)
         found = self.metadata_problems(document) + errors.problems
         return errors.problems + self._rule_problems(found, document, None)
@@ -267,7 +273,7 @@ class CustomKind:
         if self.scale_paths is not None:
             validate_scale(errors, new, self.scale_paths)
         if self._has_embedded:
-            object_metadata.validate_embedded(errors, new, _without_root(self.schema))
+            shape.validate_embedded(errors, new, _without_root(self.schema))
         self._validate_changed_lists(errors, new, old)
         return errors.problems + self._rule_problems(errors.problems, new, old)
 
@@ -297,7 +303,7 @@ class CustomKind:
         errors = FieldErrors()
         errors.problems += wrong
         if self._has_embedded:
-            object_metadata.validate_embedded(errors, document, _without_root(self.schema))
+            shape.validate_embedded(errors, document, _without_root(self.schema))
         if old is None:
             validate_list_types(errors, document, self.schema)
         else:

@@ -15,8 +15,13 @@ from typing import Any
 
 from podwright.apimachinery import cel
 from podwright.apimachinery.schema.decoding import Problem
-from podwright.apimachinery.schema.structural.object_metadata import validate_embedded
-from podwright.apimachinery.schema.structural.pruning import META_FIELDS, Schema, _shared, pruned
+from podwright.apimachinery.schema.structural.shape import (
+    META_FIELDS,
+    Schema,
+    _shared,
+    pruned,
+    validate_embedded,
+)
 from podwright.apimachinery.schema.structural.values import rule_problems, validate_value
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 

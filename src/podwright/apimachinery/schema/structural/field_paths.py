@@ -1,15 +1,30 @@
 """Paths of fields below a schema: `fieldPath` of rules, and `jsonPath` of selectable fields.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go,
-ValidFieldPath
+ValidFieldPath; staging/src/k8s.io/client-go/util/jsonpath/{jsonpath,parser}.go;
+staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor;
+staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go, validator.go;
+staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/helpers.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from podwright.apimachinery.schema.structural.pruning import Schema
+import msgspec
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.printing.cells import Cell, age
+from podwright.apimachinery.schema.structural.shape import Schema
+from podwright.apimachinery.schema.structural.values import go_number
+from podwright.apimachinery.schema.table import Column
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors
+
+if TYPE_CHECKING:
+    import jsonpath
 
 _ESCAPES = {"\\": "\\", "'": "'", "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r",
             "t": "\t", "v": "\v"}  # fmt: skip
@@ -104,3 +119,278 @@ def _unescaped(text: str) -> str:
         found += letter
         position += 1
     return found
+
+
+# JSONPath as Kubernetes spells it: no leading `$`, names with dashes, dots escaped by `\\`.
+#
+# The library python-jsonpath evaluates the paths. Printer columns of custom resources and `kubectl
+# -o jsonpath=...` have them.
+
+JsonPath: TypeAlias = "jsonpath.JSONPath | jsonpath.CompoundJSONPath"
+"""A compiled path; `findall` returns what it finds in a document."""
+
+_STEP = re.compile(
+    r"""
+    (?P<bracket>\[(?:[^\[\]"']|"[^"]*"|'[^']*'|\[[^\]]*\])*\])
+    |(?P<deep>\.\.)
+    |\.?(?P<name>\*|(?:[^.\[\]\\\s]|\\.)+)
+    """,
+    re.VERBOSE,
+)
+
+
+class JsonPathError(ValueError):
+    """A path that cannot be parsed."""
+
+
+def compiled_path(path: str) -> JsonPath:
+    """Compile a path.
+
+    Raises
+    ------
+    JsonPathError
+        The path cannot be parsed.
+    """
+    import jsonpath
+
+    rest = path.strip().removeprefix("$").removeprefix("@")
+    steps, position = ["$"], 0
+    while position < len(rest):
+        step = _STEP.match(rest, position)
+        if step is None or (rest[position] != "." and step["name"] and position):
+            raise JsonPathError(f"{path!r}: unexpected {rest[position:]!r}")
+        position = step.end()
+        if step["bracket"]:
+            steps.append(step["bracket"].replace("\\.", "."))
+        elif step["deep"]:
+            following = _STEP.match(f".{rest[position:]}")
+            if following is None or not following["name"]:
+                raise JsonPathError(f"{path!r}: a name is missing after ..")
+            position += following.end() - 1
+            steps.append(f"..{_name(following['name'])}")
+        else:
+            steps.append(_name(step["name"]))
+    try:
+        return jsonpath.compile("".join(steps))
+    except jsonpath.JSONPathError as error:
+        raise JsonPathError(f"{path!r}: {str(error).splitlines()[0]}") from error
+
+
+def _name(name: str) -> str:
+    if name == "*":
+        return "[*]"
+    plain = re.sub(r"\\(.)", r"\1", name).replace("\\", "\\\\").replace("'", "\\'")
+    return f"['{plain}']"
+
+
+# The columns of custom resources in kubectl's tables.
+
+_NAME: Final = Column("Name", "string", "name", 0, "", "Name of the object.")
+_AGE: Final = {
+    "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp",
+    "description": "Time at which the object was created.",
+}  # fmt: skip
+
+CellOf = Callable[[Document, int], Cell]
+
+
+def columns_of(definitions: Sequence[Document]) -> tuple[tuple[Column, ...], list[CellOf]]:
+    """Return the columns of a version, and the functions that compute their cells.
+
+    Parameters
+    ----------
+    definitions : sequence of dict
+        `additionalPrinterColumns`; without any there is the age.
+    """
+    columns = [_NAME]
+    cells: list[CellOf] = [_name_printer_columns]
+    for each in definitions or (_AGE,):
+        path = str(each.get("jsonPath") or "")
+        try:
+            compiled = compiled_path(path)
+        except JsonPathError:
+            break  # upstream prints the columns before an invalid one
+        text = each.get("description") or (
+            f"Custom resource definition column (in JSONPath format): {path}"
+        )
+        type_ = str(each.get("type") or "")
+        form = str(each.get("format") or "")
+        priority = int(each.get("priority") or 0)
+        columns.append(Column(str(each.get("name") or ""), type_, form, priority, path, text))
+        cells.append(_cell_function(compiled, type_))
+    return tuple(columns), cells
+
+
+def _name_printer_columns(document: Document, now_ns: int) -> Cell:
+    del now_ns
+    return str((document.get("metadata") or {}).get("name") or "")
+
+
+def _cell_function(path: JsonPath, type_: str) -> CellOf:
+    def cell(document: Document, now_ns: int) -> Cell:
+        found = next((match.obj for match in path.finditer(document)), _ABSENT)
+        return None if found is _ABSENT else _cell(found, type_, now_ns)
+
+    return cell
+
+
+_ABSENT: Final = object()
+
+
+def _cell(value: Any, type_: str, now_ns: int) -> Cell:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    match type_:
+        case "string":
+            return _text(value)
+        case "integer" if is_number and math.isfinite(value):
+            return int(value)
+        case "number" if is_number:
+            return float(value)
+        case "boolean" if isinstance(value, bool):
+            return bool(value)
+        case "date" if isinstance(value, str):
+            text = age(value, now_ns)
+            return "<invalid>" if value and text == "<unknown>" else text
+        case _:
+            return None
+
+
+def _text(value: Any) -> str:
+    """Return a value as upstream prints a result of JSONPath."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "<no value>"
+    if isinstance(value, dict | list):
+        return msgspec.json.encode(value, order="deterministic").decode()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return go_number(value)
+
+
+# Where a custom resource has its replicas.
+
+_INT32_MAX: Final = 2**31 - 1
+_GO_NAMES: Final = {
+    str: "string", bool: "bool", int: "int64", float: "float64", type(None): "<nil>",
+    list: "[]interface {}", dict: "map[string]interface {}",
+}  # fmt: skip
+
+
+class AccessError(ValueError):
+    """A value of a wrong type on a path; the message is upstream's."""
+
+
+class ScalePaths(msgspec.Struct, frozen=True):
+    """The paths of the subresource `scale`.
+
+    Attributes
+    ----------
+    replicas, status_replicas : str
+        As in the definition, such as `.spec.replicas`.
+    selector : str
+        The path of the label selector as text; "" for none.
+    """
+
+    replicas: str
+    status_replicas: str
+    selector: str = ""
+
+    @property
+    def replicas_path(self) -> tuple[str, ...]:
+        """The names of the fields down to the replicas."""
+        return steps(self.replicas)
+
+
+def steps(path: str) -> tuple[str, ...]:
+    """Return the names of the fields of a path."""
+    return tuple(path.removeprefix(".").split("."))
+
+
+def integer_at(document: Document, path: str) -> int | None:
+    """Return the integer at a path; None if it is absent.
+
+    Raises
+    ------
+    AccessError
+        The value is not an integer.
+    """
+    found, value = _value_at(document, path)
+    if not found:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _type_error(path, value, "int64")
+    return value
+
+
+def text_at(document: Document, path: str) -> str:
+    """Return the text at a path; "" if it is absent.
+
+    Raises
+    ------
+    AccessError
+        The value is not text.
+    """
+    found, value = _value_at(document, path)
+    if not found:
+        return ""
+    if not isinstance(value, str):
+        raise _type_error(path, value, "string")
+    return value
+
+
+def _value_at(document: Document, path: str) -> tuple[bool, Any]:
+    value: Any = document
+    names = steps(path)
+    for index, name in enumerate(names):
+        if value is None:
+            return False, None
+        if not isinstance(value, dict):
+            raise _type_error("." + ".".join(names[: index + 1]), value, "map[string]interface{}")
+        if name not in value:
+            return False, None
+        value = value[name]
+    return True, value
+
+
+def _type_error(path: str, value: Any, expected: str) -> AccessError:
+    shown = path if path.startswith(".") else f".{path}"
+    go_type = _GO_NAMES.get(type(value), "int64")
+    return AccessError(
+        f"{shown} accessor error: {_shown(value)} is of the type {go_type}, expected {expected}"
+    )
+
+
+def _shown(value: Any) -> str:
+    """Return a value as Go's verb %v prints it."""
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_shown, value))}]"
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{name}:{_shown(value[name])}' for name in sorted(value))}]"
+    return value if isinstance(value, str) else go_number(value)
+
+
+def validate_scale(
+    errors: FieldErrors, document: Document, paths: ScalePaths, *, only_status: bool = False
+) -> None:
+    """Check the replicas of an object and of its status, and the type of its selector."""
+    checked = [paths.status_replicas] if only_status else [paths.replicas, paths.status_replicas]
+    for path in checked:
+        try:
+            count = integer_at(document, path) or 0
+        except AccessError as error:
+            errors.invalid(path, 0, str(error))
+            continue
+        if count < 0:
+            errors.invalid(path, count, "should be a non-negative integer")
+        elif count > _INT32_MAX:
+            errors.invalid(path, count, f"should be less than or equal to {_INT32_MAX}")
+    if paths.selector:
+        try:
+            text_at(document, paths.selector)
+        except AccessError as error:
+            errors.invalid(paths.selector, "", str(error))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.schema import built_in
-from podwright.apimachinery.schema.validation.internal_structs import (
+from podwright.apimachinery.schema.validation.field_errors import (
     _ZERO,
     _fields,
     _structs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.apimachinery.schema import built_in, go_ordered
-from podwright.apimachinery.schema.go_order import GO_ORDER
+from podwright.apimachinery.schema.go_form import GO_ORDER
 
 
 def order_of(struct):

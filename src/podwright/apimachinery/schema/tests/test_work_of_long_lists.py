@@ -10,22 +10,21 @@ import pytest
 
 from podwright.apimachinery.schema.validation import (
     admission,
-    certificates,
     core,
-    endpoints,
     jobs,
     metadata,
+    networking,
     node,
     services,
     storage,
+    trust,
 )
 from podwright.apimachinery.schema.validation.custom import definition_schemas
 from podwright.apimachinery.schema.validation.dynamic_resources import devices
 from podwright.apimachinery.schema.validation.field_errors import TEXT_MAX, FieldErrors, repeats
 from podwright.apimachinery.schema.validation.pods import pod_update, resources, scheduling
 from podwright.apimachinery.schema.validation.rules import SEGMENT, distinct
-from podwright.apimachinery.schema.warnings.pod_ports import port_warnings
-from podwright.apimachinery.schema.warnings.volume_paths import path_warnings
+from podwright.apimachinery.schema.warnings.pods import path_warnings, port_warnings
 
 COUNT = 50
 
@@ -77,9 +76,7 @@ RULES: dict[str, tuple[Callable[..., Any], Callable[[int], list[Any]]]] = {
     "resource names": (lambda items: distinct(SEGMENT)(FieldErrors(), "v", items), _names),
     "actions": (lambda items: admission._validate_actions(FieldErrors(), "v", items), _names),
     "conditions of signing requests": (
-        lambda items: certificates._validate_conditions(
-            FieldErrors(), {"status": {"conditions": items}}
-        ),
+        lambda items: trust._validate_conditions(FieldErrors(), {"status": {"conditions": items}}),
         _named("type", status="True"),
     ),
     "keys of list maps": (
@@ -107,7 +104,7 @@ RULES: dict[str, tuple[Callable[..., Any], Callable[[int], list[Any]]]] = {
         _names,
     ),
     "zones of hints": (
-        lambda items: endpoints._validate_zones(FieldErrors(), "z", items),
+        lambda items: networking._validate_zones(FieldErrors(), "z", items),
         lambda count: _named()(min(count, 8)),
     ),
     "exit codes": (

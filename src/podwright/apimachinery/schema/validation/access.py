@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form
 from podwright.apimachinery.schema.validation.metadata import (
     selector_is_valid,
     validate_label_selector,

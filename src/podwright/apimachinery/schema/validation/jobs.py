@@ -10,8 +10,12 @@ from contextlib import suppress
 from typing import Final
 
 from podwright.apimachinery.objects import Document, parse_schedule, time_zone
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats, same
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.field_errors import (
+    FieldErrors,
+    internal_form,
+    repeats,
+    same,
+)
 from podwright.apimachinery.schema.validation.metadata import (
     selector_is_valid,
     selector_matches,

@@ -11,8 +11,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from podwright.apimachinery.objects import Document, go_json_error
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.field_errors import (
+    FieldErrors,
+    internal_form,
+    repeats,
+)
 from podwright.apimachinery.schema.validation.names import (
     cidr,
     label_value,

@@ -11,9 +11,11 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.validation import rules as r
-from podwright.apimachinery.schema.validation.endpoints import validate_not_special
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.field_errors import (
+    FieldErrors,
+    internal_form,
+    repeats,
+)
 from podwright.apimachinery.schema.validation.metadata import validate_labels
 from podwright.apimachinery.schema.validation.names import (
     ip_address,
@@ -21,6 +23,7 @@ from podwright.apimachinery.schema.validation.names import (
     qualified_name,
     strict_cidr,
 )
+from podwright.apimachinery.schema.validation.networking import validate_not_special
 from podwright.apimachinery.schema.validation.pods.containers import PROTOCOLS
 
 _BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, timestamp_ns
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form
 from podwright.apimachinery.schema.validation.jobs import common_index, count_indexes
 from podwright.apimachinery.schema.validation.names import (
     dns_label,

@@ -11,8 +11,13 @@ from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, QuantityError, format_quantity, parse_quantity
 from podwright.apimachinery.schema.validation import rules as r
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats, same
-from podwright.apimachinery.schema.validation.internal_structs import difference, internal_form
+from podwright.apimachinery.schema.validation.field_errors import (
+    FieldErrors,
+    difference,
+    internal_form,
+    repeats,
+    same,
+)
 from podwright.apimachinery.schema.validation.metadata import (
     validate_label_selector,
     validate_unchanged_metadata,

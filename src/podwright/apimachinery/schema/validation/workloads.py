@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors, same
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form, same
 from podwright.apimachinery.schema.validation.metadata import (
     selector_is_valid,
     selector_matches,

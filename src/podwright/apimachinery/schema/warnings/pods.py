@@ -1,22 +1,30 @@
 """Warnings about pods and templates of pods.
 
-Upstream: pkg/api/pod/warnings.go; pkg/registry/core/pod/strategy.go
+Upstream: pkg/api/pod/warnings.go; pkg/registry/core/pod/strategy.go; pkg/api/pod/warnings.go,
+warningsForPodSpecAndMeta; pkg/api/pod/warnings.go, warningsForOverlappingVirtualPaths;
+pkg/api/persistentvolumeclaim/util.go; pkg/api/pod/warnings.go.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import chain, islice
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document
+import msgspec
+
+from podwright.apimachinery.objects import Document, QuantityText, quantity_milli_value
 from podwright.apimachinery.schema.apparmor_annotations import USE_APPARMOR, apparmor_profile
 from podwright.apimachinery.schema.validation.field_errors import printed
 from podwright.apimachinery.schema.validation.names import dns_label
-from podwright.apimachinery.schema.warnings.addresses import ip_warnings
-from podwright.apimachinery.schema.warnings.claims import claim_spec_warnings, fraction_warnings
-from podwright.apimachinery.schema.warnings.nodes import DEPRECATED_LABELS, term_warnings
-from podwright.apimachinery.schema.warnings.pod_ports import port_warnings
-from podwright.apimachinery.schema.warnings.volume_paths import path_warnings
+from podwright.apimachinery.schema.warnings import WARNINGS_MAX
+from podwright.apimachinery.schema.warnings.configuration import (
+    DEPRECATED_LABELS,
+    ip_warnings,
+    term_warnings,
+)
 
 _OLD_ANNOTATIONS: Final = {
     "scheduler.alpha.kubernetes.io/critical-pod": (
@@ -291,3 +299,282 @@ def _pod_affinity(at: str, spec: Document) -> Iterator[str]:
             if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
                 path = f"{where}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector"
                 yield f"{path}: {_NO_SELECTOR}"
+
+
+# Warnings about the ports of the containers of a pod.
+
+
+def port_warnings(containers: Sequence[tuple[str, Document]]) -> list[str]:
+    """Return the warnings about ports that repeat or contradict others.
+
+    Parameters
+    ----------
+    containers : sequence of pairs
+        The path and the document of each container.
+    """
+    ports = [
+        (f"{path}.ports[{index}]", port)
+        for path, container in containers
+        for index, port in enumerate(container.get("ports") or ())
+    ]
+    if len(ports) == 1 and not ports[0][1].get("hostIP"):
+        return []
+    return list(islice(chain(_definitions(ports), _names(ports)), WARNINGS_MAX)) if ports else []
+
+
+def _definitions(ports: Sequence[tuple[str, Document]]) -> Iterator[str]:
+    """Yield the warnings about ports that others define, too."""
+    defined: dict[tuple[Any, Any], _Definitions] = {}
+    for path, port in ports:
+        if port.get("hostIP") and not port.get("hostPort"):
+            yield f"{path}: hostIP set without hostPort: {_go_text(port)}"
+        key = (port.get("containerPort"), port.get("protocol"))
+        others = defined.setdefault(key, _Definitions())
+        for other_path, other in others.related(port):
+            if word := _relation(port, other):
+                yield f"{path}: {word} port definition with {other_path}"
+        others.add(path, port)
+
+
+class _Definitions:
+    """The definitions of one port, in order; those of one host port apart."""
+
+    def __init__(self) -> None:
+        self._all: list[tuple[str, Document]] = []
+        self._of_host: dict[int, dict[str, list[int]]] = {}
+
+    def add(self, path: str, port: Document) -> None:
+        of_host = self._of_host.setdefault(port.get("hostPort") or 0, {})
+        of_host.setdefault(port.get("hostIP") or "", []).append(len(self._all))
+        self._all.append((path, port))
+
+    def related(self, port: Document) -> Iterator[tuple[str, Document]]:
+        """Return the definitions that may have a relation with a port."""
+        host, ip = port.get("hostPort") or 0, port.get("hostIP") or ""
+        if not host:
+            return iter(self._all)
+        of_host = self._of_host.get(host, {})
+        # Definitions with other addresses of the host go together.
+        same_host = of_host.values() if not ip else (of_host.get(each, ()) for each in ("", ip))
+        without_host = self._of_host.get(0, {}).values()
+        return (self._all[place] for place in merge(*same_host, *without_host))
+
+
+def _names(ports: Sequence[tuple[str, Document]]) -> Iterator[str]:
+    """Yield the warnings about names that several ports have."""
+    named: dict[str, str] = {}
+    for path, port in ports:
+        if not (name := port.get("name")):
+            continue
+        if name in named:
+            other_path = named[name]
+            yield (
+                f"{path}: duplicate port name {printed(name)} with {other_path}, services and"
+                f" probes that select ports by name will use {other_path}"
+            )
+        else:
+            named[name] = path
+
+
+def _relation(port: Document, other: Document) -> str:
+    """Return what two definitions of one port are; "" if they go together."""
+    ip, other_ip = port.get("hostIP") or "", other.get("hostIP") or ""
+    host, other_host = port.get("hostPort") or 0, other.get("hostPort") or 0
+    if (ip, host) == (other_ip, other_host):
+        return "duplicate"
+    if not host or not other_host:
+        return "overlapping"
+    if host == other_host and bool(ip) != bool(other_ip):
+        return "dangerously ambiguous"
+    return ""
+
+
+def _go_text(port: Document) -> str:
+    """Return a port as Go prints a struct."""
+    return (
+        f"{{Name:{port.get('name') or ''} HostPort:{port.get('hostPort') or 0}"
+        f" ContainerPort:{port.get('containerPort') or 0} Protocol:{port.get('protocol') or ''}"
+        f" HostIP:{port.get('hostIP') or ''}}}"
+    )
+
+
+# Warnings about files of one volume that would hide each other.
+
+_SOURCES: Final = frozenset({"configMap", "secret", "downwardAPI", "projected"})
+
+
+class _File(msgspec.Struct, frozen=True):
+    path: str
+    source: str = ""
+
+    def __str__(self) -> str:
+        return f"{printed(self.path)} ({self.source})" if self.source else printed(self.path)
+
+
+def path_warnings(volumes: Iterable[Document]) -> list[str]:
+    """Return the warnings about the paths of volumes that overlap; at most `WARNINGS_MAX`."""
+    return list(islice(_path_warnings(volumes), WARNINGS_MAX))
+
+
+def _path_warnings(volumes: Iterable[Document]) -> Iterator[str]:
+    for volume in volumes:
+        if _SOURCES.isdisjoint(volume):
+            continue
+        name = printed(volume.get("name") or "")
+        for what, files in _single_sources(volume):
+            for file, other in _overlaps(files):
+                yield f"volume {name} ({what}): overlapping paths: {file} with {other}"
+        if (projected := volume.get("projected")) is None:
+            continue
+        before = _Files()
+        for source in projected.get("sources") or ():
+            if not source:
+                yield f"volume {name} (Projected) has no sources provided"
+            for file in _projected(source):
+                for other in before.overlapping(file):
+                    yield f"volume {name} (Projected): overlapping paths: {file} with {other}"
+                before.add(file)
+
+
+def _single_sources(volume: Document) -> Iterator[tuple[str, list[_File]]]:
+    """Yield what a volume is made from, and its files."""
+    if (source := volume.get("configMap")) is not None:
+        yield f"ConfigMap {printed(source.get('name') or '')}", _items(source)
+    if (source := volume.get("secret")) is not None:
+        yield f"Secret {printed(source.get('secretName') or '')}", _items(source)
+    if (source := volume.get("downwardAPI")) is not None:
+        yield "DownwardAPI", _items(source)
+
+
+def _items(source: Document, name: str = "") -> list[_File]:
+    return [_file(each.get("path"), name) for each in source.get("items") or ()]
+
+
+def _file(path: str | None, source: str) -> _File:
+    return _File((path or "").rstrip("/"), source)
+
+
+def _projected(source: Document) -> list[_File]:
+    """Return the files of one source of a projected volume."""
+    for field, kind in (("configMap", "ConfigMap"), ("secret", "Secret")):
+        found = source.get(field)
+        if found is not None and found.get("items") is not None:
+            return _items(found, f"{kind} {printed(found.get('name') or '')}")
+    if (found := source.get("downwardAPI")) is not None and found.get("items") is not None:
+        return _items(found, "DownwardAPI")
+    if (found := source.get("serviceAccountToken")) is not None:
+        return [_file(found.get("path"), "ServiceAccountToken")]
+    if (found := source.get("clusterTrustBundle")) is not None:
+        name = found.get("name") or found.get("signerName") or ""
+        return [_file(found.get("path"), f"ClusterTrustBundle {printed(name)}")]
+    found = source.get("podCertificate") or {}
+    parts = (
+        ("certificateChainPath", "chain"),
+        ("keyPath", "key"),
+        ("credentialBundlePath", "credential bundle"),
+    )
+    return [
+        _file(found[field], f"PodCertificate {part}") for field, part in parts if found.get(field)
+    ]
+
+
+def _overlaps(files: Iterable[_File]) -> Iterator[tuple[_File, _File]]:
+    """Yield each file with every earlier one that overlaps it."""
+    before = _Files()
+    for file in files:
+        for other in before.overlapping(file):
+            yield file, other
+        before.add(file)
+
+
+class _Folder(msgspec.Struct, frozen=True):
+    """A path: the files that have it, and those below it, each with its place in the order."""
+
+    files: list[tuple[int, _File]] = []
+    below: list[tuple[int, _File]] = []
+    parts: dict[str, _Folder] = {}
+
+
+class _Files:
+    """Files by the parts of their paths, in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self._root = _Folder()
+        self._count = 0
+
+    def add(self, file: _File) -> None:
+        """Add a file; one without a path overlaps none."""
+        if not file.path:
+            return
+        entry = (self._count, file)
+        self._count += 1
+        folder = self._root
+        for part in file.path.split("/"):
+            folder.below.append(entry)
+            folder = folder.parts.setdefault(part, _Folder())
+        folder.files.append(entry)
+
+    def overlapping(self, file: _File) -> list[_File]:
+        """Return the files that have the path of a file, or are above or below it."""
+        if not file.path:
+            return []
+        folder: _Folder | None = self._root
+        found: list[list[tuple[int, _File]]] = []
+        for part in file.path.split("/"):
+            folder = folder.parts.get(part) if folder is not None else None
+            if folder is None:
+                break
+            found.append(folder.files[:WARNINGS_MAX])
+        if folder is not None:
+            found.append(folder.below[:WARNINGS_MAX])
+        # The numbers are distinct: files are never compared.
+        return [other for _, other in sorted(chain(*found))[:WARNINGS_MAX]]
+
+
+# Warnings about amounts of bytes that are fractions, and about claims of volumes.
+
+_BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_BYTES: Final = ("memory", "ephemeral-storage")
+_WHOLE: Final = re.compile(r"[0-9]+(?:[kMGTPE]i?|Ki)?")
+"""Amounts without a fraction, as nearly all are written."""
+
+
+def fraction_warnings(
+    path: str, amounts: Document | None, resources: Iterable[str] = _BYTES
+) -> list[str]:
+    """Return the warnings about amounts of bytes that are not integers."""
+    return [
+        f"{path}[{name}]: fractional byte value {printed(amounts[name])} is invalid, must be an"
+        " integer"
+        for name in resources
+        if amounts and name in amounts and _is_fraction(amounts[name])
+    ]
+
+
+def _is_fraction(amount: QuantityText) -> bool:
+    if isinstance(amount, str) and _WHOLE.fullmatch(amount):
+        return False
+    return quantity_milli_value(amount) % 1000 != 0
+
+
+def claim_warnings(claim: Document, old: Document | None) -> list[str]:
+    """Return the warnings about a claim."""
+    del old
+    notes = (claim.get("metadata") or {}).get("annotations") or {}
+    found = []
+    if _BETA_CLASS in notes:
+        text = 'deprecated since v1.8; use "storageClassName" attribute instead'
+        found.append(f"metadata.annotations[{_BETA_CLASS}]: {text}")
+    return found + claim_spec_warnings("spec", claim.get("spec") or {})
+
+
+def claim_spec_warnings(path: str, spec: Document) -> list[str]:
+    """Return the warnings about the spec of a claim."""
+    resources: Document = spec.get("resources") or {}
+    return [
+        text
+        for field in ("requests", "limits")
+        for text in fraction_warnings(
+            f"{path}.resources.{field}", resources.get(field), ("storage",)
+        )
+    ]

@@ -11,8 +11,11 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.validation.names import dns_label
-from podwright.apimachinery.schema.warnings.claims import claim_spec_warnings
-from podwright.apimachinery.schema.warnings.pods import name_warning, template_warnings
+from podwright.apimachinery.schema.warnings.pods import (
+    claim_spec_warnings,
+    name_warning,
+    template_warnings,
+)
 
 _TEMPLATE: Final = "spec.template"
 _COMPLETIONS_MAX: Final = 100_000

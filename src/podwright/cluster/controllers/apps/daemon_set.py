@@ -29,29 +29,38 @@ from podwright.apimachinery.objects import (
     Selector,
     is_ready,
 )
-from podwright.cluster.controllers.actions import deletion_by, event_by
-from podwright.cluster.controllers.adoption import Orphans, adopted, compiled_selector, released
+from podwright.cluster.controllers.adoption import (
+    Orphans,
+    adopted,
+    compiled_selector,
+    owners_with_priority_class,
+    released,
+)
 from podwright.cluster.controllers.apps.controller_revisions import (
     REVISION_LABEL,
     RevisionNaming,
     Revisions,
     number_of,
-)
-from podwright.cluster.controllers.apps.daemon_nodes import (
-    DaemonNodes,
-    NodeContribution,
-    UpdateState,
+    template_hash,
+    template_patch,
 )
 from podwright.cluster.controllers.apps.daemon_pods import (
     GENERATION_LABEL,
+    DaemonNodes,
+    NodeContribution,
     Placement,
+    UpdateState,
     base_daemon_pod,
     daemon_pod,
 )
-from podwright.cluster.controllers.apps.revisions import template_hash, template_patch
 from podwright.cluster.controllers.apps.rollout import scaled_value
-from podwright.cluster.controllers.creation_events import CreationEvents
-from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
+from podwright.cluster.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    CreationEvents,
+    UpdateObject,
+)
 from podwright.cluster.controllers.kinds import (
     CONTROLLER_REVISION,
     DAEMON_SET,
@@ -62,7 +71,6 @@ from podwright.cluster.controllers.kinds import (
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
-from podwright.cluster.controllers.pod_template import owners_with_priority_class
 from podwright.cluster.controllers.workload_fields import (
     is_only_status,
     put_status,

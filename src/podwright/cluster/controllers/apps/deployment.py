@@ -28,8 +28,8 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.apimachinery.schema import template_with_defaults
-from podwright.cluster.controllers.actions import deletion_by, event_by
 from podwright.cluster.controllers.adoption import Orphans, adopted, compiled_selector, released
+from podwright.cluster.controllers.apps.controller_revisions import template_hash
 from podwright.cluster.controllers.apps.deployment_status import (
     PROGRESSING,
     TEMPLATE_HASH,
@@ -38,7 +38,6 @@ from podwright.cluster.controllers.apps.deployment_status import (
     replica_set_document,
 )
 from podwright.cluster.controllers.apps.replicas import REPLICA_FAILURE
-from podwright.cluster.controllers.apps.revisions import template_hash
 from podwright.cluster.controllers.apps.rollout import (
     DESIRED_REPLICAS,
     MAX_REPLICAS,
@@ -50,6 +49,7 @@ from podwright.cluster.controllers.apps.rollout import (
     deployment_spec,
     revision_number,
 )
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,

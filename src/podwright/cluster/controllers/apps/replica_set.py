@@ -27,7 +27,7 @@ from podwright.cluster.controllers.kinds import (
     REPLICATION_CONTROLLER,
     GroupKind,
 )
-from podwright.cluster.controllers.pod_counts import PodCounts
+from podwright.cluster.controllers.pod_state import PodCounts
 
 
 class ReplicaSetController(ReplicasController):

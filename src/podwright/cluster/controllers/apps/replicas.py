@@ -25,24 +25,29 @@ from podwright.apimachinery.objects import (
     Selector,
     timestamp_text,
 )
-from podwright.cluster.controllers.actions import deletion_by, event_by
 from podwright.cluster.controllers.adoption import (
     Orphans,
+    PodTemplates,
     adopted,
+    owners_with_priority_class,
     released,
 )
-from podwright.cluster.controllers.creation_events import CreationEvents
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,
+    CreationEvents,
     PodChange,
     UpdateObject,
 )
 from podwright.cluster.controllers.kinds import POD, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.pod_counts import PodCounts, PodCriteria
-from podwright.cluster.controllers.pod_state import deletion_order, is_active
-from podwright.cluster.controllers.pod_template import PodTemplates, owners_with_priority_class
+from podwright.cluster.controllers.pod_state import (
+    PodCounts,
+    PodCriteria,
+    deletion_order,
+    is_active,
+)
 from podwright.cluster.controllers.workload_fields import (
     is_only_status,
     put_status,

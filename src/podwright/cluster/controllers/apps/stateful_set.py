@@ -24,14 +24,19 @@ from podwright.apimachinery.objects import (
     StatefulSet,
     is_ready,
 )
-from podwright.cluster.controllers.actions import deletion_by, event_by
-from podwright.cluster.controllers.adoption import Orphans, adopted, compiled_selector, released
+from podwright.cluster.controllers.adoption import (
+    Orphans,
+    adopted,
+    compiled_selector,
+    owners_with_priority_class,
+    pod_from_template,
+    released,
+    with_labels,
+)
 from podwright.cluster.controllers.apps.controller_revisions import (
     RevisionNaming,
     Revisions,
     data_of,
-)
-from podwright.cluster.controllers.apps.revisions import (
     revision_hash,
     template_of_patch,
     template_patch,
@@ -49,6 +54,7 @@ from podwright.cluster.controllers.apps.stateful_pods import (
     stateful_spec,
     with_retention,
 )
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,
@@ -66,11 +72,6 @@ from podwright.cluster.controllers.kinds import (
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
-from podwright.cluster.controllers.pod_template import (
-    owners_with_priority_class,
-    pod_from_template,
-    with_labels,
-)
 from podwright.cluster.controllers.workload_fields import (
     is_only_status,
     put_status,

@@ -28,8 +28,8 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import patched, section
-from podwright.cluster.controllers.actions import deletion_by, event_by
 from podwright.cluster.controllers.batch.job_spec import finished_condition
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,

@@ -36,8 +36,12 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.cluster.api import conditions_with, patched, section, with_generated_selector
-from podwright.cluster.controllers.actions import deletion_by, event_by
-from podwright.cluster.controllers.adoption import Orphans, adopted, released
+from podwright.cluster.controllers.adoption import (
+    Orphans,
+    adopted,
+    owners_with_priority_class,
+    released,
+)
 from podwright.cluster.controllers.batch.job_counts import (
     BackoffRecord,
     JobCounts,
@@ -68,17 +72,17 @@ from podwright.cluster.controllers.batch.job_spec import (
     index_of,
     pods_of,
 )
-from podwright.cluster.controllers.creation_events import CreationEvents
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,
+    CreationEvents,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
 from podwright.cluster.controllers.kinds import JOB, POD, PRIORITY_CLASS, GroupKind
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.pod_template import owners_with_priority_class
 from podwright.cluster.store import with_metadata
 
 PODS_PER_SYNC_MAX: Final = 500

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, timestamp_ns
 from podwright.cluster.api import section
-from podwright.cluster.controllers.actions import deletion_by
 from podwright.cluster.controllers.batch.job_spec import finished_condition
+from podwright.cluster.controllers.controller_loop import deletion_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     StatelessController,

@@ -28,7 +28,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import FOREGROUND, ORPHAN, finalizers_without, patched, section
-from podwright.cluster.controllers.actions import deletion_by
+from podwright.cluster.controllers.controller_loop import deletion_by
 from podwright.cluster.controllers.interface import (
     ALL_KINDS,
     ControllerAction,

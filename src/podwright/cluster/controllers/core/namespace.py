@@ -20,7 +20,7 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.cluster.api import conditions_with, patched, section
-from podwright.cluster.controllers.actions import deletion_by
+from podwright.cluster.controllers.controller_loop import deletion_by
 from podwright.cluster.controllers.interface import (
     ALL_KINDS,
     ControllerAction,

@@ -20,7 +20,7 @@ from typing import Final, cast
 from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Node, Pod, timestamp_ns
 from podwright.cluster.api import patched, with_disruption_target
-from podwright.cluster.controllers.actions import deletion_by
+from podwright.cluster.controllers.controller_loop import deletion_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     PodChange,

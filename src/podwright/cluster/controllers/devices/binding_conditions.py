@@ -32,7 +32,7 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.cluster.api import patched, section
-from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.controllers.controller_loop import event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     StatelessController,

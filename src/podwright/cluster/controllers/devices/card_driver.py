@@ -31,7 +31,7 @@ from podwright.apimachinery.objects import (
     encode,
 )
 from podwright.cluster.api import CreateObject
-from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     StatelessController,

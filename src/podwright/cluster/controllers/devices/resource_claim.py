@@ -28,7 +28,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import finalizers_without, patched, section
-from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.controllers.controller_loop import event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,

@@ -43,7 +43,7 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.cluster.api import RecordEvent, patched, section, with_disruption_target
-from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     PodChange,

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, encode
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import patched
-from podwright.cluster.controllers.actions import deletion_by
+from podwright.cluster.controllers.controller_loop import deletion_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     StatelessController,

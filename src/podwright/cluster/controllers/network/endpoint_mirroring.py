@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, encode
 from podwright.cluster.api import section
-from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,

@@ -23,7 +23,7 @@ from podwright.apimachinery.objects import (
     is_ready,
 )
 from podwright.cluster.api import section
-from podwright.cluster.controllers.actions import deletion_by
+from podwright.cluster.controllers.controller_loop import deletion_by
 from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
 from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE, GroupKind
 from podwright.cluster.controllers.lister import Lister

@@ -20,7 +20,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
-from podwright.cluster.controllers.actions import deletion_by
+from podwright.cluster.controllers.controller_loop import deletion_by
 from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
 from podwright.cluster.controllers.kinds import ENDPOINTS, POD, SERVICE, GroupKind
 from podwright.cluster.controllers.lister import Lister

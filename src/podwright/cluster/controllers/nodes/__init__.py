@@ -8,5 +8,5 @@ from podwright.cluster.controllers.nodes.attachments import (
 )
 from podwright.cluster.controllers.nodes.registration import (
     NodeRegistrationController as NodeRegistrationController,
+    NodeTTLController as NodeTTLController,
 )
-from podwright.cluster.controllers.nodes.ttl import NodeTTLController as NodeTTLController

@@ -29,7 +29,7 @@ from podwright.apimachinery.objects import (
     zone_key,
 )
 from podwright.cluster.api import conditions_with, patched, section
-from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.controllers.controller_loop import event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     DrainNode,

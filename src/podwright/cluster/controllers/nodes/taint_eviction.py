@@ -26,7 +26,7 @@ from podwright.apimachinery.objects import (
     tolerates,
 )
 from podwright.cluster.api import RecordEvent, with_disruption_target
-from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     PodChange,

@@ -10,7 +10,8 @@ The expected number of pods is the scale of their owners if the budget has `maxU
 percentage, and the number of selected pods otherwise. An evicted pod is listed in `disruptedPods`
 and counts as unhealthy until it is removed, for two minutes at most.
 
-Upstream: pkg/controller/disruption/disruption.go
+Upstream: pkg/controller/disruption/disruption.go; pkg/controller/disruption/disruption.go,
+syncStalePodDisruption.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Final, cast
 import msgspec
 
 from podwright.apimachinery.objects import (
+    Condition,
     Document,
     KubernetesObject,
     NamespacedName,
@@ -29,6 +31,7 @@ from podwright.apimachinery.objects import (
     PodDisruptionBudget,
     Selector,
     api_group,
+    condition_of,
     is_ready,
     label_selector,
     timestamp_ns,
@@ -36,7 +39,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import conditions_with, patched, section
-from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.controllers.controller_loop import event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     PodChange,
@@ -363,3 +366,66 @@ def _condition(
         "reason": reason,
         "message": message,
     }
+
+
+# Stale DisruptionTarget conditions: announced disruptions that did not happen.
+#
+# A component that is about to delete a pod first sets its condition DisruptionTarget. If the pod
+# is not deleted within two minutes, this controller sets the condition to False.
+
+TIMEOUT_NS: Final = 120_000_000_000
+
+_TARGET: Final = "DisruptionTarget"
+_BY_KUBELET: Final = "TerminationByKubelet"
+
+
+class StaleDisruptionController(StatelessController):
+    """Resets stale DisruptionTarget conditions."""
+
+    name = "stale-pod-disruption"
+    kinds: Sequence[GroupKind] = (POD,)
+    pod_changes = PodChange.DISRUPTION_TARGET | PodChange.ADDED
+
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return a pod with the condition that is not terminating."""
+        return (new.key,) if isinstance(new, Pod) and _stale_target(new) is not None else ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Reset the condition, or requeue the pod for the time when it becomes stale."""
+        pod = self._lister.get(POD, key)
+        target = _stale_target(pod) if isinstance(pod, Pod) else None
+        if not isinstance(pod, Pod) or target is None:
+            return []
+        due_ns = (timestamp_ns(target.last_transition_time) or 0) + TIMEOUT_NS
+        if due_ns > now_ns:
+            return [SyncAt(due_ns, SyncDue(self.name, key))]
+        taken_back: Document = {
+            "type": _TARGET,
+            "status": "False",
+            "lastProbeTime": None,
+            "lastTransitionTime": timestamp_text(now_ns),
+        }
+        if pod.metadata.generation:
+            taken_back["observedGeneration"] = pod.metadata.generation
+        conditions = [
+            taken_back if each.get("type") == _TARGET else each
+            for each in section(pod, "status").get("conditions") or ()
+        ]
+        new = patched(pod, status={"conditions": conditions})
+        return [UpdateObject(new, "status", self.name)]
+
+
+def _stale_target(pod: Pod) -> Condition | None:
+    """Return the condition that can become stale; one set by a kubelet cannot.
+
+    Upstream: nonTerminatingPodHasStaleDisruptionCondition
+    """
+    target = condition_of(pod, _TARGET)
+    if target is None or target.status != "True" or target.reason == _BY_KUBELET:
+        return None
+    return None if pod.is_terminating or pod.is_terminal else target

@@ -11,7 +11,7 @@ from typing import Literal
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, Pod
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
-from podwright.cluster.controllers.actions import event_by
+from podwright.cluster.controllers.controller_loop import event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,

@@ -34,7 +34,7 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.cluster.api import annotations_patch, patched, section
-from podwright.cluster.controllers.actions import deletion_by, event_by
+from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
     ControllerAction,
     CreateObject,

@@ -45,7 +45,7 @@ from podwright.cluster.controllers.interface import (
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.workload_fields import status_of
 from podwright.cluster.store import AlreadyExists
-from podwright.cluster.store.kinds import GroupKind
+from podwright.cluster.store.errors import GroupKind
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from podwright.apimachinery.objects import Pod
+from podwright.cluster.controllers.adoption import controller_reference_document
 from podwright.cluster.controllers.apps.daemon_pods import daemon_tolerations, target_node
 from podwright.cluster.controllers.apps.daemon_set import DaemonSetController
-from podwright.cluster.controllers.pod_template import controller_reference_document
 from podwright.cluster.controllers.tests.controller_cluster import Cluster, counting, counts
 
 SET = """

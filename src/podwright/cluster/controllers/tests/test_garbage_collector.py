@@ -11,7 +11,7 @@ from tests.properties.effort import effort
 from podwright.cluster.api.deletion import FOREGROUND
 from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, document
-from podwright.cluster.store.versions import with_metadata
+from podwright.cluster.store.history import with_metadata
 
 MAP = ("", "ConfigMap")
 

@@ -32,7 +32,7 @@ from podwright.cluster.controllers.tests.controller_cluster import counting, cou
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, at, document
 from podwright.cluster.controllers.workload_fields import status_of
 from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY
-from podwright.cluster.store.versions import with_metadata
+from podwright.cluster.store.history import with_metadata
 
 MAKERS = (JobController, JobTTLController)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from podwright.cluster.controllers.apps.deployment import same_template
-from podwright.cluster.controllers.apps.revisions import (
+from podwright.cluster.controllers.apps.controller_revisions import (
     fnv32,
     fnv32a,
     go_json,
@@ -16,6 +15,7 @@ from podwright.cluster.controllers.apps.revisions import (
     template_of_patch,
     template_patch,
 )
+from podwright.cluster.controllers.apps.deployment import same_template
 
 TEMPLATE = {
     "metadata": {"labels": {"app": "db"}, "creationTimestamp": None},

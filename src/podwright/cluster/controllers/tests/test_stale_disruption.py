@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.cluster.controllers.kinds import POD
-from podwright.cluster.controllers.policies.stale_disruption import StaleDisruptionController
+from podwright.cluster.controllers.policies.disruption_budget import StaleDisruptionController
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 
 

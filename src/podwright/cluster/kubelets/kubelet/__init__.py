@@ -21,8 +21,8 @@ from podwright.cluster.kubelets.kubelet.image_behaviors import (
     ImageBehavior as ImageBehavior,
     read_image_behaviors as read_image_behaviors,
 )
+from podwright.cluster.kubelets.kubelet.kubelet_node import NodeLeases as NodeLeases
 from podwright.cluster.kubelets.kubelet.node_kubelets import Kubelet as Kubelet
-from podwright.cluster.kubelets.kubelet.node_leases import NodeLeases as NodeLeases
 from podwright.cluster.kubelets.kubelet.references import ObjectReader as ObjectReader
 from podwright.cluster.kubelets.kubelet.sandbox import (
     PrepareError as PrepareError,

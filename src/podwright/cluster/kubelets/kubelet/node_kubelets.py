@@ -36,7 +36,7 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
 from podwright.cluster.kubelets.kubelet.pod_status import rejected_status, status_of, with_status
 from podwright.cluster.kubelets.kubelet.pod_sync import PodSync
 from podwright.cluster.kubelets.kubelet.references import ObjectReader
-from podwright.cluster.kubelets.kubelet.sync_context import SyncContext
+from podwright.cluster.kubelets.kubelet.sandbox import SyncContext
 
 USER: Final = "kubelet"
 

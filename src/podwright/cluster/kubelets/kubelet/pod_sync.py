@@ -44,9 +44,8 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
     RunRecord,
     container_id,
 )
-from podwright.cluster.kubelets.kubelet.pod_resize import RETRY_NS as RESIZE_RETRY_NS, resize
-from podwright.cluster.kubelets.kubelet.sandbox import start_sandbox
-from podwright.cluster.kubelets.kubelet.sync_context import SyncContext
+from podwright.cluster.kubelets.kubelet.pod_status import RETRY_NS as RESIZE_RETRY_NS, resize
+from podwright.cluster.kubelets.kubelet.sandbox import SyncContext, start_sandbox
 from podwright.cluster.kubelets.pod_statuses import STOP_DELAY
 from podwright.cluster.kubelets.stages.stage import read_delay
 

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 from podwright.apimachinery.cel import StageExpressionError
 from podwright.apimachinery.objects import Document, Pod, encode
 from podwright.cluster.kubelets.stages.stage import Requirement, Stage, text_of
-from podwright.cluster.kubelets.templates.cel_queries import CelQuery, ValueQuery
+from podwright.cluster.kubelets.templates.jq import CelQuery, ValueQuery
 
 _Outcome: TypeAlias = Any
 """The outcome of a test.

@@ -51,17 +51,19 @@ from podwright.cluster.kubelets.stages.stage import (
     milliseconds,
     read_delay,
 )
-from podwright.cluster.kubelets.templates.cel_queries import (
+from podwright.cluster.kubelets.templates.go_templates import Template
+from podwright.cluster.kubelets.templates.jq import (
     TRUE,
     CelQuery,
+    Query,
+    QueryError,
     ValueQuery,
     all_true,
     duration_of,
     integer_of,
+    query,
     read_nanoseconds,
 )
-from podwright.cluster.kubelets.templates.go_templates import Template
-from podwright.cluster.kubelets.templates.jq import Query, QueryError, query
 from podwright.cluster.kubelets.templates.template_parser import TemplateError
 
 T = TypeVar("T")

@@ -24,10 +24,10 @@ from podwright.apimachinery.objects import (
     draw,
     encode,
 )
-from podwright.cluster.kubelets.kubelet_syncs import KubeletSyncs
 from podwright.cluster.kubelets.object_state import (
     KUBELET,
     REMOVED,
+    KubeletSyncs,
     LifecycleAction,
     ObjectState,
     ScheduledStage,
@@ -35,9 +35,8 @@ from podwright.cluster.kubelets.object_state import (
     StagedKind,
     StageDue,
 )
-from podwright.cluster.kubelets.stages.stage import choose, delay_between
+from podwright.cluster.kubelets.stages.stage import FixedSchedule, basis_of, choose, delay_between
 from podwright.cluster.kubelets.stages.stage_play import stage_error
-from podwright.cluster.kubelets.stages.stage_schedule import FixedSchedule, basis_of
 
 _KUBELET_NAME: Final = "kubelet"
 

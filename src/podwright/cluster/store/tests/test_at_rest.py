@@ -12,7 +12,7 @@ import pytest
 
 from podwright.apimachinery.objects import parse_field_selector
 from podwright.cluster.store import Names, ObjectStore, objects_store, open_store
-from podwright.cluster.store.fields import indexed_values
+from podwright.cluster.store.encodings import indexed_values
 from podwright.cluster.store.tests.documents import EVENT, a_config_map, a_pod, document, names
 
 EVENTS = 2_000

@@ -10,6 +10,7 @@ import pytest
 from podwright.apimachinery.objects import Pod
 from podwright.cluster.api.tests.writable import open_writable
 from podwright.cluster.store import LARGE_BYTES, Expired
+from podwright.cluster.store.stored import Mark, WriteTimes
 from podwright.cluster.store.tests.documents import (
     CONFIG_MAP,
     NOW,
@@ -18,7 +19,6 @@ from podwright.cluster.store.tests.documents import (
     a_pod,
     names,
 )
-from podwright.cluster.store.write_times import Mark, WriteTimes
 
 
 def write(store, second, name):

@@ -7,7 +7,7 @@ from typing import Any
 
 from podwright.cluster.api.endpoints import HttpRequest, Rejection
 from podwright.online.apiserver.turn_loop import TurnLoop
-from podwright.online.apiserver.wire.wire_protocol import CERTIFIED
+from podwright.online.apiserver.wire.sending import CERTIFIED
 
 
 class AuthorizedPaths:

@@ -14,16 +14,14 @@ from starlette.responses import Response
 from podwright._version import __version__
 from podwright.cluster.api.endpoints import Rejection
 from podwright.online.apiserver.access.authorized_paths import AuthorizedPaths
-from podwright.online.apiserver.control.breakpoints import breakpoint_endpoints
-from podwright.online.apiserver.control.clock import clock_endpoints
+from podwright.online.apiserver.control.clock import breakpoint_endpoints, clock_endpoints
 from podwright.online.apiserver.control.endpoints import (
     JSON,
     ControlledCluster,
     Endpoint,
     routes_of,
+    sync_endpoints,
 )
-from podwright.online.apiserver.control.latency import latency_endpoints
-from podwright.online.apiserver.control.nodes import node_endpoints
 from podwright.online.apiserver.control.openapi import openapi_document
 from podwright.online.apiserver.control.problems import Problem, problem_response
 from podwright.online.apiserver.control.runs import recorded_run_endpoints, run_endpoints
@@ -32,21 +30,25 @@ from podwright.online.apiserver.control.scheduling.explanation import (
     explanation_endpoints,
     saved_case_endpoints,
 )
-from podwright.online.apiserver.control.scheduling.metrics import metrics_endpoints
 from podwright.online.apiserver.control.scheduling.planning import planning_endpoints
 from podwright.online.apiserver.control.scheduling.plugins import (
     plugin_call_endpoints,
     plugins_endpoints,
 )
-from podwright.online.apiserver.control.scheduling.queue import queue_endpoints
-from podwright.online.apiserver.control.scheduling.shadow import shadow_endpoints
+from podwright.online.apiserver.control.scheduling.queue import (
+    metrics_endpoints,
+    queue_endpoints,
+    shadow_endpoints,
+)
 from podwright.online.apiserver.control.scheduling.what_if import what_if_endpoints
 from podwright.online.apiserver.control.snapshot import snapshot_endpoints
-from podwright.online.apiserver.control.state import state_endpoints
-from podwright.online.apiserver.control.sync import sync_endpoints
+from podwright.online.apiserver.control.state import (
+    latency_endpoints,
+    state_endpoints,
+    timeline_endpoints,
+)
 from podwright.online.apiserver.control.tables import table_endpoints
-from podwright.online.apiserver.control.timeline import timeline_endpoints
-from podwright.online.apiserver.control.writes import write_endpoints
+from podwright.online.apiserver.control.writes import node_endpoints, write_endpoints
 from podwright.online.apiserver.wire.defects import logged_defect
 
 

@@ -12,8 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from podwright.apimachinery.objects import NamespacedName
-from podwright.online.apiserver.control.endpoints import JSON, Endpoint, declared, endpoint
-from podwright.online.apiserver.control.long_replies import long_reply
+from podwright.online.apiserver.control.endpoints import (
+    JSON,
+    Endpoint,
+    declared,
+    endpoint,
+    long_reply,
+)
 from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.control.scheduling.explanation import (
     Attempts,

@@ -25,7 +25,7 @@ from podwright.online.apiserver.control.endpoints import (
 from podwright.online.apiserver.control.problems import Problem, input_problem
 from podwright.online.apiserver.readers import begun
 from podwright.online.apiserver.records.snapshots import Snapshots
-from podwright.online.apiserver.wire.wire_protocol import CERTIFIED
+from podwright.online.apiserver.wire.sending import CERTIFIED
 from podwright.simulation.kss import SnapshotImport, UndecodableSnapshot
 
 _BODY_MAX: Final = 1 << 30

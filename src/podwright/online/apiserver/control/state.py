@@ -17,21 +17,32 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from podwright.apimachinery.objects import timestamp_text_nano
-from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint
-from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
+from podwright.apimachinery.objects import format_duration, timestamp_text_nano
+from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint, long_reply
+from podwright.online.apiserver.control.problems import Problem
+from podwright.online.apiserver.control.scheduling.configuration import (
+    NO_LOG,
     UNKNOWN,
     SchedulerParameter,
     chosen_scheduler,
+    own_scheduler,
 )
+from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.scheduling.present_scheduler import FollowedNodes
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.defects import logged_defect
-from podwright.online.apiserver.wire.sending import STALL_SECONDS, Connection, start_message
-from podwright.online.apiserver.wire.wire_protocol import ABORT
+from podwright.online.apiserver.wire.latency import ANY, ApiLatency, LatencyRule, read_latency_rule
+from podwright.online.apiserver.wire.sending import ABORT, STALL_SECONDS, Connection, start_message
 from podwright.scheduler.machine import Machine
-from podwright.simulation.recording import CountPods, PresentState, counted_pods
+from podwright.simulation.recording import (
+    TIMELINE_MEDIA_TYPE,
+    CountPods,
+    PresentState,
+    counted_pods,
+    encode_chunks,
+    timeline_of_log,
+)
 
 EVENT_STREAM: Final = "text/event-stream"
 INTERVAL_SECONDS: Final = 0.1
@@ -262,5 +273,83 @@ def state_endpoints(turns: TurnLoop) -> list[Endpoint]:
             return Response(headers=dict(_HEADERS))
         last_id = request.headers.get(LAST_EVENT_ID, "")
         return _Stream(feed, last_id, follows=query.follow)
+
+    return declared(show)
+
+
+# The latency of the Kubernetes API over HTTP: show the rules, or replace them.
+
+
+class LatencyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rules, in the form of the option `--api-latency`.
+
+    Attributes
+    ----------
+    rules : list of str
+        The last one that matches a request applies.
+    """
+
+    rules: list[str]
+
+
+class _Latency:
+    """The endpoints."""
+
+    def __init__(self, latency: ApiLatency) -> None:
+        self._latency = latency
+
+    @endpoint("GET", "/latency")
+    async def show(self) -> LatencyRules:
+        """Show the delays of requests of the Kubernetes API."""
+        return LatencyRules([_text(rule) for rule in self._latency.rules])
+
+    @endpoint("PUT", "/latency")
+    async def replace(self, body: LatencyRules) -> LatencyRules:
+        """Replace the delays of requests of the Kubernetes API."""
+        rules: list[LatencyRule] = []
+        for index, text in enumerate(body.rules):
+            try:
+                rules.append(read_latency_rule(text))
+            except ValueError as error:
+                raise Problem(422, str(error), field=f"rules[{index}]") from error
+        self._latency.rules = tuple(rules)
+        return await self.show()
+
+
+def _text(rule: LatencyRule) -> str:
+    duration = format_duration(rule.delay_ns)
+    if rule.resource != ANY:
+        return f"{rule.verb}:{rule.resource}={duration}"
+    return duration if rule.verb == ANY else f"{rule.verb}={duration}"
+
+
+def latency_endpoints(latency: ApiLatency) -> list[Endpoint]:
+    """Return the endpoints of the latency."""
+    return declared(_Latency(latency))
+
+
+# The timeline of the scheduler's run, made by a reader process.
+
+
+def timeline_endpoints(turns: TurnLoop) -> list[Endpoint]:
+    """Return the endpoint of the timeline."""
+    readers = Readers(turns)
+
+    @endpoint(
+        "GET", "/timeline", media_type=TIMELINE_MEDIA_TYPE, problems={404: UNKNOWN, 409: NO_LOG}
+    )
+    async def show(request: Request, query: SchedulerParameter) -> Response:
+        """Get every change of nodes, pods and queue as columns of deltas."""
+        scheduler = own_scheduler(turns.cluster, query)
+
+        def content() -> bytes:
+            world = scheduler.world
+            if scheduler.timeline is not None:
+                timeline = scheduler.timeline.timeline()
+            else:
+                timeline = timeline_of_log(world.log, plugins=world.components.options.plugins)
+            return b"".join(encode_chunks(timeline))
+
+        return await long_reply(request, readers, content, TIMELINE_MEDIA_TYPE)
 
     return declared(show)

@@ -13,10 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright.apimachinery.objects import parse_duration, timestamp_text_nano
-from podwright.online.apiserver.control.endpoints import JSON, Endpoint, Handler
-from podwright.online.apiserver.control.long_replies import long_reply
+from podwright.online.apiserver.control.endpoints import JSON, Endpoint, Handler, long_reply
 from podwright.online.apiserver.control.problems import Problem
-from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
+from podwright.online.apiserver.control.scheduling.configuration import (
     NO_LOG,
     UNKNOWN,
     SchedulerParameter,

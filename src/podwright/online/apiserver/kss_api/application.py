@@ -8,7 +8,9 @@ Upstream: kube-scheduler-simulator simulator/server/server.go, simulator/server/
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import AsyncIterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -20,21 +22,41 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from podwright.apimachinery.objects import UNDECODABLE, Document, InputError, PodwrightError
+from podwright.apimachinery.objects import (
+    UNDECODABLE,
+    Document,
+    InputError,
+    NamespacedName,
+    PodwrightError,
+)
 from podwright.cluster.api.endpoints import Rejection
 from podwright.online.apiserver.access.authorized_paths import AuthorizedPaths
 from podwright.online.apiserver.cluster_client import ClusterClient, RequestFailed
-from podwright.online.apiserver.kss_api.scheduler_results import SchedulerResults
-from podwright.online.apiserver.kss_api.stream import change_lines
 from podwright.online.apiserver.readers import begun
 from podwright.online.apiserver.records.snapshots import Snapshots
+from podwright.online.apiserver.scheduling.result_annotations import FollowedResults
 from podwright.online.apiserver.scheduling.running_scheduler import (
     ExternalScheduler,
     RunningScheduler,
 )
+from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.hosts import AllowedHosts, CheckedHosts, with_cors
-from podwright.scheduler.config import effective_document
-from podwright.simulation.kss import VERBS, SnapshotImport, UndecodableSnapshot, UnknownExtender
+from podwright.scheduler.config import ExtenderVerb, KubeSchedulerConfiguration, effective_document
+from podwright.simulation.kss import (
+    VERBS,
+    Change,
+    ExtenderProxy,
+    SnapshotImport,
+    SnapshotKind,
+    UndecodableSnapshot,
+    UnknownExtender,
+    change_of,
+    last_version,
+    list_request,
+    listed,
+    snapshot_kinds,
+    watch_request,
+)
 
 LOG: Final = logging.getLogger("podwright.simulation.kss")
 BASE: Final = "/api/v1"
@@ -166,3 +188,126 @@ async def _of_status(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException), error
     status = HTTPStatus(error.status_code)
     return _json(status, {"message": status.phrase})
+
+
+# The stream of all changes, merged from a watch for each kind.
+
+_LOG: Final = logging.getLogger("podwright.simulation.kss")
+_WAITING_MAX: Final = 256
+"""So many lines wait for the client; then no more are read from the watches."""
+
+
+async def change_lines(
+    client: ClusterClient, results: SchedulerResults, parameters: Mapping[str, str]
+) -> AsyncIterator[bytes]:
+    """Yield the lines of the stream until the watch of a kind ends or fails.
+
+    Parameters
+    ----------
+    client : ClusterClient
+    results : SchedulerResults
+        Its annotations are added to the pods that are sent.
+    parameters : mapping of str to str
+        The query parameters; see `podwright.simulation.kss.PARAMETERS`.
+    """
+    waiting: asyncio.Queue[bytes | None] = asyncio.Queue(_WAITING_MAX)
+
+    async def read(kind: SnapshotKind) -> None:
+        try:
+            async for change in _changes(client, kind, last_version(parameters, kind)):
+                await waiting.put(await _line(results, change))
+        except PodwrightError:
+            pass  # one watch that fails ends the stream, as in the original
+        finally:
+            await waiting.put(None)
+
+    tasks = [asyncio.create_task(read(kind)) for kind in snapshot_kinds().values()]
+    try:
+        while (line := await waiting.get()) is not None:
+            yield line
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def _changes(
+    client: ClusterClient, kind: SnapshotKind, version: str
+) -> AsyncIterator[Change]:
+    if not version:
+        changes, version = listed(kind, await client.body_of(list_request(kind)))
+        for change in changes:
+            yield change
+    async for line in client.lines_of(watch_request(kind, version)):
+        found = change_of(kind, line)
+        if found is not None:
+            yield found
+
+
+class _Key(msgspec.Struct, frozen=True):
+    name: str
+    namespace: str = ""
+
+
+async def _line(results: SchedulerResults, change: Change) -> bytes:
+    if change.kind.kind != "Pod":
+        return change.line()
+    key = msgspec.json.decode(change.obj["metadata"], type=_Key)
+    pod = f"{key.namespace}/{key.name}"
+    try:
+        return change.line(await results.annotations(pod))
+    except PodwrightError as error:
+        _LOG.error("pod %s is sent without its results: %s", pod, error)
+        return change.line()
+
+
+# What kube-scheduler-simulator's API shows of scheduling: annotations, answers of extenders.
+
+
+class SchedulerResults:
+    """The annotations of pods, and the proxy of extenders.
+
+    Parameters
+    ----------
+    turns : TurnLoop
+    scheduler : RunningScheduler
+        The scheduler, or the configuration of another one whose extenders are called through the
+        proxy.
+    """
+
+    def __init__(self, turns: TurnLoop, scheduler: RunningScheduler) -> None:
+        self._turns = turns
+        self._followed = FollowedResults(turns)
+        self._scheduler = scheduler
+        self._proxy: ExtenderProxy | None = None
+        self._proxied: KubeSchedulerConfiguration | None = None
+
+    async def annotations(self, pod: NamespacedName) -> Mapping[str, str]:
+        """Return the result annotations of a pod; empty if there was no attempt.
+
+        Raises
+        ------
+        CancelledError
+            The server stops.
+        """
+        found = await self._followed.annotations(pod)
+        return found if self._proxy is None else {**found, **self._proxy.annotations(pod)}
+
+    async def extend(self, index: int, verb: ExtenderVerb, body: bytes) -> bytes:
+        """Call an extender for another scheduler, keep its answer, and return it.
+
+        Raises
+        ------
+        UnknownExtender
+        ExtenderFailed
+        """
+        configuration = self._scheduler.first.options.configuration
+        if configuration is None:
+            raise UnknownExtender(f"there is no extenders[{index}]: the configuration has none")
+        if self._proxy is None or configuration is not self._proxied:
+            self._proxied = configuration
+            self._proxy = ExtenderProxy(configuration.extenders)
+        call_extender = self._turns.cluster.schedulers[0].call_extender
+        assert call_extender is not None, "a configuration with extenders and no call_extender"
+        call = self._proxy.call(index, verb, body)
+        reply = await asyncio.to_thread(call_extender, call)
+        return self._proxy.answered(call, reply)

@@ -6,8 +6,8 @@ import contextlib
 import pytest
 
 from podwright.online.apiserver.readers import ReaderFailed, Readers
-from podwright.online.apiserver.records import memory_checkpoints
-from podwright.online.apiserver.records.memory_checkpoints import (
+from podwright.online.apiserver.records import run_collection
+from podwright.online.apiserver.records.run_collection import (
     keep_memory_checkpoints,
     make_memory_checkpoint,
 )
@@ -64,7 +64,7 @@ def test_checkpoints_are_made_when_enough_has_happened_for_the_size_of_the_clust
 def test_memory_checkpoints_are_made_in_the_background(monkeypatch, fails):
     monkeypatch.setattr(served_scheduler, "MEMORY_CHECKPOINT_EVENTS", 1)
     monkeypatch.setattr(served_scheduler, "EVENTS_PER_OBJECT", 0)
-    monkeypatch.setattr(memory_checkpoints, "INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(run_collection, "INTERVAL_SECONDS", 0.01)
     call, failures = Readers.call, [ReaderFailed("it was killed")] if fails else []
 
     async def call_or_fail(readers, function, **options):

@@ -8,7 +8,7 @@ from tests.waiting import until
 from podwright.apimachinery.objects import timestamp_text_nano
 from podwright.online.apiserver import ClusterOptions, RunningScheduler, new_cluster
 from podwright.online.apiserver.generated_nodes import generated_nodes
-from podwright.online.apiserver.scheduling.plugin_reload import PluginReload
+from podwright.online.apiserver.scheduling.running_scheduler import PluginReload
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, pod
 from podwright.scheduler.assembly import plugins_from
 from podwright.scheduler.machine import SchedulerOptions

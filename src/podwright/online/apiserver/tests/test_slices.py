@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest, LongRequest
-from podwright.cluster.store import object_reader
+from podwright.cluster.store import pages
 from podwright.online.apiserver import ClusterClock, TurnLoop, turn_loop
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 
@@ -69,7 +69,7 @@ def test_a_list_in_parts_is_the_whole_list(full, accept, field):
 @pytest.mark.parametrize("as_", ["", ";as=Table;v=v1;g=meta.k8s.io", PARTIAL])
 @pytest.mark.parametrize("selector", ["none!=x", "app!=web"])
 def test_a_list_with_conditions_that_begins_without_objects(full, monkeypatch, as_, selector):
-    monkeypatch.setattr(object_reader, "EXAMINED_MAX", 20)
+    monkeypatch.setattr(pages, "EXAMINED_MAX", 20)
     accept = f"application/json{as_}"
     found = listed(full, accept, f"labelSelector={selector}")
     assert found == listed(full, accept, f"labelSelector={selector}&limit=1000")

@@ -10,8 +10,8 @@ from tests.waiting import SECONDS_MAX, until
 from podwright.online.apiserver.tests.conftest import cluster_of
 from podwright.online.apiserver.wire import serving
 from podwright.online.apiserver.wire.application import _headers
+from podwright.online.apiserver.wire.sending import HEAD_BYTES_MAX, WireProtocol
 from podwright.online.apiserver.wire.serving import KEEP_ALIVE_SECONDS
-from podwright.online.apiserver.wire.wire_protocol import HEAD_BYTES_MAX, WireProtocol
 
 NOT_OLDER = "resourceVersionMatch=NotOlderThan"
 MAPS = "/api/v1/namespaces/default/configmaps"

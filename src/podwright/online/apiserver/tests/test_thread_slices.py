@@ -10,8 +10,7 @@ from pathlib import Path
 from tests.waiting import SECONDS_MAX
 
 from podwright.online.apiserver import ClusterClock, TurnLoop, turn_loop
-from podwright.online.apiserver.computing_threads import share_with_thread
-from podwright.online.apiserver.scheduling.extender_threads import ExtenderThreads
+from podwright.online.apiserver.computing_threads import ExtenderThreads, share_with_thread
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 

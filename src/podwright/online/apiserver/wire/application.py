@@ -27,6 +27,8 @@ from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.online.apiserver.wire.latency import ApiLatency
 from podwright.online.apiserver.wire.sending import (
+    ABORT,
+    CERTIFIED,
     STALL_SECONDS,
     Connection,
     Pace,
@@ -37,7 +39,6 @@ from podwright.online.apiserver.wire.sending import (
     send_watch,
     start_message,
 )
-from podwright.online.apiserver.wire.wire_protocol import ABORT, CERTIFIED
 
 _CONTROLLED: Final = ("/podwright/", "/metrics/")
 """The paths of podwright's own API."""

@@ -18,16 +18,14 @@ import uvloop
 
 from podwright.apimachinery.objects import PodwrightError
 from podwright.online.apiserver.free_memory import keep_huge_pages, share_heap, short_collections
-from podwright.online.apiserver.records.memory_checkpoints import keep_memory_checkpoints
-from podwright.online.apiserver.records.run_collection import RunCollection
-from podwright.online.apiserver.scheduling.plugin_reload import PluginReload
-from podwright.online.apiserver.scheduling.running_scheduler import RunningScheduler
+from podwright.online.apiserver.records.run_collection import RunCollection, keep_memory_checkpoints
+from podwright.online.apiserver.scheduling.running_scheduler import PluginReload, RunningScheduler
 from podwright.online.apiserver.scheduling.shadow_feed import ShadowFeed
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.application import Application
 from podwright.online.apiserver.wire.hosts import AllowedHosts, with_cors
 from podwright.online.apiserver.wire.latency import ApiLatency
-from podwright.online.apiserver.wire.wire_protocol import WireProtocol
+from podwright.online.apiserver.wire.sending import WireProtocol
 
 KEEP_ALIVE_SECONDS: Final = 185
 """Longer than clients keep idle connections; client-go keeps them for 90 seconds."""

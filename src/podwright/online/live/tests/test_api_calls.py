@@ -3,8 +3,7 @@ import msgspec
 from podwright.apimachinery.objects import Condition
 from podwright.apimachinery.objects.event_series import SERIES_NS
 from podwright.apimachinery.schema import decode
-from podwright.online.live.api_calls import MERGE, STRATEGIC, object_path, request_of
-from podwright.online.live.event_writer import EventWriter
+from podwright.online.live.api_calls import MERGE, STRATEGIC, EventWriter, object_path, request_of
 from podwright.scheduler.machine import Bind, DeletePod, EmitEvent, PatchPodMetadata, PatchPodStatus
 
 POD = "/api/v1/namespaces/a/pods/p"

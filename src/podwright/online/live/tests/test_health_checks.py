@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.online.live.health_checks import health_checks, health_text
+from podwright.online.live.health_server import health_checks, health_text
 
 
 def checks(*, is_listed=True, is_stopping=False, is_renewed=True, elects=True):

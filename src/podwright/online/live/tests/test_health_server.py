@@ -4,8 +4,7 @@ import asyncio
 
 import aiohttp
 
-from podwright.online.live.health_checks import health_checks
-from podwright.online.live.health_server import HealthServer
+from podwright.online.live.health_server import HealthServer, health_checks
 
 COUNTS = "/metrics/slis"
 TOTAL = "kubernetes_healthchecks_total"

@@ -3,8 +3,8 @@
 import json
 
 from podwright.online.client.cluster import ChangedObject, Meta
-from podwright.online.sync.change_merge import SourceChange
 from podwright.online.sync.operations import Create
+from podwright.online.sync.source import SourceChange
 from podwright.online.sync.source_kinds import source_kinds
 
 KINDS = {kind.resource: kind for kind in source_kinds()}

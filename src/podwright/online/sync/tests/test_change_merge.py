@@ -1,7 +1,7 @@
 from hypothesis import given, strategies as st
 
 from podwright.online.client.cluster import ChangedObject, Meta
-from podwright.online.sync.change_merge import ChangeMerge, SourceChange
+from podwright.online.sync.source import ChangeMerge, SourceChange
 from podwright.online.sync.source_kinds import source_kinds
 
 KIND = source_kinds()[0]

@@ -5,8 +5,8 @@ import pytest
 
 from podwright.apimachinery.objects import InputError
 from podwright.online.client.cluster import ChangedObject, Meta
-from podwright.online.sync.change_merge import SourceChange
 from podwright.online.sync.cluster_record import ClusterRecord, UnwritableClusterRecord, redacted
+from podwright.online.sync.source import SourceChange
 from podwright.online.sync.source_kinds import source_kinds
 from podwright.simulation.files import load_record
 

@@ -9,9 +9,9 @@ import pytest
 from podwright.apimachinery.schema import decode
 from podwright.online.client import SyncPolicies
 from podwright.online.client.cluster import ChangedObject, Meta
-from podwright.online.sync.change_merge import SourceChange
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.operations import Create
+from podwright.online.sync.source import SourceChange
 from podwright.online.sync.source_kinds import source_kinds
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.machine import SchedulerOptions

@@ -8,11 +8,11 @@ import pytest
 from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.client import BoundPods, SyncPolicies
 from podwright.online.client.cluster import ChangedObject, Meta
-from podwright.online.sync.change_merge import SourceChange
 from podwright.online.sync.mirror import IGNORED_DELETIONS, Mirror
 from podwright.online.sync.operations import BindPod, Create, Delete
 from podwright.online.sync.placements import RECENT_MAX, Placements, SeenPods
 from podwright.online.sync.settlement import ObjectDifference
+from podwright.online.sync.source import SourceChange
 from podwright.online.sync.source_kinds import source_kinds
 from podwright.online.sync.tests.copied_cluster import CopiedCluster
 from podwright.online.sync.tests.source_changes import KINDS, change, node_of, taken

@@ -11,10 +11,10 @@ from tests.properties.effort import effort
 from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.client import BoundPods, SyncPolicies
 from podwright.online.client.cluster import ChangedObject, Meta
-from podwright.online.sync.change_merge import SourceChange
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.placements import SeenPods
 from podwright.online.sync.settlement import settled
+from podwright.online.sync.source import SourceChange
 from podwright.online.sync.source_kinds import source_kinds
 from podwright.online.sync.tests.copied_cluster import CopiedCluster
 from podwright.online.sync.tests.source_changes import KINDS, change

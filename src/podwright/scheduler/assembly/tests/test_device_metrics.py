@@ -25,7 +25,7 @@ from podwright.scheduler.machine import (
     render_text,
 )
 from podwright.testing import make_node
-from podwright.testing.parity.setup import effective_configuration
+from podwright.testing.parity.sequence import effective_configuration
 
 _SECOND_NS = 1_000_000_000
 _DRIVER = "gpu.example.com"

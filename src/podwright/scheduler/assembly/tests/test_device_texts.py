@@ -17,7 +17,7 @@ from podwright.scheduler.assembly import Registry, build_machine
 from podwright.scheduler.assembly.tests.test_device_metrics import DrivenCluster, schedule_claimed
 from podwright.scheduler.machine import CycleDue, EmitEvent, ObjectPut
 from podwright.testing import make_node
-from podwright.testing.parity.setup import effective_configuration
+from podwright.testing.parity.sequence import effective_configuration
 
 DRIVER = "gpu.example.com"
 CEL = 'device.attributes["gpu.example.com"].model == "a"'

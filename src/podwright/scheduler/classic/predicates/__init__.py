@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from podwright.scheduler.classic.predicates import (
-    disk_conflict,
     general,
     host_name,
     host_ports,
@@ -20,8 +19,11 @@ from podwright.scheduler.classic.predicates import (
     volume_claims,
     volume_counts,
 )
-from podwright.scheduler.classic.predicates.metadata import PredicateMetadata as PredicateMetadata
-from podwright.scheduler.classic.predicates.predicate import Check as Check, Predicate as Predicate
+from podwright.scheduler.classic.predicates.predicate import (
+    Check as Check,
+    Predicate as Predicate,
+    PredicateMetadata as PredicateMetadata,
+)
 
 ORDER: Final = (
     "CheckNodeCondition",
@@ -57,7 +59,7 @@ MANDATORY: Final = ("CheckNodeUnschedulable", "PodToleratesNodeTaints")
 REGISTERED: Final[Mapping[str, Predicate]] = {
     predicate.name: predicate
     for predicate in (
-        disk_conflict.PREDICATE,
+        volume_claims.PREDICATE,
         general.PREDICATE,
         host_name.PREDICATE,
         host_ports.PREDICATE,

@@ -12,8 +12,7 @@ from typing import Final
 from podwright.scheduler.classic.failure import Failures
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.predicates import host_name, host_ports, node_selector, resources
-from podwright.scheduler.classic.predicates.metadata import PredicateMetadata
-from podwright.scheduler.classic.predicates.predicate import Predicate, always
+from podwright.scheduler.classic.predicates.predicate import Predicate, PredicateMetadata, always
 
 _PARTS: Final = (host_name.PREDICATE, host_ports.PREDICATE, node_selector.PREDICATE)
 

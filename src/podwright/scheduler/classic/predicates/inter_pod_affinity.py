@@ -9,8 +9,7 @@ from typing import Final
 
 from podwright.scheduler.classic.failure import FITS, Failure, Failures
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.predicates.metadata import PredicateMetadata
-from podwright.scheduler.classic.predicates.predicate import Predicate
+from podwright.scheduler.classic.predicates.predicate import Predicate, PredicateMetadata
 
 _FAILURE: Final = Failure(
     "MatchInterPodAffinity", "node(s) didn't match pod affinity/anti-affinity"

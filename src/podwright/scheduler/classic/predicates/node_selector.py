@@ -9,8 +9,7 @@ from typing import Final
 
 from podwright.scheduler.classic.failure import FITS, Failure, Failures
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.predicates.metadata import PredicateMetadata
-from podwright.scheduler.classic.predicates.predicate import Predicate
+from podwright.scheduler.classic.predicates.predicate import Predicate, PredicateMetadata
 
 _FAILURES: Final = (Failure("MatchNodeSelector", "node(s) didn't match node selector"),)
 

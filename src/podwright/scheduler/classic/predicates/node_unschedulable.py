@@ -10,8 +10,7 @@ from typing import Final
 from podwright.apimachinery.objects import Taint, tolerates
 from podwright.scheduler.classic.failure import FITS, Failure, Failures
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.predicates.metadata import PredicateMetadata
-from podwright.scheduler.classic.predicates.predicate import Predicate, always
+from podwright.scheduler.classic.predicates.predicate import Predicate, PredicateMetadata, always
 
 _FAILURES: Final = (Failure("NodeUnschedulable", "node(s) were unschedulable"),)
 _TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

@@ -14,8 +14,7 @@ from typing import Final
 from podwright.apimachinery.objects import Labels, labels_as_selector
 from podwright.scheduler.classic.failure import FITS, Failure, Failures
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.predicates.metadata import PredicateMetadata
-from podwright.scheduler.classic.predicates.predicate import Predicate, always
+from podwright.scheduler.classic.predicates.predicate import Predicate, PredicateMetadata, always
 
 _FAILURES: Final = (Failure("CheckServiceAffinity", "node(s) didn't match service affinity"),)
 

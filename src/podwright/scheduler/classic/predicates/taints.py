@@ -10,8 +10,7 @@ from typing import Final
 from podwright.apimachinery.objects import untolerated_taint
 from podwright.scheduler.classic.failure import FITS, Failure, Failures
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.predicates.metadata import PredicateMetadata
-from podwright.scheduler.classic.predicates.predicate import Predicate, always
+from podwright.scheduler.classic.predicates.predicate import Predicate, PredicateMetadata, always
 
 _FAILURES: Final = (
     Failure("PodToleratesNodeTaints", "node(s) had taints that the pod didn't tolerate"),

@@ -24,8 +24,7 @@ from podwright.apimachinery.objects import (
 from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.classic.failure import FITS, Failure, Failures
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.predicates.metadata import PredicateMetadata
-from podwright.scheduler.classic.predicates.predicate import Predicate
+from podwright.scheduler.classic.predicates.predicate import Predicate, PredicateMetadata
 
 _FAILURES: Final = (Failure("MaxVolumeCount", "node(s) exceed max volume count"),)
 

@@ -7,32 +7,33 @@ A priority maps each node separately to a number, and then reduces its row of nu
 from collections.abc import Mapping
 from typing import Final
 
-from podwright.scheduler.classic.priorities.balanced import BALANCED, balanced as balanced
 from podwright.scheduler.classic.priorities.capacity_ratio import (
+    BALANCED,
     CAPACITY_RATIO,
+    LEAST,
+    MOST,
     CapacityRatio as CapacityRatio,
     ShapePoint as ShapePoint,
+    balanced as balanced,
     capacity_ratio as capacity_ratio,
 )
 from podwright.scheduler.classic.priorities.equal import EQUAL
 from podwright.scheduler.classic.priorities.image_locality import IMAGE_LOCALITY
 from podwright.scheduler.classic.priorities.inter_pod_affinity import INTER_POD_AFFINITY
-from podwright.scheduler.classic.priorities.label_preference import (
+from podwright.scheduler.classic.priorities.node_affinity import (
+    NODE_AFFINITY,
     label_preference as label_preference,
 )
-from podwright.scheduler.classic.priorities.metadata import (
+from podwright.scheduler.classic.priorities.prefer_avoid_pods import PREFER_AVOID_PODS
+from podwright.scheduler.classic.priorities.priority import (
     MAX_PRIORITY as MAX_PRIORITY,
+    Map as Map,
+    Priority as Priority,
     PriorityMetadata as PriorityMetadata,
 )
-from podwright.scheduler.classic.priorities.node_affinity import NODE_AFFINITY
-from podwright.scheduler.classic.priorities.prefer_avoid_pods import PREFER_AVOID_PODS
-from podwright.scheduler.classic.priorities.priority import Map as Map, Priority as Priority
-from podwright.scheduler.classic.priorities.requested import LEAST, MOST
 from podwright.scheduler.classic.priorities.selector_spread import (
     SELECTOR_SPREAD,
     SERVICE_SPREADING,
-)
-from podwright.scheduler.classic.priorities.service_anti_affinity import (
     service_anti_affinity as service_anti_affinity,
 )
 from podwright.scheduler.classic.priorities.taint_toleration import TAINT_TOLERATION

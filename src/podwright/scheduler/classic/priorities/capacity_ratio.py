@@ -5,7 +5,9 @@ or beyond it. Between the points of the shape the score is linear in integers, t
 zero. Resources with score 0 are omitted from the weighted mean, with their weight, and the mean is
 rounded half away from zero.
 
-Upstream: pkg/scheduler/algorithm/priorities/requested_to_capacity_ratio.go
+Upstream: pkg/scheduler/algorithm/priorities/requested_to_capacity_ratio.go;
+pkg/scheduler/algorithm/priorities/balanced_resource_allocation.go;
+pkg/scheduler/algorithm/priorities/least_requested.go, most_requested.go, resource_allocation.go.
 """
 
 from __future__ import annotations
@@ -18,8 +20,12 @@ import msgspec
 
 from podwright.apimachinery.objects import Pod, quantity_value
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.priorities.metadata import PriorityMetadata
-from podwright.scheduler.classic.priorities.priority import Map, Priority
+from podwright.scheduler.classic.priorities.priority import (
+    MAX_PRIORITY,
+    Map,
+    Priority,
+    PriorityMetadata,
+)
 
 _MAX_UTILIZATION: Final = 100
 
@@ -150,3 +156,91 @@ def _round(number: float) -> int:
 
 
 CAPACITY_RATIO: Final = capacity_ratio()
+
+
+# BalancedResourceAllocation: prefer nodes with similar fractions of cpu and memory.
+#
+#     int((1 - |cpu fraction - memory fraction|) * 10)
+#
+# The score is 0 if either fraction is 1 or more; without capacity the fraction is 1. Kubernetes
+# 1.7 computed `int(10 - difference * 10)`, which rounds differently: fractions 0.9 and 0 score 1
+# there, and 0 in v1.16.
+
+
+def balanced_score(difference: float) -> int:
+    """Return the v1.16 score for a difference of the two fractions."""
+    return int((1 - difference) * MAX_PRIORITY)
+
+
+def balanced_score_of_1_7(difference: float) -> int:
+    """Return the v1.7 score for a difference of the two fractions."""
+    return int(MAX_PRIORITY - difference * MAX_PRIORITY)
+
+
+def balanced(*, as_1_7: bool = False) -> Priority:
+    """Return the priority with the arithmetic of v1.16 or of v1.7."""
+    score = balanced_score_of_1_7 if as_1_7 else balanced_score
+
+    def prepare(meta: PriorityMetadata) -> Map:
+        pod_milli_cpu, pod_memory_bytes = meta.milli_cpu, meta.memory_bytes
+
+        def map_node(node: NodeInfo) -> int:
+            capacity = node.allocatable
+            milli_cpu = node.scoring_milli_cpu + pod_milli_cpu
+            memory_bytes = node.scoring_memory_bytes + pod_memory_bytes
+            if milli_cpu >= capacity.milli_cpu or memory_bytes >= capacity.memory_bytes:
+                return 0  # a fraction of 1 or more, or no capacity
+            cpu_fraction = milli_cpu / capacity.milli_cpu
+            memory_fraction = memory_bytes / capacity.memory_bytes
+            return score(abs(cpu_fraction - memory_fraction))
+
+        return map_node
+
+    return Priority("BalancedResourceAllocation", prepare)
+
+
+BALANCED: Final = balanced()
+
+
+# LeastRequestedPriority and MostRequestedPriority: spread load, or pack it.
+#
+#     least: ((cpu capacity - cpu requested) * 10 / cpu capacity + the same of memory) / 2
+#     most:  (cpu requested * 10 / cpu capacity + the same of memory) / 2
+#
+# All divisions are integer divisions. A resource without capacity, or requested beyond it, scores
+# 0 in both; a completely full node scores 0 in least and 10 in most.
+
+
+def _prepare(score: Callable[[int, int], int]) -> Callable[[PriorityMetadata], Map]:
+    """Return what prepares the mean of the scores of cpu and memory."""
+
+    def prepare(meta: PriorityMetadata) -> Map:
+        pod_milli_cpu, pod_memory_bytes = meta.milli_cpu, meta.memory_bytes
+
+        def mean(node: NodeInfo) -> int:
+            milli_cpu = node.scoring_milli_cpu + pod_milli_cpu
+            memory_bytes = node.scoring_memory_bytes + pod_memory_bytes
+            capacity = node.allocatable
+            return (
+                score(milli_cpu, capacity.milli_cpu) + score(memory_bytes, capacity.memory_bytes)
+            ) // 2
+
+        return mean
+
+    return prepare
+
+
+def _left(requested: int, capacity: int) -> int:
+    if capacity == 0 or requested > capacity:
+        return 0
+    return (capacity - requested) * MAX_PRIORITY // capacity
+
+
+def _used(requested: int, capacity: int) -> int:
+    if capacity == 0 or requested > capacity:
+        return 0
+    return requested * MAX_PRIORITY // capacity
+
+
+LEAST: Final = Priority("LeastRequestedPriority", _prepare(_left))
+MOST: Final = Priority("MostRequestedPriority", _prepare(_used))

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.scheduler.classic.priorities.metadata import PriorityMetadata
-from podwright.scheduler.classic.priorities.priority import Map, Priority
+from podwright.scheduler.classic.priorities.priority import Map, Priority, PriorityMetadata
 
 
 def prepare(_meta: PriorityMetadata) -> Map:  # the same for every pod

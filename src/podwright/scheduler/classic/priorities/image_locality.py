@@ -12,8 +12,12 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.priorities.metadata import MAX_PRIORITY, PriorityMetadata
-from podwright.scheduler.classic.priorities.priority import Map, Priority
+from podwright.scheduler.classic.priorities.priority import (
+    MAX_PRIORITY,
+    Map,
+    Priority,
+    PriorityMetadata,
+)
 
 _MIB: Final = 1024 * 1024
 _LEAST_BYTES: Final = 23 * _MIB

@@ -29,8 +29,7 @@ from podwright.scheduler.classic.affinity import (
     compile_terms,
 )
 from podwright.scheduler.classic.node_info import NodeInfo, has_pod_affinity
-from podwright.scheduler.classic.priorities.metadata import MAX_PRIORITY, PriorityMetadata
-from podwright.scheduler.classic.priorities.priority import Priority
+from podwright.scheduler.classic.priorities.priority import MAX_PRIORITY, Priority, PriorityMetadata
 
 _Weighted = tuple[int, Term]
 

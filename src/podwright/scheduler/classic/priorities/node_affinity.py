@@ -4,7 +4,8 @@ Map: the sum of the weights of the preferred terms that match the node's labels.
 ignored, a term without `matchExpressions` matches no node, and weight 0 is skipped. Reduce: scaled
 by the greatest score.
 
-Upstream: pkg/scheduler/algorithm/priorities/node_affinity.go
+Upstream: pkg/scheduler/algorithm/priorities/node_affinity.go;
+pkg/scheduler/algorithm/priorities/node_label.go.
 """
 
 from __future__ import annotations
@@ -22,8 +23,13 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.classic.failure import SchedulingError
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.priorities.metadata import PriorityMetadata, scale
-from podwright.scheduler.classic.priorities.priority import Map, Priority
+from podwright.scheduler.classic.priorities.priority import (
+    MAX_PRIORITY,
+    Map,
+    Priority,
+    PriorityMetadata,
+    scale,
+)
 
 
 def prepare(meta: PriorityMetadata) -> Map:
@@ -57,3 +63,20 @@ def _compiled(pod: Pod) -> tuple[tuple[int, NodeTerm], ...]:
 
 
 NODE_AFFINITY: Final = Priority("NodeAffinityPriority", prepare, reduce)
+
+
+# labelPreference: prefer nodes that have, or do not have, a label.
+#
+# Only a policy can configure it.
+
+
+def label_preference(name: str, label: str, *, presence: bool) -> Priority:
+    """Return the priority for the label."""
+
+    def prepare(_meta: PriorityMetadata) -> Map:  # the same for every pod
+        def map_node(node: NodeInfo) -> int:
+            return MAX_PRIORITY if (label in node.labels) == presence else 0
+
+        return map_node
+
+    return Priority(name, prepare)

@@ -16,8 +16,12 @@ from typing import Final
 import msgspec
 
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.priorities.metadata import MAX_PRIORITY, PriorityMetadata
-from podwright.scheduler.classic.priorities.priority import Map, Priority
+from podwright.scheduler.classic.priorities.priority import (
+    MAX_PRIORITY,
+    Map,
+    Priority,
+    PriorityMetadata,
+)
 
 _ANNOTATION: Final = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 

@@ -8,7 +8,8 @@ pod. Reduce: the fewest pods score 10, and the zone of a node has a weight of tw
 `ServiceSpreadingPriority` should use only services. As upstream, it reads the same metadata and
 returns the same scores.
 
-Upstream: pkg/scheduler/algorithm/priorities/selector_spreading.go
+Upstream: pkg/scheduler/algorithm/priorities/selector_spreading.go;
+pkg/scheduler/algorithm/priorities/selector_spreading.go, ServiceAntiAffinity.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.priorities.metadata import (
+from podwright.scheduler.classic.priorities.priority import (
     MAX_PRIORITY,
+    Map,
+    Priority,
     PriorityMetadata,
     matching_count,
 )
-from podwright.scheduler.classic.priorities.priority import Map, Priority
 
 _ZONE_WEIGHT: Final = 2.0 / 3.0
 
@@ -59,3 +61,35 @@ def _inverse(count: int, most: int) -> float:
 
 SELECTOR_SPREAD: Final = Priority("SelectorSpreadPriority", prepare, reduce)
 SERVICE_SPREADING: Final = Priority("ServiceSpreadingPriority", prepare, reduce)
+
+
+# serviceAntiAffinity: spread the pods of a service over the values of a node label.
+#
+# Only a policy can configure it. Map: the node's pods of the pod's first service. Reduce: `10 *
+# (all - those with the node's value) / all`; nodes without the label score 0.
+
+
+def service_anti_affinity(name: str, label: str) -> Priority:
+    """Return the priority for the label."""
+
+    def prepare(meta: PriorityMetadata) -> Map:
+        namespace = meta.pod.namespace
+        selectors = [] if meta.first_service is None else [meta.first_service]
+        return lambda node: matching_count(namespace, selectors, node)
+
+    def reduce(_meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -> None:
+        with_value: Counter[str] = Counter()
+        for node, count in zip(nodes, row, strict=True):
+            if label in node.labels:
+                with_value[node.labels[label]] += count
+        total = sum(row)
+        for index, node in enumerate(nodes):
+            value = node.labels.get(label)
+            if value is None:
+                row[index] = 0
+            elif total:
+                row[index] = int(float(MAX_PRIORITY) * (float(total - with_value[value]) / total))
+            else:
+                row[index] = MAX_PRIORITY
+
+    return Priority(name, prepare, reduce)

@@ -13,8 +13,7 @@ from typing import Final
 
 from podwright.apimachinery.objects import tolerates
 from podwright.scheduler.classic.node_info import NodeInfo
-from podwright.scheduler.classic.priorities.metadata import PriorityMetadata, scale
-from podwright.scheduler.classic.priorities.priority import Map, Priority
+from podwright.scheduler.classic.priorities.priority import Map, Priority, PriorityMetadata, scale
 
 
 def prepare(meta: PriorityMetadata) -> Map:

@@ -10,7 +10,7 @@ from podwright.scheduler.classic import (
     algorithm_of_provider,
     read_policy,
 )
-from podwright.scheduler.classic.extender_calls import called_extender
+from podwright.scheduler.classic.extender import called_extender
 
 
 def policy(**fields):

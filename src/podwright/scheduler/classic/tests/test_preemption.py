@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.apimachinery.objects import decode_as, with_fields, with_nominated_node_name
-from podwright.apimachinery.objects.policy import PodDisruptionBudget
+from podwright.apimachinery.objects.workload import PodDisruptionBudget
 from podwright.scheduler.classic import (
     ClassicCluster,
     ClassicScheduler,

@@ -21,7 +21,10 @@ from podwright.scheduler.classic import (
 )
 from podwright.scheduler.classic.extender import request_body
 from podwright.scheduler.classic.priorities import PriorityMetadata
-from podwright.scheduler.classic.priorities.balanced import balanced_score, balanced_score_of_1_7
+from podwright.scheduler.classic.priorities.capacity_ratio import (
+    balanced_score,
+    balanced_score_of_1_7,
+)
 from podwright.scheduler.classic.scheduler import seeded_draw
 from podwright.testing import make_node, make_pod
 

@@ -8,6 +8,10 @@ it matches, and a pod the terms that match it, from lists by label value.
 Start with `SelectorCounters.counter` for counts, and `terms_matching` for the terms of placed
 pods that match a given pod. `placement_log` records where pods are, `counters` has the arithmetic,
 `domains` the topology, `matching` the comparisons, `term_index` the terms of placed pods.
+
+Notes
+-----
+Upstream: pkg/scheduler/framework/plugins/helper/spread.go, `DefaultSelector`.
 """
 
 from __future__ import annotations
@@ -17,8 +21,24 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
-from podwright.apimachinery.objects import Pod
-from podwright.scheduler.columns.affinity.counters import NO_WEIGHTED_TERMS, Counter, WeightedTerms
+from podwright.apimachinery.objects import (
+    OwnerReference,
+    Pod,
+    ReplicaSet,
+    ReplicationController,
+    Requirement,
+    Selector,
+    SelectorError,
+    StatefulSet,
+    label_selector,
+    labels_as_selector,
+)
+from podwright.scheduler.columns.affinity.counters import (
+    NO_WEIGHTED_TERMS,
+    Counter,
+    PlacementLog,
+    WeightedTerms,
+)
 from podwright.scheduler.columns.affinity.domains import DomainRule, Domains
 from podwright.scheduler.columns.affinity.matching import (
     LabelClasses,
@@ -26,12 +46,17 @@ from podwright.scheduler.columns.affinity.matching import (
     PodSelector,
     SelectorFile,
 )
-from podwright.scheduler.columns.affinity.placement_log import PlacementLog
-from podwright.scheduler.columns.affinity.selected_labels import SelectedLabels, keys_of_selector
-from podwright.scheduler.columns.affinity.term_index import TermIndex
-from podwright.scheduler.columns.affinity.terms import AffinityTerm, TermKind, affinity_terms
+from podwright.scheduler.columns.affinity.term_index import (
+    AffinityTerm,
+    SelectedLabels,
+    TermIndex,
+    TermKind,
+    affinity_terms,
+    keys_of_selector,
+)
 from podwright.scheduler.columns.nodes import NodeColumns
 from podwright.scheduler.columns.placement import PlacedPod
+from podwright.scheduler.columns.workloads import WorkloadIndex
 
 Counted: TypeAlias = tuple[tuple[PodSelector, ...], int]
 """Pods that match all of these selectors, and what each of them adds."""
@@ -400,3 +425,52 @@ class SelectorCounters:
         if not domains.n_counters:
             self._domains.pop(domains.rule, None)
         counter.drop()
+
+
+# The default selector of topology spreading, from Services and owners of a pod.
+
+_KINDS = {
+    ("v1", "ReplicationController"),
+    ("apps/v1", "ReplicaSet"),
+    ("apps/v1", "StatefulSet"),
+}
+
+
+def default_selector(
+    workloads: WorkloadIndex,
+    namespace: str,
+    labels: Mapping[str, str],
+    controller: OwnerReference | None,
+) -> Selector:
+    """Deduce a selector from the services that select a pod and the controller that owns it.
+
+    Returns
+    -------
+    Selector
+        Empty if nothing selects the pod.
+    """
+    merged: dict[str, str] = {}
+    for service in workloads.services.get(namespace, {}).values():
+        required = service.spec.selector
+        # A service without a selector passes, and adds nothing.
+        if all(labels.get(key) == value for key, value in required.items()):
+            merged.update(required)
+    owner: object = None
+    if controller is not None and (controller.api_version, controller.kind) in _KINDS:
+        owner = workloads.controllers.get((controller.kind, namespace, controller.name))
+    if isinstance(owner, ReplicationController):
+        merged.update(owner.spec.selector)
+    selector = labels_as_selector(merged)
+    if isinstance(owner, ReplicaSet | StatefulSet):
+        try:
+            other = label_selector(owner.spec.selector)
+        except SelectorError:
+            return selector
+        return conjunction(selector, other.requirements)
+    return selector
+
+
+def conjunction(selector: Selector, requirements: tuple[Requirement, ...]) -> Selector:
+    """Return a selector that also demands `requirements`; "nothing" demands them alone."""
+    both = {*selector.requirements, *requirements}
+    return Selector(tuple(sorted(both, key=lambda r: (r.key, r.operator, r.values))))

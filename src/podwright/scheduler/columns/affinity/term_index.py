@@ -4,22 +4,196 @@ A term is filed under a label value that its selector requires (`matching.Select
 candidates are compared one by one. Where labels come from a small set there are many: then each
 distinct requirement is evaluated once for the pod's labels, and a term matches if all of its
 requirements do.
+
+Notes
+-----
+Upstream: staging/src/k8s.io/kube-scheduler/framework/types.go, `AffinityTerm`,
+pkg/scheduler/framework/types.go, `getAffinityTerms`, `getNamespacesFromPodAffinityTerm`.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
+from enum import IntEnum
 from operator import attrgetter
+from typing import Final
 
+import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
-from podwright.apimachinery.objects import Requirement, Selector
+from podwright.apimachinery.objects import (
+    EVERYTHING,
+    Affinity,
+    LabelSelector,
+    Pod,
+    PodAffinityTerm,
+    Requirement,
+    Selector,
+    SelectorError,
+    WeightedPodAffinityTerm,
+    label_selector,
+    parse_label_selector,
+)
 from podwright.scheduler.columns.affinity.counters import WeightedTerms
-from podwright.scheduler.columns.affinity.matching import SelectorFile
-from podwright.scheduler.columns.affinity.terms import AffinityTerm, TermKind
-from podwright.scheduler.columns.interning import Interner
+from podwright.scheduler.columns.affinity.matching import PodSelector, SelectorFile
+from podwright.scheduler.columns.nodes import Interner
+
+# Inter-pod affinity terms, compiled and interned.
+
+
+class TermKind(IntEnum):
+    """The content of a term."""
+
+    REQUIRED = 0
+    REQUIRED_ANTI = 1
+    PREFERRED = 2
+    PREFERRED_ANTI = 3
+
+
+class AffinityTerm(msgspec.Struct, frozen=True):
+    """One compiled term of a pod.
+
+    Parameters
+    ----------
+    kind : TermKind
+    topology_key : str
+    selector : Selector
+        The pods to match; nothing if the term has no labelSelector.
+    namespaces : frozenset of str
+        The listed namespaces; the pod's own if the term has neither a list nor a selector.
+    namespace_selector : Selector
+        Further namespaces by their labels; nothing if the term has none.
+    weight : int
+        Of preferred terms.
+    """
+
+    kind: TermKind
+    topology_key: str
+    selector: Selector
+    namespaces: frozenset[str]
+    namespace_selector: Selector
+    weight: int = 0
+
+    def matches(
+        self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
+    ) -> bool:
+        """Return whether the term matches a pod, given the labels of its namespace.
+
+        This is how terms of placed pods are matched with an incoming pod: a namespace that does
+        not exist has no labels, and may match.
+        """
+        return (
+            namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
+        ) and self.selector.matches(labels)
+
+    def resolve(self, labels_of: Mapping[str, Mapping[str, str]]) -> PodSelector:
+        """Return the pods that the term matches, with the namespaces that exist now.
+
+        This is how an incoming pod's own terms are matched with placed pods. Upstream adds the
+        existing namespaces that match to the named ones, and then still compares with the selector,
+        as if every namespace had no labels: a selector that matches no labels (`{}`,
+        `DoesNotExist`, `NotIn`) matches all namespaces. Upstream:
+        pkg/scheduler/framework/plugins/pkg/scheduler/framework/plugins/interpodaffinity/plugin.go,
+        `mergeAffinityTermNamespacesIfNotEmpty`, which gets a copy of the term.
+        """
+        if self.namespace_selector.matches({}):
+            return PodSelector(self.selector)
+        namespaces = self.namespaces
+        if not self.namespace_selector.is_nothing:
+            namespaces |= {
+                name
+                for name, labels in labels_of.items()
+                if self.namespace_selector.matches(labels)
+            }
+        return PodSelector(self.selector, namespaces)
+
+
+class AffinityTerms(msgspec.Struct, frozen=True):
+    """All compiled terms of a pod.
+
+    Parameters
+    ----------
+    required, required_anti, preferred, preferred_anti : tuple of AffinityTerm
+    errors : tuple of str
+        What could not be compiled; the list with the mistake is empty.
+    """
+
+    required: tuple[AffinityTerm, ...] = ()
+    required_anti: tuple[AffinityTerm, ...] = ()
+    preferred: tuple[AffinityTerm, ...] = ()
+    preferred_anti: tuple[AffinityTerm, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[AffinityTerm, ...]:
+        """All terms of the pod."""
+        return (*self.required, *self.required_anti, *self.preferred, *self.preferred_anti)
+
+
+NO_TERMS = AffinityTerms()
+
+_MOST_COMPILED = 64
+_compiled: dict[int, tuple[Affinity, str, AffinityTerms]] = {}
+"""Of the affinities seen last, by their id(): a cycle asks four times for the terms of its pod."""
+
+
+def affinity_terms(pod: Pod) -> AffinityTerms:
+    """Compile the inter-pod affinity terms of a pod; versions of a pod share the result."""
+    affinity = pod.spec.affinity
+    if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
+        return NO_TERMS
+    known = _compiled.get(id(affinity))
+    if known is not None and known[0] is affinity and known[1] == pod.metadata.namespace:
+        return known[2]
+    terms = _compile_terms(pod, affinity)
+    if len(_compiled) >= _MOST_COMPILED:
+        _compiled.clear()
+    _compiled[id(affinity)] = affinity, pod.metadata.namespace, terms
+    return terms
+
+
+def _compile_terms(pod: Pod, affinity: Affinity) -> AffinityTerms:
+    errors: list[str] = []
+    lists: list[tuple[AffinityTerm, ...]] = [(), (), (), ()]
+    for near, required_kind, preferred_kind in (
+        (affinity.pod_affinity, TermKind.REQUIRED, TermKind.PREFERRED),
+        (affinity.pod_anti_affinity, TermKind.REQUIRED_ANTI, TermKind.PREFERRED_ANTI),
+    ):
+        if near is None:
+            continue
+        for kind, terms in (
+            (required_kind, near.required),
+            (preferred_kind, near.preferred),
+        ):
+            try:
+                lists[kind] = tuple(_compile(pod, kind, term) for term in terms)
+            except SelectorError as error:
+                errors.append(str(error))
+    if not any(lists) and not errors:
+        return NO_TERMS
+    return AffinityTerms(lists[0], lists[1], lists[2], lists[3], tuple(errors))
+
+
+def _compile(
+    pod: Pod, kind: TermKind, term: PodAffinityTerm | WeightedPodAffinityTerm
+) -> AffinityTerm:
+    weight = 0
+    if isinstance(term, WeightedPodAffinityTerm):
+        weight, term = term.weight, term.pod_affinity_term
+    namespaces = frozenset(term.namespaces)
+    if not namespaces and term.namespace_selector is None:
+        namespaces = frozenset((pod.metadata.namespace,))
+    return AffinityTerm(
+        kind=kind,
+        topology_key=term.topology_key,
+        selector=label_selector(term.label_selector),
+        namespaces=namespaces,
+        namespace_selector=label_selector(term.namespace_selector),
+        weight=weight,
+    )
+
 
 _FEW = 24
 """Up to so many candidates are compared one by one, which is faster than with arrays."""
@@ -236,3 +410,84 @@ class Requirements:
 
 def _view(numbers: array[int], dtype: type) -> np.ndarray:
     return np.frombuffer(numbers, dtype=dtype)
+
+
+# The label keys that any selector uses.
+#
+# Pods that differ only in other labels, such as the index of a Job's or StatefulSet's pod, are
+# equal for every selector.
+
+_NONE: frozenset[str] = frozenset()
+
+
+class SelectedLabels:
+    """The label keys that selectors of workloads and affinity terms have ever used.
+
+    Attributes
+    ----------
+    keys : set of str
+        The set only grows. `version` changes when it does; removing keys would save little.
+    version : int
+        Grows with `keys`.
+    """
+
+    __slots__ = ("keys", "version")
+
+    def __init__(self) -> None:
+        self.keys: set[str] = set()
+        self.version = 0
+
+    def add(self, keys: Iterable[str]) -> None:
+        """Add the keys that a selector uses."""
+        before = len(self.keys)
+        self.keys.update(keys)
+        self.version += len(self.keys) - before
+
+
+def keys_of_selector(selector: Selector) -> Iterable[str]:
+    """Return the label keys that a compiled selector uses."""
+    return [requirement.key for requirement in selector.requirements]
+
+
+def keys_of_label_selector(selector: LabelSelector | None) -> Iterable[str]:
+    """Return the label keys that a LabelSelector uses, valid or not."""
+    if selector is None:
+        return ()
+    return (*selector.match_labels, *[one.key for one in selector.match_expressions])
+
+
+def own_label_keys(pod: Pod) -> frozenset[str]:
+    """Return the label keys that the terms and constraints of a pod use.
+
+    They may match the pod itself, before they are in any index.
+    """
+    spec = pod.spec
+    terms = affinity_terms(pod).all
+    kept = kept_selector(pod).requirements
+    if not terms and not spec.topology_spread_constraints and not kept:
+        return _NONE
+    keys = {requirement.key for requirement in kept}
+    for term in terms:
+        keys.update(keys_of_selector(term.selector))
+    for constraint in spec.topology_spread_constraints:
+        keys.update(keys_of_label_selector(constraint.label_selector))
+        keys.update(constraint.match_label_keys)
+    return frozenset(keys)
+
+
+# The selector that a copied pod keeps in an annotation, for its default spreading.
+
+SPREAD_SELECTOR: Final = "podwright.dev/spread-selector"
+"""The annotation of a copied pod with the selector that Services and its owner imply at its
+source, where its copy has neither; as kubectl writes selectors."""
+
+
+def kept_selector(pod: Pod) -> Selector:
+    """Return the selector in the annotation; one that matches everything without a valid one."""
+    text = pod.metadata.annotations.get(SPREAD_SELECTOR)
+    if not text:
+        return EVERYTHING
+    try:
+        return parse_label_selector(text)
+    except SelectorError:
+        return EVERYTHING

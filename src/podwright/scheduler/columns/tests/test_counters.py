@@ -8,11 +8,11 @@ from podwright.apimachinery.objects import LabelSelector, decode_pod, label_sele
 from podwright.apimachinery.objects.decode import decode_node
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.affinity import selectors as selectors_module
+from podwright.scheduler.columns.affinity.counters import PlacementLog
 from podwright.scheduler.columns.affinity.domains import DomainRule
 from podwright.scheduler.columns.affinity.matching import PodSelector
-from podwright.scheduler.columns.affinity.placement_log import PlacementLog
 from podwright.scheduler.columns.affinity.selectors import SelectorCounters
-from podwright.scheduler.columns.affinity.terms import TermKind
+from podwright.scheduler.columns.affinity.term_index import TermKind
 from podwright.scheduler.columns.pod_keys import PodKeysCache
 
 ZONE = "zone"

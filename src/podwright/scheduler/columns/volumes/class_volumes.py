@@ -30,9 +30,8 @@ from podwright.apimachinery.objects import (
     label_selector,
     parse_quantity,
 )
-from podwright.scheduler.columns.interning import Interner
 from podwright.scheduler.columns.node_selector import compile_node_selector, node_selector_mask
-from podwright.scheduler.columns.nodes import NodeColumns
+from podwright.scheduler.columns.nodes import Interner, NodeColumns
 
 NO_VOLUME = -1
 """The number of the volume that a node does not have."""

@@ -22,10 +22,11 @@ from podwright.scheduler.framework.extenders.extender_calls import (
     Answers,
     CalledExtender,
     ExtenderError,
+    MalformedJSON,
     Steps,
     pod_argument,
+    typed_field,
 )
-from podwright.scheduler.framework.extenders.go_json import MalformedJSON, typed_field
 from podwright.scheduler.framework.rankings.scores import MAX_NODE_SCORE
 from podwright.scheduler.framework.status import Status
 

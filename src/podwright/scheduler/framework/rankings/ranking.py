@@ -38,10 +38,9 @@ from podwright.scheduler.framework.cycle import Cycle
 from podwright.scheduler.framework.decision import Rejection
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.prepare import PreFilterOutcome
-from podwright.scheduler.framework.rankings.groups import GroupedTotals, RequestTotals
+from podwright.scheduler.framework.rankings.groups import GroupedTotals, RequestTotals, Scratch
 from podwright.scheduler.framework.rankings.rows import ScoreRow, UncacheableScore, VerdictRow
 from podwright.scheduler.framework.rankings.scores import MAX_NODE_SCORE, Normalization, Scores
-from podwright.scheduler.framework.rankings.scratch import Scratch
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
 from podwright.scheduler.framework.status import Code, Status
 from podwright.scheduler.kernels import (

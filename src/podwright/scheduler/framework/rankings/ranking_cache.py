@@ -19,10 +19,10 @@ from podwright.scheduler.framework.keys import Key, PodKeyCache
 from podwright.scheduler.framework.plugin import KeyReads, Plugin
 from podwright.scheduler.framework.prepare import Preparation, call_pre_filter, call_pre_score
 from podwright.scheduler.framework.profile import Profile
+from podwright.scheduler.framework.rankings.groups import Scratch
 from podwright.scheduler.framework.rankings.ranking import Parts, Ranking, Sweep, is_local
 from podwright.scheduler.framework.rankings.rows import ScoreRow, UncacheableScore, VerdictRow
 from podwright.scheduler.framework.rankings.scores import MAX_NODE_SCORE, Normalization
-from podwright.scheduler.framework.rankings.scratch import Scratch
 from podwright.scheduler.framework.status import Status
 
 _MOST_SEEN = 65_536

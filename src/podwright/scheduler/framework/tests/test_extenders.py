@@ -11,17 +11,15 @@ from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import ExtenderReply, effective
 from podwright.scheduler.framework.extenders.extender_calls import (
+    MalformedJSON,
     MissingExtenderCaller,
     extenders_of,
     interested_in,
-    run_steps,
-)
-from podwright.scheduler.framework.extenders.extender_verbs import bind_steps, is_bound_by
-from podwright.scheduler.framework.extenders.go_json import (
-    MalformedJSON,
     read_first_value,
+    run_steps,
     typed_field,
 )
+from podwright.scheduler.framework.extenders.extender_verbs import bind_steps, is_bound_by
 from podwright.scheduler.framework.profile import TieRule
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.machine import SchedulerOptions

@@ -14,7 +14,7 @@ from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.scheduler.framework import Plugin
-from podwright.scheduler.framework.extenders.go_json import MalformedJSON, typed_field
+from podwright.scheduler.framework.extenders.extender_calls import MalformedJSON, typed_field
 from podwright.scheduler.framework.rankings.rows import Row
 from podwright.scheduler.framework.rankings.scores import ScoreGroups
 from podwright.scheduler.framework.run import PluginRunner

@@ -32,6 +32,7 @@ pkg/scheduler/backend/cache/cache.go, `finishBinding`, `cleanupAssumedPods`
 
 from __future__ import annotations
 
+from podwright.apimachinery.objects import NamespacedName
 from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.framework import (
     ASSIGNED_POD_DELETE,
@@ -40,32 +41,47 @@ from podwright.scheduler.framework import (
     ApiCall,
     Binding as BoundByExtender,
     CallError,
+    ClaimUpdate,
     Code,
+    ExtendedClaimPatch,
     Pending,
     Plugin,
+    PodBinding,
+    PodMetadataPatch,
     Progress,
+    ResourceClaimWrite,
     Status,
+    VolumeUpdate,
     bind_steps,
     is_bound_by,
 )
-from podwright.scheduler.machine.actions import Bind, CallExtender, EmitEvent
+from podwright.scheduler.machine.actions import (
+    Bind,
+    CallExtender,
+    EmitEvent,
+    PatchExtendedClaim,
+    PatchPodMetadata,
+    UpdateClaim,
+    UpdateVolume,
+    WriteResourceClaim,
+)
 from podwright.scheduler.machine.cycles.binding import Binding, BindingStage
-from podwright.scheduler.machine.cycles.extension_path import BOUND, ExtensionPath, binding_path
 from podwright.scheduler.machine.cycles.failure import Failure, failed, refused
 from podwright.scheduler.machine.cycles.failure_handling import handle_failure
 from podwright.scheduler.machine.cycles.plugin_calls import (
+    BOUND,
+    ExtensionPath,
+    binding_path,
     call_or_resume,
     call_plugin,
     notify_plugin,
     notify_pod_ended,
     with_point,
 )
-from podwright.scheduler.machine.cycles.requesting import request_call
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
 from podwright.scheduler.machine.events import CallDone
 from podwright.scheduler.machine.reporting import patch_status, shorten
-from podwright.scheduler.machine.state import State
-from podwright.scheduler.machine.timers import Timer
+from podwright.scheduler.machine.state import State, Timer
 
 
 class BindingCycles:
@@ -508,3 +524,33 @@ def forget(state: State, binding: Binding) -> bool:
 def call_failed(error: CallError | None) -> bool:
     """Report whether a call failed; NotFound is not a failure, since the object is gone already."""
     return error is not None and not error.is_not_found
+
+
+# The calls of plugins to the API server, as actions.
+
+
+def request_call(
+    state: State, call: ApiCall, pod: NamespacedName = "", uid: str = "", node: str = ""
+) -> int:
+    """Request a call, and return its number.
+
+    Parameters
+    ----------
+    pod, uid, node : str
+        The pod of the plugin and the node chosen for it, if there are any.
+    """
+    number = state.next_call()
+    match call:
+        case PodBinding():
+            state.actions.append(Bind(number, pod, uid, node))
+        case VolumeUpdate(volume):
+            state.actions.append(UpdateVolume(number, volume))
+        case ClaimUpdate(claim):
+            state.actions.append(UpdateClaim(number, claim))
+        case ResourceClaimWrite(operation, resource_claim, pod_uid):
+            state.actions.append(WriteResourceClaim(number, operation, resource_claim, pod_uid))
+        case ExtendedClaimPatch(claim_name, mappings):
+            state.actions.append(PatchExtendedClaim(number, pod, uid, claim_name, mappings))
+        case PodMetadataPatch(annotations=annotations, labels=labels):
+            state.actions.append(PatchPodMetadata(number, pod, uid, annotations, labels))
+    return number

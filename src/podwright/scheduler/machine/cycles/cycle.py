@@ -29,9 +29,8 @@ from podwright.scheduler.machine.cycles.failure_handling import handle_failure
 from podwright.scheduler.machine.cycles.pod_group import GroupSteps, PodGroupCycles
 from podwright.scheduler.machine.cycles.pod_steps import PodSteps
 from podwright.scheduler.machine.events import CallDone, Event, ExtenderReplied
-from podwright.scheduler.machine.groups import GANG_SCHEDULING
 from podwright.scheduler.machine.profiles import RunningProfile
-from podwright.scheduler.machine.state import State
+from podwright.scheduler.machine.state import GANG_SCHEDULING, State
 from podwright.scheduler.queueing import QueuedPod
 
 

@@ -10,11 +10,10 @@ Upstream: pkg/scheduler/schedule_one.go, `handleSchedulingFailure`
 from __future__ import annotations
 
 from podwright.apimachinery.objects import Condition, Pod
-from podwright.scheduler.machine.cycles.extension_path import ExtensionPath
 from podwright.scheduler.machine.cycles.failure import Failure
-from podwright.scheduler.machine.groups import GANG_SCHEDULING
+from podwright.scheduler.machine.cycles.plugin_calls import ExtensionPath
 from podwright.scheduler.machine.reporting import emit_failed, patch_status
-from podwright.scheduler.machine.state import State
+from podwright.scheduler.machine.state import GANG_SCHEDULING, State
 from podwright.scheduler.queueing import QueuedPod
 
 

@@ -42,9 +42,8 @@ from podwright.scheduler.machine.cycles.plugin_calls import (
 )
 from podwright.scheduler.machine.cycles.pod_steps import PodSteps
 from podwright.scheduler.machine.events import object_key
-from podwright.scheduler.machine.groups import GANG_SCHEDULING
 from podwright.scheduler.machine.profiles import RunningProfile
-from podwright.scheduler.machine.state import State
+from podwright.scheduler.machine.state import GANG_SCHEDULING, State
 from podwright.scheduler.queueing import QueuedPod
 
 _UNSCHEDULABLE = "pod group is unschedulable"

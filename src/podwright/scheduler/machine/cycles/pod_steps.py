@@ -11,23 +11,20 @@ from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import Code, Cycle, Decision, Status, Steps
 from podwright.scheduler.machine.cycles.batching import count_batch
 from podwright.scheduler.machine.cycles.binding import Binding
-from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles, forget
+from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles, forget, request_call
 from podwright.scheduler.machine.cycles.eviction import Eviction
 from podwright.scheduler.machine.cycles.evictions import Evictions
-from podwright.scheduler.machine.cycles.extension_path import (
-    ExtensionPath,
-    binding_path,
-    decision_path,
-)
 from podwright.scheduler.machine.cycles.failure import Failure, failed, refused
 from podwright.scheduler.machine.cycles.failure_handling import handle_failure
 from podwright.scheduler.machine.cycles.plugin_calls import (
+    ExtensionPath,
+    binding_path,
     call_permit,
     call_plugin,
+    decision_path,
     notify_plugin,
     with_point,
 )
-from podwright.scheduler.machine.cycles.requesting import request_call
 from podwright.scheduler.machine.cycles.waiting import LONGEST_WAIT_NS, WaitingPod
 from podwright.scheduler.machine.profiles import RunningProfile
 from podwright.scheduler.machine.reporting import emit_failed

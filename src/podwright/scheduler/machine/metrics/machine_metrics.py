@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from podwright.scheduler.framework import Profile
-from podwright.scheduler.machine.cycles.extension_path import BOUND, ExtensionPath, path_through
+from podwright.scheduler.machine.cycles.plugin_calls import BOUND, ExtensionPath, path_through
 from podwright.scheduler.machine.metrics.metric_snapshot import (
     BOUNDS,
     Counts,

@@ -1,14 +1,20 @@
-"""A snapshot of all metrics: plain data for drivers, tests and the decision log."""
+"""A snapshot of all metrics: plain data for drivers, tests and the decision log.
+
+Notes
+-----
+Upstream: pkg/scheduler/metrics/resources/resources.go.
+"""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
+from podwright.apimachinery.objects import HUGE_PAGES_PREFIX, Pod, limit_nanos, request_nanos
 from podwright.scheduler.machine.metrics.metric_table import (
     METRIC_BY_NAME,
     METRICS,
@@ -304,3 +310,115 @@ class SnapshotBuilder:
             self.put(name, (), 0)
         values = self._values.get(name, {})
         return tuple([Value(labels, values[labels]) for labels in sorted(values)])
+
+
+# The requests and limits of pods, one series per pod and resource: ``/metrics/resources``.
+
+_NANOS = 10**9
+_IN_BYTES = {"memory", "storage", "ephemeral-storage"}
+
+
+def resource_snapshot(pods: Iterable[Pod]) -> MetricsSnapshot:
+    """Return requests and limits of pods, without pods that have terminated on their node."""
+    requests: list[Value] = []
+    limits: list[Value] = []
+    for pod in pods:
+        if pod.spec.node_name and pod.status.phase in {"Succeeded", "Failed"}:
+            continue
+        requests += _values(pod, request_nanos(pod))
+        limits += _values(pod, limit_nanos(pod))
+    return MetricsSnapshot(
+        tuple(
+            [
+                Family(name, tuple(sorted(values, key=lambda value: value.labels)))
+                for name, values in (
+                    ("kube_pod_resource_limit", limits),
+                    ("kube_pod_resource_request", requests),
+                )
+                if values
+            ]
+        )
+    )
+
+
+def _values(pod: Pod, amounts: dict[str, int]) -> list[Value]:
+    priority = "" if pod.spec.priority is None else str(pod.spec.priority)
+    owner = (pod.metadata.namespace, pod.metadata.name, pod.spec.node_name)
+    scheduler = pod.spec.scheduler_name
+    return [
+        Value((*owner, scheduler, priority, resource, _unit(resource)), nanos / _NANOS)
+        for resource, nanos in amounts.items()
+        if nanos
+    ]
+
+
+def _unit(resource: str) -> str:
+    if resource == "cpu":
+        return "cores"
+    if resource in _IN_BYTES or resource.startswith(HUGE_PAGES_PREFIX):
+        return "bytes"
+    return "integer"
+
+
+# Metrics in the text exposition format of Prometheus, version 0.0.4.
+#
+# Families are sorted by name, series by their labels, and labels by name as in upstream's library,
+# with `le` last.
+#
+# https://prometheus.io/docs/instrumenting/exposition_formats/
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def render_text(snapshot: MetricsSnapshot) -> str:
+    """Return the metrics of a snapshot as text; "" for an empty snapshot."""
+    lines: list[str] = []
+    for family in snapshot.families:
+        metric = METRIC_BY_NAME[family.name]
+        stability = f"[{metric.stability}] " if metric.stability else ""
+        lines.append(f"# HELP {metric.name} {_escape_help(stability + metric.help)}")
+        lines.append(f"# TYPE {metric.name} {metric.kind}")
+        for series in family.series:
+            if isinstance(series, Distribution):
+                lines += _histogram_lines(metric, series)
+            else:
+                lines.append(_value_line(metric, series))
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _value_line(metric: Metric, series: Value) -> str:
+    return f"{metric.name}{_labels(metric, series.labels)} {_number(series.value)}"
+
+
+def _histogram_lines(metric: Metric, series: Distribution) -> Iterator[str]:
+    count = 0
+    for bound, in_bucket in zip((*metric.bounds, None), series.counts, strict=True):
+        count += in_bucket
+        limit = "+Inf" if bound is None else _number(bound)
+        yield f"{metric.name}_bucket{_labels(metric, series.labels, limit)} {count}"
+    labels = _labels(metric, series.labels)
+    total = series.total / SECOND_NS if metric.is_duration else series.total
+    yield f"{metric.name}_sum{labels} {_number(total)}"
+    yield f"{metric.name}_count{labels} {count}"
+
+
+def _labels(metric: Metric, values: tuple[str, ...], limit: str = "") -> str:
+    pairs = sorted(zip(metric.labels, values, strict=True))
+    if limit:
+        pairs.append(("le", limit))
+    if not pairs:
+        return ""
+    return "{" + ",".join([f'{name}="{_escape_value(value)}"' for name, value in pairs]) + "}"
+
+
+def _number(value: float) -> str:
+    """Return a number as upstream prints it: integers without a decimal point."""
+    return repr(value).removesuffix(".0")
+
+
+def _escape_help(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _escape_value(text: str) -> str:
+    return _escape_help(text).replace('"', '\\"')

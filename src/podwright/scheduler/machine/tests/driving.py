@@ -32,7 +32,7 @@ from podwright.scheduler.machine import (
     SchedulerOptions,
 )
 from podwright.testing import make_pod
-from podwright.testing.parity.setup import effective_configuration
+from podwright.testing.parity.sequence import effective_configuration
 
 SECOND_NS = 1_000_000_000
 A = TypeVar("A")

@@ -26,7 +26,7 @@ from podwright.scheduler.machine import (
 from podwright.scheduler.machine.cycles.batching import MAX_AGE_NS, NodesLeft
 from podwright.scheduler.machine.metrics.metric_snapshot import Value
 from podwright.testing import make_node, make_pod
-from podwright.testing.parity.setup import effective_configuration
+from podwright.testing.parity.sequence import effective_configuration
 
 CONFIG = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from podwright.scheduler.machine.cycles.extension_path import ExtensionPath
-from podwright.scheduler.machine.metrics.exposition import CONTENT_TYPE, render_text
+from podwright.scheduler.machine.cycles.plugin_calls import ExtensionPath
 from podwright.scheduler.machine.metrics.machine_metrics import Metrics
 from podwright.scheduler.machine.metrics.metric_snapshot import (
+    CONTENT_TYPE,
     Distribution,
     Family,
     Levels,
     MetricsSnapshot,
     Value,
+    render_text,
 )
 from podwright.scheduler.machine.metrics.metric_table import METRIC_BY_NAME
 from podwright.scheduler.queueing import QueuedPod, QueueMetrics

@@ -4,7 +4,7 @@ import pytest
 
 from podwright.scheduler.framework.decision import Decision, Diagnosis, PostFilterResult
 from podwright.scheduler.framework.status import Code, Status
-from podwright.scheduler.machine.cycles.extension_path import BOUND, binding_path, decision_path
+from podwright.scheduler.machine.cycles.plugin_calls import BOUND, binding_path, decision_path
 from podwright.testing import make_pod
 
 POD = make_pod("web")

@@ -23,7 +23,7 @@ from podwright.scheduler.machine import (
     render_text,
 )
 from podwright.testing import make_node, make_pod
-from podwright.testing.parity.setup import effective_configuration
+from podwright.testing.parity.sequence import effective_configuration
 
 MS = 1_000_000
 SECOND_NS = 1_000 * MS

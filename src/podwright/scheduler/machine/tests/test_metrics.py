@@ -8,8 +8,7 @@ import pytest
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.framework.profile import Profile
 from podwright.scheduler.framework.status import Code
-from podwright.scheduler.machine.cycles.extension_path import binding_path, path_through
-from podwright.scheduler.machine.metrics.exposition import render_text
+from podwright.scheduler.machine.cycles.plugin_calls import binding_path, path_through
 from podwright.scheduler.machine.metrics.machine_metrics import Metrics
 from podwright.scheduler.machine.metrics.metric_snapshot import (
     Counts,
@@ -17,6 +16,7 @@ from podwright.scheduler.machine.metrics.metric_snapshot import (
     Levels,
     MetricsSnapshot,
     bounds_of,
+    render_text,
 )
 from podwright.scheduler.machine.metrics.metric_table import METRIC_BY_NAME
 from podwright.scheduler.queueing import QueuedPod, QueueMetrics

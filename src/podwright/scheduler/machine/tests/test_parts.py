@@ -7,8 +7,8 @@ import pytest
 from podwright.scheduler.framework.status import Code
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
 from podwright.scheduler.machine.reporting import shorten
+from podwright.scheduler.machine.state import Timers
 from podwright.scheduler.machine.tests.driving import Driver
-from podwright.scheduler.machine.timers import Timers
 
 SECOND_NS = 1_000_000_000
 

@@ -6,7 +6,7 @@ import pytest
 
 from podwright.scheduler.framework import ObservedMethod, Plugin, Profile, Status, observe_plugins
 from podwright.scheduler.machine import Metrics, PluginTimings, render_text
-from podwright.scheduler.machine.cycles.extension_path import path_through
+from podwright.scheduler.machine.cycles.plugin_calls import path_through
 from podwright.scheduler.machine.metrics.metric_snapshot import Levels
 from podwright.scheduler.machine.plugin_state import PluginStates
 from podwright.scheduler.queueing import QueueMetrics

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.apimachinery.objects import Pod, decode_as
-from podwright.scheduler.machine.metrics.exposition import render_text
-from podwright.scheduler.machine.metrics.resource_metrics import resource_snapshot
+from podwright.scheduler.machine.metrics.metric_snapshot import render_text, resource_snapshot
 
 
 def pod(*, name="web", node="n1", phase="Running", priority=7, **spec):

@@ -69,17 +69,15 @@ from podwright.scheduler.framework import (
 )
 from podwright.scheduler.plugins import hints
 from podwright.scheduler.plugins.dynamic_resources.claim_writes import WORK, ClaimWrites, with_user
-from podwright.scheduler.plugins.dynamic_resources.node_claims import (
-    NO_ROWS,
-    NodeGroup,
-    node_groups,
-)
 from podwright.scheduler.plugins.dynamic_resources.pod_devices import (
+    NO_ROWS,
     RESERVED,
     STATE,
     NodeAllocation,
+    NodeGroup,
     PodDevices,
     Reserved,
+    node_groups,
 )
 
 STEPS_PER_SECOND = 100_000

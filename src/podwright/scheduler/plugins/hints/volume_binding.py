@@ -25,8 +25,7 @@ from podwright.scheduler.framework import (
     EventHint,
     Hint,
 )
-from podwright.scheduler.plugins.hints.objects import changed, queue_if
-from podwright.scheduler.plugins.hints.volumes import after_used_claim
+from podwright.scheduler.plugins.hints.objects import after_used_claim, changed, queue_if
 
 MIGRATED_PLUGINS_ANNOTATION = "storage.alpha.kubernetes.io/migrated-plugins"
 

@@ -9,13 +9,13 @@ import pytest
 from podwright.apimachinery.objects import CSINode, PersistentVolume, PersistentVolumeClaim, Pod
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.framework import Hint
-from podwright.scheduler.plugins.hints.volume_binding import after_csi_node_change
-from podwright.scheduler.plugins.hints.volumes import (
+from podwright.scheduler.plugins.hints.objects import (
     after_named_claim,
     after_used_claim,
     names_claim,
     uses_claim,
 )
+from podwright.scheduler.plugins.hints.volume_binding import after_csi_node_change
 from podwright.scheduler.plugins.volume_binding import bind_volume
 
 MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"

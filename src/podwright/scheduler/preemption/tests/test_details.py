@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from podwright.scheduler.framework import Code, Plugin, Status
-from podwright.scheduler.preemption.dry_run import Limits, dry_run
 from podwright.scheduler.preemption.preempt import eligibility
-from podwright.scheduler.preemption.sums import at
+from podwright.scheduler.preemption.sums import Limits, at, dry_run
 from podwright.scheduler.preemption.tests.situations import (
     cluster_of,
     failed_cycle,

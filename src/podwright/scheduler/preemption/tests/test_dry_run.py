@@ -8,9 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.preemption.candidates import DryRun
-from podwright.scheduler.preemption.dry_run import Limits, dry_run
-from podwright.scheduler.preemption.sums import SummedCandidates
+from podwright.scheduler.preemption.sums import Limits, SummedCandidates, dry_run
 from podwright.scheduler.preemption.tests.situations import (
     budget,
     cluster_of,
@@ -18,7 +16,7 @@ from podwright.scheduler.preemption.tests.situations import (
     node,
     pod,
 )
-from podwright.scheduler.preemption.victims import NO_VICTIMS
+from podwright.scheduler.preemption.victims import NO_VICTIMS, DryRun
 
 COVERED = {"app": "a"}
 HIGH = pod("high", "1500m", priority=10)

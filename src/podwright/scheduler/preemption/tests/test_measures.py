@@ -3,7 +3,6 @@
 import pytest
 
 from podwright.scheduler.framework.status import Code
-from podwright.scheduler.preemption.candidates import Candidate, DryRun, measures_of
 from podwright.scheduler.preemption.preempt import Preemption, conclude
 from podwright.scheduler.preemption.tests.situations import (
     NOW_NS,
@@ -13,6 +12,7 @@ from podwright.scheduler.preemption.tests.situations import (
     node,
     pod,
 )
+from podwright.scheduler.preemption.victims import Candidate, DryRun, measures_of
 
 EACH = 1 << 31
 SECOND_NS = 1_000_000_000

@@ -2,8 +2,8 @@
 
 from podwright.scheduler.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT
 from podwright.scheduler.queueing import SECOND_NS, HintTable, QueuedPod
+from podwright.scheduler.queueing.events import InFlight
 from podwright.scheduler.queueing.hints import Requeue
-from podwright.scheduler.queueing.in_flight import InFlight
 from podwright.scheduler.queueing.tests.pods import NODE_ADD, NODE_LABEL, at, make_pod, make_queue
 
 

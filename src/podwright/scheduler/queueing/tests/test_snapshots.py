@@ -7,7 +7,7 @@ import pytest
 
 from podwright.scheduler.framework.events import NODE, POD, ActionType, EventHint
 from podwright.scheduler.queueing import HintTable, QueuedPod, QueueName
-from podwright.scheduler.queueing.snapshot import QueueSnapshot, queued_from, queued_snapshot
+from podwright.scheduler.queueing.capture import QueueSnapshot, queued_from, queued_snapshot
 from podwright.scheduler.queueing.tests.pods import (
     NODE_ADD,
     NODE_LABEL,

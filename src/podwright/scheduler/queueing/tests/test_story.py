@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podwright.scheduler.queueing.story import Story
+from podwright.scheduler.queueing.rules import Story
 
 
 def test_all_touches_are_known_until_one_is_dropped():

@@ -5,16 +5,16 @@ import gzip
 import pytest
 
 from podwright.apimachinery.objects import FieldError, InputError
-from podwright.simulation.files import compression
-from podwright.simulation.files.compression import unpacked
+from podwright.simulation.files import document_cache
+from podwright.simulation.files.document_cache import unpacked
 from podwright.simulation.files.documents import _unpacked
 from podwright.simulation.files.record import file_lines, numbered_lines
 
 
 @pytest.fixture
 def _small_limit(monkeypatch):
-    monkeypatch.setattr(compression, "UNPACKED_BYTES", 1_000)
-    monkeypatch.setattr(compression, "RATIO_MAX", 10)
+    monkeypatch.setattr(document_cache, "UNPACKED_BYTES", 1_000)
+    monkeypatch.setattr(document_cache, "RATIO_MAX", 10)
 
 
 LINES = b"x" * 500 + b"\n" + b"y" * 2_000_000

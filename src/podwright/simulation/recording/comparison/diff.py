@@ -28,8 +28,8 @@ from podwright.simulation.recording.comparison.run_placements import (
     RunPlacements,
     placements_of_run,
 )
-from podwright.simulation.recording.comparison.scenario import Scenario
-from podwright.simulation.recording.comparison.scenario_diff import (
+from podwright.simulation.recording.comparison.scenario import (
+    Scenario,
     counted,
     decision_count,
     diff_scenarios,

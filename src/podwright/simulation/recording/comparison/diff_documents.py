@@ -17,7 +17,7 @@ from podwright.simulation.recording.comparison.placement_diff import (
     ResourceUse,
 )
 from podwright.simulation.recording.comparison.placements import PodPlacement
-from podwright.simulation.recording.folders.field_names import camel_case
+from podwright.simulation.recording.folders.tables import camel_case
 
 SIDES: Final = ("before", "after")
 

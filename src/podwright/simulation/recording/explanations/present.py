@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         RemedyRequests,
         ReplicaOutcome,
     )
-    from podwright.simulation.recording.explanations.owner_templates import Present
+    from podwright.simulation.recording.explanations.replicas import Present
 
 
 def present_view(

@@ -17,7 +17,7 @@ from podwright.simulation.recording.explanations.outcome import (
 )
 from podwright.simulation.recording.explanations.past_advice import past_advice
 from podwright.simulation.recording.explanations.view import ExplanationView, RecordedOutcome
-from podwright.simulation.recording.folders.field_names import camel_case
+from podwright.simulation.recording.folders.tables import camel_case
 from podwright.simulation.recording.log.decision_log import DecisionLog
 
 QUEUE_LABELS = {

@@ -23,7 +23,7 @@ from podwright.simulation.recording.explanations.document_structs import (
     RemedyChange,
     RemedyRequests,
 )
-from podwright.simulation.recording.explanations.owner_templates import (
+from podwright.simulation.recording.explanations.replicas import (
     Present,
     has_template,
     owner_text,

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 
 import msgspec
 
 from podwright._html import paragraphs, section, table
+from podwright._version import __version__
 from podwright.apimachinery.objects import NamespacedName, Object, Time, timestamp_text
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import Machine
 from podwright.scheduler.queueing import QueuedPod, QueueName
 from podwright.simulation.recording.log.decision_log import DecisionLog
-from podwright.simulation.recording.log.replay import replay
+from podwright.simulation.recording.log.log_format import LogError
+from podwright.simulation.recording.log.record import Recorder
+from podwright.simulation.recording.log.replay import Replay, replay
+from podwright.simulation.recording.log.verification import verify_replay
 
 
 class ClusterAt(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,3 +174,62 @@ def queue_of(machine: Machine, now_ns: int) -> QueueAt:
             node: tuple(pod.key for pod in pods) for node, pods in queue.nominator.nodes().items()
         },
     )
+
+
+# Resuming a recorded run where its log ends.
+
+
+def resume(
+    path: str, *, until: int | None = None, plugins: Iterable[type[Plugin]] = ()
+) -> Recorder:
+    """Continue a recorded run where its log ends.
+
+    The machine is restored from the last checkpoint that has the state of all plugins, or built
+    again, and handles the events after it; its actions must equal the recorded ones. Recording then
+    continues. A driver uses the same objects as the machine: `Recorder.machine.objects()`.
+
+    Parameters
+    ----------
+    path : str
+        The folder of a log that no other process writes.
+    until : int, optional
+        Continue after this number of events, where a block or a checkpoint ends, and discard the
+        rest.
+    plugins : iterable of type
+        The user's own plugin classes that it was recorded with.
+
+    Returns
+    -------
+    Recorder
+        The same as `record` returns.
+
+    Raises
+    ------
+    LogError
+        If the log cannot be read or written, another process writes it, or the replay differs
+        from the recording; the log is not changed then.
+    """
+    with ExitStack() as opened:
+        log = opened.enter_context(DecisionLog.open(path, append=True, until=until))
+        recorder = resume_log(log, path, plugins=plugins)
+        opened.pop_all()
+    return recorder
+
+
+def resume_log(log: DecisionLog, name: str, *, plugins: Iterable[type[Plugin]] = ()) -> Recorder:
+    """Continue a log that can be written; see `resume`.
+
+    Parameters
+    ----------
+    name : str
+        What the log is called in errors.
+    """
+    # Unchecked, because `verify_replay` compares all actions and describes the difference.
+    run = Replay(log, plugins=plugins, objects=log.objects(), is_checked=False)
+    outcome = verify_replay(run)
+    if outcome.difference is not None:
+        raise LogError(
+            f"{name} cannot be resumed: the decisions of podwright {__version__} differ from"
+            f" the recorded ones; it was left as it is. {outcome.difference}"
+        )
+    return Recorder(run.machine, log)

@@ -30,12 +30,6 @@ import msgspec
 
 from podwright._private_files import make_private_folder, open_private
 from podwright.apimachinery.objects import UNDECODABLE, KubernetesObject, Pod, decode_pod, encode
-from podwright.simulation.recording.folders.arrow_tables import (
-    arrow_table,
-    parquet_bytes,
-    read_parquet,
-    require_arrow,
-)
 from podwright.simulation.recording.folders.run_manifest import (
     Manifest,
     RunError,
@@ -43,6 +37,12 @@ from podwright.simulation.recording.folders.run_manifest import (
     check_inputs,
     check_same,
     read_manifest,
+)
+from podwright.simulation.recording.folders.tables import (
+    arrow_table,
+    parquet_bytes,
+    read_parquet,
+    require_arrow,
 )
 
 T = TypeVar("T")

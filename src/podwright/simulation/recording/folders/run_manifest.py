@@ -16,7 +16,7 @@ import msgspec
 from podwright._version import __version__
 from podwright.apimachinery.objects import UNDECODABLE, PodwrightError
 from podwright.simulation.files import STDIN_SOURCE
-from podwright.simulation.recording.folders.field_names import camel_case
+from podwright.simulation.recording.folders.tables import camel_case
 
 FORMAT: Final = 5
 """The format of a run folder. Formats before the first release are not read."""

@@ -25,18 +25,24 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import Decision
 from podwright.scheduler.machine import Failure, Machine
 from podwright.scheduler.preemption import Preemption
-from podwright.simulation.recording.explanations.pending_reasons import (
+from podwright.simulation.recording.explanations.outcome import (
     FAILED,
     gated_pods,
     main_reason,
 )
 from podwright.simulation.recording.folders.table_rows import Columns, ColumnType, TableRows
-from podwright.simulation.recording.usage.device_shares import DeviceShares
-from podwright.simulation.recording.usage.fragmentation import TypicalPods, TypicalPodsState
-from podwright.simulation.recording.usage.fragmentation_meter import FragmentationMeter
-from podwright.simulation.recording.usage.node_amounts import NodeAmounts
-from podwright.simulation.recording.usage.time_weighted import TimeWeightedShare
-from podwright.simulation.recording.usage.utilization import ResourceUse, UtilizationMeter
+from podwright.simulation.recording.usage.fragmentation_meter import (
+    FragmentationMeter,
+    TypicalPods,
+    TypicalPodsState,
+)
+from podwright.simulation.recording.usage.utilization import (
+    DeviceShares,
+    NodeAmounts,
+    ResourceUse,
+    TimeWeightedShare,
+    UtilizationMeter,
+)
 
 TABLES: Final[Mapping[str, Mapping[str, ColumnType]]] = {
     "decisions": {

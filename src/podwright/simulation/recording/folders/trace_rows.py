@@ -17,7 +17,7 @@ import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError, required
 from podwright.simulation.files import file_lines
-from podwright.simulation.recording.folders.arrow_tables import require_arrow
+from podwright.simulation.recording.folders.tables import require_arrow
 
 TableRow: TypeAlias = tuple[int, Mapping[str, Any]]
 """The number of a row or line, and its values by column."""

@@ -22,13 +22,6 @@ from podwright._version import __version__
 from podwright.apimachinery.objects import KubernetesObject
 from podwright.scheduler.machine import Action, Event, Machine, ObjectDeleted
 from podwright.simulation.recording.gc_pause import gc_paused
-from podwright.simulation.recording.log.log_checkpoints import (
-    Chain,
-    CheckpointIndex,
-    CheckpointObjects,
-    Missing,
-    next_link,
-)
 from podwright.simulation.recording.log.log_events import EventRows
 from podwright.simulation.recording.log.log_files import Folder, Frame, Medium, Memory, frames_until
 from podwright.simulation.recording.log.log_format import (
@@ -48,8 +41,13 @@ from podwright.simulation.recording.log.log_format import (
 from podwright.simulation.recording.log.log_objects import ObjectWriter, ReferenceNumbers
 from podwright.simulation.recording.log.log_reading import CHECKPOINTS, LogReading
 from podwright.simulation.recording.log.memory_checkpoints import (
+    Chain,
+    CheckpointIndex,
+    CheckpointObjects,
     MemoryCheckpoint,
+    Missing,
     encode_memory_checkpoint,
+    next_link,
 )
 
 BLOCK_EVENTS: Final = 1_024

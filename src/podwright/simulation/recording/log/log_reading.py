@@ -9,13 +9,6 @@ from typing import Final, TypeVar
 
 from podwright.apimachinery.objects import KubernetesObject, Time, read_time
 from podwright.scheduler.machine import MachineSnapshot
-from podwright.simulation.recording.log.log_checkpoints import (
-    Chain,
-    CheckpointIndex,
-    CheckpointObjects,
-    Missing,
-    Start,
-)
 from podwright.simulation.recording.log.log_events import decode_events
 from podwright.simulation.recording.log.log_files import Frame, Medium
 from podwright.simulation.recording.log.log_format import (
@@ -31,9 +24,14 @@ from podwright.simulation.recording.log.log_format import (
 )
 from podwright.simulation.recording.log.log_objects import decode_objects
 from podwright.simulation.recording.log.memory_checkpoints import (
+    Chain,
+    CheckpointIndex,
+    CheckpointObjects,
     MemoryCheckpoint,
     MemoryCheckpointObjects,
     MemoryCheckpoints,
+    Missing,
+    Start,
 )
 
 _T = TypeVar("_T")

@@ -16,7 +16,7 @@ from podwright.simulation.recording.folders.run_tables import RunTables
 from podwright.simulation.recording.folders.table_rows import Columns
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.replay import Replay
-from podwright.simulation.recording.usage.node_amounts import NodeAmounts
+from podwright.simulation.recording.usage.utilization import NodeAmounts
 
 SHARE_CLASSES: Final = 11
 """Nodes that have given away less than 10 % of a resource, less than 20 %, ... less than 100 %, and

@@ -19,8 +19,8 @@ from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import Action, Machine
 from podwright.simulation.recording.gc_pause import gc_paused
 from podwright.simulation.recording.log.decision_log import DecisionLog
-from podwright.simulation.recording.log.log_checkpoints import Start
 from podwright.simulation.recording.log.log_format import Entry, LogError, encode_actions
+from podwright.simulation.recording.log.memory_checkpoints import Start
 from podwright.simulation.recording.log.record import new_machine
 
 

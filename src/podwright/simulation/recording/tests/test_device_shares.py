@@ -10,7 +10,7 @@ import pytest
 from podwright.apimachinery.objects import Object, decode
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.columns import Cluster
-from podwright.simulation.recording.usage.device_shares import DeviceShares
+from podwright.simulation.recording.usage.utilization import DeviceShares
 from podwright.testing import make_node
 
 GROUP = "resource.k8s.io/v1"

@@ -12,8 +12,11 @@ from podwright.apimachinery.objects import Object, decode, decode_as, encode
 from podwright.scheduler.config import ExtenderCall, ExtenderReply, KubeSchedulerConfiguration
 from podwright.scheduler.framework import TieRule
 from podwright.simulation.recording.comparison.diff import diff
-from podwright.simulation.recording.comparison.scenario import Scenario
-from podwright.simulation.recording.comparison.scenario_diff import NotReproducible, diff_scenarios
+from podwright.simulation.recording.comparison.scenario import (
+    NotReproducible,
+    Scenario,
+    diff_scenarios,
+)
 from podwright.simulation.recording.tests.reasons import check_reason, check_reasons
 from podwright.simulation.recording.tests.recorded import record_run
 from podwright.simulation.recording.tests.recording import KIND, Recorded

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from podwright.simulation.recording.log.encoding_parts import encoded_parts
+from podwright.simulation.recording.log.log_format import encoded_parts
 
 
 class _Inner(msgspec.Struct, array_like=True):

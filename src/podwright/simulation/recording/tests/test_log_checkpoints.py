@@ -7,8 +7,8 @@ import pytest
 from podwright.apimachinery.objects import with_node_name
 from podwright.scheduler.machine import CycleDue, ObjectPut
 from podwright.simulation.recording.log import decision_log
-from podwright.simulation.recording.log.log_checkpoints import Chain, next_link
 from podwright.simulation.recording.log.log_objects import ObjectWriter, ReferenceNumbers
+from podwright.simulation.recording.log.memory_checkpoints import Chain, next_link
 from podwright.simulation.recording.log.record import record
 from podwright.testing import make_node, make_pod
 

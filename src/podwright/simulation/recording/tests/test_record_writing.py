@@ -9,7 +9,7 @@ from podwright.cluster.api.tests.writable import WritableStore
 from podwright.scheduler.machine import CycleDue, Event, ObjectDeleted, ObjectPut
 from podwright.simulation.files.record import apply_line, read_record
 from podwright.simulation.recording.log.decision_log import DecisionLog
-from podwright.simulation.recording.log.record_writing import (
+from podwright.simulation.recording.log.record import (
     initial_lines,
     record_line,
     record_of_log,

@@ -11,11 +11,10 @@ import pytest
 from podwright.apimachinery.objects import Pod, with_node_name
 from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.machine import Action, Bind, CallDone, CycleDue, ObjectPut
-from podwright.simulation.recording.folders.resumption import resume
+from podwright.simulation.recording.folders.recorded_state import resume
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import LogError
-from podwright.simulation.recording.log.record import options_of, record
-from podwright.simulation.recording.log.recorder import Recorder
+from podwright.simulation.recording.log.record import Recorder, options_of, record
 from podwright.simulation.recording.log.verification import verify
 from podwright.testing import make_node, make_pod
 

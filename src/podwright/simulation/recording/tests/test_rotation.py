@@ -8,7 +8,7 @@ import podwright as pw
 from podwright.apimachinery.objects import with_node_name
 from podwright.scheduler.machine import Bind, CallDone, CycleDue, Event, ObjectPut
 from podwright.simulation.recording import DecisionLog, LogError, find_cycle, record
-from podwright.simulation.recording.log.rotation import RotatingRecorder
+from podwright.simulation.recording.log.record import RotatingRecorder
 
 
 def recorder(folder: Path, *, kept_count: int = 0, largest_bytes: int = 1) -> RotatingRecorder:

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from podwright.simulation.recording.folders import arrow_tables
-from podwright.simulation.recording.folders.arrow_tables import arrow_table, require_arrow
+from podwright.simulation.recording.folders import tables
 from podwright.simulation.recording.folders.run_folder import RunFolder
 from podwright.simulation.recording.folders.run_manifest import InputFile, Manifest, RunError
-from podwright.simulation.recording.folders.tables import MissingExtra
+from podwright.simulation.recording.folders.tables import MissingExtra, arrow_table, require_arrow
 
 MANIFEST = Manifest(
     seed=7, start_ns=0, inputs=(InputFile("objects", "nodes.yaml", "aa"),), options={"sample": "1m"}
@@ -200,7 +199,7 @@ def test_tables_have_types_and_nulls(tmp_path, begun):
 
 
 def test_without_pyarrow_the_error_names_the_package(monkeypatch):
-    monkeypatch.setattr(arrow_tables, "find_spec", lambda _: None)
+    monkeypatch.setattr(tables, "find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"pip install 'podwright\[tables\]'.*--no-tables"):
         require_arrow()
 

@@ -7,7 +7,7 @@ import pytest
 import podwright as pw
 from podwright.simulation.recording.tests.recording import named_state
 from podwright.simulation.recording.timelines import timeline_of_log
-from podwright.simulation.recording.timelines.shortening import shortened
+from podwright.simulation.recording.timelines.feed import shortened
 from podwright.testing import make_node, make_pod
 
 

@@ -7,8 +7,7 @@ from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import Condition, Node, with_fields
 from podwright.scheduler.columns import CPU, Cluster
-from podwright.simulation.recording.usage.node_amounts import NodeAmounts
-from podwright.simulation.recording.usage.utilization import UtilizationMeter
+from podwright.simulation.recording.usage.utilization import NodeAmounts, UtilizationMeter
 from podwright.testing import make_node, make_pod
 
 STEPS = st.lists(

@@ -18,7 +18,7 @@ from podwright.apimachinery.objects import Node
 from podwright.scheduler.columns import Journal, NodeColumns
 from podwright.scheduler.machine import Machine
 from podwright.scheduler.queueing import QueueName
-from podwright.simulation.recording.usage.node_amounts import NodeAmounts
+from podwright.simulation.recording.usage.utilization import NodeAmounts
 
 NODE_FIELDS = ("present", "ready", "unschedulable", "taints")
 """The first fields of nodes; `allocatable/RESOURCE` and `requested/RESOURCE` follow for each

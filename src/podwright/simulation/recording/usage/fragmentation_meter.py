@@ -5,20 +5,33 @@ advances. Per node and resource, the meter keeps the free amount and the number 
 cannot use it; for a resource that is the sum of shared devices, per device. The sums of their
 products are integers, so that nodes can be exchanged one by one without rounding errors. Everything
 is computed again when the typical pods change.
+
+Notes
+-----
+Upstream: hkust-adsl/kubernetes-scheduler-simulator pkg/utils/frag.go, NodeGpuShareFragAmount,
+GetTypicalPods. See "Beware of Fragmentation", USENIX ATC 2023, section 4.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import mul
 from types import MappingProxyType
+from typing import Final, TypeAlias
 
+import msgspec
 import numpy as np
 
-from podwright._arrays import I64Array, I64Matrix
-from podwright.simulation.recording.usage.fragmentation import TypicalPods
-from podwright.simulation.recording.usage.node_amounts import NodeAmounts
-from podwright.simulation.recording.usage.time_weighted import ABSENT, TimeWeightedShare
+from podwright._arrays import F64Array, F64Matrix, I64Array, I64Matrix
+from podwright.apimachinery.devices import DeviceIndex
+from podwright.apimachinery.objects import Pod, is_extended_resource, pending_requests
+from podwright.scheduler.columns import PODS
+from podwright.simulation.recording.usage.utilization import (
+    ABSENT,
+    NodeAmounts,
+    TimeWeightedShare,
+    requested_shares,
+)
 
 _INT64_BITS = 62
 _ROWS_AT_ONCE = 8_192
@@ -199,3 +212,205 @@ def sums_of_products(amounts: I64Matrix, weights: I64Matrix) -> list[int]:
         sum(map(mul, column, weight))
         for column, weight in zip(amounts.T.tolist(), weights.T.tolist(), strict=True)
     ]
+
+
+# The fragmentation of free resources, as FGD (fragmentation gradient descent) defines it.
+#
+# The fragmentation of a resource is the free amount that the next pod cannot use, expected over
+# the typical pods: the most frequent shapes (requests) that make up 95 % of the pods so far. For
+# each typical pod, the free amounts on the nodes without room for it are added, weighted by the
+# frequency of its shape. Idle devices (extended resources, such as GPUs) are also unusable for
+# pods that do not request them; so CPU-only pods count all idle GPUs.
+#
+# FGD is defined for GPUs and their shares. Here the measure is applied to every resource. A
+# resource is one amount for each node, or, where its nodes publish devices that allocations share
+# (see `device_shares`), one amount for each device: a pod has room only if enough devices have its
+# share, and then the devices with less are unusable.
+
+Shape: TypeAlias = tuple[tuple[str, int], ...]
+"""The requests of a pod: resources and amounts, in the units of the node columns.
+
+The name `EACH` and a resource stands for the share of each device: the amount of the resource is
+the sum."""
+
+EACH: Final = "each "
+
+_TYPICAL_PERCENT: Final = 95
+_TYPICAL_MOST: Final = 128
+_RECOUNTED_PERCENT: Final = 102
+"""Typical shapes are computed again when the number of pods has grown to this percentage."""
+_CACHED_SPECS: Final = 4096
+_NOWHERE: Final = 2**62
+"""A number of pods that no node has room for."""
+
+
+class TypicalPodsState(msgspec.Struct, frozen=True, kw_only=True):
+    """`TypicalPods` as plain values."""
+
+    shapes: tuple[tuple[Shape, int], ...]
+    typical: tuple[tuple[Shape, int], ...]
+    pod_count: int
+    typical_pod_count: int
+
+
+class TypicalPods:
+    """Counts the shapes of pods, and finds the typical ones.
+
+    Attributes
+    ----------
+    typical_count : int
+        The number of pods with a typical shape, as of the last update.
+    """
+
+    def __init__(self) -> None:
+        self.typical_count = 0
+        self._counts: dict[Shape, int] = {}
+        self._pod_count = 0
+        # Pods of one template share their spec.
+        self._shape_of: dict[int, tuple[object, Shape]] = {}
+        self._typical: tuple[tuple[Shape, int], ...] = ()
+        self._typical_pod_count = 0
+        # Of the typical shapes, by the columns of the resources: see `set_columns`.
+        self._requests: I64Matrix = np.zeros((0, 0), dtype=np.int64)
+        self._concerned: F64Matrix = np.zeros((0, 0), dtype=np.float64)
+        self._unconcerned: F64Array = np.zeros(0, dtype=np.float64)
+        # Of the typical shapes, by the positions of shared devices: the share of each device, and
+        # how many devices, by the resource.
+        self._column_of: I64Array = np.zeros(0, dtype=np.int64)
+        self._each: I64Matrix = np.zeros((0, 0), dtype=np.int64)
+
+    def add(self, pod: Pod, devices: DeviceIndex | None = None) -> None:
+        """Count a new pod.
+
+        Parameters
+        ----------
+        devices : DeviceIndex, optional
+            The claims of the pod.
+        """
+        spec = pod.spec
+        known = self._shape_of.get(id(spec))
+        if known is None or known[0] is not spec:
+            if len(self._shape_of) >= _CACHED_SPECS:
+                self._shape_of.clear()
+            requests = pending_requests(pod)
+            if devices is not None and pod.spec.resource_claims:
+                shares = dict(requested_shares(devices, pod, requests))
+                requests = requests | {EACH + name: amount for name, amount in shares.items()}
+            shape = tuple(sorted(requests.items()))
+            known = self._shape_of[id(spec)] = (spec, shape)
+        self._pod_count += 1
+        self._counts[known[1]] = self._counts.get(known[1], 0) + 1
+
+    def update(self) -> bool:
+        """Find the typical shapes again if they are due; return whether they were found again."""
+        if _RECOUNTED_PERCENT * self._typical_pod_count >= 100 * self._pod_count:
+            return False
+        self._typical_pod_count = self._pod_count
+        ranked = sorted(self._counts.items(), key=lambda entry: (-entry[1], entry[0]))
+        chosen, count = [], 0
+        for entry in ranked[:_TYPICAL_MOST]:
+            if 100 * count >= _TYPICAL_PERCENT * self._pod_count:
+                break
+            chosen.append(entry)
+            count += entry[1]
+        self._set_typical(tuple(chosen))
+        return True
+
+    def _set_typical(self, typical: tuple[tuple[Shape, int], ...]) -> None:
+        self._typical = typical
+        self.typical_count = sum(count for _, count in typical)
+
+    def set_columns(self, columns: Mapping[str, int], device_columns: Sequence[int] = ()) -> None:
+        """Set the columns for `weights`; also after an update.
+
+        Parameters
+        ----------
+        columns : mapping of str to int
+            The column of each resource.
+        device_columns : sequence of int
+            For each position of a shared device, the column of its resource.
+        """
+        names = {column: name for name, column in columns.items()}
+        self._column_of = np.array(device_columns, dtype=np.int64)
+        self._each = np.array(
+            [
+                [dict(shape).get(EACH + names[column], 0) for column in device_columns]
+                for shape, _ in self._typical
+            ],
+            dtype=np.int64,
+        ).reshape(len(self._typical), len(device_columns))
+        shape = (len(self._typical), len(columns))
+        requests = np.zeros(shape, dtype=np.int64)
+        concerned = np.zeros(shape, dtype=np.float64)
+        # Every pod takes one of `pods`, which is not among its requests.
+        requests[:, PODS] = 1
+        devices = [column for name, column in columns.items() if is_extended_resource(name)]
+        for index, (amounts, count) in enumerate(self._typical):
+            concerned[index] = count
+            concerned[index, devices] = 0
+            for name, amount in amounts:
+                column = columns.get(name)
+                if not amount or name.startswith(EACH):
+                    continue
+                if column is not None:
+                    requests[index, column] = amount
+                    concerned[index, column] = count
+                else:
+                    # No node has room for a resource that no node has.
+                    requests[index, PODS] = _NOWHERE
+        self._requests, self._concerned = requests, concerned
+        self._unconcerned = self.typical_count - concerned.sum(axis=0)
+
+    def weights(self, free: I64Matrix) -> I64Matrix:
+        """Return how many typical pods cannot use the free amounts of nodes.
+
+        Parameters
+        ----------
+        free : (n_nodes, n_resources + n_positions) int64
+            By the columns that were set, then of each shared device, at least 0; -1 where a node
+            has no device at the position.
+
+        Returns
+        -------
+        (n_nodes, n_resources + n_positions) int64
+            Pods without room on the node, or for which the device has too little; of a device, also
+            all pods that do not request it.
+        """
+        has_no_room = np.zeros((len(free), len(self._requests)), dtype=np.bool_)
+        n_resources = self._requests.shape[1]
+        shares = free[:, n_resources:]
+        is_short = shares[:, None, :] < self._each
+        for column in range(n_resources):
+            has_no_room |= free[:, column, None] < self._requests[:, column]
+        for column in np.unique(self._column_of).tolist():
+            at = self._column_of == column
+            each = self._each[:, at][:, 0]
+            lacks = (~is_short[:, :, at]).sum(axis=2) * each < self._requests[:, column]
+            # Without a share of each device, a request is one of the sum.
+            has_no_room |= lacks & (each > 0) & (shares[:, None, at] >= 0).any(axis=2)
+        # Floats represent these integers exactly, and NumPy multiplies floats many times faster.
+        found = has_no_room.astype(np.float64) @ self._concerned + self._unconcerned
+        if len(self._column_of):
+            lost = (has_no_room[:, :, None] | is_short) * self._concerned[:, self._column_of]
+            found = np.hstack((found, lost.sum(axis=1) + self._unconcerned[self._column_of]))
+        weights: I64Matrix = found.astype(np.int64)
+        return weights
+
+    def state(self) -> TypicalPodsState:
+        """Return what is needed to continue."""
+        return TypicalPodsState(
+            shapes=tuple(self._counts.items()),
+            typical=self._typical,
+            pod_count=self._pod_count,
+            typical_pod_count=self._typical_pod_count,
+        )
+
+    @classmethod
+    def restore(cls, state: TypicalPodsState) -> TypicalPods:
+        """Return typical pods that continue from a state."""
+        pods = cls()
+        pods._counts = dict(state.shapes)
+        pods._pod_count = state.pod_count
+        pods._typical_pod_count = state.typical_pod_count
+        pods._set_typical(state.typical)
+        return pods

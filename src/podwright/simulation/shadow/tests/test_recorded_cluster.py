@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import Pod
-from podwright.cluster.store.kinds import POD
+from podwright.cluster.store.errors import POD
 from podwright.scheduler.columns import Cluster as Columns
 from podwright.simulation.shadow.recorded_cluster import RecordedCluster
 from podwright.simulation.shadow.tests.test_shadow import (

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Pod, decode_pod
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.classic import (
+    REGISTERED,
     Algorithm,
     ClassicCluster,
     ClassicScheduler,
+    Decision,
     Extender,
     ExtenderAnswer,
     ExtenderError,
     ExtenderSettings,
     Failure,
+    PolicyError,
+    Preemption,
+    PriorityMetadata,
+    SchedulingError,
     ScoreTable,
+    Weighted,
     algorithm_from_policy,
     algorithm_of_provider,
+    lower_nominated,
+    preempt,
+    prioritize,
     read_policy,
     request_body,
+    select_host,
 )
-from podwright.testing.parity.comparison import Case
+from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only
 
 
 def classic_cluster_of(objects: Iterable[dict[str, Any]]) -> ClassicCluster:
@@ -170,3 +181,206 @@ def shown_priorities(algorithm: Algorithm, table: ScoreTable) -> dict[str, Any]:
 def shown_totals(table: ScoreTable) -> dict[str, int]:
     """Return totals by node."""
     return dict(zip(table.node_names, table.totals, strict=True))
+
+
+# Classic decisions, scores, choices and preemption: every field of `expect`.
+
+_PROVIDERS = ("DefaultProvider", "ClusterAutoscalerProvider")
+_BESIDE = (
+    "MostRequestedPriority",
+    "RequestedToCapacityRatioPriority",
+    "EqualPriority",
+    "ServiceSpreadingPriority",
+)
+"""Listed in `classic_priorities` beside those of the default provider, with weight 1."""
+
+
+_FIELDS = frozenset({
+    "best", "error", "failed", "feasible", "message", "preemption", "priorities", "total",
+})  # fmt: skip
+_PREEMPTION = frozenset({
+    "acceptable", "candidates", "clear", "clear_nominations", "criterion", "eligible",
+    "nominated_node", "potential", "result", "victims",
+})  # fmt: skip
+
+
+def check_classic_decision(case: Case) -> Check:
+    """Compare a decision, and what preemption makes of it."""
+    expect = case["expect"]
+    pod = decode_pod(case["pod"])
+    scheduler = classic_scheduler_of(case, classic_cluster_of(case["objects"]))
+    decision = scheduler.decide(pod)
+    yield from only("", expect, _FIELDS)
+    if "error" in expect or decision.error:
+        yield Comparison(
+            "error",
+            expect.get("error"),
+            decision.error,
+            bool(decision.error) == ("error" in expect),
+        )
+        return
+    yield from compare_decision(expect, scheduler.algorithm, decision)
+    if "preemption" in expect:
+        found = preempt(scheduler, pod, decision.failed)
+        yield from compare_preemption(expect["preemption"], found)
+    else:
+        needs_room = case["family"] == "classic_preemption" and not decision.node
+        yield equal("preemption", None, "missing" if needs_room else None)
+
+
+def compare_decision(expect: dict[str, Any], algorithm: Algorithm, decision: Decision) -> Check:
+    """Compare the nodes of a decision."""
+    yield equal("feasible", expect["feasible"], sorted(decision.feasible))
+    failed = {name: shown_failures(failures) for name, failures in decision.failed.items()}
+    yield equal("failed", expect["failed"], failed)
+    yield equal("message", expect.get("message", ""), decision.message)
+    table = decision.table
+    yield equal(
+        "priorities",
+        expect.get("priorities"),
+        None if table is None else shown_priorities(algorithm, table),
+    )
+    yield equal("total", expect.get("total"), None if table is None else shown_totals(table))
+    yield equal("best", expect.get("best", []), sorted(decision.best))
+    yield Comparison(
+        "node", expect.get("best"), decision.node, decision.node in expect.get("best", [""])
+    )
+
+
+def compare_preemption(expect: dict[str, Any], found: Preemption) -> Check:
+    """Compare every field of `expect.preemption`."""
+    yield from only("preemption", expect, _PREEMPTION)
+    yield equal("eligible", expect["eligible"], found.is_eligible)
+    yield equal("result", expect["result"], found.result)
+    if found.is_eligible:
+        yield equal("potential", expect["potential"], sorted(found.potential))
+    candidates = {
+        name: {
+            "victims": [pod.key for pod in victims.pods],
+            "pdb_violations": victims.violations_count,
+        }
+        for name, victims in found.candidates.items()
+    }
+    yield equal("candidates", expect.get("candidates", {}), candidates)
+    if not found.node:
+        yield equal("nominated_node", expect.get("nominated_node"), None)
+        yield equal("clear", expect.get("clear", []), sorted(pod.key for pod in found.clear))
+        return
+    yield equal("acceptable", expect["acceptable"], sorted(found.choice.node_names))
+    yield equal("criterion", expect.get("criterion"), found.choice.criterion)
+    yield equal("nominated_node", expect["nominated_node"], found.node)
+    yield equal("victims", expect["victims"], [pod.key for pod in found.victims])
+
+
+def check_classic_preemption(case: Case) -> Check:
+    """Compare a decision with its preemption, and the nominations that are cleared."""
+    yield from check_classic_decision(case)
+    expect = case["expect"].get("preemption", {})
+    if "clear_nominations" in expect or "acceptable" in expect:
+        pod = decode_pod(case["pod"])
+        scheduler = classic_scheduler_of(case, classic_cluster_of(case["objects"]))
+        cleared = {
+            name: sorted(other.key for other in lower_nominated(scheduler, pod, name))
+            for name in expect.get("acceptable", ())
+        }
+        yield equal(
+            "clear_nominations",
+            {name: keys for name, keys in expect.get("clear_nominations", {}).items() if keys},
+            {name: keys for name, keys in cleared.items() if keys},
+        )
+
+
+# ------------------------------------------------------------------------------ scores
+
+
+def check_classic_priorities(case: Case) -> Check:
+    """Compare the scores of all nodes by all priorities, and the totals of both providers."""
+    expect = case["expect"]
+    pod = decode_pod(case["pod"])
+    cluster = classic_cluster_of(case["objects"])
+    weight = case.get("hard_pod_affinity_symmetric_weight", 1)
+    meta = PriorityMetadata(pod, cluster, weight)
+    nodes = cluster.nodes()
+    beside = tuple(Weighted(REGISTERED[name], 1) for name in _BESIDE)
+    algorithm = algorithm_of_provider(hard_pod_affinity_weight=weight)
+    wide = msgspec.structs.replace(algorithm, priorities=algorithm.priorities + beside)
+    yield from only("", expect, ("best", "priorities", "total"))
+    names = [entry.priority.name for entry in wide.priorities]
+    yield from only("priorities", expect["priorities"], names)
+    for field in ("best", "total"):
+        yield from only(field, expect[field], _PROVIDERS)
+    for entry in wide.priorities:
+        single = msgspec.structs.replace(wide, priorities=(entry,))
+        name = entry.priority.name
+        try:
+            actual = shown_priorities(single, prioritize(single, meta, nodes))[name]
+        except SchedulingError as error:
+            actual = {"error": str(error)}
+        expected = expect["priorities"][name]
+        if "error" in expected and "error" in actual:
+            actual = expected  # only the presence is compared
+        yield equal(name, expected, actual)
+    for provider in _PROVIDERS:
+        algorithm = algorithm_of_provider(provider, hard_pod_affinity_weight=weight)
+        try:
+            table = prioritize(algorithm, meta, nodes)
+        except SchedulingError:
+            yield equal("total", ["error"], list(expect["total"][provider]))
+            continue
+        yield equal("total", expect["total"][provider], shown_totals(table))
+        yield equal("best", expect["best"][provider], sorted(table.best()))
+
+
+_PRIORITIZE = frozenset({
+    "best", "config_error", "error", "extender_calls", "order", "priorities", "select", "total",
+})  # fmt: skip
+
+
+def check_classic_prioritize(case: Case) -> Check:
+    """Compare scores under a policy, calls of extenders, and choices by given draws."""
+    expect = case["expect"]
+    try:
+        algorithm = classic_algorithm_of(case)
+    except PolicyError as error:
+        yield equal("config_error", expect.get("config_error"), error.upstream)
+        return
+    yield equal("config_error", expect.get("config_error"), None)
+    yield from only("", expect, _PRIORITIZE)
+    if "config_error" in expect:
+        return
+    pod = decode_pod(case["pod"])
+    cluster = classic_cluster_of(case["objects"])
+    nodes = cluster.nodes()
+    recorded = RecordedExtenders(cluster, case.get("extender_answers", ()))
+    meta = PriorityMetadata(pod, cluster, algorithm.hard_pod_affinity_weight)
+    try:
+        table = prioritize(algorithm, meta, nodes, recorded.build(algorithm))
+    except SchedulingError:
+        yield Comparison("error", expect.get("error"), "an error", "error" in expect)
+        return
+    if "error" in expect:
+        yield equal("error", expect["error"], None)
+        return
+    yield equal("priorities", expect["priorities"], shown_priorities(algorithm, table))
+    yield equal("total", expect["total"], shown_totals(table))
+    yield equal("best", expect["best"], sorted(table.best()))
+    calls = sorted(recorded.calls, key=lambda call: call["extender"])
+    yield equal("extender_calls", expect.get("extender_calls", []), calls)
+    yield equal("order", sorted(expect["order"]), sorted(table.node_names))
+    totals = [expect["total"][name] for name in expect["order"]]
+    yield equal("selections", len(case["draws"]), len(expect["select"]))
+    for selected in expect["select"]:
+        yield from only("select", selected, ("chosen", "draws"))
+        asked: list[list[int]] = []
+        chosen = select_host(totals, _replay(selected["draws"], asked))
+        yield equal("chosen", selected["chosen"], expect["order"][chosen])
+        yield equal("draws", selected["draws"], asked)
+
+
+def _replay(draws: Sequence[Sequence[int]], asked: list[list[int]]) -> Callable[[int], int]:
+    def draw_below(n: int) -> int:
+        value = draws[len(asked)][1] if len(asked) < len(draws) else 0
+        asked.append([n, value])
+        return value
+
+    return draw_below

@@ -19,10 +19,14 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import Cycle, PluginRunner, ResourceClaimWrite, run_pre_filters
 from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only, winners_of
 from podwright.testing.parity.decision import gated_by
-from podwright.testing.parity.devices.dra_writes import bind_on, normalized
-from podwright.testing.parity.preemption import NOW_NS
-from podwright.testing.parity.sequence import STEP_FIELDS, compare_step
-from podwright.testing.parity.setup import ClusterHandle, profiles_of
+from podwright.testing.parity.devices.dra import bind_on, normalized
+from podwright.testing.parity.sequence import (
+    NOW_NS,
+    STEP_FIELDS,
+    ClusterHandle,
+    compare_step,
+    profiles_of,
+)
 
 _Document = dict[str, Any]
 _FIELDS = STEP_FIELDS | {"allocations", "deallocated", "error", "pre_enqueue", "writes"}

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.schema.structural.correlation import Correlation
 from podwright.apimachinery.schema.structural.formats import has_format, known_format
-from podwright.apimachinery.schema.structural.values import validate_value
+from podwright.apimachinery.schema.structural.values import Correlation, validate_value
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 
 NESTED = {"type": "object", "required": ["b"], "properties": {"b": {"type": "integer"}}}

@@ -25,9 +25,9 @@ from podwright.apimachinery.schema.validation.admission import validate_webhook_
 from podwright.apimachinery.schema.validation.custom.definition_schemas import (
     SchemaOptions,
     options_after,
+    printed_version,
     validate_schema,
 )
-from podwright.apimachinery.schema.validation.custom.definition_structs import printed_version
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats, same
 from podwright.apimachinery.schema.validation.names import dns_1035_label, dns_subdomain
 

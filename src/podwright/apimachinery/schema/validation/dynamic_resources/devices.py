@@ -14,8 +14,12 @@ from typing import Any, Final, TypeAlias
 from podwright.apimachinery.cel import SelectorError, compile_new_selector
 from podwright.apimachinery.objects import Document, go_quoted
 from podwright.apimachinery.schema.validation import rules as r
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors, repeats, same
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.field_errors import (
+    FieldErrors,
+    internal_form,
+    repeats,
+    same,
+)
 from podwright.apimachinery.schema.validation.metadata import validate_template_metadata
 from podwright.apimachinery.schema.validation.names import (
     c_identifier,

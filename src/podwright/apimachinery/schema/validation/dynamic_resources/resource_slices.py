@@ -17,8 +17,7 @@ from podwright.apimachinery.schema.validation.dynamic_resources.devices import (
     validate_pool_name,
     validate_taint,
 )
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors, same
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form, same
 from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain
 from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
 from podwright.apimachinery.schema.validation.pods.volume_sources import validate_driver_name

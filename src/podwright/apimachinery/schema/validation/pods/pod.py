@@ -1,7 +1,7 @@
 """Validation of pods and pod templates.
 
 Upstream: pkg/apis/core/validation/validation.go, ValidatePodSpec, ValidatePodCreate,
-ValidatePodTemplateSpec
+ValidatePodTemplateSpec; pkg/apis/core/validation/validation.go, validateEphemeralContainers.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import msgspec
 
 from podwright.apimachinery.objects import Document, QuantityFormat, format_quantity, parse_quantity
 from podwright.apimachinery.schema.container_totals import container_totals
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors
-from podwright.apimachinery.schema.validation.internal_structs import internal_form
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form
 from podwright.apimachinery.schema.validation.metadata import (
     validate_annotations,
     validate_labels,
@@ -29,11 +28,9 @@ from podwright.apimachinery.schema.validation.names import (
 )
 from podwright.apimachinery.schema.validation.pods.containers import (
     Volumes,
+    validate_container,
     validate_containers,
     validate_init_containers,
-)
-from podwright.apimachinery.schema.validation.pods.ephemeral_containers import (
-    validate_ephemeral_containers,
 )
 from podwright.apimachinery.schema.validation.pods.pod_volumes import validate_volumes
 from podwright.apimachinery.schema.validation.pods.resources import (
@@ -47,14 +44,12 @@ from podwright.apimachinery.schema.validation.pods.scheduling import (
     validate_spread_constraints,
     validate_tolerations,
 )
-from podwright.apimachinery.schema.validation.pods.security import validate_pod_security
-from podwright.apimachinery.schema.validation.pods.security_annotations import (
-    validate_matching_fields,
-    validate_profiles,
-)
-from podwright.apimachinery.schema.validation.pods.windows_options import (
+from podwright.apimachinery.schema.validation.pods.security import (
     validate_host_processes,
+    validate_matching_fields,
     validate_operating_system,
+    validate_pod_security,
+    validate_profiles,
 )
 
 _INT32_MAX: Final = 2**31 - 1
@@ -480,3 +475,46 @@ _REST: Final = (
     (_validate_file_references, False),
 )
 """The last rules in upstream's order, and whether they are about fields that few specs have."""
+
+
+# Validation of ephemeral containers.
+
+_EPHEMERAL_FIELDS: Final = frozenset(
+    {"args", "command", "env", "envFrom", "image", "imagePullPolicy", "name", "resources",
+     "securityContext", "stdin", "stdinOnce", "targetContainerName", "terminationMessagePath",
+     "terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts", "workingDir"}
+)  # fmt: skip
+_NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
+
+
+def validate_ephemeral_containers(errors: FieldErrors, path: str, spec: Document) -> None:
+    """Check the ephemeral containers of a pod."""
+    others = {
+        each.get("name")
+        for each in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+    }
+    taken = set(others)
+    volumes = {each.get("name") or "": each for each in spec.get("volumes") or ()}
+    claims = {each.get("name") or "" for each in spec.get("resourceClaims") or ()}
+    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
+        at = f"{path}[{index}]"
+        common = {name: one for name, one in container.items() if name in _EPHEMERAL_FIELDS}
+        validate_container(errors, at, common, spec, volumes, claims)
+        image = container.get("image") or ""
+        if image != image.strip():
+            text = "must not have leading or trailing whitespace"
+            errors.invalid(f"{at}.image", image, text)
+        name = container.get("name")
+        if name in taken:
+            errors.duplicate(f"{at}.name", name)
+        taken.add(name)
+        target = container.get("targetContainerName")
+        if target and target not in others:
+            errors.not_found(f"{at}.targetContainerName", target)
+        for field, value in container.items():
+            if field not in _EPHEMERAL_FIELDS or (field == "resources" and value):
+                errors.forbidden(f"{at}.{field}", _NOT_EPHEMERAL)
+        for number, mount in enumerate(container.get("volumeMounts") or ()):
+            for field in ("subPath", "subPathExpr"):
+                if mount.get(field):
+                    errors.forbidden(f"{at}.volumeMounts[{number}].{field}", _NOT_EPHEMERAL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.apimachinery.schema import built_in
-from podwright.apimachinery.schema.warnings.addresses import cidr_warnings, ip_warnings
+from podwright.apimachinery.schema.warnings.configuration import cidr_warnings, ip_warnings
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.kubelets.kubelet.pod_records import ContainerRecord, PodRecord
-from podwright.cluster.kubelets.kubelet.references import ObjectReader
+from podwright.cluster.kubelets.kubelet.references import Contents, ObjectReader, contents_of
 from podwright.cluster.kubelets.kubelet.shell import FileAccessError, NotSimulatedError
-from podwright.cluster.kubelets.kubelet.volume_files import Contents, contents_of
 
 MESSAGE_PATH: Final = "/dev/termination-log"
 

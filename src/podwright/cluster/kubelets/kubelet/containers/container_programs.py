@@ -16,18 +16,24 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.objects import DELAY_STREAM, Document, draw, parse_duration
+from podwright.cluster.kubelets.kubelet.containers.container_creation import read_image
 from podwright.cluster.kubelets.kubelet.containers.container_files import (
     MESSAGE_PATH,
     ContainerFiles,
 )
-from podwright.cluster.kubelets.kubelet.containers.images import read_image
 from podwright.cluster.kubelets.kubelet.containers.process import Process, Program
 from podwright.cluster.kubelets.kubelet.image_behaviors import ContainerRole, DeclaredRun
 from podwright.cluster.kubelets.kubelet.pod_records import ContainerRecord, RunRecord
-from podwright.cluster.kubelets.kubelet.references import CONFIG_MAP, SECRET, ObjectReader
+from podwright.cluster.kubelets.kubelet.references import (
+    CONFIG_MAP,
+    SECRET,
+    ObjectReader,
+    data_of,
+    field_of,
+    resource_of,
+)
+from podwright.cluster.kubelets.kubelet.sandbox import SyncContext
 from podwright.cluster.kubelets.kubelet.shell import Facts, NotSimulatedError, Script
-from podwright.cluster.kubelets.kubelet.sync_context import SyncContext
-from podwright.cluster.kubelets.kubelet.volume_files import data_of, field_of, resource_of
 from podwright.cluster.kubelets.pod_statuses import RUN_DELAY, RUN_JITTER, read_exit_code
 from podwright.cluster.kubelets.stages.stage import delay_between
 

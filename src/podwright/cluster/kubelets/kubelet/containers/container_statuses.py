@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, timestamp_text
-from podwright.cluster.kubelets.kubelet.containers.images import read_image
+from podwright.cluster.kubelets.kubelet.containers.container_creation import read_image
 from podwright.cluster.kubelets.kubelet.pod_records import (
     STATUS_FIELDS,
     ContainerRecord,

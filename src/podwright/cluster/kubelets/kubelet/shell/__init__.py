@@ -12,5 +12,5 @@ from podwright.cluster.kubelets.kubelet.shell.environment import (
     Facts as Facts,
     FileAccessError as FileAccessError,
 )
-from podwright.cluster.kubelets.kubelet.shell.script import Script as Script
+from podwright.cluster.kubelets.kubelet.shell.interpreter import Script as Script
 from podwright.cluster.kubelets.kubelet.shell.syntax import NotSimulatedError as NotSimulatedError

@@ -18,7 +18,7 @@ from podwright.online.apiserver.control.endpoints import (
     endpoint,
 )
 from podwright.online.apiserver.control.problems import input_problem
-from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
+from podwright.online.apiserver.control.scheduling.configuration import (
     UNKNOWN,
     SchedulerParameter,
     chosen_scheduler,

@@ -16,7 +16,7 @@ from podwright.online.apiserver.control.endpoints import (
     endpoint,
 )
 from podwright.online.apiserver.control.problems import Problem
-from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
+from podwright.online.apiserver.control.scheduling.configuration import (
     EXTERNAL,
     UNKNOWN,
     SchedulerParameter,

@@ -6,20 +6,30 @@ from itertools import islice
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
+from starlette.responses import Response
 
 from podwright.apimachinery.objects import NamespacedName, Pod, timestamp_text_nano, workload_of
 from podwright.cluster.store import POD
 from podwright.online.apiserver.cluster import Cluster
-from podwright.online.apiserver.control.endpoints import Endpoint, declared, endpoint
+from podwright.online.apiserver.control.endpoints import (
+    ControlledCluster,
+    Endpoint,
+    declared,
+    endpoint,
+)
 from podwright.online.apiserver.control.problems import Problem
-from podwright.online.apiserver.control.scheduling.scheduler_parameter import (
+from podwright.online.apiserver.control.scheduling.configuration import (
     EXTERNAL,
     UNKNOWN,
     SchedulerParameter,
+    chosen_scheduler,
     own_scheduler,
 )
+from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.turn_loop import TurnLoop
+from podwright.scheduler.machine import CONTENT_TYPE, render_text, resource_snapshot
 from podwright.scheduler.queueing import PodQueue, QueuedPod, QueueName
+from podwright.simulation.shadow import ShadowReport
 from podwright.simulation.world import World
 
 Place: TypeAlias = Literal[
@@ -379,3 +389,57 @@ def _waiting(queue: PodQueue, queued: QueuedPod) -> WaitingPod:
 def _message(pod: Pod) -> str:
     found = (each.message for each in pod.status.conditions if each.type == "PodScheduled")
     return next(found, None) or ""
+
+
+# The agreement of another scheduler with podwright, while it schedules the cluster.
+
+
+def shadow_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
+    """Return the endpoint of the agreement."""
+
+    @endpoint("GET", "/shadow", problems={404: "the cluster was started without --shadow"})
+    async def show() -> ShadowReport:
+        """Show how the decisions of another scheduler agree with podwright's."""
+        if cluster.shadow is None:
+            raise Problem(404, "decisions are not compared; start podwright up with --shadow")
+        return await cluster.shadow.report(cluster.turns)
+
+    return declared(show)
+
+
+# The metrics of the scheduler, in Prometheus' text format.
+#
+# They are also at the paths at which kube-scheduler has them.
+
+
+def metrics_endpoints(turns: TurnLoop) -> list[Endpoint]:
+    """Return the endpoints of the metrics."""
+    readers = Readers(turns)
+
+    @endpoint(
+        "GET",
+        "/metrics",
+        media_type=CONTENT_TYPE,
+        problems={404: UNKNOWN},
+        summary="Show the metrics of the scheduler, with upstream's names",
+    )
+    @endpoint(
+        "GET", "/metrics", media_type=CONTENT_TYPE, problems={404: UNKNOWN}, is_at_root=True,
+        summary="Show the metrics of the scheduler, where scrapers look for them",
+    )  # fmt: skip
+    async def show(query: SchedulerParameter) -> Response:
+        scheduler = chosen_scheduler(turns.cluster, query)
+        found = await turns.call(lambda _: scheduler.world.machine.metrics_snapshot())
+        return Response(render_text(found), headers={"content-type": CONTENT_TYPE})
+
+    def resources() -> str:
+        pods = turns.cluster.store.list(POD).objects
+        return render_text(resource_snapshot(pod for pod in pods if isinstance(pod, Pod)))
+
+    @endpoint("GET", "/metrics/resources", media_type=CONTENT_TYPE, is_at_root=True)
+    async def show_resources() -> Response:
+        """Show what each pod requests, as metrics."""
+        text = await readers.call(lambda _: resources())
+        return Response(text, headers={"content-type": CONTENT_TYPE})
+
+    return declared(show, show_resources)
