@@ -7,7 +7,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-EXTRAS ?= dev,live,plots,sweep,tables,tls,ui
+EXTRAS ?= dev,live,plots,sweep,tables,tls,tune,ui
 ARGS   ?=
 AREA   ?=
 MUTANTS ?=

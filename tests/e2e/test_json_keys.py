@@ -43,6 +43,7 @@ LINES = (
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1 -o json",
     "sweep examples/sweep/plan.yaml --out RESULTS --jobs 1 --seeds 0 -o json",
     "trace describe examples/trace/pods.csv -o json",
+    "tune examples/sweep/tune.yaml --out RESULTS-tuned --jobs 1 --trials 1 -o json",
     "version -o json",
 )
 

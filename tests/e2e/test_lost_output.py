@@ -44,6 +44,7 @@ LINES = (
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1",
     "sweep examples/sweep/plan.yaml --out RUN-results --jobs 1 --seeds 0",
     "trace describe examples/trace/pods.csv",
+    "tune examples/sweep/tune.yaml --out RUN-tuned --jobs 1 --trials 1",
     "version",
     "version -o json",
 )

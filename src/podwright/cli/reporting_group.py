@@ -23,6 +23,7 @@ _EXTRA_OF: Final = {
     "kubernetes_asyncio": "podwright[live]",
     "matplotlib": "podwright[plots]",
     "nicegui": "podwright[ui]",
+    "optuna": "podwright[tune]",
     "prometheus_client": "podwright[live]",
     "pyarrow": "podwright[tables]",
 }

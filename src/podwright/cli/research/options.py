@@ -61,8 +61,8 @@ class FgdOptions(Options):
     )
 
 
-class SweepOptions(Options):
-    """The options of `podwright sweep`."""
+class PlanOptions(Options):
+    """The options of commands that execute a plan."""
 
     plan: Path = argument(
         "The plan: YAML, JSON, or Python with a function plan().",
@@ -70,12 +70,6 @@ class SweepOptions(Options):
         exists=True,
         dir_okay=False,
     )
-    out: Path = option(
-        "The folder of the results. Runs that have a result there are not repeated.",
-        "FOLDER",
-        file_okay=False,
-    )
-    seeds: str = option("Other seeds than those of the plan, such as 0-99.", "SEEDS", default="")
     dask_scheduler: str = option(
         "Run on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786.",
         "ADDRESS",
@@ -89,6 +83,20 @@ class SweepOptions(Options):
         "SIZE",
         default="",
     )
+    report: Path | None = option(
+        "Write a page with plots and the numbers behind them.", "FILE", default=None, dir_okay=False
+    )
+
+
+class SweepOptions(PlanOptions):
+    """The options of `podwright sweep`."""
+
+    out: Path = option(
+        "The folder of the results. Runs that have a result there are not repeated.",
+        "FOLDER",
+        file_okay=False,
+    )
+    seeds: str = option("Other seeds than those of the plan, such as 0-99.", "SEEDS", default="")
     retry_failed: bool = option("Repeat the runs that failed.", default=False)
     figures: tuple[str, ...] = option(
         "A figure that is shown, such as 'wait p99', or the start of its name. By default those"
@@ -102,9 +110,6 @@ class SweepOptions(Options):
         " default by the goals of the plan.",
         "FIGURE",
         default="",
-    )
-    report: Path | None = option(
-        "Write a page with plots and the numbers behind them.", "FILE", default=None, dir_okay=False
     )
     output: Literal["table", "wide", "json", "yaml", "name"] = output_option("the figures")
 
@@ -221,3 +226,16 @@ class TraceGenerateOptions(Options):
         default=None,
         dir_okay=False,
     )
+
+
+class TuneOptions(PlanOptions):
+    """The options of `podwright tune`."""
+
+    out: Path = option(
+        "The folder of the trials, the runs and the result. A tuning that was interrupted continues"
+        " there.",
+        "FOLDER",
+        file_okay=False,
+    )
+    trials: int = option("Other than the number of trials of the plan.", "N", default=0, min=0)
+    output: Literal["table", "wide", "json", "yaml", "name"] = output_option("the best trial")

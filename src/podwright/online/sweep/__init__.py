@@ -2,7 +2,7 @@
 
 Start with `plan.py` (what is run), `figures_of_run.py` (one run, in a worker), `execution.py` (all
 runs) and `dataset.py` (their results); `summary.py` compares them by the `goals.py`, and
-`report_page.py` makes a page of them.
+`report_page.py` makes a page of them. `tuning/` searches for better configurations with sweeps.
 """
 
 from podwright.online.sweep.dataset import SweepDataset as SweepDataset, SweepError as SweepError
@@ -48,4 +48,11 @@ from podwright.online.sweep.summary import (
     SweepFigure as SweepFigure,
     SweepSummary as SweepSummary,
     summarize_sweep as summarize_sweep,
+)
+from podwright.online.sweep.tuning import (
+    Parameter as Parameter,
+    TuningPlan as TuningPlan,
+    TuningResult as TuningResult,
+    load_tuning_plan as load_tuning_plan,
+    tune as tune,
 )

@@ -1,0 +1,356 @@
+"""The result of a tuning: a configuration, and what speaks for and against it on held-out seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import msgspec
+import yaml
+
+from podwright._html import paragraphs, section, table
+from podwright._plots import line_style, new_figure
+from podwright.online.sweep.figures_of_run import RunFigures, configuration_of, plugins_of
+from podwright.online.sweep.goals import Goal
+from podwright.online.sweep.plan import SweepConfiguration, SweepPlan
+from podwright.online.sweep.report_page import all_values, inline, page, table_of
+from podwright.online.sweep.summary import SweepFigure, SweepSummary, summarize_sweep
+from podwright.online.sweep.tuning.search_space import with_values
+from podwright.online.sweep.tuning.tuning_plan import TuningPlan
+from podwright.simulation.files import OpenbGpus, load_bytes, with_openb_gpus
+from podwright.simulation.recording import PlacementDiff, Scenario, diff_scenarios
+from podwright.simulation.studies import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TUNED: Final = "tuned"
+_WORSE_IF_GREATER: Final = ("wait", "pending", "failed", "preemptions", "victims")
+_WORSE_IF_LESS: Final = ("placed", "succeeded")
+
+
+class TunedTrial(NamedTuple):
+    """One trial.
+
+    Attributes
+    ----------
+    number : int
+    values : dict of str to value
+        By the name of the parameter.
+    state : str
+        ``complete``, ``pruned`` or ``failed``.
+    means : tuple of float
+        Of the goals; of the seeds that were run.
+    is_allowed : bool
+        Whether it satisfies the constraints.
+    """
+
+    number: int
+    values: Mapping[str, Any]
+    state: str
+    means: tuple[float, ...]
+    is_allowed: bool
+
+
+class Comparison(NamedTuple):
+    """The tuned configuration beside another one, by one goal, on held-out seeds.
+
+    Attributes
+    ----------
+    input, other : str
+    goal : Goal
+    runs : int
+        Pairs of runs.
+    change : Interval
+        The tuned value less the other one, run by run.
+    """
+
+    input: str
+    other: str
+    goal: Goal
+    runs: int
+    change: Interval
+
+    @property
+    def verdict(self) -> str:
+        """``better`` or ``worse`` if zero is outside the interval; otherwise ``no difference``."""
+        if self.runs < 2 or abs(self.change.mean) <= self.change.margin:
+            return "no difference"
+        return "better" if (self.change.mean > 0) == self.goal.is_greatest else "worse"
+
+
+class TuningResult(NamedTuple):
+    """The result of a tuning.
+
+    Attributes
+    ----------
+    configuration : dict, optional
+        The best KubeSchedulerConfiguration; None if no trial satisfies the constraints.
+    best : int, optional
+        The number of its trial.
+    front : tuple of int
+        With several goals, the trials that no other one excels in all of them.
+    trials : tuple of TunedTrial
+    goals : tuple of Goal
+    held_out : SweepSummary
+        All configurations of the plan and the tuned one, on seeds that no trial had.
+    comparisons : tuple of Comparison
+        With each configuration of the plan.
+    placements : PlacementDiff, optional
+        Where today's configuration and the tuned one place the pods of the dump.
+    """
+
+    configuration: dict[str, Any] | None
+    best: int | None
+    front: tuple[int, ...]
+    trials: tuple[TunedTrial, ...]
+    goals: tuple[Goal, ...]
+    held_out: SweepSummary
+    comparisons: tuple[Comparison, ...]
+    placements: PlacementDiff | None
+
+    @property
+    def worse(self) -> tuple[SweepFigure, ...]:
+        """The figures of the tuned configuration that are worse than today's."""
+        return tuple(each for each in self.held_out.figures if is_worse(each))
+
+    def document(self) -> dict[str, Any]:
+        """Return the evidence as a plain document."""
+        placements = self.placements
+        return {
+            "best": self.best,
+            "front": list(self.front),
+            "values": {} if self.best is None else dict(self.trials[self.best].values),
+            "goals": [str(goal) for goal in self.goals],
+            "comparisons": [
+                {
+                    "input": each.input,
+                    "other": each.other,
+                    "goal": str(each.goal),
+                    "runs": each.runs,
+                    "change": each.change._asdict(),
+                    "verdict": each.verdict,
+                }
+                for each in self.comparisons
+            ],
+            "worse": [
+                {"input": each.input, "name": each.name, "change": _interval(each.change)}
+                for each in self.worse
+            ],
+            "heldOut": [
+                {
+                    "input": each.input,
+                    "configuration": each.configuration,
+                    "name": each.name,
+                    "unit": each.unit,
+                    "runs": each.runs,
+                    "value": each.value._asdict(),
+                    "change": _interval(each.change),
+                }
+                for each in self.held_out.figures
+            ],
+            "placements": None
+            if placements is None
+            else {
+                "pods": len(placements.placements),
+                "different": len(placements.differences),
+                "counts": dict(placements.counts),
+            },
+            "trials": [
+                {
+                    "number": each.number,
+                    "state": each.state,
+                    "values": dict(each.values),
+                    "means": list(each.means),
+                    "isAllowed": each.is_allowed,
+                }
+                for each in self.trials
+            ],
+        }
+
+    def write(self, folder: Path) -> None:
+        """Write the evidence, and the configuration if there is one."""
+        content = msgspec.json.format(msgspec.json.encode(self.document()))
+        (folder / "evidence.json").write_bytes(content)
+        if self.configuration is not None:
+            text = yaml.safe_dump(self.configuration, sort_keys=True, allow_unicode=True)
+            (folder / "best.yaml").write_text(text, encoding="utf-8")
+
+    def plot(self) -> Figure:
+        """Return a figure: the first goal of each trial, and the best value so far.
+
+        Raises
+        ------
+        ImportError
+            If Matplotlib is not installed.
+        """
+        figure, (panel,) = new_figure(7, 3.2, 1, 1)
+        goal = self.goals[0]
+        done = [each for each in self.trials if each.state == "complete"]
+        for index, (is_allowed, label) in enumerate([(True, "trials"), (False, "not allowed")]):
+            own = [each for each in done if each.is_allowed == is_allowed]
+            if own:
+                panel.plot(
+                    [each.number for each in own],
+                    [each.means[0] for each in own],
+                    "ox"[index],
+                    color=line_style(index)["color"],
+                    markersize=4,
+                    label=label,
+                )
+        allowed = [each for each in done if each.is_allowed]
+        choose = max if goal.is_greatest else min
+        best = [choose(e.means[0] for e in allowed[: at + 1]) for at in range(len(allowed))]
+        style = line_style(2)
+        numbers = [each.number for each in allowed]
+        panel.step(numbers, best, where="post", label="best so far", linewidth=1, **style)
+        panel.set_xlabel("trial")
+        panel.set_ylabel(f"{goal.figure}, mean of the seeds of trials")
+        panel.legend(fontsize=7, frameon=False)
+        return figure
+
+    def page(self, title: str) -> bytes:
+        """Return a page with the plots and the numbers behind them.
+
+        Raises
+        ------
+        ImportError
+            If Matplotlib is not installed.
+        """
+        values = {} if self.best is None else self.trials[self.best].values
+        names = tuple(dict.fromkeys(goal.figure for goal in self.goals))
+        shown = [each for each in self.held_out.figures if each.name in names]
+        heads = ("Trial", "State", "Allowed", *map(str, self.goals), "Values")
+        rows = [
+            (
+                each.number,
+                each.state,
+                "yes" if each.is_allowed else "no",
+                *(f"{mean:.6g}" for mean in each.means),
+                *[""] * (len(self.goals) - len(each.means)),
+                msgspec.json.encode(each.values).decode(),
+            )
+            for each in self.trials
+        ]
+        parts = [
+            section(title, table(("Parameter", "Value"), list(values.items()), shown=len(values))),
+            paragraphs(self.sentences()),
+            inline(self.plot()),
+            inline(self.held_out.plot(*names)) if shown else "",
+            section("Held-out seeds", table_of(shown)),
+            section("What is worse", table_of(self.worse) or paragraphs(["Nothing."])),
+            section("Other figures", table_of(self.held_out.differing())),
+            section("Trials", table(heads, rows, shown=len(rows))),
+            all_values(self.held_out),
+        ]
+        return page(title, parts)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what the evidence says."""
+        if self.best is None:
+            yield "No trial satisfies the constraints."
+            return
+        for each in self.comparisons:
+            yield (
+                f"{each.input}, {each.goal.figure}: {each.verdict} than {each.other}"
+                if each.verdict != "no difference"
+                else f"{each.input}, {each.goal.figure}: no difference from {each.other}"
+            ) + f" ({each.change.mean:+.4g} ±{each.change.margin:.4g}, {each.runs} held-out seeds)."
+        worse = ", ".join(dict.fromkeys(each.name for each in self.worse))
+        yield f"It makes worse: {worse or 'nothing that was measured'}."
+        if self.placements is not None:
+            different, pods = len(self.placements.differences), len(self.placements.placements)
+            yield f"Of {pods} pods of the dump, {different} are placed differently."
+
+
+def _interval(interval: Interval | None) -> dict[str, float] | None:
+    return None if interval is None else interval._asdict()
+
+
+def is_worse(figure: SweepFigure) -> bool:
+    """Return whether the tuned configuration is worse than today's, for certain."""
+    change = figure.change
+    if figure.configuration != TUNED or change is None or figure.runs < 2:
+        return False
+    if abs(change.mean) <= change.margin:
+        return False
+    name = figure.name
+    if name.endswith(": pods"):
+        return False
+    if name.startswith(_WORSE_IF_GREATER) or name.endswith(" fragmented"):
+        return change.mean > 0
+    return name in _WORSE_IF_LESS and change.mean < 0
+
+
+def evidence_of(
+    plan: TuningPlan,
+    trials: Sequence[TunedTrial],
+    front: Sequence[int],
+    best: int | None,
+    results: Sequence[RunFigures],
+) -> TuningResult:
+    """Return the result of trials, and of the runs on held-out seeds.
+
+    Parameters
+    ----------
+    results : sequence of RunFigures
+        Of the configurations of the plan, and of the best trial as ``tuned``.
+    """
+    tuned = [] if best is None else [plan.candidate(TUNED, dict(trials[best].values))]
+    others = plan.sweep.configurations
+    whole = msgspec.structs.replace(
+        plan.sweep, configurations=(*others, *tuned), seeds=plan.held_out
+    )
+    summary = summarize_sweep(whole, results)
+    configuration = placements = None
+    comparisons: list[Comparison] = []
+    if best is not None:
+        configuration = with_values(plan.base, trials[best].values)
+        placements = _placements(plan, others[0], tuned[0])
+        comparisons = [
+            each for other in others for each in _comparisons(plan, whole, other, results)
+        ]
+    return TuningResult(
+        configuration,
+        best,
+        tuple(front),
+        tuple(trials),
+        plan.goals,
+        summary,
+        tuple(comparisons),
+        placements,
+    )
+
+
+def _comparisons(
+    plan: TuningPlan,
+    whole: SweepPlan,
+    other: SweepConfiguration,
+    results: Sequence[RunFigures],
+) -> Iterator[Comparison]:
+    """Yield the differences of the tuned configuration from another one."""
+    pair = msgspec.structs.replace(whole, configurations=(other, whole.configurations[-1]))
+    for figure in summarize_sweep(pair, results).figures:
+        for goal in plan.goals:
+            if figure.name == goal.figure and figure.change is not None:
+                yield Comparison(figure.input, other.name, goal, figure.runs, figure.change)
+
+
+def _placements(
+    plan: TuningPlan, today: SweepConfiguration, tuned: SweepConfiguration
+) -> PlacementDiff | None:
+    """Return where both configurations place the pods of the dump, from an empty cluster."""
+    files = plan.dump or plan.sweep.inputs[0].objects
+    if not files:
+        return None
+    loaded = load_bytes(files)
+    gpus = plan.sweep.options.openb_gpus
+    if gpus is not None:
+        sourced = with_openb_gpus(loaded.sourced, cast(OpenbGpus, gpus))
+        loaded = msgspec.structs.replace(loaded, sourced=sourced)
+    before, after = (
+        Scenario(loaded.objects, configuration_of(each), plugins=plugins_of(each), reschedule=True)
+        for each in (today, tuned)
+    )
+    return diff_scenarios(before, after)

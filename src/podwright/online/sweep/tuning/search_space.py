@@ -1,0 +1,285 @@
+"""What a tuning varies: fields of a KubeSchedulerConfiguration, each with a range or choices.
+
+A parameter is named by its field:
+
+| name | field |
+|---|---|
+| `percentageOfNodesToScore` | that of each profile |
+| `weights.PLUGIN` | the weight of a score plugin; 0 disables its score |
+| `args.PLUGIN` | all arguments of a plugin |
+| `args.PLUGIN.FIELD` | one argument; `[cpu]` is an entry of a list by name, `[0]` by number |
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from podwright.apimachinery.documents import decode, invalid, join, problem, required
+from podwright.apimachinery.objects import FieldError, InputError, PodwrightError
+from podwright.scheduler.assembly import Registry, assemble
+from podwright.scheduler.config import (
+    DEFAULT_GATES,
+    EffectiveConfiguration,
+    KubeSchedulerConfiguration,
+    effective,
+    read_configuration,
+)
+from podwright.scheduler.framework import Plugin
+from podwright.scheduler.machine import SchedulerOptions
+
+if TYPE_CHECKING:
+    from optuna import Trial
+
+_PERCENTAGE: Final = "percentageOfNodesToScore"
+_TOKENS: Final = re.compile(r"\.?([^.\[\]]+)|\[([^\]]+)\]")
+
+
+class Parameter(NamedTuple):
+    """A field, and the values that it may have.
+
+    Attributes
+    ----------
+    name : str
+    low, high, step : int or float
+        A range with both ends, and the distance of its values; a step of 0: any number between.
+    is_log : bool
+        Whether small values are tried as often as large ones.
+    choices : tuple
+        The values; () for a range.
+    """
+
+    name: str
+    low: float = 0
+    high: float = 0
+    step: float = 0
+    is_log: bool = False
+    choices: tuple[Any, ...] = ()
+
+    def suggest(self, trial: Trial) -> Any:
+        """Return the value that a trial has."""
+        if self.choices:
+            # Optuna compares choices by their texts.
+            texts = [json.dumps(each) for each in self.choices]
+            return self.value_of(trial.suggest_categorical(self.name, texts))
+        if isinstance(self.low, int) and isinstance(self.high, int):
+            step = int(self.step) or 1
+            return trial.suggest_int(self.name, self.low, self.high, step=step, log=self.is_log)
+        step_or_none = self.step or None
+        return trial.suggest_float(
+            self.name, self.low, self.high, step=step_or_none, log=self.is_log
+        )
+
+    def value_of(self, stored: Any) -> Any:
+        """Return the value of what a study stores."""
+        return json.loads(stored) if self.choices else stored
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """The values by which the parameter is checked: both ends, or all choices."""
+        return self.choices or (self.low, self.high)
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True):
+    low: Any = None
+    high: Any = None
+    step: Any = None
+    log: bool = False
+    choices: Any = None
+
+
+def read_parameters(
+    given: Mapping[str, Any], path: str, errors: list[FieldError]
+) -> tuple[Parameter, ...]:
+    """Return the parameters of a plan, and add their mistakes to a list."""
+    if not given:
+        errors.append(required(path))
+    found = []
+    for name, value in given.items():
+        where = f"{path}[{name}]"
+        before = len(errors)
+        entry = decode(value, _Entry, where, errors)
+        if len(errors) == before:
+            errors += _mistakes(entry, where)
+        if len(errors) == before:
+            found.append(
+                Parameter(name, choices=tuple(entry.choices))
+                if entry.choices
+                else Parameter(name, entry.low, entry.high, entry.step or 0, entry.log)
+            )
+    return tuple(found)
+
+
+def _mistakes(entry: _Entry, path: str) -> Iterator[FieldError]:
+    numbers = {"low": entry.low, "high": entry.high, "step": entry.step}
+    if entry.choices is not None:
+        if not isinstance(entry.choices, list) or not entry.choices:
+            yield invalid(join(path, "choices"), entry.choices, "a list of values is expected")
+        for name in (key for key, value in numbers.items() if value is not None):
+            yield problem(join(path, name), "has no effect beside choices")
+        return
+    for name, value in numbers.items():
+        if value is None and name != "step":
+            yield required(join(path, name), "a range has low and high; or choices")
+        elif value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            yield invalid(join(path, name), value, "a number is expected")
+            return
+    if entry.low is None or entry.high is None:
+        return
+    if entry.low >= entry.high:
+        yield invalid(join(path, "high"), entry.high, f"must be above low, {entry.low}")
+    if entry.step is not None and entry.step <= 0:
+        yield invalid(join(path, "step"), entry.step, "must be above 0")
+    if entry.log and (entry.step is not None or entry.low <= 0):
+        yield problem(join(path, "log"), "needs a low above 0, and no step")
+
+
+def check_parameters(
+    parameters: Sequence[Parameter],
+    base: Mapping[str, Any],
+    plugins: Sequence[type[Plugin]],
+    path: str,
+    errors: list[FieldError],
+) -> None:
+    """Add to a list what makes a configuration invalid, for the ends and choices of each parameter.
+
+    Parameters
+    ----------
+    base : mapping
+        The document of the configuration that is tuned.
+    """
+    for parameter in parameters:
+        for value in parameter.ends:
+            where = f"{path}[{parameter.name}]"
+            try:
+                document = with_values(base, {parameter.name: value})
+                effective_of(read_configuration(document, source=""), plugins)
+            except ValueError as error:
+                errors.append(problem(where, str(error)))
+                break
+            except InputError as error:
+                errors += (
+                    invalid(where, value, f"{each.path}: {each.message}") for each in error.errors
+                )
+                break
+            except PodwrightError as error:
+                errors.append(invalid(where, value, str(error)))
+                break
+
+
+def effective_of(
+    configuration: KubeSchedulerConfiguration | None, plugins: Sequence[type[Plugin]]
+) -> EffectiveConfiguration:
+    """Return a configuration with all defaults.
+
+    Raises
+    ------
+    InputError
+        If it is not valid; with all errors.
+    """
+    registry = Registry(plugins)
+    found = effective(
+        registry.enable_own(configuration or KubeSchedulerConfiguration(), source=""),
+        DEFAULT_GATES,
+        implements=registry.points_of,
+        source="",
+    )
+    # Plugins validate their arguments when they are built.
+    assemble(found, registry, SchedulerOptions())
+    return found
+
+
+def with_values(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration with the values of parameters, in each of its profiles.
+
+    Raises
+    ------
+    ValueError
+        If the configuration has no such field.
+    """
+    document: dict[str, Any] = deepcopy(dict(base))
+    for profile in document["profiles"]:
+        for name, value in values.items():
+            kind, _, rest = name.partition(".")
+            if name == _PERCENTAGE:
+                profile[name] = value
+            elif kind == "weights" and rest:
+                _set_weight(profile, rest, value)
+            elif kind == "args" and rest:
+                _set_args(profile, rest, value)
+            else:
+                raise ValueError(f"is neither {_PERCENTAGE}, weights.PLUGIN nor args.PLUGIN.FIELD")
+    return document
+
+
+def _set_weight(profile: dict[str, Any], plugin: str, weight: int) -> None:
+    point = profile.setdefault("plugins", {}).setdefault("score", {})
+    enabled = [each for each in point.get("enabled", ()) if each["name"] != plugin]
+    disabled = [each for each in point.get("disabled", ()) if each["name"] != plugin]
+    # A weight of 0 would be the default one.
+    if weight:
+        enabled.append({"name": plugin, "weight": weight})
+    elif all(each["name"] != "*" for each in disabled):
+        disabled.append({"name": plugin})
+    point |= {"enabled": enabled, "disabled": disabled}
+
+
+def _set_args(profile: dict[str, Any], path: str, value: Any) -> None:
+    plugin, *keys = _keys(path)
+    entries = profile.setdefault("pluginConfig", [])
+    entry = _named(entries, str(plugin))
+    place: Any = entry
+    key: str | int = "args"
+    for following in keys:
+        place = _inside(place, key, following)
+        key = following
+    if isinstance(place, list):
+        place[_index(place, key)] = deepcopy(value)
+    else:
+        place[key] = deepcopy(value)
+
+
+def _keys(path: str) -> list[str]:
+    """Return the keys of a path; an entry of a list in brackets."""
+    keys = []
+    position = 0
+    while position < len(path):
+        found = _TOKENS.match(path, position)
+        if found is None:
+            raise ValueError(f"{path!r} is not the path of a field")
+        keys.append(found[1] or f"[{found[2]}]")
+        position = found.end()
+    return keys
+
+
+def _inside(place: Any, key: str | int, following: str) -> Any:
+    """Return what is at a key, made if it is absent: a list if an entry of it follows."""
+    if isinstance(place, list):
+        return place[_index(place, key)]
+    if isinstance(place, dict):
+        return place.setdefault(key, [] if following.startswith("[") else {})
+    raise ValueError(f"{key}: is not a field of {place!r}")
+
+
+def _index(place: list[Any], key: str | int) -> int:
+    """Return the index of an entry of a list: by number, or by name and added if it is absent."""
+    name = str(key).removeprefix("[").removesuffix("]")
+    if name.isdigit():
+        if int(name) > len(place):
+            raise ValueError(f"{key}: the list has {len(place)} entries")
+        place.extend({} for _ in range(int(name) + 1 - len(place)))
+        return int(name)
+    return place.index(_named(place, name))
+
+
+def _named(entries: list[Any], name: str) -> Any:
+    """Return the entry with a name, added if it is absent."""
+    found = next((each for each in entries if each.get("name") == name), None)
+    if found is None:
+        entries.append(found := {"name": name})
+    return found

@@ -1,0 +1,303 @@
+"""Tunes a configuration: Optuna proposes trials, whose runs are those of a sweep.
+
+Theory of operation. Trials are started in batches of a fixed size. A batch has its runs seed by
+seed, on all inputs; after each seed, the means so far decide which of its trials are pruned. Only
+then are the results of the batch reported to the study. The sampler of a trial is seeded by the
+number of the trial. So a tuning is a pure function of its plan, whatever the workers are: one that
+was killed repeats the decisions of the batch that it was in, with the results of the runs that are
+in the data set, and continues as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from warnings import catch_warnings, simplefilter
+
+import msgspec
+
+from podwright._progress import metered
+from podwright.online.sweep.dataset import SweepDataset, SweepError
+from podwright.online.sweep.execution import run_missing, workers
+from podwright.online.sweep.figures_of_run import RunFigures
+from podwright.online.sweep.plan import SweepConfiguration
+from podwright.online.sweep.tuning.evidence import TUNED, TunedTrial, TuningResult, evidence_of
+from podwright.online.sweep.tuning.tuning_plan import TuningPlan, load_tuning_plan
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from optuna import Study, Trial
+    from optuna.pruners import BasePruner
+    from optuna.samplers import BaseSampler
+    from optuna.storages import BaseStorage
+
+_NAME: Final = "podwright"
+_DIGEST: Final = "plan"
+_DECISION: Final = "decision"
+"""What becomes of a trial: complete, pruned or failed; set for a batch before it is reported."""
+
+
+def tune(
+    plan: TuningPlan | str | PathLike[str] | Mapping[str, Any],
+    output: str | PathLike[str],
+    *,
+    address: str = "",
+    worker_count: int = 0,
+    memory_bytes: int | None = None,
+    progress: bool | None = None,
+) -> TuningResult:
+    """Tune a configuration, and compare the result with the one of today on held-out seeds.
+
+    Parameters
+    ----------
+    plan : TuningPlan, path or dict
+        A plan, its file, or its document.
+    output : path
+        The folder of the trials and runs. A tuning that was interrupted continues there.
+    address, worker_count, memory_bytes
+        As for `sweep`.
+    progress : bool, optional
+        Whether to show the progress; by default in terminals and notebooks, if it takes long.
+
+    Raises
+    ------
+    InputError
+        With all mistakes of the plan.
+    SweepError
+        If there are no workers, or the folder has another tuning.
+    """
+    complete = plan if isinstance(plan, TuningPlan) else load_tuning_plan(plan)
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    storage = _storage(folder / "tuning.db")
+    connection = workers(address=address, count=worker_count, memory_bytes=memory_bytes)
+    with connection as client, metered("tuning", complete.trials, is_shown=progress) as meter:
+        tuning = _Tuning(complete, storage, SweepDataset(folder / "runs"), client)
+        tuning.check_figures()
+        for done in tuning.batches():
+            meter.advance(done)
+        result = tuning.result()
+    result.write(folder)
+    return result
+
+
+class _Tuning:
+    """A tuning on connected workers."""
+
+    def __init__(
+        self, plan: TuningPlan, storage: BaseStorage, dataset: SweepDataset, client: Client
+    ) -> None:
+        self._plan = plan
+        self._storage = storage
+        self._study = _study(plan, storage, dataset.folder)
+        self._dataset = dataset
+        self._client = client
+        self._sent: dict[str, Any] = {}
+
+    def check_figures(self) -> None:
+        """Check that the configuration of today runs, and has the figures of the goals."""
+        plan = self._plan
+        results = self._run([plan.sweep.configurations[0]], plan.sweep.seeds[:1])
+        for result in results:
+            if result.error:
+                raise SweepError(f"{result.run.configuration} cannot be run: {result.error}")
+        names = dict.fromkeys(name for result in results for name, _, _ in result.figures)
+        used = [each.figure for each in plan.goals] + [each.figure for each in plan.constraints]
+        for name in used:
+            if not _is_count(name) and name not in names:
+                raise SweepError(f"goals: no run has {name}; there are {', '.join(names)}")
+
+    def batches(self) -> Iterator[int]:
+        """Run the trials that are missing; yield how many are done after each batch."""
+        from optuna.trial import Trial
+
+        while True:
+            trials = self._study.get_trials(deepcopy=False)
+            # Those of a batch that was interrupted.
+            started = [each.number for each in trials if not each.state.is_finished()]
+            yield len(trials) - len(started)
+            first = started[0] if started else len(trials)
+            end = min((first // self._plan.batch + 1) * self._plan.batch, self._plan.trials)
+            batch = []
+            for number in (*started, *range(len(trials), end)):
+                self._study.sampler = _sampler(self._plan, number)
+                if number < len(trials):
+                    batch.append(Trial(self._study, self._id_of(number)))
+                else:
+                    batch.append(self._study.ask())
+                self._values(batch[-1])
+            if not batch:
+                return
+            self._decide(batch)
+            for trial in batch:
+                self._tell(trial)
+
+    def _id_of(self, number: int) -> int:
+        study = self._storage.get_study_id_from_name(_NAME)
+        return self._storage.get_trial_id_from_study_id_trial_number(study, number)
+
+    def _decide(self, batch: Sequence[Trial]) -> None:
+        """Run a batch seed by seed, and set what becomes of each of its trials."""
+        plan = self._plan
+        undecided = {
+            trial.number: plan.candidate(f"trial {trial.number}", self._values(trial))
+            for trial in batch
+            if _DECISION not in trial.user_attrs
+        }
+        by_number = {trial.number: trial for trial in batch}
+        found: dict[int, list[RunFigures]] = {number: [] for number in undecided}
+        decisions: dict[int, dict[str, Any]] = {}
+        for step, seed in enumerate(plan.sweep.seeds):
+            active = {n: each for n, each in undecided.items() if n not in decisions}
+            if not active:
+                break
+            numbers = {each.name: number for number, each in active.items()}
+            for result in self._run(list(active.values()), [seed]):
+                found[numbers[result.run.configuration]].append(result)
+            is_last = step == len(plan.sweep.seeds) - 1
+            for number in active:
+                error = next((each.error for each in found[number] if each.error), "")
+                means = {} if error else _means(found[number])
+                if error:
+                    decisions[number] = {"state": "failed", "error": error}
+                elif is_last:
+                    decisions[number] = {"state": "complete", "means": means}
+                elif self._is_pruned(by_number[number], means, step):
+                    decisions[number] = {"state": "pruned", "means": means}
+        for number, decision in decisions.items():
+            by_number[number].set_user_attr(_DECISION, decision)
+
+    def _is_pruned(self, trial: Trial, means: Mapping[str, float], step: int) -> bool:
+        if len(self._plan.goals) > 1:
+            return False
+        with catch_warnings():
+            # One that is continued has reported this value before.
+            simplefilter("ignore")
+            trial.report(means.get(self._plan.goals[0].figure, 0.0), step)
+        return trial.should_prune()
+
+    def _tell(self, trial: Trial) -> None:
+        from optuna.trial import TrialState
+
+        decision = trial.user_attrs[_DECISION]
+        if decision["state"] != "complete":
+            is_pruned = decision["state"] == "pruned"
+            self._study.tell(trial, state=TrialState.PRUNED if is_pruned else TrialState.FAIL)
+            return
+        means = decision["means"]
+        with catch_warnings():
+            simplefilter("ignore")
+            for each in self._plan.constraints:
+                trial.set_constraint(str(each), each.excess(means.get(each.figure, 0.0)))
+        self._study.tell(trial, [means.get(goal.figure, 0.0) for goal in self._plan.goals])
+
+    def _values(self, trial: Trial) -> dict[str, Any]:
+        return {each.name: each.suggest(trial) for each in self._plan.parameters}
+
+    def _run(
+        self, configurations: Sequence[SweepConfiguration], seeds: Sequence[int]
+    ) -> list[RunFigures]:
+        """Run configurations on all inputs."""
+        plan = msgspec.structs.replace(
+            self._plan.sweep, configurations=tuple(configurations), seeds=tuple(seeds)
+        )
+        for _ in run_missing(plan, self._dataset, self._client, sent=self._sent):
+            pass
+        for each in configurations:
+            self._sent.pop(each.digest, None)
+        return self._dataset.results(plan.runs())
+
+    def result(self) -> TuningResult:
+        """Return the result: the best trials on held-out seeds, beside all other configurations."""
+        plan = self._plan
+        trials = tuple(_trial(plan, each) for each in self._study.get_trials(deepcopy=False))
+        front = sorted(each.number for each in self._study.best_trials)
+        if len(plan.goals) == 1:
+            front = front[:1]
+        sign = -1 if plan.goals[0].is_greatest else 1
+        best = min(front, key=lambda number: (sign * trials[number].means[0], number), default=None)
+        tuned = [] if best is None else [plan.candidate(TUNED, dict(trials[best].values))]
+        results = self._run((*plan.sweep.configurations, *tuned), plan.held_out)
+        return evidence_of(plan, trials, front, best, results)
+
+
+def _storage(path: Path) -> BaseStorage:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna.storages.RDBStorage(f"sqlite:///{path}")
+
+
+def _study(plan: TuningPlan, storage: BaseStorage, folder: Path) -> Study:
+    """Return the study of a folder.
+
+    Raises
+    ------
+    SweepError
+        If it is that of another plan.
+    """
+    import optuna
+
+    study = optuna.create_study(
+        storage=storage,
+        study_name=_NAME,
+        load_if_exists=True,
+        pruner=_pruner(plan),
+        directions=["maximize" if goal.is_greatest else "minimize" for goal in plan.goals],
+    )
+    known = study.user_attrs.get(_DIGEST)
+    if known is None:
+        study.set_user_attr(_DIGEST, plan.digest)
+    elif known != plan.digest:
+        raise SweepError(
+            f"{folder.parent} has the tuning of another plan: only the number of trials, the"
+            " held-out seeds and the dump may change; name another folder"
+        )
+    return study
+
+
+def _sampler(plan: TuningPlan, number: int) -> BaseSampler:
+    from optuna.samplers import NSGAIISampler, RandomSampler, TPESampler
+
+    kinds = {"tpe": TPESampler, "nsga2": NSGAIISampler, "random": RandomSampler}
+    sampler: BaseSampler = kinds[plan.sampler](seed=(plan.seed * 1_000_003 + number) % 2**32)
+    return sampler
+
+
+def _pruner(plan: TuningPlan) -> BasePruner:
+    from optuna.pruners import MedianPruner, NopPruner, SuccessiveHalvingPruner
+
+    kinds = {"median": MedianPruner, "halving": SuccessiveHalvingPruner, "none": NopPruner}
+    pruner: BasePruner = kinds[plan.pruner]()
+    return pruner
+
+
+def _is_count(name: str) -> bool:
+    return name.startswith("pending: ") or name.endswith(": pods")
+
+
+def _means(results: Sequence[RunFigures]) -> dict[str, float]:
+    """Return the means over runs; a figure that a run does not have is 0 there."""
+    totals: dict[str, float] = {}
+    for result in results:
+        for name, _, value in result.figures:
+            totals[name] = totals.get(name, 0.0) + value
+    return {name: total / len(results) for name, total in totals.items()}
+
+
+def _trial(plan: TuningPlan, trial: Any) -> TunedTrial:
+    decision = trial.user_attrs.get(_DECISION, {"state": "failed"})
+    means = decision.get("means", {})
+    values = {}
+    for each in plan.parameters:
+        if each.name in trial.params:
+            values[each.name] = each.value_of(trial.params[each.name])
+    return TunedTrial(
+        trial.number,
+        values,
+        decision["state"],
+        tuple(means.get(goal.figure, 0.0) for goal in plan.goals) if means else (),
+        all(each.excess(means.get(each.figure, 0.0)) <= 0 for each in plan.constraints),
+    )

@@ -1,0 +1,209 @@
+"""The plan of a tuning: that of a sweep, with goals and a section `tune`.
+
+The first configuration of the plan is the one that is tuned; the others are compared with the
+result on held-out seeds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.documents import (
+    decode,
+    forbidden,
+    invalid,
+    not_supported,
+    raise_errors,
+    required,
+)
+from podwright.apimachinery.objects import FieldError, PodwrightError
+from podwright.online.sweep.figures_of_run import configuration_of, plugins_of
+from podwright.online.sweep.goals import Constraint, Goal, read_constraint
+from podwright.online.sweep.plan import (
+    Files,
+    PlanSource,
+    SweepConfiguration,
+    SweepPlan,
+    document_of,
+    files_of,
+    folder_of,
+    read_plan,
+    seeds_of,
+)
+from podwright.online.sweep.tuning.search_space import (
+    Parameter,
+    check_parameters,
+    effective_of,
+    read_parameters,
+    with_values,
+)
+from podwright.scheduler.config import effective_document
+
+SAMPLERS: Final = ("tpe", "nsga2", "random")
+PRUNERS: Final = ("median", "halving", "none")
+
+
+class TuningPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A complete plan.
+
+    Parameters
+    ----------
+    sweep : SweepPlan
+        Its seeds are those of the trials.
+    base : dict
+        The configuration that is tuned, with all defaults.
+    parameters : tuple of Parameter
+    goals : tuple of Goal
+    constraints : tuple of Constraint
+        On the means of a trial.
+    trials : int
+    batch : int
+        Trials that run at the same time. The result depends on it, and not on the workers.
+    sampler, pruner : str
+        One of `SAMPLERS` and of `PRUNERS`.
+    seed : int
+        Of the sampler.
+    held_out : tuple of int
+        The seeds of the evidence.
+    dump : Files
+        The cluster on which placements are compared; () is the first input.
+    """
+
+    sweep: SweepPlan
+    base: dict[str, Any]
+    parameters: tuple[Parameter, ...]
+    goals: tuple[Goal, ...]
+    constraints: tuple[Constraint, ...] = ()
+    trials: int = 50
+    batch: int = 1
+    sampler: str = "tpe"
+    pruner: str = "none"
+    seed: int = 0
+    held_out: tuple[int, ...] = ()
+    dump: Files = ()
+
+    @property
+    def digest(self) -> str:
+        """The hash of what trials depend on; a tuning can be continued with more of them."""
+        runs = [run.id for run in self.sweep.runs()]
+        texts = [*map(str, self.goals), *map(str, self.constraints)]
+        search = [self.sampler, self.pruner, self.seed, self.batch, self.base]
+        content = msgspec.json.encode([runs, texts, list(self.parameters), search])
+        return hashlib.sha256(content).hexdigest()
+
+    def candidate(self, name: str, values: dict[str, Any]) -> SweepConfiguration:
+        """Return the configuration with the values of a trial."""
+        document = msgspec.json.encode(with_values(self.base, values))
+        first = self.sweep.configurations[0]
+        return msgspec.structs.replace(first, name=name, configuration=("tuned.json", document))
+
+
+class _TuneSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    parameters: dict[str, Any] = {}
+    held_out_seeds: str = ""
+    constraints: tuple[str, ...] = ()
+    trials: int = 50
+    batch: int = 1
+    sampler: str = "tpe"
+    pruner: str | None = None
+    seed: int = 0
+    dump: tuple[str, ...] = ()
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True):
+    tune: _TuneSection = _TuneSection()
+
+
+def load_tuning_plan(given: PlanSource) -> TuningPlan:
+    """Read a plan with a section `tune`, and the files that it names.
+
+    Parameters
+    ----------
+    given : path or mapping
+        As for `load_plan`.
+
+    Raises
+    ------
+    InputError
+        With all mistakes, each with its path.
+    """
+    document, source = document_of(given)
+    errors: list[FieldError] = []
+    sweep = read_plan(document, folder_of(given), errors)
+    own = document.get("tune") if isinstance(document, dict) else None
+    if own is None:
+        errors.append(required("tune"))
+    tune = decode({} if own is None else {"tune": own}, _Section, "", [] if own is None else errors)
+    section = tune.tune
+    errors += _mistakes(sweep, section)
+    held_out: tuple[int, ...] = ()
+    if section.held_out_seeds:
+        held_out = seeds_of(section.held_out_seeds, "tune.heldOutSeeds", errors)
+        both = [seed for seed in held_out if seed in sweep.seeds]
+        if both:
+            detail = f"the trials have the seed {both[0]}, too; others are expected"
+            errors.append(invalid("tune.heldOutSeeds", section.held_out_seeds, detail))
+    elif own is not None:
+        errors.append(required("tune.heldOutSeeds"))
+    parameters: tuple[Parameter, ...] = ()
+    if own is not None:
+        parameters = read_parameters(section.parameters, "tune.parameters", errors)
+    base = _base(sweep, errors) if sweep.configurations else {}
+    if base:
+        plugins = plugins_of(sweep.configurations[0])
+        check_parameters(parameters, base, plugins, "tune.parameters", errors)
+    constraints = []
+    for index, text in enumerate(section.constraints):
+        try:
+            constraints.append(read_constraint(text))
+        except ValueError as error:
+            errors.append(invalid(f"tune.constraints[{index}]", text, str(error)))
+    dump = files_of(section.dump, "tune.dump", folder_of(given), errors)
+    raise_errors(errors, source=source)
+    return TuningPlan(
+        sweep=sweep,
+        base=base,
+        parameters=parameters,
+        goals=sweep.goals,
+        constraints=tuple(constraints),
+        trials=section.trials,
+        batch=section.batch,
+        sampler=section.sampler,
+        pruner=section.pruner or ("median" if len(sweep.goals) == 1 else "none"),
+        seed=section.seed,
+        held_out=held_out,
+        dump=dump,
+    )
+
+
+def _mistakes(sweep: SweepPlan, section: _TuneSection) -> Iterator[FieldError]:
+    if not sweep.goals:
+        yield required("goals")
+    if sweep.cases:
+        yield forbidden("runs", "a trial has all inputs and seeds")
+    for name in ("trials", "batch"):
+        value = getattr(section, name)
+        if value < 1:
+            yield invalid(f"tune.{name}", value, "must be at least 1")
+    if section.sampler not in SAMPLERS:
+        yield not_supported("tune.sampler", section.sampler, SAMPLERS)
+    if section.pruner not in (None, *PRUNERS):
+        yield not_supported("tune.pruner", section.pruner or "", PRUNERS)
+    elif section.pruner not in (None, "none") and len(sweep.goals) > 1:
+        yield invalid("tune.pruner", section.pruner, "trials with several goals are not pruned")
+
+
+def _base(sweep: SweepPlan, errors: list[FieldError]) -> dict[str, Any]:
+    """Return the first configuration with all defaults; {} if it is not valid."""
+    first = sweep.configurations[0]
+    if errors:
+        return {}
+    try:
+        return effective_document(effective_of(configuration_of(first), plugins_of(first)))
+    except PodwrightError as error:
+        errors.append(invalid("configurations[0].config", first.name, str(error)))
+        return {}
