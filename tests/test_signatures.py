@@ -35,11 +35,13 @@ INTERNAL = {
     "Run": {"__init__"},
     "Scheduler": {"bookkeeping", "release_reservations", "restore_bookkeeping", "trying"},
     "SchedulerState": {"__init__"},
-    "World": {"extender_replied", "restore_review", "review_so_far"},
+    "Workload": {"packed"},
+    "World": {"add_sequence", "extender_replied", "restore_review", "review_so_far"},
 }  # fmt: skip
 """Members that other parts of podwright call, and constructors of classes that it returns."""
 
 INTERNAL_PARAMETERS = {
+    "check": {"extender_caller"},
     "World": {
         "begin_extender_call",
         "components",

@@ -17,16 +17,18 @@ CHANGED_IN_PLACE = {
     "cluster.api.admission.attributes.Attributes",
     "cluster.api.endpoints.calls.Call",
     "cluster.api.endpoints.writes.prepared_creates._Template",
+    "cluster.api.endpoints.writes.write_steps.ObjectWrite",
     "cluster.api.pipeline.Write",
+    "simulation.scenarios.expectations.ObservedPod",
     "online.apiserver.breakpoints.Breakpoint",
     "online.apiserver.event_correlation.CountedEvent",
     "online.apiserver.event_correlation._Allowance",
     "online.apiserver.event_correlation._Similar",
-    "apimachinery.cel.declarations.Function",
+    "apimachinery.cel.types.Function",
     "apimachinery.cel.uses.rule_nodes.RuleNode",
     "apimachinery.cel.uses.schema_types.DeclaredType",
     "scheduler.classic.preemption.Preemption",
-    "scheduler.classic.resources.Resources",
+    "scheduler.classic.node_info.Resources",
     "scheduler.classic.scheduler.Decision",
     "cluster.controllers.batch.job._Memory",
     "cluster.controllers.batch.job_counts.JobCounts",
@@ -40,8 +42,8 @@ CHANGED_IN_PLACE = {
     "testing.parity.classic.classic_setup._HostPriority",
     "testing.parity.config._Result",
     "testing.parity.report.FamilyReport",
-    "simulation.recording.log.log_checkpoints.CheckpointIndex",
-    "simulation.recording.log.log_checkpoints.CheckpointObjects",
+    "simulation.recording.log.memory_checkpoints.CheckpointIndex",
+    "simulation.recording.log.memory_checkpoints.CheckpointObjects",
     "simulation.recording.log.log_format.EventBlock",
     "simulation.recording.log.log_format.EventIndex",
     "simulation.recording.log.log_format.Objects",
@@ -50,7 +52,7 @@ CHANGED_IN_PLACE = {
     "simulation.recording.folders.run_manifest._Format",
     "simulation.recording.folders.run_tables.Counts",
     "simulation.recording.folders.run_tables.Waiting",
-    "simulation.recording.usage.time_weighted.TimeWeightedShare",
+    "simulation.recording.usage.utilization.TimeWeightedShare",
     "simulation.recording.usage.utilization.ResourceUse",
     "simulation.shadow.attempts.Attempt",
     "simulation.world.runs.disruptions.DrainRecord",
@@ -68,13 +70,13 @@ CHANGED_IN_PLACE = {
 """The structs that their owner changes; all others are values that many places share."""
 
 WRITTEN_BY_NAME = {
-    "scheduler.queueing.snapshot.QueueSnapshot",
+    "scheduler.queueing.capture.QueueSnapshot",
     "scheduler.machine.snapshot.MachineSnapshot",
 }
 WRITTEN_BY_POSITION = (
     "scheduler.machine.actions.",
     "scheduler.machine.snapshot.",
-    "scheduler.queueing.snapshot.",
+    "scheduler.queueing.capture.",
 )
 """What logs and checkpoints hold many times is written without the names of the fields."""
 

@@ -82,8 +82,8 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     source: str
     document: Document
     operations: tuple[tuple[int, bytes], ...] = ()
-    files: Files = ()
-    events: Files = ()
+    files: tuple[tuple[str, bytes], ...] = ()
+    events: tuple[tuple[str, bytes], ...] = ()
     others: dict[str, bytes] = {}
     warnings: tuple[str, ...] = ()
 
