@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         ExtenderReply as ExtenderReply,
         ExtenderTLSConfig as ExtenderTLSConfig,
         ExtenderVerb as ExtenderVerb,
+        Int64 as Int64,
         InterPodAffinityArgs as InterPodAffinityArgs,
         KubeSchedulerConfiguration as KubeSchedulerConfiguration,
         KubeSchedulerProfile as KubeSchedulerProfile,

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
         CheckReport as CheckReport,
         check as check,
     )
-    from podwright.simulation.scenarios.document import json_schema as json_schema
+    from podwright.simulation.scenarios.document import (
+        Document as Document,
+        json_schema as json_schema,
+    )
     from podwright.simulation.scenarios.expectations import CheckResult as CheckResult
     from podwright.simulation.scenarios.new_check import (
         decision_scenario as decision_scenario,

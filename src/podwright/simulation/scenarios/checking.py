@@ -92,7 +92,8 @@ ExtenderCaller = Callable[[KubeSchedulerConfiguration | None, str], CallExtender
 def check(
     *scenarios: ScenarioFile,
     seed: int | None = None,
-    extender_caller: ExtenderCaller | None = None,
+    extender_caller: Callable[[KubeSchedulerConfiguration | None, str], CallExtender | None]
+    | None = None,
 ) -> CheckReport:
     """Simulate scenarios with each of their configurations, and compare them with what is expected.
 
