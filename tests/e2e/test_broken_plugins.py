@@ -44,6 +44,8 @@ WITH_FILES = (
     f"explain web-0 {QUICKSTART}",
     f"simulate {QUICKSTART}",
     f"compare-rules {QUICKSTART}",
+    f"capacity --headroom {QUICKSTART}",
+    f"drain-plan general-a1 {QUICKSTART}",
     f"diff {QUICKSTART} --to-seed 1",
     f"up {QUICKSTART} --port 0 --kubeconfig RUN-kubeconfig",
     "config show",

@@ -124,7 +124,7 @@ def test_the_examples_of_the_help_and_the_reference_run(line, a_run):
     line, reads_nothing, _ = line.partition(" < /dev/null")
     if line.startswith(("run ", "explain ", "diff ", "report ")):
         line = re.sub(r"\bRUN\b", str(a_run), line)
-    for written in ("report.html", "results"):
+    for written in ("report.html", "results", "tuned"):
         line = line.replace(f" {written}", f" {a_run.parent / written}")
     result = run(line, status=1 if may_fail else 0, stdin="" if reads_nothing else None)
     assert result.stdout or result.stderr

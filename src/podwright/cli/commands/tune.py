@@ -8,7 +8,9 @@ from podwright.cli.research.options import TuneOptions
 app = command_app()
 
 
-@app.command(examples=["podwright tune examples/sweep/tune.yaml --out tuned --jobs 1 --trials 4"])
+@app.command(
+    examples=["podwright tune examples/sweep/tune.yaml --out tuned --jobs 1 --trials 4 || true"]
+)
 def tune(options: TuneOptions) -> bool:
     """Tune a scheduler configuration, and show what speaks for it on held-out seeds.
 
