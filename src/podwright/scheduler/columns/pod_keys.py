@@ -64,15 +64,16 @@ class PodKeysCache:
             ):
                 if like.metadata.labels == metadata.labels:
                     return keys
-                # Pods of a Job or StatefulSet differ only in a label.
-                return self.with_labels_of(pod, keys)
+                # Pods of a Job or StatefulSet differ only in a label: nothing is kept for others.
+                class_id = self._selectors.class_of(metadata.namespace, metadata.labels)
+                return msgspec.structs.replace(keys, class_id=class_id)
         _drop_oldest(self._known)
         keys = self._of_like(pod)
         self._known[id(pod.spec)] = _compared(pod), keys
         return keys
 
     def with_labels_of(self, pod: Pod, keys: PodKeys) -> PodKeys:
-        """Return the keys of a pod that has other labels than the one that had `keys`."""
+        """Return the keys of a bound pod that had `keys` with other labels."""
         metadata = pod.metadata
         labels = metadata.labels
         place = id(keys), id(labels), metadata.namespace

@@ -1,5 +1,7 @@
 """Pods with equal requests share their keys, however they were created."""
 
+import gc
+
 import msgspec
 import pytest
 
@@ -157,3 +159,14 @@ def test_pods_with_shared_other_labels_share_keys_in_their_namespace():
     assert keys.with_labels_of(pod("b", labels=labels), like) is first
     assert keys.with_labels_of(pod("c", labels=dict(labels)), like) is first
     assert keys.with_labels_of(pod("a", namespace="other", labels=labels), like) is not first
+
+
+def test_nothing_is_kept_for_a_pod_with_a_label_that_no_other_has():
+    keys = cache()
+    first = pod()
+    like = keys.of(first)
+    metadata = msgspec.structs.replace(first.metadata, labels={"app": "web", "index": "1"})
+    found = keys.of(msgspec.structs.replace(first, metadata=metadata))
+    assert found.requests is like.requests
+    assert found.class_id != like.class_id
+    assert not [each for each in gc.get_referrers(found) if isinstance(each, tuple | dict)]
