@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import msgspec
 import typer
@@ -21,6 +21,7 @@ from podwright.cli.console import (
     waiting,
     write,
 )
+from podwright.cli.options import reject_idle
 from podwright.cli.planning.options import CapacityOptions
 from podwright.cli.planning.plan_inputs import (
     planned_cluster,
@@ -28,6 +29,7 @@ from podwright.cli.planning.plan_inputs import (
     with_options,
     write_report,
 )
+from podwright.cluster.controllers import expand
 from podwright.simulation.capacity import (
     LOSSES,
     Capacity,
@@ -36,11 +38,16 @@ from podwright.simulation.capacity import (
     Headroom,
     Loss,
     LossOf,
+    NodePurchase,
+    buy_nodes,
     capacity,
     capacity_html,
     capacity_review,
+    pool_types,
+    read_node_types,
     review_text,
 )
+from podwright.simulation.files import read_paths
 
 _SHOWN = 10
 
@@ -54,6 +61,8 @@ def run_capacity(options: CapacityOptions) -> bool:
             raise typer.BadParameter(message, param_hint="'--default-config'")
         setup = replace(setup, config=options.default_config)
     pods, files = _pods_and_files(options)
+    if options.buy:
+        return _run_buy(replace(options, setup=setup), pods, files)
     question = CapacityQuestion(
         pods=planned_pods(pods, setup) if pods else (),
         ratio=_numbers(options.ratio),
@@ -109,13 +118,93 @@ def _pods_and_files(options: CapacityOptions) -> tuple[str, tuple[str, ...]]:
     files = options.files
     if options.cluster.server:
         files = (*files, f"{CLUSTER_PREFIX}{options.cluster.server}")
-    if options.podspec or options.headroom or options.loss:
+    if options.podspec or options.headroom or options.loss or options.buy:
         return options.podspec, files
     if not options.files:
         raise typer.BadParameter(
-            "give a file of pods, --podspec, --headroom or --loss.", param_hint="FILE"
+            "give a file of pods, --podspec, --headroom, --loss or --buy.", param_hint="FILE"
         )
     return options.files[0], files[1:]
+
+
+def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> bool:
+    """Find the cheapest nodes for pending pods, and print them; return whether all pods fit."""
+    others = ("ratio", "max_limit", "preemption", "exclude_nodes", "headroom", "loss", "verbose")
+    for name in (*others, "report"):
+        if getattr(options, name):
+            reject_idle(f"--{name.replace('_', '-')}", "with --buy", "it has no meaning there")
+    setup = options.setup
+    objects, scheduler_options, caller = planned_cluster(files, options.cluster, setup)
+    if pods:
+        load = list(planned_pods(pods, setup))
+        objects += expand(load).with_objects(load)
+    if options.buy == "pools":
+        types, source = pool_types(objects, options.pool_label), "--buy pools"
+    else:
+        source = options.buy
+        ((_, data),) = read_paths([source])
+        types = read_node_types(data, source)
+    announce_compilation()
+    try:
+        with waiting("scheduling"):
+            found = buy_nodes(
+                objects, types, scheduler_options, expands_workloads=False, call_extender=caller
+            )
+    except InputError as error:
+        named = (
+            each
+            if each.source
+            else msgspec.structs.replace(
+                each, source=source if each.path else ", ".join(files) or CLUSTER_PREFIX
+            )
+            for each in error.errors
+        )
+        raise InputError(named) from error
+    prices = {each.name: each.price for each in types}
+    if options.output in ("json", "yaml"):
+        print_document(_purchase_document(found, prices), options.output)
+    elif options.output == "name":
+        for name in found.nodes:
+            write(name)
+    else:
+        _print_purchase(found, prices)
+    return not found.unplaced
+
+
+def _purchase_document(found: NodePurchase, prices: dict[str, float]) -> dict[str, Any]:
+    return {
+        "nodes": [
+            {"type": name, "count": count, "price": prices[name]}
+            for name, count in found.nodes.items()
+        ],
+        "price": found.price,
+        "bound": found.bound,
+        "gap": found.gap,
+        "isCheapest": found.is_cheapest,
+        "pending": found.pending,
+        "scheduled": found.scheduled,
+        "unplaced": [{"pod": each.pod, "failMessage": each.message} for each in found.unplaced],
+        "mixes": found.mixes,
+    }
+
+
+def _print_purchase(found: NodePurchase, prices: dict[str, float]) -> None:
+    print_paragraph(
+        f"{sum(found.nodes.values())} nodes for {found.price:g}:"
+        f" {found.scheduled} of {found.pending} pending pods have a node then."
+    )
+    why = "no cheaper mix fits" if found.is_cheapest else "cheaper mixes may fit"
+    print_paragraph(
+        f"The lower bound is {found.bound:g} ({found.gap:.1%} less); {why}"
+        f" ({found.mixes} mixes tried)."
+    )
+    if found.nodes:
+        rows = [(n, str(c), f"{prices[n]:g}", f"{c * prices[n]:g}") for n, c in found.nodes.items()]
+        print_table(("TYPE", "NODES", "PRICE", "TOTAL"), rows)
+    for each in found.unplaced[:_SHOWN]:
+        print_paragraph(f"{each.pod}: {each.message}", hanging=2)
+    if len(found.unplaced) > _SHOWN:
+        print_message(f"{len(found.unplaced) - _SHOWN} more are shown with -o json.")
 
 
 def _is_loss(text: str) -> TypeGuard[LossOf]:

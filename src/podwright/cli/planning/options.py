@@ -69,10 +69,10 @@ class CapacityOptions(Judged):
     """The options of `podwright capacity`."""
 
     files: tuple[str, ...] = argument(
-        "First a file with the pods or workloads to count, unless --podspec, --headroom or --loss "
-        "is given; then the cluster: manifests, dumps or snapshots; folders of them; - for stdin; "
-        "cluster: or cluster:CONTEXT for a real cluster.  [default: cluster:, that of the current "
-        "context]",
+        "First a file with the pods or workloads to count, unless --podspec, --headroom, "
+        "--loss or --buy is given; then the cluster: manifests, dumps or snapshots; folders of "
+        "them; - for stdin; cluster: or cluster:CONTEXT for a real cluster.  "
+        "[default: cluster:, that of the current context]",
         "FILE",
         default=(),
     )
@@ -100,6 +100,12 @@ class CapacityOptions(Judged):
         "Lose each node, zone or pool, and show which pods are pending then. Repeatable.",
         "node|zone|pool",
         default=(),
+    )
+    buy: str = option(
+        "Find the cheapest nodes for the pending pods, and for those of --podspec: a file of types "
+        "with prices, or pools for the existing pools, each node at price 1.",
+        "TYPES",
+        default="",
     )
     pool_label: str = option(
         "The label of nodes that names their pool. Known labels by default.", "KEY", default=""

@@ -1,7 +1,8 @@
 """Capacity: what fits into a cluster, found by scheduling it there.
 
 `counting.py` counts how many more pods fit, where, and what stops the next one; `losses.py` has
-what happens when nodes, zones or pools are lost. `filling.py` schedules in a fork of a scheduler,
+what happens when nodes, zones or pools are lost; `buying.py` finds the
+cheapest nodes for a load. `filling.py` schedules in a fork of a scheduler,
 and `templates.py` makes pods of pods and workloads. `drains.py` plans drains in a
 world. `review.py` writes the report of cluster-capacity,
 `html_report.py` pages for browsers.
@@ -14,6 +15,13 @@ from typing import TYPE_CHECKING
 from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
+    from podwright.simulation.capacity.buying import (
+        NodePurchase as NodePurchase,
+        NodeType as NodeType,
+        buy_nodes as buy_nodes,
+        pool_types as pool_types,
+        read_node_types as read_node_types,
+    )
     from podwright.simulation.capacity.counting import (
         HEADROOM_LIMIT as HEADROOM_LIMIT,
         LOSSES as LOSSES,

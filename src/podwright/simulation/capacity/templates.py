@@ -78,10 +78,10 @@ def templates_of(
     errors: list[FieldError] = []
     for index, obj in enumerate(objects):
         if obj.kind == "Pod":
-            found.append(_template(obj, 1))
+            found.append(as_template(obj, 1))
         elif is_template(obj):
             spec = encode(obj).get("spec", {})
-            found.append(_template(obj, max(1, spec.get(_count_fields(obj)[0], 1))))
+            found.append(as_template(obj, max(1, spec.get(_count_fields(obj)[0], 1))))
         elif kind_of(obj) in EXPANDED_KINDS:
             path = f"[{index}].kind"
             message = f"a {obj.kind} has no replicas to count; give a Pod with its template"
@@ -119,7 +119,8 @@ def _count_fields(obj: Object) -> tuple[str, ...]:
     return ("parallelism", "completions") if obj.kind == "Job" else ("replicas",)
 
 
-def _template(obj: Object, weight: int) -> Template:
+def as_template(obj: Object, weight: int) -> Template:
+    """Return an object as a user would create it, with how many pods a set has."""
     document = encode(obj)
     metadata = {k: v for k, v in document.get("metadata", {}).items() if k not in _OF_SERVER}
     metadata.setdefault("namespace", "default")

@@ -15,6 +15,8 @@ app = command_app()
         "podwright capacity examples/capacity/web.yaml examples/quickstart --preemption -o json",
         "podwright capacity --headroom examples/capacity/cluster.yaml",
         "podwright capacity --loss node --loss zone examples/capacity/cluster.yaml --exit-zero",
+        "podwright capacity --buy examples/capacity/types.yaml --podspec "
+        "examples/capacity/more.yaml examples/capacity/cluster.yaml",
     ]
 )
 def capacity(options: CapacityOptions) -> bool:
@@ -24,8 +26,8 @@ def capacity(options: CapacityOptions) -> bool:
     not fit. Pending pods of the cluster are scheduled before. The flags and the report
     (ClusterCapacityReview) of cluster-capacity are accepted and written.
 
-    Exit status 1 if no pod fits, if no more pods of a workload fit (--headroom), or if pods are
-    pending after a loss (--loss).
+    Exit status 1 if no pod fits, if no more pods of a workload fit (--headroom), if pods are
+    pending after a loss (--loss), or if no nodes that can be bought place all pods (--buy).
     """
     from podwright.cli.planning.capacity_run import run_capacity
 

@@ -1,0 +1,460 @@
+"""Which nodes a load needs: the cheapest mix of types that was found, each mix tried by scheduling.
+
+A mix is found by adding nodes, then by removing and exchanging them, and in small cases by trying
+all cheaper mixes. The lower bound is fractional, from sums of requests.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, product
+from typing import Any, Final, TypeAlias, Unpack
+
+import msgspec
+import numpy as np
+
+from podwright.apimachinery.documents import decode as decode_struct, invalid, parse_document
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    InvalidObject,
+    NamespacedName,
+    Node,
+    Object,
+    Pod,
+    decode,
+    pending_requests,
+)
+from podwright.cluster.controllers import expand
+from podwright.scheduler.advice import edited
+from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.config import KubeSchedulerConfiguration
+from podwright.scheduler.framework import CallExtender
+from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.capacity.filling import (
+    CapacityStop,
+    forked,
+    pool_of,
+    settle,
+    stop_of,
+)
+from podwright.simulation.capacity.templates import as_template
+
+MOST_MIXES: Final = 400
+"""How many mixes cheaper than the found one are tried at most."""
+
+_HOSTNAME: Final = "kubernetes.io/hostname"
+_Counts: TypeAlias = tuple[int, ...]
+
+
+class NodeType(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes that can be bought.
+
+    Attributes
+    ----------
+    name : str
+    price : float
+        Of one node, in any unit.
+    allocatable : dict of str to str
+        What a node has for pods, as in its status.
+    labels : dict of str to str
+    taints : tuple of dict
+    max : int, optional
+        The most nodes of this type.
+    """
+
+    name: str = ""
+    price: float = 1.0
+    allocatable: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    taints: tuple[dict[str, Any], ...] = ()
+    max: int | None = None
+
+    def node(self, name: str) -> Node:
+        """Return a node of this type."""
+        allocatable = {"pods": "110"} | self.allocatable
+        node = decode(
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": name, "labels": {**self.labels, _HOSTNAME: name}},
+                "spec": {"taints": list(self.taints)},
+                "status": {"allocatable": allocatable, "capacity": allocatable},
+            }
+        )
+        assert isinstance(node, Node), node.kind
+        return node
+
+
+class NodePurchase(msgspec.Struct, frozen=True, kw_only=True):
+    """The cheapest mix of nodes that was found.
+
+    Attributes
+    ----------
+    nodes : dict of str to int
+        How many nodes of each type; types that are not needed are left out.
+    price : float
+    bound : float
+        No mix is cheaper than this: each resource alone, with fractions of nodes.
+    is_cheapest : bool
+        Whether all cheaper mixes were tried.
+    pending : int
+        How many pods were pending.
+    scheduled : int
+        How many of them have a node in the cluster with these nodes.
+    unplaced : tuple of CapacityStop
+        Why the others have none.
+    mixes : int
+        How many mixes were tried.
+    """
+
+    nodes: dict[str, int]
+    price: float
+    bound: float
+    is_cheapest: bool
+    pending: int
+    scheduled: int
+    unplaced: tuple[CapacityStop, ...]
+    mixes: int
+
+    @property
+    def gap(self) -> float:
+        """By which share of the price the bound is lower; 0 to 1."""
+        return (self.price - self.bound) / self.price if self.price > 0 else 0.0
+
+    def __repr__(self) -> str:
+        return f"<NodePurchase: {sum(self.nodes.values())} nodes for {self.price:g}>"
+
+
+def read_node_types(data: str | bytes, source: str) -> tuple[NodeType, ...]:
+    """Read types of nodes: YAML or JSON with a list `types`.
+
+    Raises
+    ------
+    InputError
+        With all mistakes, each with its path.
+    """
+
+    class Types(msgspec.Struct, frozen=True):
+        types: tuple[NodeType, ...] = ()
+
+    errors: list[FieldError] = []
+    try:
+        found = decode_struct(parse_document(data), Types, "", errors).types
+    except ValueError as error:
+        raise InputError([FieldError(source=source, path="", message=str(error))]) from error
+    errors += _type_errors(found)
+    if errors:
+        raise InputError(msgspec.structs.replace(each, source=source) for each in errors)
+    return found
+
+
+def pool_types(objects: Iterable[Object], label: str = "") -> tuple[NodeType, ...]:
+    """Return the pools of a cluster as types of price 1, each like its first node."""
+    found: dict[str, NodeType] = {}
+    for node in objects:
+        if isinstance(node, Node) and (pool := pool_of(node, label)) and pool not in found:
+            found[pool] = NodeType(
+                name=pool,
+                allocatable={k: str(v) for k, v in node.status.allocatable.items()},
+                labels={k: v for k, v in node.metadata.labels.items() if k != _HOSTNAME},
+                taints=tuple(msgspec.to_builtins(taint) for taint in node.spec.taints),
+            )
+    return tuple(found.values())
+
+
+def _type_errors(types: Sequence[NodeType]) -> Iterator[FieldError]:
+    if not types:
+        yield FieldError(source="", path="types", message="at least one type is expected")
+    names = Counter(each.name for each in types)
+    for index, each in enumerate(types):
+        path = f"types[{index}]"
+        if not each.name or names[each.name] > 1:
+            yield invalid(f"{path}.name", each.name, "must be a unique name")
+        if not 0 <= each.price < math.inf:
+            yield invalid(f"{path}.price", each.price, "must not be negative, and finite")
+        if each.max is not None and each.max < 0:
+            yield invalid(f"{path}.max", each.max, "must not be negative")
+        if not each.allocatable:
+            message = "is required, such as {cpu: 4, memory: 16Gi}"
+            yield FieldError(source="", path=f"{path}.allocatable", message=message)
+        try:
+            each.node("node")
+        except InvalidObject as error:
+            for wrong in error.errors:
+                field = wrong.path.removeprefix("status.").removeprefix("spec.")
+                yield msgspec.structs.replace(wrong, source="", path=f"{path}.{field}")
+
+
+@names_decision_keywords
+def buy_nodes(
+    objects: Iterable[Object],
+    types: Iterable[NodeType],
+    configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
+    *,
+    expands_workloads: bool = True,
+    call_extender: CallExtender | None = None,
+    **keywords: Unpack[DecisionKeywords],
+) -> NodePurchase:
+    """Find the cheapest nodes that the pending pods of a cluster need.
+
+    Parameters
+    ----------
+    objects : iterable of object
+        The cluster and the load, as for `Scheduler.add`. New nodes get the pods of its DaemonSets.
+    types : iterable of NodeType
+        What can be bought.
+    configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
+        The default profile if left out.
+    expands_workloads : bool
+        Whether workloads are expanded into the pods that their controllers would create.
+    call_extender, plugins, gates, seed, tie_rule, draws_preemption_offset
+        As for `Scheduler`.
+
+    Raises
+    ------
+    InputError
+        If a type is wrong, or no pod is pending.
+
+    Examples
+    --------
+    >>> import podwright as pw
+    >>> small = pw.NodeType(name="small", price=1.0, allocatable={"cpu": "2", "memory": "4Gi"})
+    >>> large = pw.NodeType(name="large", price=1.5, allocatable={"cpu": "4", "memory": "8Gi"})
+    >>> pods = [pw.testing.make_pod(f"web-{i}", cpu="1") for i in range(5)]
+    >>> found = pw.buy_nodes(pods, [small, large])
+    >>> found.nodes, found.price, found.bound, found.is_cheapest
+    ({'small': 1, 'large': 1}, 2.5, 1.875, True)
+    """
+    given, offered = list(objects), tuple(types)
+    errors = list(_type_errors(offered))
+    if errors:
+        raise InputError(errors)
+    if expands_workloads:
+        given = expand(given).with_objects(given)
+    scheduler = Scheduler(configuration, call_extender=call_extender, **keywords)
+    scheduler.add(*given)
+    if not scheduler.pending:
+        raise InputError([FieldError(source="", path="", message="no pod is pending")])
+    return _Search(scheduler, given, offered).purchase()
+
+
+class _Search:
+    """The search for the cheapest mix; a mix is how many nodes of each type."""
+
+    def __init__(
+        self, scheduler: Scheduler, objects: Iterable[Object], types: Sequence[NodeType]
+    ) -> None:
+        self._scheduler = scheduler
+        self._types = types
+        self._daemons = [as_template(each, 1).obj for each in objects if each.kind == "DaemonSet"]
+        self._names = set(scheduler.cluster.nodes.slot_of)
+        self._known: dict[_Counts, dict[NamespacedName, CapacityStop]] = {}
+        self._new: dict[tuple[int, int], tuple[Node, list[Pod]]] = {}
+        self._demand = {key: _demand(pod) for key, pod in scheduler.pending.items()}
+        self._accepted: frozenset[str] = frozenset()
+
+    def purchase(self) -> NodePurchase:
+        """Return the cheapest mix that is found."""
+        size = len(self._types)
+        zero = (0,) * size
+        best = self._grown(zero, range(size))
+        self._accepted = frozenset(self._unplaced(best))
+        starts = [best, *(self._grown(zero, [index]) for index in range(size))]
+        best = min(map(self._reduced, filter(self._fits, starts)), key=self._order)
+        bound = self._bound()
+        best, is_cheapest = self._cheaper(best, bound)
+        stops = self._unplaced(best)
+        price = self._price(best)
+        return NodePurchase(
+            nodes={t.name: n for t, n in zip(self._types, best, strict=True) if n},
+            price=price,
+            bound=min(bound, price),
+            is_cheapest=is_cheapest,
+            pending=len(self._demand),
+            scheduled=len(self._demand) - len(stops),
+            unplaced=tuple(stops.values()),
+            mixes=len(self._known),
+        )
+
+    def _price(self, counts: _Counts) -> float:
+        return math.fsum(t.price * n for t, n in zip(self._types, counts, strict=True))
+
+    def _order(self, counts: _Counts) -> tuple[float, int, _Counts]:
+        return self._price(counts), sum(counts), counts
+
+    def _fits(self, counts: _Counts) -> bool:
+        return self._accepted.issuperset(self._unplaced(counts))
+
+    def _is_offered(self, counts: _Counts) -> bool:
+        pairs = zip(self._types, counts, strict=True)
+        return all(n >= 0 and (t.max is None or n <= t.max) for t, n in pairs)
+
+    # ------------------------------------------------------------------------ trying
+
+    def _unplaced(self, counts: _Counts) -> dict[str, CapacityStop]:
+        """Schedule the pods with some new nodes; return why pods have no node, by pod."""
+        if counts not in self._known:
+            scheduler = self._scheduler
+            new = [self._node(i, k) for i, n in enumerate(counts) for k in range(n)]
+            with forked(scheduler), edited(scheduler.cluster, put=[node for node, _ in new]):
+                scheduler.add(*(pod for _, pods in new for pod in pods))
+                decisions = settle(scheduler, preemption=False)
+            self._known[counts] = {
+                key: stop_of(each) for key, each in decisions.items() if each.slot < 0
+            }
+        return self._known[counts]
+
+    def _node(self, index: int, number: int) -> tuple[Node, list[Pod]]:
+        """Return a new node with the pods of DaemonSets for it."""
+        if (index, number) not in self._new:
+            kind = self._types[index]
+            names = (f"{kind.name}-new-{k}" for k in count(number))
+            name = next(name for name in names if name not in self._names)
+            self._names.add(name)
+            node = kind.node(name)
+            pods = [pod for pod in expand([*self._daemons, node]).objects if isinstance(pod, Pod)]
+            self._new[index, number] = node, [_named(pod, name) for pod in pods]
+        return self._new[index, number]
+
+    # ------------------------------------------------------------------------ searching
+
+    def _grown(self, counts: _Counts, indices: Iterable[int]) -> _Counts:
+        """Add nodes of some types, those that place most for their price, while that helps."""
+        indices = tuple(indices)
+        while left := self._unplaced(counts):
+            total = _sum(self._demand.get(key, {}) for key in left)
+            steps = []
+            for index in indices:
+                more = _plus(counts, index, 1)
+                placed = left.keys() - self._unplaced(more).keys()
+                if self._is_offered(more) and len(self._unplaced(more)) < len(left):
+                    part = _sum(self._demand.get(key, {}) for key in placed)
+                    share = sum(part[name] / total[name] for name in part)
+                    value = share / max(self._types[index].price, 1e-9)
+                    steps.append((value, -index, len(placed)))
+            if not steps:
+                return counts
+            _, negative, gain = max(steps)
+            more = _plus(counts, -negative, max(1, len(left) // max(1, gain) // 2))
+            counts = more if self._is_offered(more) else _plus(counts, -negative, 1)
+        return counts
+
+    def _reduced(self, counts: _Counts) -> _Counts:
+        """Remove and exchange nodes while that is cheaper."""
+        better: _Counts | None = counts
+        while better is not None:
+            counts = better
+            cheaper = filter(lambda each: self._order(each) < self._order(counts), _near(counts))
+            offered = sorted(filter(self._is_offered, cheaper), key=self._order)
+            better = next(filter(self._fits, offered), None)
+        return counts
+
+    def _cheaper(self, best: _Counts, bound: float) -> tuple[_Counts, bool]:
+        """Try all cheaper mixes from the cheapest one on; return whether all were tried."""
+        queue = [self._order((0,) * len(best))]
+        seen = {queue[0][2]}
+        tried = 0
+        while queue and queue[0] < self._order(best):
+            price, _, counts = heapq.heappop(queue)
+            if price >= bound * (1 - 1e-9):
+                tried += 1
+                if tried > MOST_MIXES:
+                    return best, False
+                if self._fits(counts):
+                    return counts, True
+            for index in range(len(counts)):
+                more = _plus(counts, index, 1)
+                if more not in seen and self._is_offered(more):
+                    seen.add(more)
+                    heapq.heappush(queue, self._order(more))
+            if len(seen) > 100 * MOST_MIXES:
+                return best, False
+        return best, True
+
+    # ------------------------------------------------------------------------ bound
+
+    def _bound(self) -> float:
+        """Return a price below which no mix places the pods.
+
+        Each resource alone: nodes in fractions, those first that have most of it for their price.
+        Pods with a request above what each existing node has free need new nodes; the others may
+        use all that is free.
+        """
+        nodes = self._scheduler.cluster.nodes
+        wanted = [each for key, each in self._demand.items() if key not in self._accepted]
+        for name in _sum(wanted):
+            nodes.resource_index(name)
+        alive = [nodes.slot_of[name] for name in nodes.slot_of]
+        free = np.maximum(nodes.free[alive], 0)
+        index_of = nodes.resources
+        new = [
+            each
+            for each in wanted
+            if not np.logical_and.reduce(
+                [free[:, index_of[name]] >= amount for name, amount in each.items()]
+            ).any()
+        ]
+        room = {name: int(free[:, index_of[name]].sum()) for name in index_of}
+        with edited(self._scheduler.cluster, put=[self._node(i, 0)[0] for i in self._indices()]):
+            slots = [nodes.slot_of[self._node(i, 0)[0].name] for i in self._indices()]
+            amounts = {name: nodes.allocatable[slots, index_of[name]].tolist() for name in index_of}
+        return max(
+            [
+                self._fraction(amounts[name], need - less.get(name, 0))
+                for demand, less in ((new, {}), (wanted, room))
+                for name, need in _sum(demand).items()
+            ],
+            default=0.0,
+        )
+
+    def _indices(self) -> range:
+        return range(len(self._types))
+
+    def _fraction(self, amounts: Sequence[int], need: int) -> float:
+        """Return the least price of so much of one resource."""
+        price = 0.0
+        offers = [(t, n) for t, n in zip(self._types, amounts, strict=True) if n > 0]
+        for each, amount in sorted(offers, key=lambda offer: offer[0].price / offer[1]):
+            if need <= 0:
+                break
+            used = need / amount if each.max is None else min(need / amount, each.max)
+            price += used * each.price
+            need -= math.ceil(used * amount)
+        return price
+
+
+def _named(pod: Pod, node: str) -> Pod:
+    """Return the pod of a DaemonSet with a name that no other node's pod has."""
+    return msgspec.structs.replace(
+        pod, metadata=msgspec.structs.replace(pod.metadata, name=f"{pod.name}-{node}")
+    )
+
+
+def _demand(pod: Pod) -> dict[str, int]:
+    return {**pending_requests(pod), "pods": 1}
+
+
+def _sum(demand: Iterable[dict[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for each in demand:
+        total.update(each)
+    return total
+
+
+def _plus(counts: _Counts, index: int, number: int) -> _Counts:
+    return (*counts[:index], counts[index] + number, *counts[index + 1 :])
+
+
+def _near(counts: _Counts) -> Iterator[_Counts]:
+    """Yield mixes with up to half of a type removed, and with one or two exchanged."""
+    for index, number in enumerate(counts):
+        for less in {1, 2, number // 2} - {0}:
+            yield _plus(counts, index, -less)
+    for old, new in product(range(len(counts)), repeat=2):
+        if old != new:
+            for less, more in product((1, 2, 3), (1, 2)):
+                yield _plus(_plus(counts, old, -less), new, more)
