@@ -133,6 +133,8 @@ def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> boo
     for name in (*others, "report"):
         if getattr(options, name):
             reject_idle(f"--{name.replace('_', '-')}", "with --buy", "it has no meaning there")
+    if options.pool_label and options.buy != "pools":
+        reject_idle("--pool-label", "with a file of types", "they are bought, not the pools")
     setup = options.setup
     objects, scheduler_options, caller = planned_cluster(files, options.cluster, setup)
     if pods:
