@@ -113,6 +113,15 @@ def is_running(found):
     return found["status"]["phase"] == "Running"
 
 
+@pytest.fixture
+def hangs_up():
+    """Let processes end at SIGHUP where the tests run under nohup, whose children ignore it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hangs_up")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_schedules_and_stops_cleanly(tmp_path, number):
     with up(tmp_path, "--nodes", "2") as cluster:
