@@ -98,7 +98,7 @@ def _print(plan: DrainPlan, *, is_wide: bool) -> None:
                 print_paragraph(f"it fits after this: {remedy}", indent=2)
     gone = [pod for step in plan.steps for pod in step.gone]
     if gone:
-        print_heading(f"Pods that nobody creates again: {', '.join(gone)}")
+        print_heading(f"Pods that no controller recreates: {', '.join(gone)}")
     data = [pod for step in plan.steps for pod in step.local_data]
     if data:
         print_heading(f"Pods that lose the data of an emptyDir: {', '.join(data)}")

@@ -7,7 +7,7 @@ and `templates.py` makes pods of pods and workloads. `drains.py` plans drains in
 world. `review.py` writes the report of cluster-capacity,
 `html_report.py` pages for browsers.
 
-The room has no idea of its own about what fits: each answer is a decision of the scheduler.
+The room does not decide what fits: each answer is a decision of the scheduler.
 """
 
 from typing import TYPE_CHECKING

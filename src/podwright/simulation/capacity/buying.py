@@ -385,15 +385,15 @@ class _Search:
         use all that is free.
         """
         nodes = self._scheduler.cluster.nodes
-        wanted = [each for key, each in self._demand.items() if key not in self._accepted]
-        for name in _sum(wanted):
+        unplaced = [each for key, each in self._demand.items() if key not in self._accepted]
+        for name in _sum(unplaced):
             nodes.resource_index(name)
         alive = [nodes.slot_of[name] for name in nodes.slot_of]
         free = np.maximum(nodes.free[alive], 0)
         index_of = nodes.resources
         new = [
             each
-            for each in wanted
+            for each in unplaced
             if not np.logical_and.reduce(
                 [free[:, index_of[name]] >= amount for name, amount in each.items()]
             ).any()
@@ -405,7 +405,7 @@ class _Search:
         return max(
             [
                 self._fraction(amounts[name], need - less.get(name, 0))
-                for demand, less in ((new, {}), (wanted, room))
+                for demand, less in ((new, {}), (unplaced, room))
                 for name, need in _sum(demand).items()
             ],
             default=0.0,

@@ -99,7 +99,7 @@ class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
         From the first eviction until all replacements run.
     moves : tuple of Move
     gone : tuple of str
-        Pods that nobody creates again.
+        Pods that no controller recreates.
     local_data : tuple of str
         Pods that lose the data of an emptyDir.
     unfit : tuple of Unfit

@@ -146,7 +146,7 @@ def _drain_findings(plan: DrainPlan) -> Iterator[str]:
                 f"It fits after this: {remedies}." if remedies else ""
             )
         if step.gone:
-            yield f"Step {number}: nobody creates {', '.join(step.gone)} again."
+            yield f"Step {number}: no controller recreates {', '.join(step.gone)}."
         if step.local_data:
             yield f"Step {number}: {', '.join(step.local_data)} lose the data of an emptyDir."
 

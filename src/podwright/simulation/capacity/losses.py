@@ -41,7 +41,7 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
         The pods that have no node afterwards and had one before: recreated ones, and pods that
         those of higher priority evict.
     gone : tuple of str
-        Pods on the nodes that nobody creates again.
+        Pods on the nodes that no controller recreates.
     """
 
     of: str

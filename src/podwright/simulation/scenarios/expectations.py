@@ -237,34 +237,34 @@ def _no_preemption(expectation: Expectation, checked: CheckedRun) -> Found:
 
 
 def _utilization(expectation: Expectation, checked: CheckedRun) -> Found:
-    wanted = expectation.utilization
-    assert wanted is not None, expectation.name
-    use = checked.run.summary.utilization.get(wanted.resource)
+    expected = expectation.utilization
+    assert expected is not None, expectation.name
+    use = checked.run.summary.utilization.get(expected.resource)
     if use is None:
-        return False, f"no node has {wanted.resource}"
-    share = use.peak if wanted.of == "peak" else use.mean
-    is_met = wanted.at_least <= share <= (1.0 if wanted.at_most is None else wanted.at_most)
-    return is_met, f"{wanted.of} {wanted.resource} {share:.2%}"
+        return False, f"no node has {expected.resource}"
+    share = use.peak if expected.of == "peak" else use.mean
+    is_met = expected.at_least <= share <= (1.0 if expected.at_most is None else expected.at_most)
+    return is_met, f"{expected.of} {expected.resource} {share:.2%}"
 
 
 def _budget(expectation: Expectation, checked: CheckedRun) -> Found:
-    wanted = expectation.budget_blocked
-    assert wanted is not None, expectation.name
-    blocked_ns = checked.observed.blocked_ns.get(wanted.budget, 0)
-    limit_ns = read_duration(wanted.at_most, "", least_ns=0)
+    expected = expectation.budget_blocked
+    assert expected is not None, expectation.name
+    blocked_ns = checked.observed.blocked_ns.get(expected.budget, 0)
+    limit_ns = read_duration(expected.at_most, "", least_ns=0)
     text = "never" if not blocked_ns else f"for {format_duration(blocked_ns)}"
-    return blocked_ns <= limit_ns, f"{wanted.budget} blocked an eviction {text}"
+    return blocked_ns <= limit_ns, f"{expected.budget} blocked an eviction {text}"
 
 
 def _placed(expectation: Expectation, checked: CheckedRun) -> Found:
-    wanted = expectation.placed
-    assert wanted is not None, expectation.name
-    node = checked.run.node_of.get(wanted.pod, "")
-    if not node and wanted.pod not in checked.run.pending:
-        return False, f"pod {wanted.pod} does not exist at the end"
-    why = checked.run.pending.get(wanted.pod, "")
-    found = f"{wanted.pod} is on {node}" if node else f"{wanted.pod} is pending: {why}"
-    return node in wanted.nodes if wanted.nodes else not node, found
+    expected = expectation.placed
+    assert expected is not None, expectation.name
+    node = checked.run.node_of.get(expected.pod, "")
+    if not node and expected.pod not in checked.run.pending:
+        return False, f"pod {expected.pod} does not exist at the end"
+    why = checked.run.pending.get(expected.pod, "")
+    found = f"{expected.pod} is on {node}" if node else f"{expected.pod} is pending: {why}"
+    return node in expected.nodes if expected.nodes else not node, found
 
 
 _CHECKS: Final[dict[str, Callable[[Expectation, CheckedRun], Found]]] = {

@@ -82,8 +82,8 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     source: str
     document: Document
     operations: tuple[tuple[int, bytes], ...] = ()
-    files: tuple[tuple[str, bytes], ...] = ()
-    events: tuple[tuple[str, bytes], ...] = ()
+    files: Files = ()
+    events: Files = ()
     others: dict[str, bytes] = {}
     warnings: tuple[str, ...] = ()
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         OnNodes as OnNodes,
         Operation as Operation,
         Patch as Patch,
+        PatchType as PatchType,
         Put as Put,
         RestoreNode as RestoreNode,
         Scale as Scale,

@@ -57,7 +57,7 @@ class Patch(msgspec.Struct, frozen=True, tag=True, gc=False):
     object_kind: GroupKind
     key: NamespacedName
     patch: Any
-    patch_type: Literal["merge", "strategic", "json"] = "strategic"
+    patch_type: PatchType = "strategic"
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True, gc=False):

@@ -95,11 +95,11 @@ class Screen extends PwElement {
     this.compare.hidden = view !== "compare";
     this.results.hidden = view !== "results";
     if (view === "results" && !this.results.firstChild) this.results.append(h("pw-results"));
-    // A file has nothing to compare with, and what goes on has no results.
+    // A file has nothing to compare with, and a live cluster has no results.
     const isFile = !data.source.isLive && !address.get().run;
     const views = VIEWS.filter(([key]) => !(key === "results" && data.source.isLive) && !(key === "compare" && isFile));
     render(this.tabs, views.map(([key, title]) => tab(key, title, view)));
-    // One part at a time where there is no room for three.
+    // Where three parts do not fit, one is shown at a time.
     const parts = { Pending: this.left, Nodes: this.center, Inspector: this.right };
     for (const [title, part] of Object.entries(parts)) part.toggleAttribute("data-shown", title === this.shown);
     const show = (title) => () => {
