@@ -38,9 +38,22 @@ staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/stripmeta.go"""
 _STATUS_RESETS: Final[Mapping[tuple[str, str], FieldSet]] = {
     ("", "Pod"): {"f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF}},
     ("apps", "Deployment"): {"f:metadata": {"f:labels": LEAF}},
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): {"f:metadata": LEAF},
-    ("storage.k8s.io", "VolumeAttachment"): {"f:metadata": LEAF},
-    ("storagemigration.k8s.io", "StorageVersionMigration"): {"f:metadata": LEAF},
+    **{
+        kind: {"f:metadata": LEAF}
+        for kind in (
+            ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+            ("apiextensions.k8s.io", "CustomResourceDefinition"),
+            ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
+            ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+            ("networking.k8s.io", "ServiceCIDR"),
+            ("resource.k8s.io", "DeviceTaintRule"),
+            ("resource.k8s.io", "ResourceClaim"),
+            ("resource.k8s.io", "ResourcePoolStatusRequest"),
+            ("scheduling.k8s.io", "PodGroup"),
+            ("storage.k8s.io", "VolumeAttachment"),
+            ("storagemigration.k8s.io", "StorageVersionMigration"),
+        )
+    },
 }
 """What writes to `status` reset besides the spec. Upstream: pkg/registry/*/*/strategy.go,
 GetResetFields"""

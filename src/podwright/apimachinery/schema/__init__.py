@@ -70,6 +70,9 @@ if TYPE_CHECKING:
         reason_of as reason_of,
         repeats as repeats,
     )
+    from podwright.apimachinery.schema.validation.flow_control import (
+        flow_control_specs as flow_control_specs,
+    )
     from podwright.apimachinery.schema.validation.metadata import (
         changed_metadata_problems as changed_metadata_problems,
         finalizer_problems as finalizer_problems,

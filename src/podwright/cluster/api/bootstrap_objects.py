@@ -7,11 +7,7 @@ staging/src/k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap/default.go
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import resources
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from podwright.apimachinery.objects import (
     Document,
@@ -20,7 +16,7 @@ from podwright.apimachinery.objects import (
     encode,
     timestamp_text,
 )
-from podwright.apimachinery.schema import decode
+from podwright.apimachinery.schema import decode, flow_control_specs
 
 
 def namespace(name: str) -> KubernetesObject:
@@ -69,22 +65,9 @@ BOOTSTRAP_OBJECTS: Final = (
 """The system namespaces and priority classes, as documents."""
 
 
-class _FlowControl(msgspec.Struct, frozen=True):
-    """The names and specs of `bootstrap_flow_control.json`, by kind."""
-
-    levels: dict[str, dict[str, Any]]
-    schemas: dict[str, dict[str, Any]]
-
-
-@cache
-def _flow_control_file() -> _FlowControl:
-    data = resources.files("podwright.cluster.api").joinpath("bootstrap_flow_control.json")
-    return msgspec.json.decode(data.read_bytes(), type=_FlowControl)
-
-
 def flow_control(now_ns: int) -> tuple[list[Document], list[Document]]:
     """Return the PriorityLevelConfigurations and the FlowSchemas of API priority and fairness."""
-    found = _flow_control_file()
+    found = flow_control_specs()
     levels = [
         _flow_object("PriorityLevelConfiguration", name, spec)
         for name, spec in found.levels.items()

@@ -1,12 +1,18 @@
-"""Defaults of webhooks and admission policies.
+"""Defaults of webhooks, admission policies, and API priority and fairness.
 
-Upstream: pkg/apis/admissionregistration/v1/defaults.go
+Upstream: pkg/apis/admissionregistration/v1/defaults.go; pkg/apis/flowcontrol/v1/defaults.go
 """
 
 from __future__ import annotations
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.defaults.filling import with_absent, with_items, with_part
+from podwright.apimachinery.schema.defaults.filling import (
+    with_absent,
+    with_empty,
+    with_items,
+    with_part,
+    with_spec,
+)
 
 
 def set_validating_webhook_defaults(configuration: Document) -> Document:
@@ -65,3 +71,33 @@ def set_binding_defaults(binding: Document) -> Document:
 
 def _binding(spec: Document) -> Document:
     return with_part(spec, "matchResources", _resources)
+
+
+def set_flow_schema_defaults(schema: Document) -> Document:
+    """Set the defaults of a FlowSchema."""
+    return with_spec(schema, lambda spec: with_empty(spec, {"matchingPrecedence": 1000}))
+
+
+def set_priority_level_defaults(level: Document) -> Document:
+    """Set the defaults of a PriorityLevelConfiguration."""
+    return with_part(level, "spec", _priority_level)
+
+
+def _priority_level(spec: Document) -> Document:
+    spec = with_part(spec, "limited", _limited)
+    return with_part(
+        spec,
+        "exempt",
+        lambda exempt: with_absent(exempt, {"nominalConcurrencyShares": 0, "lendablePercent": 0}),
+    )
+
+
+def _limited(limited: Document) -> Document:
+    limited = with_absent(limited, {"nominalConcurrencyShares": 30, "lendablePercent": 0})
+    return with_part(
+        limited, "limitResponse", lambda response: with_part(response, "queuing", _queuing)
+    )
+
+
+def _queuing(queuing: Document) -> Document:
+    return with_empty(queuing, {"handSize": 8, "queues": 64, "queueLengthLimit": 50})
