@@ -24,7 +24,7 @@ from tests.mutants import report
 from tests.mutants.areas import ROOT, Settings, read_settings
 from tests.mutants.equivalent import UnknownEquivalentError, declared_among, read_equivalents
 from tests.mutants.sample import Mutant, all_of, draw
-from tests.mutants.stages import Session, Stages, digest_of_tree, name_of
+from tests.mutants.stages import Session, Stages, digest_of_area, name_of
 from tests.mutants.workers import pool_of
 
 FOLDER = ROOT / ".mutants"
@@ -51,14 +51,19 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     if options.share is None:
-        drawn = [mutant for area in areas for mutant in draw(every[area], options.mutants)]
+        drawn = [
+            mutant
+            for area in areas
+            for mutant in draw(every[area], options.mutants or settings.mutants_of(area))
+        ]
     else:
         drawn = list(share_of(every, set(declared), options.share))
 
     if options.fresh:
         shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(exist_ok=True)
-    session = Session(FOLDER / "session.sqlite", digest_of_tree())
+    trees = {area: digest_of_area(area, settings) for area in areas}
+    session = Session(FOLDER / "session.sqlite", trees)
     judged = [mutant for mutant in drawn if mutant.key not in declared]
     say(f"{len(drawn)} mutants drawn with seed {options.seed}, {len(judged)} to be killed")
     if not options.list:
@@ -122,7 +127,7 @@ def read_options(settings: Settings) -> argparse.Namespace:
         "--area", action="append", choices=settings.areas, help="only this area; may be repeated"
     )
     parser.add_argument(
-        "--mutants", type=at_least_one, default=settings.mutants, help="how many in each area"
+        "--mutants", type=at_least_one, help="how many in each area; default: by its size"
     )
     parser.add_argument(
         "--share", type=at_least_one, help="that many over all areas, none of which may survive"

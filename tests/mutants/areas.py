@@ -21,21 +21,25 @@ class Area(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     compiled : bool
         Whether kernels are compiled when the tests run.
     tests : tuple of str
-        Tests that may kill a mutant, nearest first; empty for those of the settings.
+        Tests that may kill a mutant, nearest first; empty for those in the folders.
+    proven_elsewhere : bool
+        Whether those of the settings may kill them as well.
     """
 
     folders: tuple[str, ...]
     compiled: bool = True
     tests: tuple[str, ...] = ()
+    proven_elsewhere: bool = False
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The content of `areas.toml`, which explains each setting."""
 
     seed: int
-    mutants: int
-    killed_in_area: float
-    killed_overall: float
+    fewest: int
+    most: int
+    lines_a_mutant: int
+    killed: float
     declared: float
     seconds_of_tests: float
     early_seconds_of_tests: float
@@ -45,7 +49,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def tests_of(self, name: str) -> tuple[str, ...]:
         """Return the tests that may kill a mutant of area `name`, nearest first."""
-        return self.areas[name].tests or self.tests
+        area = self.areas[name]
+        return (*(area.tests or area.folders), *(self.tests if area.proven_elsewhere else ()))
+
+    def mutants_of(self, name: str) -> int:
+        """Return how many mutants of area `name` are drawn."""
+        modules = modules_of(self.areas[name]).values()
+        lines = sum(path.read_bytes().count(b"\n") for path in modules)
+        return min(max(lines // self.lines_a_mutant, self.fewest), self.most)
 
 
 def read_settings(path: Path = DATA) -> Settings:

@@ -1,4 +1,4 @@
-"""The operators: a selection of Cosmic Ray's, and a few additional ones.
+"""The operators: a selection of Cosmic Ray's, and additional ones.
 
 Of Cosmic Ray's 56 replacements of a comparison, two or fewer are used for each: its boundary and
 its negation. The same tests kill the others, or they change nothing, such as `==` for `is` between
@@ -15,8 +15,7 @@ from cosmic_ray.operators.operator import Example, Operator
 from cosmic_ray.operators.provider import OperatorProvider
 from parso.python.tree import Keyword, Name, Operator as Token
 from parso.tree import Leaf
-
-Position = tuple[tuple[int, int], tuple[int, int]]
+from tests.mutants.expressions import EXPRESSIONS, Position
 
 COMPARISONS = (
     "Eq_NotEq",
@@ -202,6 +201,7 @@ OURS: tuple[type[Operator], ...] = (
     ReplaceAugmentedAssignment,
     ReplaceExtreme,
     ReplaceMembership,
+    *EXPRESSIONS,
 )
 
 

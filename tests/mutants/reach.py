@@ -1,7 +1,7 @@
-"""The functions that each test reaches: recorded by running each test once, and kept.
+"""The lines that each test runs: recorded by running each test once, and kept.
 
-The record of a test module is kept until the module changes. Another change of the code can change
-what a test reaches; a fresh run records it again.
+The record of a test module is kept until the module changes, or a mutated module that it reached.
+Another change of the code can change what a test reaches; a fresh run records it again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor, as_completed
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,7 +23,14 @@ class Known(msgspec.Struct, kw_only=True):
     """The record of one test module."""
 
     digest: str
+    sources: dict[str, str]
     traces: dict[str, Trace]
+
+    def is_current(self, digest: str, sources: Mapping[str, str]) -> bool:
+        """Whether neither the test module nor what it reached of `sources` has changed."""
+        return self.digest == digest and all(
+            self.sources.get(path, digest) == digest for path, digest in sources.items()
+        )
 
 
 class Reach:
@@ -40,29 +48,34 @@ class Reach:
         self._path = path
         self._is_compiled = is_compiled
         self._known: dict[str, Known] = {}
-        self._by_function: dict[str, set[str]] = {}
         if path.exists():
-            self._known = msgspec.json.decode(path.read_bytes(), type=dict[str, Known])
+            self._known = msgspec.msgpack.decode(path.read_bytes(), type=dict[str, Known])
 
-    def learn(self, files: Iterable[str], pool: Executor) -> list[str]:
+    def learn(self, files: Iterable[str], mutated: Iterable[str], pool: Executor) -> list[str]:
         """Run the modules without a record; return the tests that fail on the unchanged tree."""
         requested = {file: digest_of(file) for file in files}
+        sources = {path: digest_of(path) for path in mutated}
         new = [
             file
             for file, digest in requested.items()
-            if file not in self._known or self._known[file].digest != digest
+            if file not in self._known or not self._known[file].is_current(digest, sources)
         ]
         runs = [
             Run(files=(file,), is_compiled=self._is_compiled, is_traced=True, seconds=60)
             for file in new
         ]
         pending = {pool.submit(perform, run): run.files[0] for run in runs}
-        self._by_function.clear()
         written = 0
         try:
             for done, future in enumerate(as_completed(pending), 1):
                 file = pending[future]
-                self._known[file] = Known(digest=requested[file], traces=future.result().traces)
+                traces = future.result().traces
+                reached = {path for trace in traces.values() for path in trace.lines}
+                self._known[file] = Known(
+                    digest=requested[file],
+                    sources={path: digest_of(path) for path in sorted(reached)},
+                    traces=traces,
+                )
                 if done >= written + 20:
                     self._keep()
                     written = done
@@ -77,7 +90,7 @@ class Reach:
         ]
 
     def _keep(self) -> None:
-        self._path.write_bytes(msgspec.json.encode(self._known))
+        self._path.write_bytes(msgspec.msgpack.encode(self._known))
 
     def tests_for(
         self,
@@ -88,23 +101,27 @@ class Reach:
     ) -> dict[str, float]:
         """Return the tests of `files` that may kill a mutant, most promising first, with seconds.
 
-        Tests that reach the changed function come first. The other tests of their modules follow,
-        because they may use the state of a fixture. For a line outside of all functions the tests
-        that reach any function of the module come first. If no test reaches the function, all
-        tests are returned. Among equals, tests that killed more mutants of the area come first,
-        and then the shortest.
+        Tests that run the changed statement come first. Of a statement that runs when a module is
+        imported, these are the tests that run any line of the module. The other tests of their
+        modules follow, because they may use the state of a fixture or of a cache. Among equals,
+        tests that killed more mutants of the area come first, and then the shortest.
         """
-        reaching = self._reaching(mutant)
-        classes: list[list[tuple[int, float, str]]] = [[], [], []]
+        path, lines = mutant.path.as_posix(), mutant.statement
+        classes: list[list[tuple[int, float, str]]] = [[], []]
         for file in files:
             traces = self._known[file].traces
-            is_reaching = not reaching.isdisjoint(traces)
+            is_imported = traces[""].runs(path, lines)
+            reaching = {
+                test
+                for test, trace in traces.items()
+                if test and (trace.runs(path, lines) or (is_imported and path in trace.lines))
+            }
+            if not reaching and not is_imported:
+                continue
             for test, trace in traces.items():
-                if trace.has_passed:
-                    rank = 0 if test in reaching else 1 if is_reaching else 2
-                    classes[rank].append((-kills.get(test, 0), trace.seconds, test))
-        if mutant.function and classes[0]:
-            classes.pop()
+                if test and trace.has_passed:
+                    entry = (-kills.get(test, 0), trace.seconds, test)
+                    classes[test not in reaching].append(entry)
         chosen: dict[str, float] = {}
         left = most_seconds
         for _, seconds, test in (entry for rank in classes for entry in sorted(rank)):
@@ -113,22 +130,10 @@ class Reach:
                 left -= seconds
         return chosen
 
-    def _reaching(self, mutant: Mutant) -> set[str]:
-        """Return the tests that ran the changed function, or any function of its module."""
-        if not self._by_function:
-            for known in self._known.values():
-                for test, trace in known.traces.items():
-                    for function in trace.functions:
-                        self._by_function.setdefault(function, set()).add(test)
-        start = f"{mutant.path.as_posix()}::"
-        if mutant.function:
-            return self._by_function.get(start + mutant.function, set())
-        parts = (tests for name, tests in self._by_function.items() if name.startswith(start))
-        return set().union(*parts)
 
-
+@cache
 def digest_of(file: str) -> str:
-    """Return a digest that identifies the version of a test module."""
+    """Return a digest that identifies the version of a module."""
     return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
 
 

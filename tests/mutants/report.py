@@ -105,13 +105,7 @@ def shortcomings(
     if total.declared > settings.declared * total.drawn:
         most = f"{100 * settings.declared:.0f} %"
         yield f"{total.declared} of {total.drawn} are declared equivalent, more than {most}"
+    least = f"{100 * settings.killed:.0f} %"
     for name, counts in areas.items():
-        if counts.rate < settings.killed_in_area:
-            yield f"{name}: {100 * counts.rate:.1f} % killed, less than {rate(settings)[0]}"
-    if total.rate < settings.killed_overall:
-        yield f"all: {100 * total.rate:.1f} % killed, less than {rate(settings)[1]}"
-
-
-def rate(settings: Settings) -> tuple[str, str]:
-    """Return the minimum rates as text: in each area, and over all."""
-    return f"{100 * settings.killed_in_area:.0f} %", f"{100 * settings.killed_overall:.0f} %"
+        if counts.rate < settings.killed:
+            yield f"{name}: {100 * counts.rate:.1f} % killed, less than {least}"

@@ -112,9 +112,10 @@ class Mutant:
         return f"{self.path.as_posix()}:{self.line}"
 
     @cached_property
-    def function(self) -> str:
-        """Qualified name of the innermost function around it, empty at the top of a module."""
-        return function_at(self.path, self.line)
+    def statement(self) -> range:
+        """The lines of the innermost statement around it."""
+        around = [lines for lines in statements_in(self.path) if self.line in lines]
+        return min(around, key=len, default=range(self.line, self.line + 1))
 
 
 @cache
@@ -136,29 +137,16 @@ def source_of(path: Path) -> str:
 
 
 @cache
-def functions_in(path: Path) -> tuple[tuple[int, int, str], ...]:
-    """Return first body line, last line and qualified name of each function of a module."""
-    found: list[tuple[int, int, str]] = []
-
-    def visit(node: ast.AST, prefix: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                name = prefix + child.name
-                found.append((child.body[0].lineno, child.end_lineno or 0, name))
-                visit(child, f"{name}.<locals>.")
-            elif isinstance(child, ast.ClassDef):
-                visit(child, f"{prefix}{child.name}.")
-            else:
-                visit(child, prefix)
-
-    visit(ast.parse(source_of(path)), "")
+def statements_in(path: Path) -> tuple[range, ...]:
+    """Return the lines of each statement of a module, of a compound one those of its head."""
+    found = []
+    for node in ast.walk(ast.parse(source_of(path))):
+        if isinstance(node, ast.stmt | ast.match_case | ast.ExceptHandler):
+            body: list[ast.stmt] = getattr(node, "body", [])
+            start = node.pattern.lineno if isinstance(node, ast.match_case) else node.lineno
+            end = body[0].lineno - 1 if body else getattr(node, "end_lineno", start)
+            found.append(range(start, max(start, end) + 1))
     return tuple(found)
-
-
-def function_at(path: Path, line: int) -> str:
-    """Return the qualified name of the innermost function whose body has a line."""
-    around = [row for row in functions_in(path) if row[0] <= line <= row[1]]
-    return max(around)[2] if around else ""
 
 
 def possible(area: str, module: str, path: Path, seed: int) -> Iterator[Mutant]:

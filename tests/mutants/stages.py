@@ -2,14 +2,14 @@
 
 Results are kept in a session database of Cosmic Ray, so an interrupted run continues where it
 stopped. A killed mutant stays killed until its module changes. A survivor is tried again as soon as
-any file of the tree differs.
+any file of its area or of the tests that may kill it differs.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from itertools import islice
 from pathlib import Path
@@ -35,7 +35,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     ran : int
         The number of tests that ran, for a survivor.
     tree : str
-        The digest of the tree at that time.
+        The digest of the area and its tests at that time.
     """
 
     killed_by: str = ""
@@ -50,13 +50,13 @@ class Session:
     ----------
     path : pathlib.Path
         The database; created if it does not exist.
-    tree : str
-        The digest of the current tree.
+    trees : dict
+        The present digest of each area and its tests.
     """
 
-    def __init__(self, path: Path, tree: str) -> None:
+    def __init__(self, path: Path, trees: Mapping[str, str]) -> None:
         self._database = WorkDB(str(path), WorkDB.Mode.create)
-        self.tree = tree
+        self._trees = trees
         self._items = {item.job_id for item in self._database.work_items}
         self.results: dict[str, Result] = {
             key: msgspec.json.decode(result.output, type=Result)
@@ -66,7 +66,7 @@ class Session:
     def of(self, mutant: Mutant) -> Result | None:
         """Return the result of a mutant that is still valid."""
         result = self.results.get(mutant.key)
-        if result is None or (not result.killed_by and result.tree != self.tree):
+        if result is None or (not result.killed_by and result.tree != self._trees[mutant.area]):
             return None
         return result
 
@@ -83,7 +83,6 @@ class Session:
                         occurrence=mutant.occurrence,
                         start_pos=mutant.span[0],
                         end_pos=mutant.span[1],
-                        definition_name=mutant.function,
                     ),
                 )
                 for key, mutant in new.items()
@@ -93,7 +92,7 @@ class Session:
 
     def keep(self, mutant: Mutant, outcome: Outcome, *, is_final: bool = True) -> Result:
         """Record the result of a mutant; a result that is not final is tried again."""
-        tree = self.tree if is_final else ""
+        tree = self._trees[mutant.area] if is_final else ""
         result = Result(killed_by=outcome.failed, ran=outcome.ran, tree=tree)
         self._database.set_result(
             mutant.key,
@@ -147,7 +146,7 @@ class Stages:
         self._is_near_only = is_near_only
         self._skips_near = skips_near
         self._reach = {
-            is_compiled: Reach(folder / f"reach-{name}.json", is_compiled=is_compiled)
+            is_compiled: Reach(folder / f"reach-{name}.msgpack", is_compiled=is_compiled)
             for is_compiled, name in ((True, "compiled"), (False, "plain"))
         }
         self._ran: dict[str, int] = {}
@@ -198,11 +197,12 @@ class Stages:
 
     def _learn(self, mutants: list[Mutant], which: int, pool: Executor) -> None:
         files: dict[bool, dict[str, None]] = {True: {}, False: {}}
+        mutated = {mutant.path.as_posix() for mutant in mutants}
         for mutant in mutants:
             requested = stages_of(mutant, self._settings)[which]
             files[self._is_compiled(mutant)].update(dict.fromkeys(requested))
         for is_compiled, names in files.items():
-            for test in self._reach[is_compiled].learn(names, pool):
+            for test in self._reach[is_compiled].learn(names, mutated, pool):
                 self._say(f"left out, it fails on the tree as it is: {test}")
 
     def _run(self, mutant: Mutant, which: int) -> Run | None:
@@ -258,11 +258,12 @@ def name_of(mutant: Mutant) -> str:
     return f"{mutant.area}: {mutant.operator}: {mutant.text} -> {mutant.mutated}"
 
 
-def digest_of_tree(root: Path = ROOT) -> str:
-    """Return a digest of the code and its tests."""
+def digest_of_area(area: str, settings: Settings, root: Path = ROOT) -> str:
+    """Return a digest of the code of an area, and of the tests that may kill its mutants."""
     digest = hashlib.sha256()
-    for folder in ("src", "tests"):
-        for path in sorted((root / folder).rglob("*")):
+    for name in dict.fromkeys((*settings.areas[area].folders, *settings.tests_of(area))):
+        place = root / name
+        for path in sorted(place.rglob("*")) if place.is_dir() else (place,):
             if path.is_file() and "__pycache__" not in path.parts:
                 digest.update(path.relative_to(root).as_posix().encode())
                 digest.update(path.read_bytes())

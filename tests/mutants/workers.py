@@ -8,9 +8,7 @@ which does not depend on the load of the machine.
 
 from __future__ import annotations
 
-import cProfile
 import importlib
-import json
 import multiprocessing
 import os
 import resource
@@ -25,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import coverage
 import msgspec
 import pytest
 from tests.mutants.areas import ROOT
@@ -65,7 +64,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     is_compiled : bool
         Whether kernels are compiled.
     is_traced : bool
-        Whether to record the functions that each test reaches, and not to stop at a failure.
+        Whether to record the lines that each test runs, and not to stop at a failure.
     """
 
     path: str = ""
@@ -78,11 +77,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trace(msgspec.Struct, kw_only=True):
-    """The reach of one test: seconds, and functions as ``path::qualified name``."""
+    """The reach of one test: seconds, and by path the lines that it runs, as a set of bits."""
 
     seconds: float = 0.0
     has_passed: bool = True
-    functions: list[str] = []
+    lines: dict[str, bytes] = {}
+
+    def runs(self, path: str, lines: range) -> bool:
+        """Whether the test runs one of the lines."""
+        bits = int.from_bytes(self.lines.get(path, b""), "little")
+        return bool(bits >> lines.start & (1 << len(lines)) - 1)
 
 
 class Outcome(msgspec.Struct, kw_only=True):
@@ -95,7 +99,8 @@ class Outcome(msgspec.Struct, kw_only=True):
     ran : int
         The number of tests that ran.
     traces : dict
-        By test, for a traced run.
+        By test, for a traced run; under the empty name the lines that run when the modules are
+        imported.
     """
 
     failed: str = ""
@@ -106,11 +111,19 @@ class Outcome(msgspec.Struct, kw_only=True):
 class Observer:
     """The plugin that selects tests and records their results."""
 
-    def __init__(self, run: Run, source_folder: str) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
         self._places = {test: place for place, test in enumerate(run.tests)}
-        self._source_folder = source_folder
-        self.outcome = Outcome()
+        self._source_folder = f"{Path.cwd()}/src/"
+        self._coverage = coverage.Coverage(
+            data_file=None,
+            config_file=False,
+            include=[f"{self._source_folder}*"],
+            omit=["*/tests/*"],
+        )
+        self.outcome = Outcome(traces={"": Trace()} if run.is_traced else {})
+        if run.is_traced:
+            self._coverage.start()
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Stop Hypothesis at the first failing example; the smallest example is not needed."""
@@ -134,23 +147,30 @@ class Observer:
         if not self._run.is_traced:
             return (yield)
         trace = self.outcome.traces.setdefault(item.nodeid, Trace())
-        profile = cProfile.Profile(builtins=False)
         started = time.process_time()
-        profile.enable()
+        self._coverage.switch_context(item.nodeid)
         try:
             return (yield)
         finally:
-            profile.disable()
+            self._coverage.switch_context("")
             trace.seconds = round(time.process_time() - started, 3)
-            trace.functions = sorted(set(self._functions(profile)))
 
-    def _functions(self, profile: cProfile.Profile) -> Iterator[str]:
-        for entry in profile.getstats():
-            code = entry.code
-            if not isinstance(code, str) and code.co_filename.startswith(self._source_folder):
-                path = code.co_filename[len(self._source_folder) - len("src/") :]
-                if "/tests/" not in path:
-                    yield f"{path}::{code.co_qualname}"
+    def pytest_sessionfinish(self) -> None:
+        """Collect the lines of all tests."""
+        if not self._run.is_traced:
+            return
+        self._coverage.stop()
+        data = self._coverage.get_data()
+        for path in data.measured_files():
+            bits = dict.fromkeys(self.outcome.traces, 0)
+            for line, tests in data.contexts_by_lineno(path).items():
+                for test in tests:
+                    bits[test] |= 1 << line
+            name = path[len(self._source_folder) - len("src/") :]
+            for test, lines in bits.items():
+                if lines:
+                    size = lines.bit_length() // 8 + 1
+                    self.outcome.traces[test].lines[name] = lines.to_bytes(size, "little")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record the first test that failed."""
@@ -206,7 +226,7 @@ def perform(run: Run) -> Outcome:
 
 
 def _forked(run: Run) -> Outcome:
-    result, log = Path("outcome.json").absolute(), Path("outcome.log").absolute()
+    result, log = Path("outcome.msgpack").absolute(), Path("outcome.log").absolute()
     result.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
@@ -218,7 +238,7 @@ def _forked(run: Run) -> Outcome:
         if run.is_traced:
             raise RuntimeError(f"{' '.join(run.files)}: the tests did not end\n{_tail(log)}")
         return Outcome(failed=BROKEN)
-    return msgspec.json.decode(result.read_bytes(), type=Outcome)
+    return msgspec.msgpack.decode(result.read_bytes(), type=Outcome)
 
 
 def _tail(log: Path) -> str:
@@ -259,7 +279,7 @@ def _run_and_exit(run: Run, result: Path, log: Path) -> None:
         for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
             del sys.modules[name]  # loaded from the tree; the copy has its own
         outcome = _pytest(run)
-        result.write_text(json.dumps(msgspec.to_builtins(outcome)), encoding="utf-8")
+        result.write_bytes(msgspec.msgpack.encode(outcome))
         status = 0
     except BaseException:  # noqa: BLE001 - whatever it is, the log has it and nothing follows
         traceback.print_exc()
@@ -273,7 +293,7 @@ def _use_compiler(*, is_compiled: bool) -> None:
 
 
 def _pytest(run: Run) -> Outcome:
-    observer = Observer(run, f"{Path.cwd()}/src/")
+    observer = Observer(run)
     first = [] if run.is_traced else ["-x"]
     # Imported before pytest rewrites their assertions, which are not needed here.
     imported = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
