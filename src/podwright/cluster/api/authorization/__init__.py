@@ -35,6 +35,7 @@ from podwright.cluster.api.authorization.modes import (
     Mode as Mode,
     authorizer_chain as authorizer_chain,
 )
+from podwright.cluster.api.authorization.policy_reconciliation import reconciled as reconciled
 from podwright.cluster.api.authorization.role_resolver import (
     GROUP as GROUP,
     MissingRole as MissingRole,

@@ -12,7 +12,7 @@ from typing import Final, TypedDict
 
 from podwright.apimachinery.objects import Document, timestamp_text
 from podwright.cluster.api.admission import default_plugins
-from podwright.cluster.api.authorization import GROUP, bootstrap_policy
+from podwright.cluster.api.authorization import GROUP, bootstrap_policy, reconciled
 from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS, flow_control
 from podwright.cluster.api.endpoints.access.authentication import static_tokens
 from podwright.cluster.api.endpoints.served.kept_objects import (
@@ -167,6 +167,8 @@ def add_missing_objects(
 ) -> None:
     """Create the objects that an API server creates at its start, and more, unless they exist.
 
+    Existing roles and bindings of the policy get what they lack.
+
     Parameters
     ----------
     group_versions : iterable of str
@@ -180,9 +182,8 @@ def add_missing_objects(
     levels, schemas = flow_control(now_ns)
     policy = bootstrap_policy(disabled_gates)
     with store.batch():
-        create_missing(
-            pipeline, (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking, *policy, *more), now_ns
-        )
+        create_missing(pipeline, (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking), now_ns)
+        create_missing(pipeline, (*policy, *more), now_ns, reconciled=reconciled)
         address, metadata = KUBERNETES_SERVICE["spec"]["clusterIP"], KUBERNETES_SERVICE["metadata"]
         own = address_object(address, metadata["namespace"], metadata["name"])
         create_missing(pipeline, (own, *api_services(group_versions, now_ns)), now_ns)

@@ -14,11 +14,8 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document, KubernetesObject, encode
 from podwright.apimachinery.schema import built_in, decode
-from podwright.cluster.api.endpoints.served.server_writes import (
-    create_missing,
-    with_server_as_owner,
-)
-from podwright.cluster.api.pipeline import Write, bare_pipeline
+from podwright.cluster.api.endpoints.served.server_writes import create_missing, replace
+from podwright.cluster.api.pipeline import bare_pipeline
 from podwright.cluster.store import ObjectStore, kind_of
 
 NAME: Final = "kubernetes"
@@ -92,13 +89,10 @@ def put_objects(store: ObjectStore, documents: Iterable[Document], now_ns: int) 
             if current is None:
                 create_missing(pipeline, (document,), now_ns)
             elif _content(current) != _content(obj):
-                before = encode(current)
-                metadata = before["metadata"]
+                metadata = encode(current)["metadata"]
                 kept = {key: metadata[key] for key in _SET_BY_STORE if key in metadata}
                 whole = whole | {"metadata": whole["metadata"] | kept}
-                whole = with_server_as_owner(kind, before, whole, now_ns)
-                write = Write(now_ns=now_ns, body=decode(whole), current=current)
-                pipeline.executed("update", write)
+                replace(pipeline, kind, current, whole, now_ns)
 
 
 def _content(obj: KubernetesObject) -> Document:

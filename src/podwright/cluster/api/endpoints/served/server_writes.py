@@ -5,16 +5,17 @@ As with the loopback client of kube-apiserver, the field manager is the server's
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
-from podwright.apimachinery.objects import Document, timestamp_text
+from podwright.apimachinery.objects import Document, KubernetesObject, encode, timestamp_text
 from podwright.apimachinery.patching import object_type, with_managed_fields
 from podwright.apimachinery.schema import Kind, built_in, decode
 from podwright.cluster.api.pipeline import Pipeline, Write
 from podwright.cluster.store import kind_of
 
 MANAGER: Final = "kube-apiserver"
+Reconciled: TypeAlias = Callable[[Document, Document], Document]
 _COMPUTED: Final = "ComponentStatus"
 """The kind whose objects upstream does not store, so that their fields have no owners."""
 _UNSENT: Final = {"Namespace": ("finalizers",), "Service": ("clusterIPs", "ipFamilies")}
@@ -28,6 +29,7 @@ def create_missing(
     *,
     manager: str = MANAGER,
     status_manager: str = "",
+    reconciled: Reconciled | None = None,
 ) -> None:
     """Create objects as the server, unless they exist.
 
@@ -41,14 +43,25 @@ def create_missing(
         Who owns the fields.
     status_manager : str, optional
         Who has applied the conditions of the status.
+    reconciled : callable, optional
+        Returns what an existing object becomes: itself, a new version of it, or the new object in
+        its place.
     """
     for document in documents:
         kind = built_in().find(document["apiVersion"], document["kind"])
         assert kind is not None, f"no kind {document['kind']}"
         whole = kind.go_form(document)
         obj = decode(whole)
-        if pipeline.storage.store.get(kind_of(obj), obj.key) is not None:
-            continue
+        current = pipeline.storage.store.get(kind_of(obj), obj.key)
+        if current is not None:
+            before = encode(current)
+            after = reconciled(before, whole) if reconciled else before
+            if after is not whole:
+                if after is not before:
+                    replace(pipeline, kind, current, kind.go_form(after), now_ns)
+                continue
+            if pipeline.storage.delete(current, now_ns).outcome != "deleted":
+                continue  # it has finalizers
         whole = with_server_as_owner(kind, None, whole, now_ns, manager=manager)
         if status_manager:
             metadata = whole["metadata"]
@@ -56,6 +69,14 @@ def create_missing(
             whole = whole | {"metadata": metadata | {"managedFields": entries}}
         write = Write(now_ns=now_ns, body=decode(whole))
         pipeline.executed("create", write)
+
+
+def replace(
+    pipeline: Pipeline, kind: Kind, current: KubernetesObject, whole: Document, now_ns: int
+) -> None:
+    """Replace an object as the server by a new version of it, in Go's form."""
+    whole = with_server_as_owner(kind, encode(current), whole, now_ns)
+    pipeline.executed("update", Write(now_ns=now_ns, body=decode(whole), current=current))
 
 
 def _applied_conditions(document: Document, manager: str) -> Document:

@@ -112,3 +112,24 @@ def test_versions_of_definitions_have_api_services_as_long_as_they_are_served(se
     assert (found["spec"]["groupPriorityMinimum"], found["spec"]["versionPriority"]) == (1000, 100)
     server.reply("DELETE", f"{DEFINITIONS}/{made['metadata']['name']}")
     assert server.reply("GET", path)[0] == 404
+
+
+def test_the_policy_of_a_store_gets_what_a_later_version_adds(server):
+    roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+    _, role = server.reply("GET", f"{roles}/system:basic-user")
+    own = {"verbs": ["get"], "apiGroups": ["example.com"], "resources": ["things"]}
+    server.reply("PUT", f"{roles}/system:basic-user", role | {"rules": [own]})
+    _, binding = server.reply("GET", f"{bindings}/system:basic-user")
+    server.reply("DELETE", f"{bindings}/system:basic-user")
+    other = {"roleRef": binding["roleRef"] | {"name": "edit"}}
+    server.reply("POST", bindings, {"metadata": {"name": "system:basic-user"}} | other)
+    add_missing_objects(server.store, START_NS)
+    _, found = server.reply("GET", f"{roles}/system:basic-user")
+    assert found["rules"][0] == own
+    assert len(found["rules"]) > len(role["rules"])
+    _, made = server.reply("GET", f"{bindings}/system:basic-user")
+    assert (made["roleRef"], made["subjects"]) == (binding["roleRef"], binding["subjects"])
+    version = server.store.resource_version
+    add_missing_objects(server.store, START_NS)
+    assert server.store.resource_version == version
