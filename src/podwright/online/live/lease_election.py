@@ -246,6 +246,7 @@ class LeaseElection:
 
     async def release(self) -> None:
         """Give the Lease away, so that another replica need not wait for its end."""
+        self._renewed_ns = None  # what is still under way is not sent: another replica may lead
         path = f"{self._collection}/{self.name}"
         lease = self._state.released()
         if lease is None:
