@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
 
 from podwright.apimachinery.objects import parse_field_selector
-from podwright.cluster.store import Names, ObjectStore, objects_store, open_store
+from podwright.cluster.store import Names, ObjectStore, at_rest, objects_store, open_store
+from podwright.cluster.store.at_rest import CompressedTexts, ObjectsAtRest
 from podwright.cluster.store.encodings import indexed_values
 from podwright.cluster.store.tests.documents import EVENT, a_config_map, a_pod, document, names
 
@@ -79,6 +81,35 @@ def test_names_that_come_and_go_take_no_more_memory():
         tracemalloc.stop()
     names.validate(keys[8_000:])
     assert used_bytes < 32 * 4_000
+
+
+def test_the_objects_that_were_read_last_stay_decoded(monkeypatch):
+    monkeypatch.setattr(at_rest, "DECODED_MAX", 2)
+    texts = CompressedTexts()
+    for version in range(1, 5):
+        texts.keep(version, EVENT, partial(msgspec.json.encode, an_event(version).raw))
+    objects = ObjectsAtRest(texts)
+    one, two = objects.read(1), objects.read(2)
+    assert objects.read(1) is one
+    three = objects.read(3)
+    assert [objects.read(version) for version in (3, 1)] == [three, one]
+    assert objects.read(2) is not two  # 1 was read after it
+    assert list(objects._decoded) == [1, 2]
+    objects.forget(1)
+    assert list(objects._decoded) == [2]
+    with pytest.raises(KeyError):
+        texts.read(1)
+
+
+def test_texts_of_a_kind_are_compressed_with_those_before_them():
+    texts = CompressedTexts()
+    for number in range(200):
+        text = msgspec.json.encode(an_event(number).raw)
+        for kind, version in ((EVENT, number), (POD, 1_000 + number)):
+            texts.keep(version, kind, partial(bytes, text))
+        assert texts.read(number) == texts.read(1_000 + number) == text
+    sizes = [len(data) for _, data in texts._texts.values()]
+    assert max(sizes[-100:]) < min(sizes[:4]) / 3
 
 
 def test_an_object_at_rest_is_replaced_removed_and_found_by_its_key(store):

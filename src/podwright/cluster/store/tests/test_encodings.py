@@ -35,6 +35,29 @@ def test_an_extended_section_gives_the_same_text(before, status, owners, is_spec
         assert encodings.size_of(document) == len(text)
 
 
+def test_a_document_without_metadata_is_kept_whole():
+    encodings = Encodings()
+    for number in range(3):
+        document = {"kind": "Pod", "spec": {"nodeName": f"n{number}"}, "status": None}
+        encodings.keep_extended(document, "spec", {}, "nodeName")
+        assert encodings.of(document) == msgspec.json.encode(document)
+
+
+def test_the_oldest_encodings_are_released_when_there_are_too_many():
+    encodings = Encodings(max_bytes=64_000)
+    documents = [{"text": "x" * 800, "number": number} for number in range(100)]
+    for document in documents:
+        encodings.of(document)
+        assert encodings._bytes <= 64_000
+        assert encodings._bytes == sum(len(text) + 200 for _, _, text in encodings._kept.values())
+    kept = [document for document in documents if id(document) in encodings._kept]
+    assert kept == documents[-len(kept) :]
+    assert len(kept) > 58
+    for document in documents:
+        encodings.forget(document)
+    assert encodings._bytes == 0
+
+
 def test_documents_with_the_same_sections_keep_only_their_values():
     encodings = Encodings()
     before, status = {"text": "x" * 10_000}, {"phase": "Pending"}

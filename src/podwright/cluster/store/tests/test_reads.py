@@ -155,6 +155,48 @@ def test_an_index_is_built_by_the_first_list_that_uses_it_and_kept(crowd):
     crowd.validate()
 
 
+@pytest.mark.parametrize("orders_keys", [False, True])
+def test_a_kind_without_objects_is_empty(make, orders_keys):
+    store = make()
+    if orders_keys:
+        store.order_keys()
+    assert store.get(Pod, "default/a") is None
+    assert store.version_of(Pod, "default/a") is None
+    assert [store.count(Pod, namespace) for namespace in (None, "default")] == [0, 0]
+    assert store.list(Pod).objects == ()
+    assert store.kinds() == []
+    store.create(a_pod("a"), NOW)
+    assert store.version_of(Pod, "default/a") == 2
+    assert [store.count(Pod, namespace) for namespace in (None, "default", "x")] == [1, 1, 0]
+    assert store.kinds() == [("", "Pod")]
+    # Keys that are kept in order from the start need no sorting for the first list.
+    store.create(document("Node", "n"), NOW)
+    assert (store._tables["", "Node"]._names is not None) is orders_keys
+
+
+def test_pages_of_a_past_state_are_found_with_an_index(crowd):
+    """Between the pages objects enter and leave the index, and the pages show none of it."""
+    query = {"labels": parse_label_selector("app=a3")}
+    first = crowd.list(Pod, limit=3, **query)
+    expected = crowd.list(Pod, **query).objects
+    keys = [obj.key for obj in expected]
+    crowd.drop(Pod, keys[4])
+    crowd.update(with_fields(expected[5], "metadata", labels={"app": "a4"}))
+    crowd.update(with_fields(expected[6], "metadata", labels={"app": "a3", "more": ""}))
+    (other,) = crowd.list(Pod, labels=parse_label_selector("app=a4"), limit=1).objects
+    crowd.update(with_fields(other, "metadata", labels={"app": "a3"}))
+    crowd.create(a_pod("zz", metadata={"namespace": "ns9", "labels": {"app": "a3"}}), NOW)
+    found, page = [*first.objects], first
+    before = crowd.examined_count
+    while page.continue_token:
+        page = crowd.list(Pod, limit=3, continue_token=page.continue_token, **query)
+        found += page.objects
+    assert found == list(expected)
+    assert crowd.examined_count - before < 100
+    at = crowd.list(Pod, at=first.resource_version, **query)
+    assert at.objects == expected
+
+
 def test_keys_are_sorted_as_text(store):
     for namespace, name in [("a", "x"), ("a-b", "x"), ("a", "b"), ("b", "a")]:
         store.create(a_pod(name, metadata={"namespace": namespace}), NOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
@@ -129,6 +130,57 @@ def test_a_store_keeps_its_seed(path):
         assert again.seed == 5
     with pytest.raises(UnusableStore, match="was made with seed 5, not 6"):
         open_writable(path, seed=6)
+
+
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_a_file_that_another_process_changes_while_it_is_opened_is_rejected(
+    path, monkeypatch, is_compacted
+):
+    filled(path).close()
+    read = sqlite_store._read
+
+    def and_then_write(file):
+        saved = read(file)
+        monkeypatch.undo()
+        with closing(open_writable(file)) as other:
+            if is_compacted:
+                other.compact(other.resource_version)
+            else:
+                other.create(a_config_map(), NOW)
+        return saved
+
+    monkeypatch.setattr(sqlite_store, "_read", and_then_write)
+    with pytest.raises(UnusableStore, match="was written by another process; open it again"):
+        open_writable(path)
+    with closing(open_writable(path)) as again:  # nothing holds the file
+        assert again.count(CONFIG_MAP) == (not is_compacted)
+
+
+def test_a_file_that_is_opened_by_another_process_while_it_is_read_is_in_use(path, monkeypatch):
+    filled(path).close()
+    others = []
+
+    def while_another_opens(file, _mode):
+        monkeypatch.undo()
+        others.append(open_writable(file))
+        # Without a log, the file was read as one that does not change.
+        raise UnusableStore("a page of a later state")
+
+    monkeypatch.setattr(sqlite_store, "_read_as", while_another_opens)
+    with pytest.raises(UnusableStore, match="in use by another process"):
+        open_writable(path)
+    others[0].close()
+
+
+@pytest.mark.parametrize("was_enabled", [True, False])
+def test_opening_a_store_leaves_garbage_collection_as_it_was(path, was_enabled):
+    try:
+        (gc.enable if was_enabled else gc.disable)()
+        filled(path).close()
+        open_writable(path).close()
+        assert gc.isenabled() is was_enabled
+    finally:
+        gc.enable()
 
 
 def test_a_store_has_one_owner(path):

@@ -151,6 +151,17 @@ def test_the_json_of_versions_outside_the_window_is_released(make):
     assert id(last.raw) in store.encodings._kept
 
 
+def test_the_json_of_removed_objects_is_released_with_their_history(make):
+    store = make(window_bytes=1 << 30)
+    store.put(a_pod("a"))
+    store.put(a_pod("b"))
+    store.drop(Pod, "default/a")
+    assert len(store.encodings._kept) == 3
+    store.compact(store.resource_version)
+    (last,) = store.list(Pod).objects
+    assert list(store.encodings._kept) == [id(last.raw)]
+
+
 def test_large_objects_are_known_as_long_as_they_are_large(make):
     store = make(window_bytes=1 << 30)
     large, small = {"text": "x" * LARGE_BYTES}, {"text": "x"}

@@ -28,6 +28,7 @@ from podwright.cluster.store import (
     ObjectError,
     Page,
     Stored,
+    objects_store,
 )
 from podwright.cluster.store.sorted_keys import SortedKeys
 
@@ -264,6 +265,8 @@ class Stores(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        self.limits = pytest.MonkeyPatch()
+        self.limits.setattr(objects_store, "AWAKE_MAX", 4)  # so that older changes rest
         self.model = Model()
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "store.db"
@@ -273,6 +276,7 @@ class Stores(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.file.close()
         self.folder.cleanup()
+        self.limits.undo()
 
     def write(self, call: Any, expected_outcome: Any) -> None:
         """Write to both stores and compare with the model."""
