@@ -21,6 +21,8 @@ _ALLOWED_WITH_RESUME = {"resume", "output", "exit_zero"}
         "podwright simulate examples/quickstart --exit-zero",
         "podwright simulate examples/simulate --events examples/simulate/day.jsonl --until 24h",
         "podwright simulate examples/scenarios/rollout.yaml",
+        "podwright simulate examples/autoscaling/shop.yaml --node-groups "
+        "examples/autoscaling/groups.yaml",
     ]
 )
 def simulate(options: SimulateOptions) -> bool:

@@ -81,6 +81,11 @@ class SimulateOptions(Judged):
         "DURATION",
         default="",
     )
+    node_groups: Path | None = option(
+        "Node groups of an autoscaler, which adds and removes nodes as cluster-autoscaler does.",
+        "FILE",
+        default=None,
+    )
     sample: str = option(
         "Minimum time between two samples of the utilization.", "DURATION", default="1m"
     )

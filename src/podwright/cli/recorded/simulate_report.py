@@ -55,6 +55,19 @@ def print_report(report: Report, start: str, *, shows_all: bool) -> None:
         for each in report.drains
     ]
     _print_rows("Drains:", ("NODE", "STATUS", "SINCE", "EVICTED", "BLOCKED BY"), drains, shown)
+    groups = [
+        (
+            each.name,
+            str(each.sizes[0].size),
+            str(max(change.size for change in each.sizes)),
+            str(each.sizes[-1].size),
+            f"{each.node_hours:.2f}",
+            f"{each.cost:.2f}",
+        )
+        for each in report.node_groups
+    ]
+    group_heads = ("GROUP", "START", "PEAK", "END", "NODE HOURS", "COST")
+    _print_rows("Node groups:", group_heads, groups, shown)
     availability = [
         (
             each.workload,

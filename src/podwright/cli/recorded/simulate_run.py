@@ -53,6 +53,7 @@ from podwright.cli.recorded.simulate_report import (
 from podwright.scheduler.config import (
     format_duration,
 )
+from podwright.simulation.autoscaling import Autoscaling, read_node_groups
 from podwright.simulation.files import (
     LoadedObjects,
     PartialObjects,
@@ -221,7 +222,6 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
             if not options.events:
                 require_objects(loaded, options.files)
         read = inputs_of(loaded, setup, collected)
-        configuration, source = read.configuration, read.source
         with collected:
             files += _hashed(options)
         events = _events(options.events, errors)
@@ -240,6 +240,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
             if options.job_duration
             else None
         )
+        autoscaling = _node_groups(options.node_groups, collected)
         with collected:
             inputs = Inputs(
                 loaded,
@@ -263,9 +264,10 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
     rules = RunOptions(
         scheduler=msgspec.structs.replace(scheduler_options(read, setup), start_ns=start_ns),
         until_ns=until_ns,
-        call_extender=extender_caller(configuration, source),
+        call_extender=extender_caller(read.configuration, read.source),
         sample_ns=sample_ns,
         checkpoint_events=options.checkpoint_events,
+        autoscaling=autoscaling,
         has_timeline=options.timeline,
         read_ns=time.perf_counter_ns if options.timings else None,
     )
@@ -273,6 +275,12 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
     if read.packages:
         document["packages"] = dict(read.packages)
     return rules, inputs, manifest_of(rules, files, document)
+
+
+def _node_groups(path: Path | None, collected: ErrorCollector) -> Autoscaling | None:
+    with collected:
+        return None if path is None else read_node_groups(path)
+    return None
 
 
 _BESIDE_SCENARIO: Final = {
@@ -366,6 +374,7 @@ def _hashed(options: SimulateOptions) -> list[InputFile]:
     named += [("config", str(path)) for path in (setup.config,) if path is not None]
     named += [("policy", str(path)) for path in (setup.policy,) if path is not None]
     named += [("plugin", str(path)) for path in setup.plugins]
+    named += [("nodeGroups", str(path)) for path in (options.node_groups,) if path is not None]
     found, errors = [], []
     for role, path in named:
         try:

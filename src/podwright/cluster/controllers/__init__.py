@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from podwright.cluster.controllers.registry import (
         ALL_CONTROLLERS as ALL_CONTROLLERS,
         WORKLOAD_CONTROLLERS as WORKLOAD_CONTROLLERS,
+        ControllerMaker as ControllerMaker,
         enabled_controllers as enabled_controllers,
         served_controllers as served_controllers,
     )

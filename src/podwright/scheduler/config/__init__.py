@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         ClientConnection as ClientConnection,
         CoschedulingArgs as CoschedulingArgs,
         DefaultPreemptionArgs as DefaultPreemptionArgs,
+        DurationNs as DurationNs,
         DynamicResourcesArgs as DynamicResourcesArgs,
         Extender as Extender,
         ExtenderCall as ExtenderCall,

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, product
-from typing import Any, Final, TypeAlias, Unpack
+from typing import Final, TypeAlias, Unpack
 
 import msgspec
 import numpy as np
@@ -20,12 +20,10 @@ from podwright.apimachinery.documents import decode as decode_struct, invalid, p
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
-    InvalidObject,
     NamespacedName,
     Node,
     Object,
     Pod,
-    decode,
     pending_requests,
 )
 from podwright.cluster.controllers import expand
@@ -34,10 +32,10 @@ from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.autoscaling import HOSTNAME, NodeTemplate, new_node, pool_of
 from podwright.simulation.capacity.filling import (
     CapacityStop,
     forked,
-    pool_of,
     settle,
     stop_of,
 )
@@ -46,11 +44,10 @@ from podwright.simulation.capacity.templates import as_template
 MOST_MIXES: Final = 400
 """How many mixes cheaper than the found one are tried at most."""
 
-_HOSTNAME: Final = "kubernetes.io/hostname"
 _Counts: TypeAlias = tuple[int, ...]
 
 
-class NodeType(msgspec.Struct, frozen=True, kw_only=True):
+class NodeType(NodeTemplate, frozen=True, kw_only=True):
     """Nodes that can be bought.
 
     Attributes
@@ -58,35 +55,13 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     name : str
     price : float
         Of one node, in any unit.
-    allocatable : dict of str to str
-        What a node has for pods, as in its status.
-    labels : dict of str to str
-    taints : tuple of dict
     max : int, optional
         The most nodes of this type.
     """
 
     name: str = ""
     price: float = 1.0
-    allocatable: dict[str, str] = {}
-    labels: dict[str, str] = {}
-    taints: tuple[dict[str, Any], ...] = ()
     max: int | None = None
-
-    def node(self, name: str) -> Node:
-        """Return a node of this type."""
-        allocatable = {"pods": "110"} | self.allocatable
-        node = decode(
-            {
-                "apiVersion": "v1",
-                "kind": "Node",
-                "metadata": {"name": name, "labels": {**self.labels, _HOSTNAME: name}},
-                "spec": {"taints": list(self.taints)},
-                "status": {"allocatable": allocatable, "capacity": allocatable},
-            }
-        )
-        assert isinstance(node, Node), node.kind
-        return node
 
 
 class NodePurchase(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +135,7 @@ def pool_types(objects: Iterable[Object], label: str = "") -> tuple[NodeType, ..
             found[pool] = NodeType(
                 name=pool,
                 allocatable={k: str(v) for k, v in node.status.allocatable.items()},
-                labels={k: v for k, v in node.metadata.labels.items() if k != _HOSTNAME},
+                labels={k: v for k, v in node.metadata.labels.items() if k != HOSTNAME},
                 taints=tuple(msgspec.to_builtins(taint) for taint in node.spec.taints),
             )
     return tuple(found.values())
@@ -178,15 +153,7 @@ def _type_errors(types: Sequence[NodeType]) -> Iterator[FieldError]:
             yield invalid(f"{path}.price", each.price, "must not be negative, and finite")
         if each.max is not None and each.max < 0:
             yield invalid(f"{path}.max", each.max, "must not be negative")
-        if not each.allocatable:
-            message = "is required, such as {cpu: 4, memory: 16Gi}"
-            yield FieldError(source="", path=f"{path}.allocatable", message=message)
-        try:
-            each.node("node")
-        except InvalidObject as error:
-            for wrong in error.errors:
-                field = wrong.path.removeprefix("status.").removeprefix("spec.")
-                yield msgspec.structs.replace(wrong, source="", path=f"{path}.{field}")
+        yield from each.errors(path)
 
 
 @names_decision_keywords
@@ -253,7 +220,7 @@ class _Search:
         self._daemons = [as_template(each, 1).obj for each in objects if each.kind == "DaemonSet"]
         self._names = set(scheduler.cluster.nodes.slot_of)
         self._known: dict[_Counts, dict[NamespacedName, CapacityStop]] = {}
-        self._new: dict[tuple[int, int], tuple[Node, list[Pod]]] = {}
+        self._new: dict[tuple[int, int], tuple[Object, list[Object]]] = {}
         self._demand = {key: _demand(pod) for key, pod in scheduler.pending.items()}
         self._accepted: frozenset[str] = frozenset()
 
@@ -308,16 +275,15 @@ class _Search:
             }
         return self._known[counts]
 
-    def _node(self, index: int, number: int) -> tuple[Node, list[Pod]]:
+    def _node(self, index: int, number: int) -> tuple[Object, list[Object]]:
         """Return a new node with the pods of DaemonSets for it."""
         if (index, number) not in self._new:
             kind = self._types[index]
             names = (f"{kind.name}-new-{k}" for k in count(number))
             name = next(name for name in names if name not in self._names)
             self._names.add(name)
-            node = kind.node(name)
-            pods = [pod for pod in expand([*self._daemons, node]).objects if isinstance(pod, Pod)]
-            self._new[index, number] = node, [_named(pod, name) for pod in pods]
+            node, *pods = new_node(kind, name, self._daemons)
+            self._new[index, number] = node, pods
         return self._new[index, number]
 
     # ------------------------------------------------------------------------ searching
@@ -425,13 +391,6 @@ class _Search:
             price += used * each.price
             need -= math.ceil(used * amount)
         return price
-
-
-def _named(pod: Pod, node: str) -> Pod:
-    """Return the pod of a DaemonSet with a name that no other node's pod has."""
-    return msgspec.structs.replace(
-        pod, metadata=msgspec.structs.replace(pod.metadata, name=f"{pod.name}-{node}")
-    )
 
 
 def _demand(pod: Pod) -> dict[str, int]:

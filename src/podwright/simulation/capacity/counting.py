@@ -28,13 +28,13 @@ from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.autoscaling import pool_of
 from podwright.simulation.capacity.filling import (
     CapacityStop,
     Fill,
     fill,
     forked,
     is_recreated,
-    pool_of,
     settle,
     zone_of,
 )

@@ -29,17 +29,6 @@ from podwright.simulation.recording import (
 MOST_PODS: Final = 1_000_000
 """Where filling stops if nothing else stops it."""
 
-POOL_LABELS: Final = (
-    "karpenter.sh/nodepool",
-    "cloud.google.com/gke-nodepool",
-    "eks.amazonaws.com/nodegroup",
-    "kubernetes.azure.com/agentpool",
-    "node.cluster.x-k8s.io/pool",
-    "agentpool",
-    "pool",
-)
-"""The labels that say to which pool a node belongs; the first one that a node has counts."""
-
 
 class StopReason(msgspec.Struct, frozen=True, kw_only=True):
     """Why some nodes do not take the next pod.
@@ -226,14 +215,6 @@ def fill(
     slots = [Counter(placed[key].slot for key in each if key in placed) for each in keys]
     by_node = tuple({names[slot]: n for slot, n in sorted(each.items())} for each in slots)
     return Fill(by_node, stop, source, tuple(evicted))
-
-
-def pool_of(node: Node, label: str = "") -> str:
-    """Return the pool of a node; "" if no label says it."""
-    labels = node.metadata.labels
-    return next(
-        (labels[name] for name in (label,) * bool(label) or POOL_LABELS if name in labels), ""
-    )
 
 
 def zone_of(node: Node) -> str:

@@ -441,6 +441,9 @@ class Spec(_Entry, frozen=True, kw_only=True):
     seed : int
     stop : Stop
     options : Options
+    autoscaling : dict, optional
+        The node groups and options of an autoscaler, as in a file of podwright simulate
+        --node-groups.
     expectations : tuple of Expectation
         What podwright check checks.
     """
@@ -453,6 +456,7 @@ class Spec(_Entry, frozen=True, kw_only=True):
     seed: int = 0
     stop: Stop = Stop()
     options: Options = Options()
+    autoscaling: Object | None = None
     expectations: tuple[Expectation, ...] = ()
 
 

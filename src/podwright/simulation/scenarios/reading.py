@@ -26,6 +26,7 @@ from podwright.apimachinery.objects import (
     encode,
     quantity_value,
 )
+from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.files import PartialObjects, read_paths
 from podwright.simulation.recording import cluster_of, replay
 from podwright.simulation.scenarios.document import (
@@ -256,6 +257,13 @@ def _problems(spec: Spec) -> Iterator[FieldError]:
         if condition is not None:
             yield from condition.problems(f"spec.{name}")
     yield from problems_of_load(spec.load, is_endless=not spec.stop.at)
+    if spec.autoscaling is not None:
+        try:
+            parse_node_groups(spec.autoscaling, "")
+        except InputError as error:
+            for wrong in error.errors:
+                path = join("spec.autoscaling", wrong.path)
+                yield msgspec.structs.replace(wrong, path=path)
     for index, expectation in enumerate(spec.expectations):
         yield from expectation_problems(expectation, f"spec.expectations[{index}]", names)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.apimachinery.documents import join
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
@@ -56,6 +57,7 @@ _OPTION_PATHS: Final = {
     "ending": "spec.options.ending",
     "openb_gpus": "spec.options.openbGpus",
     "seed": "spec.seed",
+    "node_groups": "spec.autoscaling",
 }
 """The fields of what `simulate` calls by other names in its errors."""
 
@@ -173,6 +175,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             ending=options.ending,
             openb_gpus=options.openb_gpus or None,
             job_duration=options.job_duration or None,
+            node_groups=spec.autoscaling,
             **keywords,
         )
         try:
@@ -184,6 +187,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _with_path(self, error: FieldError) -> FieldError:
         path = _OPTION_PATHS.get(error.source)
         if path is not None:
+            path = join(path, error.path) if error.path else path
             error = msgspec.structs.replace(error, source=self.source, path=path)
         # The end of a scenario is not an option of a command.
         message = error.message.replace("set --until", "set spec.stop.at")

@@ -10,6 +10,7 @@ import msgspec
 from podwright._checkpointed import Checkpointed, Saved
 from podwright._html import facts, paragraphs, section, table
 from podwright.apimachinery.objects import NamespacedName
+from podwright.simulation.autoscaling import GroupSizes
 from podwright.simulation.world.inputs.input_review import IgnoredKind, InputReview, LoadEstimate
 from podwright.simulation.world.runs.disruptions import (
     Disruptions,
@@ -53,6 +54,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         schedulers.
     ignored_kinds : tuple of IgnoredKind
         Objects that had no effect.
+    node_groups : tuple of GroupSizes
+        Those of an autoscaler that took part.
     estimate : LoadEstimate, optional
         If the initial pods that never end do not fit on the initial nodes.
     notes : tuple of str
@@ -67,6 +70,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     missing_owners: dict[NamespacedName, str] = {}
     never_tried: tuple[NamespacedName, ...] = ()
     ignored_kinds: tuple[IgnoredKind, ...] = ()
+    node_groups: tuple[GroupSizes, ...] = ()
     estimate: LoadEstimate | None = None
     notes: tuple[str, ...] = ()
 

@@ -18,6 +18,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.autoscaling import Autoscaling
 from podwright.simulation.world.clock import START_NS
 from podwright.simulation.world.observers import Observer
 
@@ -48,6 +49,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     read_ns : callable, optional
         The reading of the clock that measures the calls of plugins; they are not measured without
         it.
+    autoscaling : Autoscaling, optional
+        The node groups of an autoscaler that takes part.
     observers : tuple of Observer
         Receive what happens in the run; their state is not in checkpoints.
     """
@@ -59,6 +62,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_events: int | None = None
     has_timeline: bool = False
     read_ns: Callable[[], int] | None = None
+    autoscaling: Autoscaling | None = None
     observers: tuple[Observer, ...] = ()
 
 

@@ -28,8 +28,10 @@ import msgspec
 from podwright._interrupts import PendingSignal, deferred_signals
 from podwright._progress import metered
 from podwright.apimachinery.objects import CoschedulingPodGroup, KubernetesObject
+from podwright.cluster.controllers import ALL_CONTROLLERS, ControllerMaker
 from podwright.scheduler.config import format_duration
 from podwright.scheduler.machine import PluginTimer, PluginTiming, render_text
+from podwright.simulation.autoscaling import ClusterAutoscaler, NodeGroupSizes
 from podwright.simulation.recording import (
     TABLES,
     Checkpoint,
@@ -48,6 +50,7 @@ from podwright.simulation.recording import (
 )
 from podwright.simulation.world.inputs.operations import Operation
 from podwright.simulation.world.inputs.run_inputs import Inputs
+from podwright.simulation.world.observers import Observer
 from podwright.simulation.world.runs.report import Report
 from podwright.simulation.world.runs.run import Run, warnings_of
 from podwright.simulation.world.runs.run_options import RunOptions
@@ -83,6 +86,7 @@ class SimulationState(msgspec.Struct, frozen=True):
     world: WorldState
     tables: RunTablesState
     report: dict[str, Any]
+    sizes: dict[str, Any] = {}
 
 
 class Simulation:
@@ -119,6 +123,9 @@ class Simulation:
         self._report: Report | None = None
         self.tables = RunTables(options.sample_ns)
         self._review = inputs.review
+        self._sizes: NodeGroupSizes | None = None
+        if options.autoscaling is not None:
+            self._sizes = NodeGroupSizes(options.autoscaling, options.scheduler.start_ns)
         self._feed: TimelineFeed | None = None
         if checkpoint is not None:
             state = _decoded(checkpoint.state)
@@ -129,8 +136,9 @@ class Simulation:
             self.world = World(
                 options.scheduler,
                 stages=inputs.stages,
+                controllers=_controllers(options),
                 call_extender=options.call_extender,
-                observers=(self.tables, *options.observers),
+                observers=self._observers,
                 review=inputs.review,
                 log=None if folder is None else folder.log_path,
                 checkpoint_events=None if folder is None else LOG_CHECKPOINT_EVENTS,
@@ -145,6 +153,11 @@ class Simulation:
         read_ns = options.read_ns
         self._timer = None if read_ns is None else PluginTimer(self.world.machine, read_ns)
         self._checkpoint_due = self._next_checkpoint()
+
+    @property
+    def _observers(self) -> tuple[Observer, ...]:
+        sizes = () if self._sizes is None else (self._sizes,)
+        return (self.tables, *sizes, *self._options.observers)
 
     def _next_checkpoint(self) -> int:
         store, events = self.world.store, self._options.checkpoint_events
@@ -283,7 +296,10 @@ class Simulation:
         with deferred_signals():
             rows = self.tables.take_rows()
             state = SimulationState(
-                world_state(world), self.tables.state(), world.report_observers.state()
+                world_state(world),
+                self.tables.state(),
+                world.report_observers.state(),
+                {} if self._sizes is None else self._sizes.state(),
             )
             data = msgspec.msgpack.encode(state)
             # The log first: the checkpoint counts its events, and must find them after a crash.
@@ -302,13 +318,16 @@ class Simulation:
         options = self._options
         world_options = WorldOptions(
             stages=self._stages,
+            controllers=_controllers(options),
             call_extender=options.call_extender,
-            observers=(self.tables, *options.observers),
+            observers=self._observers,
             plugins=options.scheduler.plugins,
             review=self._review,
         )
         world = restored_world(state.world, recorder, world_options, inputs)
         world.report_observers.restore(state.report)
+        if self._sizes is not None:
+            self._sizes.restore(state.sizes)
         self.tables.attach(world.machine)
         return world
 
@@ -354,6 +373,9 @@ class Simulation:
         world, folder = self.world, self._folder
         self.tables.end(world.now_ns)
         self._report = world.report()
+        if self._sizes is not None:
+            node_groups = self._sizes.report(world.now_ns)
+            self._report = msgspec.structs.replace(self._report, node_groups=node_groups)
         # The end removes the parts from the folder.
         rows = self._all_rows = self.rows()
         summary = summary_of(
@@ -380,6 +402,16 @@ class Simulation:
             return self._feed.timeline()
         # A resumed run has no feed of its start.
         return timeline_of_log(self.world.log, plugins=self._options.scheduler.plugins)
+
+
+def _controllers(options: RunOptions) -> tuple[ControllerMaker, ...] | None:
+    """Return the controllers of a run with an autoscaler; None for the default ones."""
+    if options.autoscaling is None:
+        return None
+    autoscaler = partial(
+        ClusterAutoscaler, autoscaling=options.autoscaling, scheduler=options.scheduler
+    )
+    return (*ALL_CONTROLLERS, autoscaler)
 
 
 def _idle_groups(world: World) -> Iterator[str]:

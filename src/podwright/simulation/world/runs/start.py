@@ -34,6 +34,7 @@ from podwright.scheduler.config import (
 )
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.autoscaling import Autoscaling, parse_node_groups, read_node_groups
 from podwright.simulation.files import (
     DistinctObjects,
     FieldValidation,
@@ -138,6 +139,7 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
     ending: Ending = "at_deletion_time"
     openb_gpus: OpenbGpus | None = None
     job_duration: Duration | None = None
+    node_groups: Any = None
     call_extender: CallExtender | None = None
     checkpoint_events: int | None = None
     validate: FieldValidation = "strict"
@@ -213,6 +215,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     ending: Ending = "at_deletion_time",
     openb_gpus: OpenbGpus | None = None,
     job_duration: Duration | None = None,
+    node_groups: Any = None,
     call_extender: CallExtender | None = None,
     checkpoint_events: int | None = None,
     validate: FieldValidation = "strict",
@@ -250,6 +253,8 @@ def simulate(  # noqa: PLR0913 - the options of a run
     job_duration : Duration, optional
         How long the pods of Jobs run that have no duration, such as `10m`. Without it they
         complete as soon as they run.
+    node_groups : path, dict or Autoscaling, optional
+        The node groups of an autoscaler that takes part; see `read_node_groups`.
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration.
     checkpoint_events : int, optional
@@ -297,6 +302,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
         ending=ending,
         openb_gpus=openb_gpus,
         job_duration=job_duration,
+        node_groups=node_groups,
         call_extender=call_extender,
         checkpoint_events=checkpoint_events,
         validate=validate,
@@ -347,6 +353,7 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
     if is_complete:
         loaded = _with_openb_gpus(loaded, given.openb_gpus, errors)
     event_files, more = _events(given.events, errors)
+    autoscaling = _autoscaling(given.node_groups, more, errors)
     start_ns = (
         start_of(loaded, event_files)
         if given.start is None
@@ -387,6 +394,7 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
         call_extender=given.call_extender,
         sample_ns=sample_ns,
         checkpoint_events=checkpoint_events,
+        autoscaling=autoscaling,
         observers=given.observers,
     )
     # Before the run, so that it does not fail at its end.
@@ -512,6 +520,28 @@ def _loaded(given: Any, validate: FieldValidation, errors: list[FieldError]) -> 
         warnings=(*loaded.warnings, *reader.warnings()),
     )
     return _Loaded(found, files, is_complete and count == len(objects))
+
+
+def _autoscaling(
+    given: Any, files: list[InputFile], errors: list[FieldError]
+) -> Autoscaling | None:
+    """Return the node groups that an option names or has."""
+    try:
+        if isinstance(given, str | PathLike):
+            given = read_node_groups(given)
+        elif isinstance(given, Mapping):
+            given = parse_node_groups(dict(given), "node_groups")
+    except InputError as error:
+        errors += error.errors
+        return None
+    if given is None:
+        return None
+    require_type(given, Autoscaling, "node_groups", "a path, a dict or an Autoscaling")
+    wrong = list(given.errors("node_groups"))
+    errors += wrong
+    files.append(InputFile("nodeGroups", "node_groups", sha256_of(msgspec.json.encode(given))))
+    found: Autoscaling = given
+    return None if wrong else found
 
 
 def _with_openb_gpus(

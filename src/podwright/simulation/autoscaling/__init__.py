@@ -1,0 +1,35 @@
+"""Autoscaling: node groups that grow and shrink as cluster-autoscaler changes them.
+
+`node_groups.py` has the groups and the options of a file; `cluster_autoscaler.py` is the
+controller. `trial_cluster.py` schedules in forks of the cluster; `scale_up.py` estimates how many
+nodes pods need, and `expanders.py` choose among the groups.
+
+The room does not decide what fits: the filters of the cluster's scheduler do.
+"""
+
+from typing import TYPE_CHECKING
+
+from podwright._faces import names_on_first_use
+
+if TYPE_CHECKING:
+    from podwright.simulation.autoscaling.cluster_autoscaler import (
+        ClusterAutoscaler as ClusterAutoscaler,
+    )
+    from podwright.simulation.autoscaling.group_sizes import (
+        GroupSizes as GroupSizes,
+        NodeGroupSizes as NodeGroupSizes,
+        SizeChange as SizeChange,
+    )
+    from podwright.simulation.autoscaling.node_groups import (
+        HOSTNAME as HOSTNAME,
+        AutoscalerOptions as AutoscalerOptions,
+        Autoscaling as Autoscaling,
+        NodeGroup as NodeGroup,
+        NodeTemplate as NodeTemplate,
+        new_node as new_node,
+        parse_node_groups as parse_node_groups,
+        pool_of as pool_of,
+        read_node_groups as read_node_groups,
+    )
+else:
+    __getattr__, __dir__ = names_on_first_use(__name__)

@@ -1,0 +1,183 @@
+"""Scale-up: how many nodes of each group the pending pods need.
+
+Pods that a controller created alike are a group of pods. For each node group, first-fit decreasing:
+the pods with the largest requests first, on the new nodes of the estimate, then on one more node.
+Each step is a scheduling cycle on these nodes.
+
+Upstream: cluster-autoscaler/core/scaleup/orchestrator/orchestrator.go, ScaleUp,
+SchedulablePodGroups, ComputeExpansionOption; estimator/binpacking_estimator.go, Estimate;
+estimator/decreasing_pod_orderer.go; core/scaleup/equivalence/groups.go, BuildPodGroups
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import Node, Object, Pod
+from podwright.simulation.autoscaling.expanders import ScaleUpOption, capacity_of, requested
+from podwright.simulation.autoscaling.node_groups import NodeGroup, NodeTemplate, new_node
+from podwright.simulation.autoscaling.trial_cluster import TrialCluster
+
+MAX_SIZE: Final = "max node group size reached"
+BACKOFF: Final = "in backoff after failed scale-up"
+NOT_READY: Final = "not ready for scale-up"
+MAX_TOTAL: Final = "max total nodes in cluster reached"
+
+_KINDS_PER_CONTROLLER: Final = 10
+
+
+class PodGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods that are alike for the scheduler.
+
+    Attributes
+    ----------
+    pods : list of Pod
+    rejections : dict of str to tuple of str
+        Why the nodes of a node group do not take them, by group.
+    accepted_by : list of str
+        The node groups whose nodes take them.
+    """
+
+    pods: list[Pod]
+    rejections: dict[str, tuple[str, ...]]
+    accepted_by: list[str]
+
+    @property
+    def is_schedulable(self) -> bool:
+        """Whether a node group takes them."""
+        return bool(self.accepted_by)
+
+
+class GroupOffer(msgspec.Struct, frozen=True, kw_only=True):
+    """A node group that may be scaled up.
+
+    Attributes
+    ----------
+    group : NodeGroup
+    template : NodeTemplate
+    daemon_sets : tuple of Object
+        The DaemonSets, whose pods new nodes get.
+    limit : int
+        The most nodes that can be added.
+    """
+
+    group: NodeGroup
+    template: NodeTemplate
+    daemon_sets: tuple[Object, ...]
+    limit: int
+
+    def objects(self, name: str) -> list[Object]:
+        """Return a new node with its pods."""
+        return new_node(self.template, name, self.daemon_sets)
+
+
+def pod_groups(pods: Iterable[Pod]) -> list[PodGroup]:
+    """Return pods in groups: those of one controller with the same labels and the same spec."""
+    found: list[PodGroup] = []
+    by_controller: dict[str, list[PodGroup]] = {}
+    for pod in pods:
+        owner = pod.metadata.controller
+        kinds = [] if owner is None else by_controller.setdefault(owner.uid, [])
+        known = next((each for each in kinds if _is_alike(each.pods[0], pod)), None)
+        if known is not None:
+            known.pods.append(pod)
+            continue
+        group = PodGroup(pods=[pod], rejections={}, accepted_by=[])
+        found.append(group)
+        if owner is not None and len(kinds) < _KINDS_PER_CONTROLLER:
+            kinds.append(group)
+    return found
+
+
+def _is_alike(one: Pod, other: Pod) -> bool:
+    has_same_spec = one.spec is other.spec or one.spec == other.spec
+    return has_same_spec and one.metadata.labels == other.metadata.labels
+
+
+def expansion_options(
+    trial: TrialCluster, offers: Iterable[GroupOffer], groups: Sequence[PodGroup]
+) -> list[ScaleUpOption]:
+    """Return the groups that would help; why the others do not is written to the groups of pods."""
+    found = []
+    for offer in offers:
+        fitting = _fitting(trial, offer, groups)
+        option = _estimate(trial, offer, fitting) if fitting else None
+        if option is not None:
+            found.append(option)
+    return found
+
+
+def _fitting(trial: TrialCluster, offer: GroupOffer, groups: Iterable[PodGroup]) -> list[PodGroup]:
+    """Return the groups of pods that fit on a node of a group."""
+    found = []
+    with trial.forked():
+        name = trial.add_node(offer.objects(f"template-node-for-{offer.group.name}"))
+        for each in groups:
+            reasons = trial.rejection(each.pods[0], name)
+            if reasons is None:
+                each.accepted_by.append(offer.group.name)
+                found.append(each)
+            else:
+                each.rejections[offer.group.name] = reasons
+    return found
+
+
+def _estimate(
+    trial: TrialCluster, offer: GroupOffer, groups: Iterable[PodGroup]
+) -> ScaleUpOption | None:
+    """Return how many nodes of a group some pods need; None if they help none of them."""
+    template = offer.template.node("template")
+    ordered = sorted(groups, key=lambda each: -_size(each.pods[0], template))
+    names: list[str] = []
+    scheduled: dict[str, list[Pod]] = {}
+
+    def fits(pod: Pod, nodes: Sequence[str]) -> bool:
+        name = trial.schedule(pod, nodes) if nodes else ""
+        if name:
+            scheduled.setdefault(name, []).append(pod)
+        return bool(name)
+
+    with trial.forked():
+        for each in ordered:
+            number = 0
+            while number < len(each.pods) and fits(each.pods[number], names):
+                number += 1
+            for pod in each.pods[number:]:
+                if fits(pod, names[-1:]):
+                    continue
+                is_last_empty = bool(names) and names[-1] not in scheduled
+                if is_last_empty or len(names) >= offer.limit:
+                    break
+                name = f"template-node-for-{offer.group.name}-{len(names)}"
+                names.append(trial.add_node(offer.objects(name)))
+                if not fits(pod, names[-1:]):
+                    break
+    if not scheduled:
+        return None
+    pods = tuple(pod for name in names for pod in scheduled.get(name, ()))
+    return ScaleUpOption(group=offer.group, node=template, count=len(scheduled), pods=pods)
+
+
+def _size(pod: Pod, template: Node) -> float:
+    """Return the requests of a pod as shares of a node."""
+    return sum(
+        requested([pod], resource) / amount
+        for resource in ("cpu", "memory")
+        if (amount := capacity_of(template, resource)) > 0
+    )
+
+
+def reasons_text(group: PodGroup, skipped: dict[str, str]) -> str:
+    """Return why no node group helps some pods, in upstream's words.
+
+    Upstream: processors/status/eventing_scale_up_processor.go, ReasonsMessage. There the order is
+    that of a map, which is not fixed.
+    """
+    counts: dict[str, int] = {}
+    for reasons in (*group.rejections.values(), *((text,) for text in skipped.values())):
+        for reason in reasons:
+            counts[reason] = counts.get(reason, 0) + 1
+    return ", ".join(f"{number} {reason}" for reason, number in sorted(counts.items()))

@@ -1,0 +1,273 @@
+"""Scale-up: the number of nodes, the expanders, backoff, Events; by upstream's tables and rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import InputError, decode, encode
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.autoscaling import parse_node_groups
+from podwright.simulation.autoscaling.expanders import Choice, ScaleUpOption, equal_options
+from podwright.simulation.autoscaling.node_groups import AutoscalerOptions, NodeGroup, NodeTemplate
+from podwright.simulation.autoscaling.scale_up import GroupOffer, expansion_options, pod_groups
+from podwright.simulation.autoscaling.trial_cluster import TrialCluster
+from podwright.simulation.world import START_NS
+from podwright.simulation.world.runs.start import RunArguments, prepared_run, started_run
+from podwright.testing import make_node, make_pod
+
+SECOND_NS = 1_000_000_000
+
+
+class Events:
+    """Collects what the autoscaler does, with the second of the run."""
+
+    def __init__(self):
+        self.events = []
+        self.nodes = []
+
+    def event_recorded(self, event, now_ns):
+        if event.source == "cluster-autoscaler":
+            self.events.append(((now_ns - START_NS) // SECOND_NS, event.reason, event.note))
+
+    def changed(self, old, new, now_ns):
+        obj = old if new is None else new
+        if obj.kind == "Node" and (old is None or new is None):
+            second = (now_ns - START_NS) // SECOND_NS
+            self.nodes.append((second, "+" if new is not None else "-", obj.name))
+
+
+def group(name="a", cpu="4", memory="16Gi", size=10, **fields):
+    template = {"allocatable": {"cpu": cpu, "memory": memory}, **fields.pop("template", {})}
+    return {
+        "name": name, "maxSize": size, "provisioningTime": "30s", "template": template, **fields
+    }  # fmt: skip
+
+
+def deployment(name, replicas, cpu="1", **spec):
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    return decode(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {
+                "replicas": replicas,
+                "selector": {"matchLabels": {"app": name}},
+                "template": {
+                    "metadata": {"labels": {"app": name}},
+                    "spec": {"containers": [container], **spec},
+                },
+            },
+        }
+    )
+
+
+def simulated(objects, groups, options=None, events=(), until=None, **keywords):
+    """Return a run with an autoscaler, and what it did."""
+    seen = Events()
+    document = {"groups": list(groups), "options": options or {}}
+    given = RunArguments(node_groups=document, observers=(seen,), events=list(events), until=until)
+    run = started_run(prepared_run(objects, SchedulerOptions(**keywords), given), given)
+    return run, seen
+
+
+def reasons(seen, reason):
+    return [note for _, each, note in seen.events if each == reason]
+
+
+def test_pods_get_the_nodes_that_they_need_after_the_provisioning_time():
+    run, seen = simulated([deployment("web", 9)], [group()])
+    assert seen.nodes == [(40, "+", "a-0"), (40, "+", "a-1"), (40, "+", "a-2")]
+    assert not run.pending
+    assert reasons(seen, "TriggeredScaleUp") == ["pod triggered scale-up: [{a 0->3 (max: 10)}]"] * 9
+    (sizes,) = run.summary.report.node_groups
+    assert [change.size for change in sizes.sizes][:2] == [0, 3]
+
+
+def test_pods_that_are_to_fit_on_requested_nodes_request_no_more():
+    _, seen = simulated([deployment("web", 4)], [group(provisioningTime="5m")], until="10m")
+    assert len(seen.nodes) == 1
+
+
+def test_the_maximum_size_is_kept_and_another_group_is_used():
+    run, seen = simulated([deployment("web", 9)], [group(size=1), group("b", cpu="2", size=9)])
+    names = [name for _, _, name in seen.nodes]
+    assert sorted(names) == ["a-0", "b-0", "b-1", "b-2"]
+    assert not run.pending
+
+
+def test_a_pod_that_no_group_helps_gets_an_event_with_the_reasons():
+    _, seen = simulated(
+        [make_pod("huge", cpu="20"), make_pod("zone", cpu="1", node_selector={"zone": "x"})],
+        [group(), group("b")],
+    )
+    assert not seen.nodes
+    assert reasons(seen, "NotTriggerScaleUp") == [
+        "pod didn't trigger scale-up: 2 Insufficient cpu",
+        "pod didn't trigger scale-up: 2 node(s) didn't match Pod's node affinity/selector",
+    ]
+
+
+def test_new_nodes_have_room_for_the_pods_of_daemon_sets():
+    document = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}}
+    spec = dict(encode(deployment("agent", 0, cpu="2"))["spec"])
+    spec.pop("replicas")
+    run, seen = simulated([decode({**document, "spec": spec}), deployment("web", 4)], [group()])
+    assert len(seen.nodes) == 2
+    assert not run.pending
+
+
+def test_a_group_whose_nodes_do_not_register_is_in_backoff_and_another_one_is_used():
+    out = group(outages=[{"start": "0s", "end": "1h"}])
+    options: dict[str, Any] = {
+        "maxNodeProvisionTime": "2m",
+        "expander": ["least-waste", "priority"],
+    }
+    options["priorities"] = {"1": ["."], "5": ["a"]}
+    run, seen = simulated([deployment("web", 3)], [out, group("b")], options)
+    assert [name for _, _, name in seen.nodes] == ["b-0"]
+    assert not run.pending
+    assert reasons(seen, "ScaleUpTimedOut") == [
+        "Nodes added to group a failed to register within 2m10s"
+    ]
+
+
+def test_the_same_seed_gives_the_same_nodes_and_draws_differ_by_seed():
+    groups = [group(name) for name in "abcdef"]
+    objects = [deployment("web", 2)]
+    drawn = [
+        simulated(objects, groups, {"expander": ["random"]}, seed=seed)[1].nodes
+        for seed in (1, 1, 2, 3, 4, 5)
+    ]
+    assert drawn[0] == drawn[1]
+    assert len({name for ((_, _, name),) in drawn}) > 1
+
+
+def test_a_run_that_is_interrupted_continues_with_the_same_nodes(tmp_path):
+    document = {"groups": [group()], "options": {}}
+    events = [{"at": f"{n}m", "scale": "deployment/web", "replicas": 4 * n} for n in range(1, 7)]
+    keywords: dict[str, Any] = {"events": events, "node_groups": document, "until": "20m"}
+    whole = pw.simulate([deployment("web", 1)], **keywords)
+    folder = tmp_path / "run"
+    often = pw.simulate([deployment("web", 1)], **keywords, output=folder, checkpoint_events=20)
+    assert often.summary.report is not None
+    assert whole.summary.report is not None
+    assert often.summary.report.node_groups == whole.summary.report.node_groups
+    assert often.node_of == whole.node_of
+
+
+# ---------------------------------------------------------------------------- estimates
+
+
+def estimate(pods, cpu="4", memory="8Gi", limit=100, nodes=()):
+    trial = TrialCluster(SchedulerOptions())
+    for node in nodes:
+        trial.change(None, node)
+    for pod in pods:
+        trial.change(None, pod)
+    template = NodeTemplate(allocatable={"cpu": cpu, "memory": memory, "pods": "10"})
+    offer = GroupOffer(
+        group=NodeGroup(name="a", template=template), template=template, daemon_sets=(),
+        limit=limit,
+    )  # fmt: skip
+    found = expansion_options(trial, [offer], pod_groups(trial.scheduler.pending.values()))
+    return (found[0].count, len(found[0].pods)) if found else (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("pods", "limit", "expected"),
+    [
+        # Upstream: estimator/binpacking_estimator_test.go, TestBinpackingEstimate
+        pytest.param([("350m", "1000Mi")] * 10, 100, (5, 10), id="resources"),
+        pytest.param([("200m", "1000Mi")] * 8, 1, (1, 2), id="the limit of nodes"),
+        pytest.param([("5", "1Gi")], 100, (0, 0), id="a pod larger than the node"),
+        pytest.param(
+            [("100m", "500Mi")] * 4 + [("800m", "500Mi")] * 2, 100, (2, 6), id="the largest first"
+        ),
+    ],
+)
+def test_estimates_are_first_fit_decreasing(pods, limit, expected):
+    named = [make_pod(f"p{i}", cpu=cpu, memory=memory) for i, (cpu, memory) in enumerate(pods)]
+    assert estimate(named, cpu="1", memory="2500Mi", limit=limit) == expected
+
+
+def test_host_ports_need_a_node_each():
+    assert estimate([make_pod(f"p{i}", host_port=5555) for i in range(8)]) == (8, 8)
+
+
+# ---------------------------------------------------------------------------- expanders
+
+
+def option(name, cpu, memory, count, pods, price=0.0):
+    template = NodeTemplate(allocatable={"cpu": cpu, "memory": memory})
+    return ScaleUpOption(
+        group=NodeGroup(name=name, template=template, price=price),
+        node=template.node(name),
+        count=count,
+        pods=tuple(make_pod(f"p{i}", cpu="500m", memory="1000Mi") for i in range(pods)),
+    )
+
+
+BALANCED = option("balanced", "16", "64000Mi", 1, 1)
+HIGH_MEMORY = option("highmem", "16", "128000Mi", 1, 1)
+HIGH_CPU = option("highcpu", "16", "32000Mi", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("expander", "options", "chosen"),
+    [
+        # Upstream: expander/waste/waste_test.go, mostpods_test.go, leastnodes_test.go
+        ("least-waste", [BALANCED, HIGH_MEMORY], ["balanced"]),
+        ("least-waste", [BALANCED, HIGH_MEMORY, HIGH_CPU], ["highcpu"]),
+        ("least-waste", [BALANCED, BALANCED], ["balanced", "balanced"]),
+        ("most-pods", [option("a", "4", "8Gi", 1, 2), option("b", "4", "8Gi", 3, 3)], ["b"]),
+        ("least-nodes", [option("a", "4", "8Gi", 2, 2), option("b", "4", "8Gi", 3, 3)], ["a"]),
+        ("random", [BALANCED, HIGH_CPU], ["balanced", "highcpu"]),
+        ("priority", [BALANCED, HIGH_MEMORY, HIGH_CPU], ["highmem", "highcpu"]),
+        ("priority", [BALANCED], ["balanced"]),
+        (
+            "price",
+            [option("cheap", "4", "16Gi", 1, 4, 0.1), option("dear", "4", "16Gi", 1, 4, 0.3)],
+            ["cheap"],
+        ),
+    ],
+)
+def test_expanders_choose_as_upstream(expander, options, chosen):
+    given = AutoscalerOptions(expander=(expander,), priorities={"10": ("^high",), "5": ("b",)})
+    found = equal_options(options, Choice(options=given, node_count=1))
+    assert [each.group.name for each in found] == chosen
+
+
+# ---------------------------------------------------------------------------- the file
+
+
+def test_each_mistake_of_a_file_has_its_path():
+    text = """
+    options: {expander: [cheapest], scanInterval: 0s, scaleDownUnneeded: 1m, priorities: {x: [')']}}
+    groups:
+    - {name: a, maxSize: 1, price: -1, template: {allocatable: {cpu: many}}}
+    - {name: a, minSize: 3, maxSize: 2}
+    - {name: c, max: 2, provisioningTime: soon, template: {allocatable: {cpu: "1"}, taints: [{}]}}
+    """
+    with pytest.raises(InputError) as caught:
+        parse_node_groups(text, "groups.yaml")
+    assert {error.source for error in caught.value.errors} == {"groups.yaml"}
+    paths = [error.path for error in caught.value.errors]
+    for path in (
+        "options.expander[0]", "options.scanInterval", "options.scaleDownUnneeded",
+        "options.priorities[x]", "options.priorities[x][0]", "groups[0].price",
+        "groups[0].template.allocatable", "groups[1].name", "groups[1].maxSize",
+        "groups[1].template", "groups[2].max", "groups[2].maxSize",
+        "groups[2].provisioningTime", "groups[2].template.taints",
+    ):  # fmt: skip
+        assert any(each.startswith(path) for each in paths), (path, paths)
+
+
+def test_a_node_of_the_input_belongs_to_the_group_that_its_label_names():
+    node = make_node("old", cpu="4", labels={"pool": "a"})
+    run, seen = simulated([node, deployment("web", 5)], [group(size=2)])
+    assert [name for _, _, name in seen.nodes[:2]] == ["old", "a-0"]
+    assert not run.pending

@@ -1,0 +1,219 @@
+"""The cluster in which the autoscaler tries scheduling: a scheduler without scores, and forks.
+
+As cluster-autoscaler's framework, it runs PreFilter, Filter and Reserve of the scheduler's
+profiles. A plugin restricts the nodes; the first one that passes takes the pod.
+
+Upstream: cluster-autoscaler/simulator/clustersnapshot/predicate/plugin_runner.go,
+RunFiltersUntilPassingNode, RunFiltersOnNode
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    NamespacedName,
+    Node,
+    Object,
+    Pod,
+    with_fields,
+    with_node_name,
+)
+from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.config import (
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    Plugin as PluginEntry,
+    Plugins,
+    PluginSet,
+)
+from podwright.scheduler.framework import Cycle, Plugin, PreFilterResult
+from podwright.scheduler.machine import SchedulerOptions
+
+_NONE: Final = PluginSet(disabled=(PluginEntry(name="*"),))
+
+
+class Destinations(Plugin):
+    """Restricts pods to some nodes.
+
+    Attributes
+    ----------
+    names : frozenset of str
+    """
+
+    name = "Destinations"
+
+    def __init__(self) -> None:
+        self.names: frozenset[str] = frozenset()
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        """Return the nodes."""
+        return PreFilterResult(node_names=self.names)
+
+
+def filter_options(options: SchedulerOptions) -> SchedulerOptions:
+    """Return the options of a scheduler that only filters, by the same profiles.
+
+    Extenders are left out, as upstream leaves them out.
+    """
+    given = options.configuration or KubeSchedulerConfiguration()
+    profiles = given.profiles or (KubeSchedulerProfile(),)
+    if given.rules_name != "modern":
+        given, profiles = KubeSchedulerConfiguration(), (KubeSchedulerProfile(),)
+    filtering = tuple(
+        msgspec.structs.replace(profile, plugins=_without_scores(profile.plugins or Plugins()))
+        for profile in profiles
+    )
+    return SchedulerOptions(
+        configuration=msgspec.structs.replace(
+            given, profiles=filtering, extenders=(), percentage_of_nodes_to_score=None
+        ),
+        plugins=(*options.plugins, Destinations),
+        gates=options.gates,
+        seed=options.seed,
+        source=options.source,
+    )
+
+
+def _without_scores(plugins: Plugins) -> Plugins:
+    own = PluginEntry(name=Destinations.name)
+    return msgspec.structs.replace(
+        plugins,
+        pre_filter=msgspec.structs.replace(
+            plugins.pre_filter, enabled=(*plugins.pre_filter.enabled, own)
+        ),
+        pre_score=_NONE,
+        score=_NONE,
+        post_filter=_NONE,
+        permit=_NONE,
+    )
+
+
+class TrialCluster:
+    """The objects of a cluster, and forks of it in which pods are scheduled.
+
+    Parameters
+    ----------
+    options : SchedulerOptions
+        Of the scheduler of the cluster.
+
+    Attributes
+    ----------
+    scheduler : Scheduler
+        It decides; to read.
+    """
+
+    def __init__(self, options: SchedulerOptions) -> None:
+        self.scheduler = Scheduler(filter_options(options))
+        self._destinations = [
+            plugin
+            for profile in self.scheduler.profiles.values()
+            for plugin in profile.pre_filter
+            if isinstance(plugin, Destinations)
+        ]
+        self._added: list[Node] = []
+        self._removed: list[Node] = []
+
+    def change(self, old: Any, new: Any) -> None:
+        """Receive a change of an object; not within a fork."""
+        if new is not None:
+            self.scheduler.add(new)
+        elif old is not None:
+            self.scheduler.remove(old)
+
+    # ------------------------------------------------------------------------ forks
+
+    @contextmanager
+    def forked(self) -> Iterator[None]:
+        """Take back at the end what happens to nodes and pods; forks may be nested."""
+        state = self.scheduler.state()
+        added, removed = len(self._added), len(self._removed)
+        try:
+            yield
+        finally:
+            cluster = self.scheduler.cluster
+            for node in self._removed[removed:]:
+                cluster.put(node)
+            state.restore()
+            for node in self._added[added:]:
+                cluster.delete(node)
+            del self._added[added:], self._removed[removed:]
+
+    def add_node(self, objects: Iterable[Object]) -> str:
+        """Add a node with its pods in a fork, and return its name."""
+        node, *pods = objects
+        assert isinstance(node, Node), node.kind
+        self.scheduler.cluster.put(node)
+        self._added.append(node)
+        for pod in pods:
+            if isinstance(pod, Pod):
+                self.put_pod(pod, node.name)
+        return node.name
+
+    def remove_node(self, name: str) -> list[Pod]:
+        """Take the pods off a node, and the node out of all topologies, in a fork.
+
+        It stays in its slot without labels; the caller no longer names it to `schedule`.
+        """
+        pods = self.pods_on(name)
+        for pod in pods:
+            self.scheduler.withdraw(pod.key)
+        node = self.node(name)
+        self.scheduler.cluster.put(with_fields(node, "metadata", labels={}))
+        self._removed.append(node)
+        return pods
+
+    def put_pod(self, pod: Pod, node: str) -> None:
+        """Place a pod on a node in a fork, whether it fits or not.
+
+        Upstream: simulator/clustersnapshot/predicate/predicate_snapshot.go, ForceAddPod
+        """
+        cluster = self.scheduler.cluster
+        self.scheduler.pending.pop(pod.key, None)
+        cluster.place(pod, cluster.nodes.slot_of[node])
+
+    def withdraw(self, pod: NamespacedName) -> None:
+        """Take a pod off its node in a fork."""
+        self.scheduler.withdraw(pod)
+
+    # ------------------------------------------------------------------------ decisions
+
+    def schedule(self, pod: Pod, nodes: Collection[str]) -> str:
+        """Place a pod in a fork on the first of some nodes that passes; "" if none does."""
+        for plugin in self._destinations:
+            plugin.names = frozenset(nodes)
+        if pod.key not in self.scheduler.pending:
+            self.scheduler.add(with_node_name(pod, ""))
+        return self.scheduler.schedule(pod.key).node
+
+    def rejection(self, pod: Pod, node: str) -> tuple[str, ...] | None:
+        """Return why a node does not take a pod, in the scheduler's words; None if it does."""
+        with self.forked():
+            if self.schedule(pod, (node,)):
+                return None
+            explanation = self.scheduler.explain(pod.key)
+        status = explanation.rejected.get(node)
+        if status is not None:
+            return status.reasons
+        if explanation.pre_filter.is_rejection:
+            return explanation.pre_filter.reasons or (explanation.pre_filter.message,)
+        return (explanation.decision.message,)
+
+    # ------------------------------------------------------------------------ reading
+
+    def node(self, name: str) -> Node:
+        """Return a node."""
+        nodes = self.scheduler.cluster.nodes
+        node = nodes.objects[nodes.slot_of[name]]
+        assert node is not None, f"no node {name}"
+        return node
+
+    def pods_on(self, name: str) -> list[Pod]:
+        """Return the pods on a node, by name."""
+        cluster = self.scheduler.cluster
+        placed = cluster.pods_on[cluster.nodes.slot_of[name]]
+        return [placed[key].pod for key in sorted(placed)]
