@@ -352,10 +352,7 @@ class Target:
             case Settle():
                 await self._settle(operation)
             case BindPod():
-                (write,) = writes_of(operation)
-                await self._if_present(
-                    write.method, write.path, bytes(write.body), done=_DONE[BindPod]
-                )
+                await self._bind(operation)
             case AllocateClaim():
                 await self._allocate_claim(operation)
             case AllocateExtended():
@@ -363,6 +360,18 @@ class Target:
             case Delete(kind, key):
                 body = msgspec.json.encode(NOW) if kind.resource == "pods" else b""
                 await self._if_present("DELETE", path_of(kind, key), body, done="deleted")
+
+    async def _bind(self, operation: BindPod) -> None:
+        (write,) = writes_of(operation)
+        try:
+            await self._if_present(write.method, write.path, bytes(write.body), done=_DONE[BindPod])
+        except RejectedRequest as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            present = await self._present(path_of(operation.kind, operation.key)) or {}
+            if (present.get("spec") or {}).get("nodeName") != operation.node:
+                raise
+            self.done[_DONE[BindPod]] += 1  # by an attempt whose reply was lost
 
     async def _create(self, operation: Create) -> None:
         kind, obj = operation.kind, operation.obj
