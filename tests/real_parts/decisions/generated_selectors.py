@@ -21,13 +21,13 @@ _PATTERNS: Final = ("[a-z]+", "^a", "(\\\\d+)", "x*", "(", "a|h")
 
 def draw_selector_case(seed: int) -> Document:
     """Return a case of family cel."""
-    drawn = _Expressions(Random(f"selector {seed}"))
+    drawn = Expressions(Random(f"selector {seed}"))
     expression = drawn.boolean(drawn.random.randint(1, 4))
     devices = [drawn.device(index) for index in range(3)]
     return {"family": "cel", "expression": expression, "devices": devices}
 
 
-class _Expressions:
+class Expressions:
     """One method for each type of CEL; each returns an expression of that type."""
 
     def __init__(self, random: Random) -> None:

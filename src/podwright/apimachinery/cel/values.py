@@ -10,6 +10,7 @@ Upstream: cel-go common/types
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import total_ordering
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -38,10 +39,21 @@ class Uint(int):
     __slots__ = ()
 
 
-class Timestamp(msgspec.Struct, frozen=True, order=True, gc=False):
-    """A point in time: nanoseconds since 1970."""
+@total_ordering
+class Timestamp(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A point in time: nanoseconds since 1970, and the zone in which its text is."""
 
     ns: int
+    offset_minutes: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Timestamp) and self.ns == other.ns
+
+    def __lt__(self, other: Timestamp) -> bool:
+        return self.ns < other.ns
+
+    def __hash__(self) -> int:
+        return hash(self.ns)
 
 
 class Duration(msgspec.Struct, frozen=True, order=True, gc=False):

@@ -251,6 +251,7 @@ if TYPE_CHECKING:
         format_quantity as format_quantity,
         parse_quantity as parse_quantity,
         parse_quantity_text as parse_quantity_text,
+        quantity_error as quantity_error,
         quantity_milli_value as quantity_milli_value,
         quantity_value as quantity_value,
     )

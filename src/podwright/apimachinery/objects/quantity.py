@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -47,8 +47,20 @@ _MULTIPLIED_ONCE = frozenset({0, 1, 2, 3, 6, 9})
 """The powers of ten by which upstream multiplies in one step; math.go, positiveScaleInt64."""
 
 
+_AMOUNT: Final = re.compile(r"[+-]?[0-9]*(\.[0-9]*)?[eEinumkKMGTP]*[-+]?[0-9]*")
+"""What is parsed as a quantity, with any suffix. Upstream: quantity.go, parseQuantityString"""
+
+
 class QuantityError(ValueError):
     """The text is not a quantity."""
+
+
+def quantity_error(text: object) -> str:
+    """Return upstream's error for what is not a quantity."""
+    if isinstance(text, str) and text and _AMOUNT.fullmatch(text):
+        return "unable to parse quantity's suffix"
+    pattern = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+    return f"quantities must match the regular expression '{pattern}'"
 
 
 class Quantity(msgspec.Struct, frozen=True, gc=False):

@@ -290,7 +290,7 @@ def parse_url(text: str) -> ParsedURL:
     try:
         return _parts(text)
     except AddressError as error:
-        raise AddressError(f'parse "{text}": {error}') from None
+        raise AddressError(f"parse {go_quoted(text)}: {error}") from None
 
 
 def _parts(text: str) -> ParsedURL:

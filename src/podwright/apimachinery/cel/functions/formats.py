@@ -76,15 +76,20 @@ def parse_timestamp(text: str) -> Timestamp | None:
     # Past 9 digits the rest is cut off.
     ns = int((match[7] or "0")[:9].ljust(9, "0"))
     total = (moment - _EPOCH) // timedelta(seconds=1) * NANOSECONDS + ns
-    return Timestamp(total) if TIMESTAMP_MIN_NS <= total <= TIMESTAMP_MAX_NS else None
+    if not TIMESTAMP_MIN_NS <= total <= TIMESTAMP_MAX_NS:
+        return None
+    return Timestamp(total, (offset.utcoffset(None) or timedelta()) // timedelta(minutes=1))
 
 
 def format_timestamp(timestamp: Timestamp) -> str:
-    """Return a time in RFC 3339, in UTC, without superfluous digits."""
+    """Return a time in RFC 3339, in its zone, without superfluous digits."""
     seconds, ns = divmod(timestamp.ns, NANOSECONDS)
-    moment = _EPOCH + timedelta(seconds=seconds)
+    offset = timestamp.offset_minutes
+    moment = _EPOCH + timedelta(seconds=seconds, minutes=offset)
     fraction = f".{ns:09d}".rstrip("0") if ns else ""
-    return f"{moment.strftime('%Y').zfill(4)}{moment.strftime('-%m-%dT%H:%M:%S')}{fraction}Z"
+    hours, minutes = divmod(abs(offset), 60)
+    zone = f"{'-' if offset < 0 else '+'}{hours:02}:{minutes:02}" if offset else "Z"
+    return f"{moment.strftime('%Y').zfill(4)}{moment.strftime('-%m-%dT%H:%M:%S')}{fraction}{zone}"
 
 
 def calendar(timestamp: Timestamp, zone: str) -> datetime | None:
@@ -171,7 +176,7 @@ def _matching(
     pattern: str, limit: int, text: str, examples: tuple[str, ...], *, is_prefix: bool = False
 ) -> Callable[[str], list[str]]:
     compiled = re.compile(pattern, re.ASCII)
-    shown = ", or ".join(f"'{example}'" for example in examples)
+    shown = ",  or ".join(f"'{example}'" for example in examples)
     message = f"{text} (e.g. {shown}, regex used for validation is '{pattern}')"
 
     def problems(value: str) -> list[str]:
@@ -187,7 +192,7 @@ def _matching(
 def _qualified_name(value: str) -> list[str]:
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
-        example = "(e.g. 'MyName', or 'my.name', or '123-abc', regex used for validation is"
+        example = "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is"
         return [
             "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must "
             f"start and end with an alphanumeric character {example} '{_NAME}') with an optional "

@@ -11,11 +11,14 @@ from typing import ClassVar, Final, Literal
 
 from podwright.apimachinery.cel.types import library_of
 from podwright.apimachinery.cel.values import INT_MAX, INT_MIN, ErrorValue, OpaqueValue, Value
-from podwright.apimachinery.objects import Quantity, QuantityError, go_quoted, parse_quantity_text
-
-_FORMAT_WRONG: Final = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+from podwright.apimachinery.objects import (
+    Quantity,
+    QuantityError,
+    go_quoted,
+    parse_quantity_text,
+    quantity_error,
 )
+
 _INT_DIGITS: Final = 19
 _UINT64_MAX: Final = 2**64 - 1
 _NUMERIC = re.compile(r"[0-9]+", re.ASCII)
@@ -56,7 +59,7 @@ def quantity_of(text: Value) -> Value:
     try:
         return QuantityValue(parse_quantity_text(text))
     except QuantityError:
-        return ErrorValue(_FORMAT_WRONG)
+        return ErrorValue(quantity_error(text))
 
 
 def _integer_of(value: QuantityValue) -> int | None:
@@ -90,6 +93,8 @@ def _sum(value: Value, other: Value, sign: int) -> Value:
     right = other.quantity if isinstance(other, QuantityValue) else Quantity(int(other), 0)
     added = sign * right.unscaled
     is_decimal = left.is_decimal or right.is_decimal
+    if added > INT_MAX and not is_decimal and left.unscaled >= 0:
+        added = INT_MIN  # Upstream negates within 64 bits.
     is_far_apart = abs(left.exponent - right.exponent) > 2 * _INT_DIGITS
     if not is_decimal and not added:
         unscaled, exponent = left.unscaled, left.exponent

@@ -70,9 +70,9 @@ def _unsigned(result: int) -> Value:
     return Uint(result) if 0 <= result <= UINT_MAX else ErrorValue(_UINT_OVERFLOW)
 
 
-def _timestamp(ns: int) -> Value:
+def _timestamp(ns: int, offset_minutes: int = 0) -> Value:
     if TIMESTAMP_MIN_NS <= ns <= TIMESTAMP_MAX_NS:
-        return Timestamp(ns)
+        return Timestamp(ns, offset_minutes)
     return ErrorValue("timestamp overflow")
 
 
@@ -83,9 +83,9 @@ def _duration(ns: int) -> Value:
 def _add(left: Value, right: Value) -> Value:
     match left, right:
         case Timestamp(), Duration():
-            return _timestamp(left.ns + right.ns)
+            return _timestamp(left.ns + right.ns, left.offset_minutes)
         case Duration(), Timestamp():
-            return _timestamp(left.ns + right.ns)
+            return _timestamp(left.ns + right.ns, right.offset_minutes)
         case Duration(), Duration():
             return _duration(left.ns + right.ns)
         case list(), list():
@@ -108,7 +108,7 @@ def _add_alike(left: Value, right: Value) -> Value:
 def _subtract(left: Value, right: Value) -> Value:
     match left, right:
         case Timestamp(), Duration():
-            return _timestamp(left.ns - right.ns)
+            return _timestamp(left.ns - right.ns, left.offset_minutes)
         case Timestamp(), Timestamp():
             return _duration(left.ns - right.ns)
         case Duration(), Duration():
@@ -153,6 +153,8 @@ def _divide(left: Value, right: Value) -> Value:
 
 
 def _modulo(left: Value, right: Value) -> Value:
+    if left.__class__ is float:
+        return ErrorValue("no such overload: _%_")
     if left.__class__ is right.__class__ and right == 0:
         return ErrorValue("modulus by zero")
     return _arithmetic(left, right, lambda a, b: a - b * _truncated_quotient(a, b))
@@ -363,10 +365,6 @@ def _calendar_field(name: str) -> Callable[..., Value]:
     def field(value: Value, zone: Value = "UTC") -> Value:
         if isinstance(value, Duration):
             unit = _DURATION_UNITS_NS[name]
-            if name == "getMilliseconds":
-                return _truncated_quotient(value.ns, unit) - 1000 * _truncated_quotient(
-                    value.ns, NANOSECONDS
-                )
             return _truncated_quotient(value.ns, unit)
         moment = calendar(value, zone)
         if moment is None:

@@ -463,7 +463,7 @@ def _plain(value: Value) -> Any:
         case dict():
             return {str(key): _plain(part) for key, part in value.items()}
         case Timestamp():
-            return format_timestamp(value)
+            return format_timestamp(Timestamp(value.ns))
         case Duration():
             return format_duration(value)
         case _:

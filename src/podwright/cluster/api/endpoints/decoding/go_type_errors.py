@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any, Final
 
-from podwright.apimachinery.objects import go_quoted
+from podwright.apimachinery.objects import go_quoted, quantity_error
 from podwright.apimachinery.schema import (
     BOOLEAN_OR_SCHEMA,
     SCALARS,
@@ -35,11 +35,6 @@ _GO_SCALARS: Final = {"double": "float64", "quantity": "resource.Quantity", "any
                       # IntOrString decodes what is not a string as an int32.
                       "int-or-string": "int32"}  # fmt: skip
 _NAMES: Final = {dict: "object", list: "array", str: "string", bool: "bool"}
-_AMOUNT: Final = re.compile(r"[+-]?[0-9]*(\.[0-9]*)?[eEinumkKMGTP]*[-+]?[0-9]*")
-"""What is parsed as a quantity, with any suffix. Upstream: quantity.go, parseQuantityString"""
-_QUANTITY: Final = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
 
 
 def go_kind(value: Any) -> str:
@@ -59,8 +54,7 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
         return f"{path}: {message}"
     type_name = value_type_at(kind, path)
     if type_name == "quantity":
-        is_amount = isinstance(value, str) and value and _AMOUNT.fullmatch(value)
-        return "unable to parse quantity's suffix" if is_amount else _QUANTITY
+        return quantity_error(value)
     if type_name in ("time", "micro-time") and isinstance(value, str):
         return _time_error(value, is_micro=type_name == "micro-time")
     if type_name == "bytes" and isinstance(value, list):
