@@ -1,4 +1,4 @@
-"""The web page at 5,000 nodes and 30,000 pods, in Chromium on the machine of the server.
+"""The web page at 5,000 nodes and 20,000 pods, in Chromium on the machine of the server.
 
     python -m tests.perf.page                   all figures
     python -m tests.perf.page --minutes 10      watch the memory of the page for longer
@@ -76,8 +76,33 @@ async (node) => {
 }
 """
 
+CASES = ("paint", "size", "explain", "scroll", "update", "scrub", "memory", "server")
+PENDING = 10
+"""Pods that fit nowhere, which are explained."""
+
+EXPLAINED = "pw-pod h3:has-text('Why it is pending')"
+
+FRAMES = """
+async (seconds) => {
+  const scroll = document.querySelector("pw-resources").shadowRoot.querySelector(".table");
+  const end = performance.now() + seconds * 1e3;
+  const step = (scroll.scrollHeight - scroll.clientHeight) / (seconds * 60);
+  while (performance.now() < end) {
+    scroll.scrollTop += step;
+    await new Promise(requestAnimationFrame);
+  }
+}
+"""
+
 UPDATE_PARTS = ("until the reply", "then until the page has it", "then until the frame")
 """What an update waits for; the page may have it before the reply."""
+
+SELECT = """
+async (pod) => {
+  const { address } = await import("/pictures/data/address.js");
+  address.set({ pod, node: null, attempt: null });
+}
+"""
 
 LABELS = """
 async (count) => {
@@ -173,6 +198,78 @@ class Bench:
         return {
             f"navigation to heat map, {name}": (statistics.median(runs), "s", "2")
             for name, runs in found.items()
+        }
+
+    def size(self) -> Figures:
+        """Measure what a visit of a view transfers, and how long it takes until it is shown."""
+        figures: Figures = {}
+        for view, address, shown in (
+            ("cluster", "", "pw-heat-map canvas"),
+            ("20,000 rows", "/resources?kind=pods", "pw-resources .line"),
+        ):
+            with self._context() as context, self._page(context) as page:
+                devices = context.new_cdp_session(page)
+                devices.send("Network.enable")
+                sizes: list[float] = []
+                devices.on("Network.dataReceived", _adder(sizes))
+                begin = time.monotonic()
+                page.goto(self._served.page + address, wait_until="commit", timeout=SLOW_MS)
+                page.locator(shown).first.wait_for(timeout=SLOW_MS)
+                seconds = time.monotonic() - begin
+                page.wait_for_timeout(SETTLED_SECONDS * 1e3)
+            figures |= {
+                f"{view}: until it is shown": (seconds, "s", "2"),
+                f"{view}: transferred in {SETTLED_SECONDS:g} s": (sum(sizes) / 1e6, "MB", "4"),
+            }
+        return figures
+
+    def explain(self) -> Figures:
+        """Measure the time from a click on a pending pod to its explanation, under changes."""
+        waits = []
+        with self._context() as context, self._page(context) as page:
+            self._open(page)
+            page.evaluate(LABELS, self._nodes)
+            with Load(self._served, CHANGES_PER_SECOND) as load:
+                page.wait_for_timeout(SETTLED_SECONDS * 1e3)
+                at, before = time.monotonic(), load.changes
+                for number in range(PENDING):
+                    begin = time.monotonic()
+                    page.evaluate(SELECT, f"default/pending-{number}")
+                    page.locator(EXPLAINED).wait_for(timeout=SLOW_MS)
+                    waits.append(time.monotonic() - begin)
+                    page.wait_for_timeout(700)
+                rate = (load.changes - before) / (time.monotonic() - at)
+        waits.sort()
+        return {
+            "explanation shown, p50": (statistics.median(waits), "s", "1"),
+            "explanation shown, longest": (waits[-1], "s", "1"),
+            "changes while pods were explained": (rate, "/s", f"{CHANGES_PER_SECOND}"),
+        }
+
+    def scroll(self) -> Figures:
+        """Measure the frames while all rows of the pods are scrolled through, by a trace."""
+        with self._context() as context, self._page(context) as page:
+            page.goto(f"{self._served.page}/resources?kind=pods", timeout=SLOW_MS)
+            page.locator("pw-resources .line").first.wait_for(timeout=SLOW_MS)
+            devices = context.new_cdp_session(page)
+            with _traced(devices) as events:
+                page.evaluate(FRAMES, SECONDS / 2)
+        frames = [event["ts"] for event in events if event["name"] == "DrawFrame"]
+        gaps = sorted(b - a for a, b in itertools.pairwise(frames))
+        main = {
+            (event["pid"], event["tid"])
+            for event in events
+            if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+        }
+        tasks = [e for e in events if "RunTask" in e["name"] and (e["pid"], e["tid"]) in main]
+        longest = max(tasks, key=lambda event: event["dur"])
+        p99 = gaps[len(gaps) * 99 // 100]
+        return {
+            "frames while scrolling": (len(frames) / (SECONDS / 2), "/s", ""),
+            "gap between frames while scrolling, p99": (p99 / 1e3, "ms", ""),
+            "longest gap between frames while scrolling": (gaps[-1] / 1e3, "ms", "50"),
+            "longest task of the page while scrolling": (longest["dur"] / 1e3, "ms", "50"),
+            "CPU of that task": (longest.get("tdur", 0) / 1e3, "ms", ""),
         }
 
     def update(self) -> Figures:
@@ -325,13 +422,19 @@ def _traced(devices: Any) -> Iterator[list[Any]]:
     is_complete = threading.Event()
     devices.on("Tracing.dataCollected", lambda part: events.extend(part["value"]))
     devices.on("Tracing.tracingComplete", lambda _: is_complete.set())
-    categories = "devtools.timeline.frame,disabled-by-default-devtools.timeline.frame"
+    categories = (
+        "toplevel,__metadata,devtools.timeline.frame,disabled-by-default-devtools.timeline.frame"
+    )
     devices.send("Tracing.start", {"categories": categories, "transferMode": "ReportEvents"})
     yield events
     devices.send("Tracing.end")
     while not is_complete.is_set():
         devices.send("Runtime.evaluate", {"expression": "1"})
     events.sort(key=lambda event: event["ts"])
+
+
+def _adder(sizes: list[float]) -> Callable[[Any], None]:
+    return lambda event: sizes.append(event["encodedDataLength"])
 
 
 def _heap_mib(devices: Any) -> float:
@@ -358,11 +461,11 @@ def _cpu_seconds(process: int) -> float:
     return total / _TICKS
 
 
-def _pod(name: str) -> dict[str, Any]:
+def _pod(name: str, cpu: str = "50m") -> dict[str, Any]:
     container = {
         "name": "main",
         "image": "app",
-        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
+        "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}},
     }
     return {
         "apiVersion": "v1",
@@ -389,7 +492,7 @@ def _wait_until_placed(served: Served, pods: int) -> None:
         counts = request(served, "GET", "/podwright/v1/queue?limit=1")
         waiting = sum(counts["counts"].values())
         bound = request(served, "GET", f"{PODS}?limit=1")["metadata"].get("remainingItemCount", 0)
-        if not waiting and bound >= pods - 1:
+        if waiting == PENDING and bound >= pods - 1:
             return
         assert time.monotonic() < deadline, f"{waiting} pods still wait"
         time.sleep(0.5)
@@ -399,9 +502,9 @@ def main() -> None:
     """Run the server and the browser, and print the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--nodes", type=int, default=5_000)
-    parser.add_argument("--pods", type=int, default=30_000)
+    parser.add_argument("--pods", type=int, default=20_000)
     parser.add_argument("--minutes", type=float, default=1.0, help="how long memory is watched")
-    parser.add_argument("--only", default="", help="paint, update, scrub, memory, server")
+    parser.add_argument("--only", default="", help=", ".join(CASES))
     parser.add_argument("--json", default="", help="file to write the figures to")
     options = parser.parse_args()
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -412,12 +515,13 @@ def main() -> None:
         folder = Path(name)
         pods = {"apiVersion": "v1", "kind": "List"}
         pods_file = folder / "pods.json"
-        items = [_pod(f"pod-{number}") for number in range(options.pods)]
+        items = [_pod(f"pod-{number}") for number in range(options.pods - PENDING)]
+        items += [_pod(f"pending-{number}", "9999") for number in range(PENDING)]
         pods_file.write_text(json.dumps(pods | {"items": items}))
         turns = folder / "turns"
         served = Served(
             folder, str(turns), "up", "--port", "0", "--ui-port", "0", "--nodes",
-            str(options.nodes), str(pods_file), command=(sys.executable, str(_MEASURED_UP)),
+            str(options.nodes), str(pods_file), command=(sys.executable, "-P", str(_MEASURED_UP)),
         )  # fmt: skip
         try:
             _wait_until_placed(served, options.pods)
@@ -425,6 +529,9 @@ def main() -> None:
             bench = Bench(served, browser, options.nodes, turns)
             cases: dict[str, Callable[[], Figures]] = {
                 "paint": bench.paint,
+                "size": bench.size,
+                "explain": bench.explain,
+                "scroll": bench.scroll,
                 "update": bench.update,
                 "scrub": bench.scrub,
                 "memory": lambda: bench.memory(options.minutes),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -195,6 +195,7 @@ def nearest_nodes(
     for answer in explanation.filters:
         for node, status in answer.rejected.items():
             rejecting.setdefault(node, []).append(status)
+    requests = pending_requests(explanation.pod)
     near: list[tuple[int, float, NearNode]] = []
     for node in explanation.node_names:
         first = rejection_of(explanation, node)
@@ -206,7 +207,7 @@ def nearest_nodes(
         shortage = 0.0
         lacks: list[str] = []
         for status in statuses:
-            share, texts = _lacks(explanation.pod, cluster, node, status, gates)
+            share, texts = _lacks(explanation.pod, requests, cluster, node, status, gates)
             shortage += share
             lacks += texts
         plugins = tuple(status.plugin for status in statuses)
@@ -240,7 +241,12 @@ def _with_devices(near: NearNode, refusals: DeviceRefusals) -> NearNode:
 
 
 def _lacks(
-    pod: Pod, cluster: Cluster, name: str, status: Status, gates: Gates
+    pod: Pod,
+    requests: Mapping[str, int],
+    cluster: Cluster,
+    name: str,
+    status: Status,
+    gates: Gates,
 ) -> tuple[float, list[str]]:
     """Return the share that is short (0 if it is not an amount), and what is lacking."""
     slot = cluster.nodes.slot_of.get(name)
@@ -250,14 +256,15 @@ def _lacks(
     node = cluster.nodes.objects[slot]
     assert node is not None, f"slot {slot} is empty"
     if status.plugin in _OF_RESOURCES:
-        return _shortages(pod, cluster, slot, status)
+        return _shortages(requests, cluster, slot, status)
     details_of = _DETAILS.get(status.plugin)
     details = [] if details_of is None else list(details_of(pod, node, gates, cluster))
     return 0.0, details or list(status.reasons)
 
 
-def _shortages(pod: Pod, cluster: Cluster, slot: int, status: Status) -> tuple[float, list[str]]:
-    requests = pending_requests(pod)
+def _shortages(
+    requests: Mapping[str, int], cluster: Cluster, slot: int, status: Status
+) -> tuple[float, list[str]]:
     nodes = cluster.nodes
     share = 0.0
     texts: list[str] = []

@@ -88,29 +88,38 @@ export function parseFilter(filter) {
   return found;
 }
 
+const PAGE_OF_ROWS = 1000; // read in a few milliseconds, so that scrolling goes on
+
 /**
- * Returns the server's Table of a kind's objects: kubectl's columns.
+ * Delivers the server's Table of a kind's objects, kubectl's columns, each time with more rows.
  *
  * @param {import("./source.js").Source} source
  * @param {Kind} kind
  * @param {string} namespace empty for all namespaces
- * @param {{labels: string, fields: string}} [selectors] as kubectl takes them
- * @returns {Promise<{columns: {title: string, isWide: boolean}[], rows: {key: string, namespace: string,
- *   name: string, created: string, cells: string[]}[]}>} with the columns of `-o wide` as well
+ * @param {{labels: string, fields: string}} selectors as kubectl takes them
+ * @param {(table: {columns: {title: string, isWide: boolean}[], rows: {key: string, namespace: string,
+ *   name: string, created: string, cells: string[]}[], isComplete: boolean}) => boolean} take with the
+ *   columns of `-o wide` as well; returns whether the rest is needed
  */
-export async function listTable(source, kind, namespace, { labels = "", fields = "" } = {}) {
-  const query = [["labelSelector", labels], ["fieldSelector", fields]].filter(([, value]) => value).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
-  const table = await source.get(`${collectionPath(kind, namespace)}${query.length ? `?${query.join("&")}` : ""}`, { Accept: TABLE });
+export async function listTable(source, kind, namespace, { labels, fields }, take) {
+  const query = new URLSearchParams({ limit: PAGE_OF_ROWS });
+  if (labels) query.set("labelSelector", labels);
+  if (fields) query.set("fieldSelector", fields);
   const hasNamespace = kind.isNamespaced && !namespace;
-  const rows = table.rows.map(({ cells, object: { metadata } }) => {
-    const texts = cells.map(cellText);
-    const own = metadata.namespace ?? "";
-    if (hasNamespace) texts.unshift(own);
-    return { key: `${own}/${metadata.name}`, namespace: own, name: metadata.name, created: metadata.creationTimestamp ?? "", cells: texts };
-  });
-  const columns = table.columnDefinitions.map(({ name, priority }) => ({ title: name, isWide: Boolean(priority) }));
-  if (hasNamespace) columns.unshift({ title: "Namespace", isWide: false });
-  return { columns, rows };
+  const rows = [];
+  do {
+    const table = await source.get(`${collectionPath(kind, namespace)}?${query}`, { Accept: TABLE });
+    for (const { cells, object: { metadata } } of table.rows) {
+      const texts = cells.map(cellText);
+      const own = metadata.namespace ?? "";
+      if (hasNamespace) texts.unshift(own);
+      rows.push({ key: `${own}/${metadata.name}`, namespace: own, name: metadata.name, created: metadata.creationTimestamp ?? "", cells: texts });
+    }
+    const columns = table.columnDefinitions.map(({ name, priority }) => ({ title: name, isWide: Boolean(priority) }));
+    if (hasNamespace) columns.unshift({ title: "Namespace", isWide: false });
+    query.set("continue", table.metadata?.continue ?? "");
+    if (!take({ columns, rows, isComplete: !query.get("continue") })) return;
+  } while (query.get("continue"));
 }
 
 const NUMERIC = new Intl.Collator("en", { numeric: true });

@@ -57,7 +57,8 @@ class PodInspector extends PwElement {
     this.body = h("div", { role: "region", "aria-label": "Pod" });
     this.matrix = h("pw-matrix", { hidden: true });
     this.whatIf = h("pw-what-if", { hidden: true });
-    this.root.append(this.body, this.whatIf, this.matrix);
+    this.attemptList = h("div");
+    this.root.append(this.body, this.attemptList, this.whatIf, this.matrix);
     this.look = throttled(1000, () => this.#look());
     this.#clear("");
   }
@@ -97,7 +98,7 @@ class PodInspector extends PwElement {
     if (key !== this.key) {
       this.key = key;
       this.loadedOf = "";
-      if (name) this.look();
+      if (name) this.#look(); // at once, however long the pod before took
     }
     this.invalidate();
   }
@@ -151,7 +152,8 @@ class PodInspector extends PwElement {
 
   async #explain(pod, key) {
     const { source } = model();
-    const [names] = await Promise.all([model().schedulers(), this.#access(pod)]);
+    const access = this.#access(pod);
+    const names = await model().schedulers();
     if (names?.length === 0) {
       this.document = null;
       this.attempts = [];
@@ -160,7 +162,7 @@ class PodInspector extends PwElement {
       return;
     }
     try {
-      const [attempts, found] = await this.#load(pod, key);
+      const [[attempts, found]] = await Promise.all([this.#load(pod, key), access]);
       if (key !== this.key) return;
       this.attempts = attempts;
       this.document = found;
@@ -182,24 +184,26 @@ class PodInspector extends PwElement {
     this.invalidate();
   }
 
-  /** Returns the attempts and the explanation; they are requested at once if the attempt is known. */
+  /** Returns the attempts and the explanation, which goes first if its attempt is known: each keeps a processor busy. */
   async #load(pod, key) {
     const { source } = model();
-    const requested = source.get(ownPodPath(pod, "/attempts")).then(({ attempts }) => {
+    const attemptsOf = async () => {
+      const { attempts } = await source.get(ownPodPath(pod, "/attempts"));
       // Shown while the explanation is awaited.
       if (key === this.key) {
         this.attempts = attempts;
-        this.invalidate();
+        this.#drawAttempts();
       }
       return attempts;
-    });
-    const explanation = async () => {
-      const query = this.#ownQuery() ?? lastQuery(await requested);
-      if (key === this.key) this.query = query;
-      this.invalidate();
-      return query === null ? null : source.get(ownPodPath(pod, `/explanation${query}`));
     };
-    return Promise.all([requested, explanation()]);
+    const own = this.#ownQuery();
+    const early = own === null ? await attemptsOf() : null;
+    const query = own ?? lastQuery(early);
+    if (key === this.key) this.query = query;
+    this.invalidate();
+    const found = query === null ? null : await source.get(ownPodPath(pod, `/explanation${query}`));
+    if (!early) attemptsOf().catch(() => {}); // the explanation is shown without them
+    return [early ?? this.attempts, found];
   }
 
   /** Returns which attempt to explain, as a query; null if it depends on the attempts that there are. */
@@ -256,6 +260,13 @@ class PodInspector extends PwElement {
       return;
     }
     render(this.body, this.#header(), this.#content());
+    this.#drawAttempts();
+  }
+
+  /** Draws the attempts by themselves: they arrive after the explanation, whose buttons stay. */
+  #drawAttempts() {
+    const current = this.shownAttempt || (this.document?.run ? String(this.document.run.attempt) : "");
+    render(this.attemptList, this.pod ? attemptsSection(this.attempts, current) : null);
   }
 
   #header() {
@@ -315,7 +326,6 @@ class PodInspector extends PwElement {
       workloadSection(document),
       model().isPast ? null : groupSection(this.group, this.pod),
       extendersSection(document),
-      attemptsSection(this.attempts, this.shownAttempt || (document.run ? String(document.run.attempt) : "")),
     ];
   }
 
@@ -327,7 +337,6 @@ class PodInspector extends PwElement {
     const message = scheduled?.status === "False" ? scheduled.message : "";
     return [
       section(message ? "Condition PodScheduled" : "", message ? h("p", { class: "message" }, message) : null, h("p", { class: "muted", role: "status" }, this.query === undefined ? "Loading…" : work)),
-      attemptsSection(this.attempts, this.shownAttempt),
     ];
   }
 

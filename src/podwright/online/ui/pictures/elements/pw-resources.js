@@ -212,11 +212,15 @@ class Resources extends PwElement {
     if (!document.hidden && this.kind) {
       try {
         this.asked = this.#selectors();
-        const table = await listTable(this.source, this.kind, this.place, JSON.parse(this.asked));
-        if (load !== this.load) return;
-        this.table = table;
-        this.#show("");
-        this.#filter({ keepsAddress: true });
+        const isFirst = !this.table.rows.length;
+        await listTable(this.source, this.kind, this.place, JSON.parse(this.asked), (table) => {
+          if (load !== this.load) return false;
+          if (!table.isComplete && !isFirst) return true; // the rows of before stay until all are there
+          this.table = table;
+          this.#show("");
+          this.#filter({ keepsAddress: true });
+          return true;
+        });
       } catch (error) {
         if (load !== this.load) return;
         this.#show(error.message);
