@@ -45,6 +45,7 @@ HEADERS = {
 }
 _SHOWN = 700
 _CONFLICT = "FieldManagerConflict"
+_UNTYPED = "failed to create typed patch object"
 _GENERATED = re.compile(r"\b([Gg]en-|x{58})[a-z0-9]{5}\b")
 _AGE = re.compile(r"^(\d+[smhdy])+$|^<age>$")
 _LATER_CHECK = "[+]poststarthook/apiservice-wait-for-first-sync ok\n"
@@ -54,6 +55,7 @@ NEUTRAL: Final = {
     "generated name": "drawn",
     "address or port": "drawn by each server for a Service, unless the request has it",
     "order of conflicts": "of a Go map",
+    "order of type errors": "of a Go map",
     "health check of a later patch": "the recorded server has it, 1.36.0 has not",
 }
 """What is made equal before a comparison, and why."""
@@ -310,6 +312,8 @@ def _neutral(value: Any, sent: str, without: frozenset[str]) -> Any:
         return value
     if "generated name" not in without:
         value = _GENERATED.sub(r"\1<gen5>", value)
+    if "order of type errors" not in without and value.startswith(_UNTYPED):
+        value = "\n".join(sorted(value.split("\n")))
     if "health check of a later patch" not in without:
         value = value.replace(_LATER_CHECK, "")
     if "address or port" in without:

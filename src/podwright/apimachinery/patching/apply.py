@@ -217,9 +217,7 @@ class _Apply:
         elif last.fields != self._fields or last.api_version != of.api_version:
             after[applier] = Owned(self._fields, of.api_version, last.time)
             if last.api_version != of.api_version or not contains(self._fields, last.fields):
-                # An empty object of the configuration stays, whatever was removed from it.
-                pruned = self._pruned(found, after, last)
-                found = merged(pruned, configuration, of.root)
+                found = self._pruned(found, after, last)
         changes = _Changes(of, live, found, self._subresource, self._convert)
         after = _without_changed(after, applier, changes, force=force)
         if not self._fields:

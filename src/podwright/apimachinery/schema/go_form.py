@@ -26,6 +26,7 @@ from podwright.apimachinery.objects import (
     timestamp_ns,
     timestamp_text,
 )
+from podwright.apimachinery.schema.empty_lists import EmptyLists
 from podwright.apimachinery.schema.types import (
     DEFAULTED_IF_NULL,
     QUANTITY_VALUES,
@@ -114,6 +115,7 @@ class GoForms:
 
     def __init__(self, type_of: TypeOf) -> None:
         self._type_of = type_of
+        self.empty_lists: Final = EmptyLists(type_of)
         self._structs: dict[str, StructForm] = {}
         # By id(): the values that are in Go's form. They are kept alive, so no id is reused.
         self._made: dict[int, Document] = {}

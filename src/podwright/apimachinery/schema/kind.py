@@ -164,6 +164,10 @@ class Kind:
         """Return the document as upstream's structs write it; the types must be right."""
         return self._forms.convert(document, self.row.type)
 
+    def as_stored(self, document: Document) -> Document:
+        """Return a document in Go's form as upstream's storage gives it back."""
+        return self._forms.empty_lists.as_stored(document, self.row.type)
+
     def ordered_metadata(self, metadata: Document) -> Document:
         """Return metadata in Go's form in the order of its fields."""
         return self._forms.ordered(metadata, "meta.v1.ObjectMeta")

@@ -140,6 +140,14 @@ def test_the_last_field_of_a_map_that_is_given_up_removes_the_map() -> None:
     assert after["metadata"] == {"name": "c", "uid": "u"}
 
 
+def test_an_empty_list_that_is_applied_goes_with_the_items_that_were_given_up() -> None:
+    live = stored(apply(None, config_map(finalizers=["a/b"]), "m"))
+    assert "finalizers" not in apply(live, config_map(finalizers=[]), "m")["metadata"]
+    assert (
+        apply(stored(config_map()), config_map(finalizers=[]), "m")["metadata"]["finalizers"] == []
+    )
+
+
 def test_metadata_without_managers_stays_when_the_last_field_of_a_manager_goes() -> None:
     live = stored(apply(None, config_map(finalizers=["a/b"]), "m"))
     found = apply(live, config_map({"k": "v"}), "m")

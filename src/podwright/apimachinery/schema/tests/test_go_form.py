@@ -128,3 +128,21 @@ def test_the_form_of_a_form_is_the_same():
     document = {"spec": {"containers": [{"name": "c", "ports": [{"hostPort": 0}]}]}}
     once = go_form("v1", "Pod", document)
     assert go_form("v1", "Pod", once) == once
+
+
+@pytest.mark.parametrize(
+    ("kind", "document", "stored"),
+    [
+        ("v1/LimitRange", {"spec": {"limits": []}}, {"spec": {"limits": None}}),
+        ("v1/Pod", {"spec": {"volumes": [{"projected": {"sources": []}}]}},
+         {"spec": {"volumes": [{"projected": {"sources": None}}]}}),
+        ("v1/Pod", {"spec": {"volumes": [{"emptyDir": {}}]}}, None),
+        ("apiextensions.k8s.io/v1/CustomResourceDefinition", {"status": {"conditions": []}}, None),
+    ],
+)  # fmt: skip
+def test_an_empty_list_is_stored_as_none_unless_as_json(kind, document, stored):
+    found = built_in().find(*kind.rsplit("/", 1))
+    assert found is not None
+    made = found.as_stored(document)
+    assert made == (stored or document)
+    assert stored or made is document

@@ -97,6 +97,16 @@ def terms(*keys: str) -> Document:
             id="a new gate",
         ),
         pytest.param(
+            pod(),
+            {"spec__schedulingGates": [{"name": "a"}, {"name": "a"}]},
+            [
+                'spec.schedulingGates[1]: Duplicate value: "a"',
+                "spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new"
+                " scheduling gate 'a'",
+            ],
+            id="a new gate twice",
+        ),
+        pytest.param(
             pod(**GATED), {"spec__nodeSelector": {"a": "b"}}, [], id="a gated pod: fewer nodes"
         ),
         pytest.param(

@@ -53,7 +53,7 @@ def validate_job(errors: FieldErrors, job: Document) -> None:
     validate_job_spec(errors, "spec", spec)
     _validate_selector(errors, metadata, spec)
     completions = spec.get("completions") or 0
-    if spec.get("completionMode") == "Indexed" and completions > 0 and name:
+    if spec.get("completionMode") == "Indexed" and completions > 0:
         host = f"{name}-{completions - 1}"
         if dns_label(host):
             text = f"will not able to create pod with invalid DNS label: {host}"

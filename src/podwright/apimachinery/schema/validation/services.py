@@ -49,6 +49,8 @@ def validate_service_update(errors: FieldErrors, new: Document, old: Document) -
     name = "loadBalancerClass"
     if balanced and spec.get(name) != before.get(name):
         errors.invalid(f"spec.{name}", spec.get(name), "may not change once set")
+    # Upstream checks the class as that of a changed service, and as that of a new one.
+    _validate_class(errors, spec)
     ranges = before.get("loadBalancerSourceRanges") or ()
     _validate_spec(errors, spec, [each.strip() for each in ranges])
 
@@ -236,11 +238,16 @@ def _validate_balancer(
                 errors.each(f"{at}[{index}]", value, strict_cidr(value))
     if spec.get("allocateLoadBalancerNodePorts") is not None and not is_balanced:
         errors.forbidden("spec.allocateLoadBalancerNodePorts", _BALANCED)
-    if (name := spec.get("loadBalancerClass")) is not None:
-        if is_balanced:
-            errors.each("spec.loadBalancerClass", name, qualified_name(name))
-        else:
-            errors.forbidden("spec.loadBalancerClass", _BALANCED)
+    _validate_class(errors, spec)
+
+
+def _validate_class(errors: FieldErrors, spec: Document) -> None:
+    if (name := spec.get("loadBalancerClass")) is None:
+        return
+    if spec.get("type") == "LoadBalancer":
+        errors.each("spec.loadBalancerClass", name, qualified_name(name))
+    else:
+        errors.forbidden("spec.loadBalancerClass", _BALANCED)
 
 
 def _validate_traffic(errors: FieldErrors, kind: str, spec: Document) -> None:

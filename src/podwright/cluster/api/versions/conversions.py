@@ -108,21 +108,6 @@ def _pod(pod: Document) -> Document:
     return pod
 
 
-def _csi_node(node: Document) -> Document:
-    spec: Document = node.get("spec") or {}
-    return node if spec.get("drivers") else node | {"spec": spec | {"drivers": None}}
-
-
-def _role(role: Document) -> Document:
-    return role if role.get("rules") else role | {"rules": None}
-
-
-def _limit_range(limit_range: Document) -> Document:
-    """Return a limit range as upstream's storage, which has no empty lists, gives it back."""
-    spec: Document = limit_range.get("spec") or {}
-    return limit_range if spec.get("limits") else limit_range | {"spec": spec | {"limits": None}}
-
-
 def _secret(secret: Document) -> Document:
     """Return a secret whose texts are in `data`; they come before what is there.
 
@@ -150,38 +135,10 @@ def _daemon_set(daemon_set: Document) -> Document:
     return daemon_set | {"metadata": metadata | {"annotations": annotations}}
 
 
-def _claim(claim: Document) -> Document:
-    spec: Document = claim.get("spec") or {}
-    devices: Document = spec.get("devices") or {}
-    claim = _with_device_statuses(claim)
-    if devices.get("requests"):
-        return claim
-    return claim | {"spec": spec | {"devices": devices | {"requests": None}}}
-
-
-def _with_device_statuses(claim: Document) -> Document:
-    status: Document = claim.get("status") or {}
-    found = status.get("devices") or ()
-    if all(each.get("conditions") for each in found):
-        return claim
-    devices = [each | {"conditions": each.get("conditions") or None} for each in found]
-    return claim | {"status": status | {"devices": devices}}
-
-
-def _claim_template(template: Document) -> Document:
-    return template | {"spec": _claim(template.get("spec") or {})}
-
-
 ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {
     ("", "Pod"): _pod,
-    ("", "LimitRange"): _limit_range,
     ("", "Secret"): _secret,
     ("apps", "DaemonSet"): _daemon_set,
     ("autoscaling", "HorizontalPodAutoscaler"): consistent_autoscaler,
-    ("resource.k8s.io", "ResourceClaim"): _claim,
-    ("resource.k8s.io", "ResourceClaimTemplate"): _claim_template,
-    ("rbac.authorization.k8s.io", "Role"): _role,
-    ("rbac.authorization.k8s.io", "ClusterRole"): _role,
-    ("storage.k8s.io", "CSINode"): _csi_node,
 }
 """What the conversion to the internal version and back changes in an object, by group and kind."""

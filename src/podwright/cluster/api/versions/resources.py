@@ -205,6 +205,10 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
         fix = ROUND_TRIPS.get((self.group, self.name))
         return made if fix is None else fix(made)
 
+    def as_stored(self, document: Document) -> Document:
+        """Return a valid document as upstream's storage gives it back."""
+        return self.kind.as_stored(document) if isinstance(self.kind, Kind) else document
+
     def served(self, document: Document) -> Document:
         """Return a stored document in this version."""
         return document if self.from_storage is None else self.from_storage(document)

@@ -108,11 +108,13 @@ def _validate_added_tolerations(errors: FieldErrors, spec: Document, before: Doc
 
 def _validate_removed_gates(errors: FieldErrors, spec: Document, before: Document) -> None:
     former = {each.get("name") for each in before.get("schedulingGates") or ()}
-    for index, gate in enumerate(spec.get("schedulingGates") or ()):
-        if gate.get("name") not in former:
+    # A repeated gate has one error, at its last place.
+    gates = {each.get("name"): i for i, each in enumerate(spec.get("schedulingGates") or ())}
+    for name, index in gates.items():
+        if name not in former:
             errors.forbidden(
                 f"spec.schedulingGates[{index}].name",
-                f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'",
+                f"only deletion is allowed, but found new scheduling gate '{name}'",
             )
 
 

@@ -316,6 +316,7 @@ def _after_allocation(
 
 def _encode(backend: Backend, write: ObjectWrite) -> None:
     """Return the object as the store keeps it; its uid stays, though admission may have written."""
+    write.new = write.call.resource.as_stored(write.new)
     if not write.is_dry_run:
         write.new = fitting(write.call, write.new)
     write.body = stored_object(backend, write.call.resource, write.new)

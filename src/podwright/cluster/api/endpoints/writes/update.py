@@ -162,7 +162,8 @@ def _check(backend: Backend, write: ObjectWrite) -> None:
 def _encode(backend: Backend, write: ObjectWrite) -> None:
     """Return the object as the store keeps it."""
     assert write.old is not None, "an update has a stored object"
-    new = backend.field_management.settled(write.old, write.new)
+    new = write.call.resource.as_stored(write.new)
+    new = backend.field_management.settled(write.old, new)
     if not write.is_dry_run:
         before_bytes = backend.store.encodings.size_of(write.current.raw)
         new = fitting(write.call, new, before_bytes=before_bytes)
