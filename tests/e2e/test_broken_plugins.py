@@ -45,6 +45,7 @@ WITH_FILES = (
     f"simulate {QUICKSTART}",
     f"compare-rules {QUICKSTART}",
     f"capacity --headroom {QUICKSTART}",
+    f"autoscale examples/autoscaling/groups.yaml {QUICKSTART}",
     f"drain-plan general-a1 {QUICKSTART}",
     f"diff {QUICKSTART} --to-seed 1",
     f"up {QUICKSTART} --port 0 --kubeconfig RUN-kubeconfig",

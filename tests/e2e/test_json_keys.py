@@ -41,6 +41,7 @@ LINES = (
     "capacity examples/capacity/web.yaml FILES --exit-zero -o json",
     "capacity --buy examples/capacity/types.yaml --podspec examples/capacity/more.yaml FILES"
     " --exit-zero -o json",
+    "autoscale examples/autoscaling/groups.yaml FILES --exit-zero -o json",
     "drain-plan a1 examples/capacity/cluster.yaml -o json",
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1 -o json",
     "sweep examples/sweep/plan.yaml --out RESULTS --jobs 1 --seeds 0 -o json",

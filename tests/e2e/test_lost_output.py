@@ -42,6 +42,7 @@ LINES = (
     "capacity examples/capacity/web.yaml examples/quickstart",
     "capacity --buy examples/capacity/types.yaml --podspec examples/capacity/more.yaml"
     " examples/capacity/cluster.yaml",
+    "autoscale examples/autoscaling/groups.yaml examples/autoscaling/shop.yaml",
     "drain-plan a1 examples/capacity/cluster.yaml",
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1",
     "sweep examples/sweep/plan.yaml --out RUN-results --jobs 1 --seeds 0",

@@ -65,6 +65,24 @@ class DrainPlanOptions(Judged):
     output: Format = output_option("the nodes in their order")
 
 
+class AutoscaleOptions(Judged):
+    """The options of `podwright autoscale`."""
+
+    groups: str = argument("The file of node groups, as for simulate --node-groups.", "GROUPS")
+    files: tuple[str, ...] = argument(
+        "The cluster: manifests, dumps or snapshots; folders of them; - for stdin; cluster: or "
+        "cluster:CONTEXT for a real cluster.  [default: cluster:, that of the current context]",
+        "FILE",
+        default=(),
+    )
+    cluster: PlannedCluster = PlannedCluster.group()
+    pod: tuple[str, ...] = option(
+        "Only this pending pod, as namespace/name. Repeatable.", "POD", default=()
+    )
+    setup: Setup = Setup.group("config", "plugins", "hpa", *RULES, *DECISIONS)
+    output: Format = output_option("the groups that would be chosen")
+
+
 class CapacityOptions(Judged):
     """The options of `podwright capacity`."""
 

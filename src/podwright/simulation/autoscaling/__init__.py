@@ -2,7 +2,9 @@
 
 `node_groups.py` has the groups and the options of a file; `cluster_autoscaler.py` is the
 controller. `trial_cluster.py` schedules in forks of the cluster; `scale_up.py` estimates how many
-nodes pods need, and `expanders.py` choose among the groups.
+nodes pods need, and `expanders.py` choose among the groups; `scale_down.py` finds the nodes that
+are not needed, whose pods can move by the rules of `drainability.py`, and removes them.
+`explaining.py` says which groups would help a pending pod.
 
 The room does not decide what fits: the filters of the cluster's scheduler do.
 """
@@ -14,6 +16,11 @@ from podwright._faces import names_on_first_use
 if TYPE_CHECKING:
     from podwright.simulation.autoscaling.cluster_autoscaler import (
         ClusterAutoscaler as ClusterAutoscaler,
+    )
+    from podwright.simulation.autoscaling.explaining import (
+        AutoscalingExplanation as AutoscalingExplanation,
+        GroupHelp as GroupHelp,
+        explain_autoscaling as explain_autoscaling,
     )
     from podwright.simulation.autoscaling.group_sizes import (
         GroupSizes as GroupSizes,

@@ -1,4 +1,4 @@
-"""The autoscaler: a controller that adds nodes to groups for pods that do not fit.
+"""The autoscaler: a controller that changes the sizes of node groups.
 
 Theory of operation
 -------------------
@@ -9,7 +9,9 @@ does not keep a simulation running. A loop works in a fork of the cluster:
 1. nodes that were requested and have not registered are added as nodes of the template;
 2. pending pods that fit now are placed, and left out;
 3. for the others, each group that may grow offers nodes (`scale_up`), and the expanders choose one
-   (`expanders`). The group gets its nodes after its provisioning time.
+   (`expanders`). The group gets its nodes after its provisioning time;
+4. without a scale-up, the nodes that are not needed are found, and those removed that were not for
+   long enough (`scale_down`).
 
 A request whose nodes do not register in time fails; its group is in backoff then.
 
@@ -35,19 +37,26 @@ from podwright.apimachinery.objects import (
     Pod,
     condition_of,
     timestamp_ns,
+    with_node_name,
 )
-from podwright.cluster.api import CreateObject, RecordEvent
+from podwright.cluster.api import CreateObject
 from podwright.cluster.controllers import ControllerAction, Lister, SyncAt, SyncDue
 from podwright.cluster.store import GroupKind, kind_of
 from podwright.scheduler.config import format_duration
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.autoscaling.autoscaler_events import (
+    NAME,
+    is_node_ready,
+    object_event,
+    status_event,
+)
 from podwright.simulation.autoscaling.expanders import Choice, best_option
 from podwright.simulation.autoscaling.node_groups import (
     Autoscaling,
     NodeGroup,
-    free_names,
     pool_of,
 )
+from podwright.simulation.autoscaling.scale_down import REMOVAL, ScaleDown
 from podwright.simulation.autoscaling.scale_up import (
     BACKOFF,
     MAX_SIZE,
@@ -60,10 +69,7 @@ from podwright.simulation.autoscaling.scale_up import (
     reasons_text,
 )
 from podwright.simulation.autoscaling.trial_cluster import TrialCluster
-
-NAME: Final = "cluster-autoscaler"
-STATUS: Final = ("", "ConfigMap", "kube-system/cluster-autoscaler-status")
-"""The object of Events that are about groups."""
+from podwright.simulation.recording import is_movable_pod
 
 _POD: Final = ("", "Pod")
 _NODE: Final = ("", "Node")
@@ -145,6 +151,8 @@ class ClusterAutoscaler(Checkpointed):
     _start_ns: Saved[int]
     _scale_up_ns: Saved[int]
     _draws: Saved[int]
+    _numbers: Saved[dict[str, int]]
+    _scale_down: Saved[ScaleDown]
 
     def __init__(
         self, lister: Lister, *, autoscaling: Autoscaling, scheduler: SchedulerOptions
@@ -165,6 +173,9 @@ class ClusterAutoscaler(Checkpointed):
         self._start_ns = -1
         self._scale_up_ns = -1
         self._draws = 0
+        # Of the next node of each group: names are not used twice.
+        self._numbers = {}
+        self._scale_down = ScaleDown(lister, autoscaling.options, self._trial)
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -183,6 +194,8 @@ class ClusterAutoscaler(Checkpointed):
             self._start_ns = now_ns
         if key == _ARRIVALS:
             return self._created(now_ns)
+        if key.startswith(REMOVAL):
+            return self._scale_down.continued(key.removeprefix(REMOVAL), now_ns)
         interval_ns = self._options.scan_interval_ns
         since_ns = (now_ns - self._start_ns) % interval_ns
         if since_ns or self._looped_ns == now_ns:
@@ -198,8 +211,10 @@ class ClusterAutoscaler(Checkpointed):
 
     def _has_timers(self, now_ns: int) -> bool:
         """Whether a later loop may do something although nothing changes."""
-        return bool(self._arrivals) or any(
-            each.until_ns >= now_ns for each in self._backoffs.values()
+        return (
+            bool(self._arrivals)
+            or self._scale_down.has_timers
+            or any(each.until_ns >= now_ns for each in self._backoffs.values())
         )
 
     # ------------------------------------------------------------------------ the cluster
@@ -253,7 +268,8 @@ class ClusterAutoscaler(Checkpointed):
         present = [node for node in nodes if node not in starting]
         unready = sum(not is_node_ready(node) for node in present)
         if not self._is_healthy(len(nodes), len(nodes) - unready):
-            return [_status_event("Warning", "ClusterUnhealthy", "Cluster is unhealthy")]
+            return [status_event("Warning", "ClusterUnhealthy", "Cluster is unhealthy")]
+        actions: list[ControllerAction] = []
         daemon_sets = self._daemon_sets()
         upcoming = [each.group for each in self._arrivals] + [*map(self._group_of, starting)]
         with self._trial.forked():
@@ -269,9 +285,50 @@ class ClusterAutoscaler(Checkpointed):
             pods = self._unplaced(names, now_ns)
             if pods:
                 actions = self._scale_up(pods, len(nodes) - unready, len(names), now_ns)
-                if actions is not None:
+                if self._scale_up_ns == now_ns:
                     return actions
-        return []
+            if self._options.scale_down_enabled:
+                is_waiting = any(isinstance(each, SyncAt) for each in actions)
+                actions += self._scaled_down(present, is_waiting=is_waiting, now_ns=now_ns)
+            if self._options.enforce_node_group_min_size:
+                actions += self._with_least_sizes(now_ns)
+        return actions
+
+    def _scaled_down(
+        self, nodes: Sequence[Node], *, is_waiting: bool, now_ns: int
+    ) -> list[ControllerAction]:
+        """Return the actions of a scale-down; none is started while new pods are waited for."""
+        sizes = self._sizes()
+        least = {name: group.min_size for name, group in self._groups.items()}
+        groups = {node.name: name for node in nodes if (name := self._group_of(node))}
+        candidates = [
+            node
+            for node in nodes
+            if (group := groups.get(node.name)) is not None and sizes[group] > least[group]
+        ]
+        self._scale_down.update(candidates, [node.name for node in nodes], now_ns)
+        is_cooling = self._scale_up_ns >= 0 and (
+            self._scale_up_ns + self._options.delay_after_add_ns > now_ns
+        )
+        started: list[ControllerAction] = []
+        if not is_waiting and not is_cooling:
+            started = self._scale_down.start(groups, sizes, least, now_ns)
+        grouped = [node for node in nodes if node.name in groups]
+        return [*started, *self._scale_down.soft_taints(grouped)]
+
+    def _with_least_sizes(self, now_ns: int) -> list[ControllerAction]:
+        """Request the nodes that groups have too few of.
+
+        Upstream: orchestrator.go, ScaleUpToNodeGroupMinSize
+        """
+        sizes = self._sizes()
+        found: list[ControllerAction] = []
+        for name, group in self._groups.items():
+            count = group.min_size - sizes[name]
+            if count > 0 and not self._skipped(name, sizes, now_ns):
+                found += self._requested(group, sizes[name], count, now_ns)
+                self._scale_up_ns = now_ns
+        return found
 
     def _unplaced(self, names: Sequence[str], now_ns: int) -> list[Pod]:
         """Return the pods that need new nodes; pods that fit are placed.
@@ -286,6 +343,12 @@ class ClusterAutoscaler(Checkpointed):
                 self._trial.put_pod(pod, nominated)
             elif not is_expendable(pod, self._options.expendable_pods_priority_cutoff):
                 found.append(pod)
+        for name, removal in self._scale_down.removals.items():
+            # These pods will be pending soon.
+            for pod in self._trial.pods_on(name) if removal.has_drain and name in names else ():
+                if is_movable_pod(pod) and not pod.is_terminating:
+                    self._trial.withdraw(pod.key)
+                    found.append(with_node_name(pod, ""))
         # Pods of one kind fail together.
         failed: list[Pod] = []
         for group in pod_groups(sorted(found, key=lambda pod: -(pod.spec.priority or 0))):
@@ -315,7 +378,7 @@ class ClusterAutoscaler(Checkpointed):
 
     def _scale_up(
         self, pods: Sequence[Pod], ready: int, node_count: int, now_ns: int
-    ) -> list[ControllerAction] | None:
+    ) -> list[ControllerAction]:
         """Return the actions of a scale-up, or the Events that say why there is none."""
         most = self._options.max_nodes_total
         groups = pod_groups(pods)
@@ -351,7 +414,7 @@ class ClusterAutoscaler(Checkpointed):
         return [
             *self._requested(best.group, size, count, now_ns),
             *(
-                _event(pod, "TriggeredScaleUp", f"pod triggered scale-up: [{{{change}}}]")
+                object_event(pod, "TriggeredScaleUp", f"pod triggered scale-up: [{{{change}}}]")
                 for pod in best.pods
             ),
         ]
@@ -404,7 +467,7 @@ class ClusterAutoscaler(Checkpointed):
                 ):
                     continue
                 self._reported[pod.key] = Reported(note=note, time_ns=now_ns)
-                found.append(_event(pod, "NotTriggerScaleUp", note))
+                found.append(object_event(pod, "NotTriggerScaleUp", note))
         return found
 
     # ------------------------------------------------------------------------ nodes
@@ -429,7 +492,7 @@ class ClusterAutoscaler(Checkpointed):
         self._arrivals += [Arrival(group=group.name, due_ns=due_ns) for _ in range(count)]
         to = f"{size + count} instead of {size} (max: {group.size_limit})"
         found: list[ControllerAction] = [
-            _status_event("Normal", "ScaledUpGroup", text)
+            status_event("Normal", "ScaledUpGroup", text)
             for text in (
                 f"Scale-up: setting group {group.name} size to {to}",
                 f"Scale-up: group {group.name} size set to {to}",
@@ -450,8 +513,11 @@ class ClusterAutoscaler(Checkpointed):
             if each.due_ns is None or each.due_ns > now_ns:
                 waiting.append(each)
                 continue
-            name = next(free_names(each.group, taken))
-            taken.add(name)
+            name = each.group
+            while name == each.group or name in taken:
+                number = self._numbers.get(each.group, 0)
+                self._numbers[each.group] = number + 1
+                name = f"{each.group}-{number}"
             found.append(CreateObject(self._templates[each.group].node(name), self.name))
         self._arrivals = waiting
         due_ns = min((each.due_ns for each in waiting if each.due_ns is not None), default=None)
@@ -482,7 +548,7 @@ class ClusterAutoscaler(Checkpointed):
                 ]
                 after = format_duration(now_ns - request.time_ns)
                 note = f"Nodes added to group {name} failed to register within {after}"
-                found.append(_status_event("Warning", "ScaleUpTimedOut", note))
+                found.append(status_event("Warning", "ScaleUpTimedOut", note))
                 self._back_off(name, now_ns)
         return found
 
@@ -498,11 +564,6 @@ class ClusterAutoscaler(Checkpointed):
         )
 
 
-def is_node_ready(node: Node) -> bool:
-    """Return whether the condition Ready of a node is true."""
-    return any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)
-
-
 def is_expendable(pod: Pod, cutoff: int) -> bool:
     """Return whether a pod does not matter for the number of nodes.
 
@@ -515,12 +576,3 @@ def is_expendable(pod: Pod, cutoff: int) -> bool:
 
 def _created_ns(obj: KubernetesObject) -> int:
     return timestamp_ns(obj.metadata.creation_timestamp) or 0
-
-
-def _event(obj: KubernetesObject, reason: str, note: str) -> RecordEvent:
-    group, kind = kind_of(obj)
-    return RecordEvent(group, kind, obj.key, obj.uid, "Normal", reason, note, NAME)
-
-
-def _status_event(severity: str, reason: str, note: str) -> RecordEvent:
-    return RecordEvent(*STATUS, "", severity, reason, note, NAME)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -361,8 +360,3 @@ def read_node_groups(path: Any) -> Autoscaling:
     """
     ((source, data),) = read_paths([path])
     return parse_node_groups(data, source)
-
-
-def free_names(base: str, taken: Sequence[str] | set[str] | dict[str, Any]) -> Iterator[str]:
-    """Yield names of new nodes that are not taken."""
-    return (name for number in count() if (name := f"{base}-{number}") not in taken)

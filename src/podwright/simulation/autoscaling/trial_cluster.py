@@ -20,10 +20,11 @@ from podwright.apimachinery.objects import (
     Node,
     Object,
     Pod,
+    pending_requests,
     with_fields,
     with_node_name,
 )
-from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.assembly import Scheduler, SchedulerState
 from podwright.scheduler.config import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
@@ -93,6 +94,19 @@ def _without_scores(plugins: Plugins) -> Plugins:
     )
 
 
+class Fork:
+    """A fork of a trial cluster.
+
+    Attributes
+    ----------
+    is_kept : bool
+        Whether it is not taken back at its end.
+    """
+
+    def __init__(self) -> None:
+        self.is_kept = False
+
+
 class TrialCluster:
     """The objects of a cluster, and forks of it in which pods are scheduled.
 
@@ -128,20 +142,28 @@ class TrialCluster:
     # ------------------------------------------------------------------------ forks
 
     @contextmanager
-    def forked(self) -> Iterator[None]:
-        """Take back at the end what happens to nodes and pods; forks may be nested."""
+    def forked(self) -> Iterator[Fork]:
+        """Take back at the end what happens to nodes and pods; forks may be nested.
+
+        A fork that is kept is taken back with the one around it.
+        """
         state = self.scheduler.state()
         added, removed = len(self._added), len(self._removed)
+        fork = Fork()
         try:
-            yield
+            yield fork
         finally:
-            cluster = self.scheduler.cluster
-            for node in self._removed[removed:]:
-                cluster.put(node)
-            state.restore()
-            for node in self._added[added:]:
-                cluster.delete(node)
-            del self._added[added:], self._removed[removed:]
+            if not fork.is_kept:
+                self._take_back(state, added, removed)
+
+    def _take_back(self, state: SchedulerState, added: int, removed: int) -> None:
+        cluster = self.scheduler.cluster
+        for node in self._removed[removed:]:
+            cluster.put(node)
+        state.restore()
+        for node in self._added[added:]:
+            cluster.delete(node)
+        del self._added[added:], self._removed[removed:]
 
     def add_node(self, objects: Iterable[Object]) -> str:
         """Add a node with its pods in a fork, and return its name."""
@@ -187,7 +209,7 @@ class TrialCluster:
         for plugin in self._destinations:
             plugin.names = frozenset(nodes)
         if pod.key not in self.scheduler.pending:
-            self.scheduler.add(with_node_name(pod, ""))
+            self.scheduler.pending[pod.key] = with_node_name(pod, "")
         return self.scheduler.schedule(pod.key).node
 
     def rejection(self, pod: Pod, node: str) -> tuple[str, ...] | None:
@@ -211,6 +233,15 @@ class TrialCluster:
         node = nodes.objects[nodes.slot_of[name]]
         assert node is not None, f"no node {name}"
         return node
+
+    def use_of(self, name: str, resource: str, ignored: Iterable[Pod] = ()) -> float:
+        """Return the share of a node's resource that its pods request, without some pods."""
+        nodes = self.scheduler.cluster.nodes
+        slot, index = nodes.slot_of[name], nodes.resource_index(resource)
+        amount = int(nodes.allocatable[slot, index])
+        used = amount - int(nodes.free[slot, index])
+        less = sum(pending_requests(pod).get(resource, 0) for pod in ignored)
+        return (used - less) / (amount - less) if amount > less else 0.0
 
     def pods_on(self, name: str) -> list[Pod]:
         """Return the pods on a node, by name."""

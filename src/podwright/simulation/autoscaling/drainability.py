@@ -1,0 +1,223 @@
+"""Which pods of a node can move, and which one keeps the node.
+
+Upstream: cluster-autoscaler/simulator/drain.go, GetPodsToMove; core/scaledown/pdb/basic.go;
+simulator/drainability/rules/rules.go; utils/drain/drain.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    SECOND_NS,
+    Document,
+    Pod,
+    PodDisruptionBudget,
+    api_group,
+    encode,
+    label_selector,
+    timestamp_ns,
+)
+from podwright.cluster.api import section
+from podwright.cluster.controllers import Lister
+from podwright.simulation.autoscaling.node_groups import AutoscalerOptions
+
+SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+SAFE_LOCAL_VOLUMES: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+
+_MIRROR: Final = "kubernetes.io/config.mirror"
+_BUDGET: Final = ("policy", "PodDisruptionBudget")
+_REPLICATED: Final = ("ReplicationController", "Job", "ReplicaSet", "StatefulSet")
+_WITH_REPLICAS: Final = ("ReplicationController", "ReplicaSet")
+_SYSTEM_PODS_NS: Final = 60 * 60 * SECOND_NS
+_TERMINATING_NS: Final = 30 * SECOND_NS
+_DEFAULT_GRACE: Final = 30
+
+
+class Budgets:
+    """What disruption budgets still allow.
+
+    Parameters
+    ----------
+    budgets : iterable of PodDisruptionBudget
+    """
+
+    def __init__(self, budgets: Iterable[object]) -> None:
+        found = [each for each in budgets if isinstance(each, PodDisruptionBudget)]
+        self._budgets = [(each.namespace, label_selector(each.spec.selector)) for each in found]
+        self._allowed = [each.status.disruptions_allowed for each in found]
+
+    @classmethod
+    def of(cls, lister: Lister) -> Budgets:
+        """Return the budgets of a cluster."""
+        return cls(each for _, each in sorted(lister.all(_BUDGET).items()))
+
+    def allowed(self, pod: Pod) -> list[int]:
+        """Return how many disruptions each budget of a pod allows."""
+        return [self._allowed[index] for index in self._matching(pod)]
+
+    def allows_in_parallel(self, pods: Sequence[Pod]) -> bool:
+        """Whether pods may be evicted at the same time."""
+        counts: dict[int, int] = {}
+        for pod in pods:
+            for index in self._matching(pod):
+                counts[index] = counts.get(index, 0) + 1
+        return all(self._allowed[index] >= count for index, count in counts.items())
+
+    def remove(self, pods: Iterable[Pod]) -> None:
+        """Count the eviction of pods."""
+        for pod in pods:
+            for index in self._matching(pod):
+                self._allowed[index] -= 1
+
+    def _matching(self, pod: Pod) -> list[int]:
+        labels = pod.metadata.labels
+        return [
+            index
+            for index, (namespace, selector) in enumerate(self._budgets)
+            if namespace == pod.namespace and selector.matches(labels)
+        ]
+
+
+class BlockingPod(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that keeps its node.
+
+    Attributes
+    ----------
+    pod : str
+    reason : str
+        Upstream's name of the reason.
+    message : str
+        Upstream's.
+    """
+
+    pod: str
+    reason: str
+    message: str
+
+
+class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules that say whether pods can move.
+
+    Attributes
+    ----------
+    options : AutoscalerOptions
+    budgets : Budgets
+    now_ns : int
+    lister : Lister, optional
+        Of the owners of pods; they are not looked up without it.
+    """
+
+    options: AutoscalerOptions
+    budgets: Budgets
+    now_ns: int
+    lister: Lister | None = None
+
+    def pods_to_move(self, pods: Iterable[Pod]) -> list[Pod] | BlockingPod:
+        """Return the pods of a node that have to move, or the one that cannot."""
+        found = []
+        for pod in pods:
+            if is_mirror(pod) or self._is_long_terminating(pod):
+                continue
+            blocking = self._blocking(pod)
+            if blocking is not None:
+                return blocking
+            if not is_of_daemon_set(pod):
+                found.append(pod)
+        return found
+
+    def _blocking(self, pod: Pod) -> BlockingPod | None:
+        annotations = pod.metadata.annotations
+        if self.options.skip_nodes_with_custom_controller_pods:
+            blocking = self._by_owner(pod)
+            if blocking is not None:
+                return blocking
+        if is_of_daemon_set(pod) or annotations.get(SAFE_TO_EVICT) == "true" or pod.is_terminal:
+            return None
+        return self._by_pod(pod)
+
+    def _by_pod(self, pod: Pod) -> BlockingPod | None:
+        options, annotations = self.options, pod.metadata.annotations
+        owner = pod.metadata.controller
+        is_custom = owner is not None and owner.kind not in _REPLICATED
+        if owner is None or (options.skip_nodes_with_custom_controller_pods and is_custom):
+            return _blocked(pod, "NotReplicated", f"{pod.key} is not replicated")
+        allowed = self.budgets.allowed(pod)
+        is_system = pod.namespace == "kube-system" and not allowed
+        if options.skip_nodes_with_system_pods and is_system:
+            created_ns = timestamp_ns(pod.metadata.creation_timestamp)
+            if created_ns is not None and self.now_ns > created_ns + _SYSTEM_PODS_NS:
+                return None
+            what = "non-daemonset, non-mirrored, non-pdb-assigned kube-system pod present"
+            return _blocked(pod, "UnmovableKubeSystemPod", f"{what}: {pod.name}")
+        if annotations.get(SAFE_TO_EVICT) == "false":
+            message = f"pod annotated as not safe to evict present: {pod.name}"
+            return _blocked(pod, "NotSafeToEvictAnnotation", message)
+        if options.skip_nodes_with_local_storage and _has_local_storage(pod):
+            message = f"pod with local storage present: {pod.name}"
+            return _blocked(pod, "LocalStorageRequested", message)
+        if any(number < 1 for number in allowed):
+            message = f"not enough pod disruption budget to move {pod.key}"
+            return _blocked(pod, "NotEnoughPdb", message)
+        return None
+
+    def _by_owner(self, pod: Pod) -> BlockingPod | None:
+        """Return that a pod's owner is missing, or has too few replicas.
+
+        Upstream: simulator/drainability/rules/replicacount/rule.go
+        """
+        owner, lister = pod.metadata.controller, self.lister
+        if owner is None or lister is None or owner.kind not in (*_REPLICATED, "DaemonSet"):
+            return None
+        kind = (api_group(owner.api_version), owner.kind)
+        found = lister.get(kind, f"{pod.namespace}/{owner.name}")
+        if found is None:
+            message = f"{owner.kind} for {pod.key} is not available"
+            return _blocked(pod, "ControllerNotFound", message)
+        if owner.kind in _WITH_REPLICAS:
+            spec: Document = section(found, "spec")
+            replicas, least = spec.get("replicas", 1), self.options.min_replica_count
+            if replicas < least:
+                message = f"{owner.kind} for {pod.key} has too few replicas: {replicas}"
+                return _blocked(pod, "MinReplicasReached", message)
+        return None
+
+    def _is_long_terminating(self, pod: Pod) -> bool:
+        deleted_ns = timestamp_ns(pod.metadata.deletion_timestamp)
+        if deleted_ns is None:
+            return False
+        grace: int = encode(pod)["spec"].get("terminationGracePeriodSeconds", _DEFAULT_GRACE)
+        return deleted_ns + grace * SECOND_NS + _TERMINATING_NS < self.now_ns
+
+
+def is_mirror(pod: Pod) -> bool:
+    """Return whether a pod is the copy of a static pod."""
+    return _MIRROR in pod.metadata.annotations
+
+
+def is_of_daemon_set(pod: Pod) -> bool:
+    """Return whether a DaemonSet controls a pod."""
+    owner = pod.metadata.controller
+    return owner is not None and owner.kind == "DaemonSet"
+
+
+def _has_local_storage(pod: Pod) -> bool:
+    if not pod.spec.volumes:
+        return False
+    safe = pod.metadata.annotations.get(SAFE_LOCAL_VOLUMES, "").split(",")
+    return any(
+        _is_local(volume) for volume in encode(pod)["spec"]["volumes"] if volume["name"] not in safe
+    )
+
+
+def _is_local(volume: Document) -> bool:
+    if "emptyDir" in volume:
+        return (volume["emptyDir"] or {}).get("medium") != "Memory"
+    return "hostPath" in volume
+
+
+def _blocked(pod: Pod, reason: str, message: str) -> BlockingPod:
+    return BlockingPod(pod=pod.key, reason=reason, message=message)

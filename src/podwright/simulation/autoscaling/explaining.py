@@ -1,0 +1,209 @@
+"""Explanations: which node groups would help a pending pod, and why the others would not.
+
+Each group is asked alone: a node of its template is added in a fork, and the filters of the
+scheduler decide. What keeps a group from growing is said beside, as in upstream's Events.
+
+Upstream: cluster-autoscaler/core/scaleup/orchestrator/orchestrator.go, SchedulablePodGroups;
+processors/status/eventing_scale_up_processor.go, ReasonsMessage
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Unpack
+
+import msgspec
+
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    NamespacedName,
+    Node,
+    Object,
+    nearest,
+)
+from podwright.cluster.controllers import expand
+from podwright.scheduler.config import KubeSchedulerConfiguration
+from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.autoscaling.expanders import Choice, equal_options
+from podwright.simulation.autoscaling.node_groups import Autoscaling, pool_of
+from podwright.simulation.autoscaling.scale_up import (
+    MAX_SIZE,
+    GroupOffer,
+    expansion_options,
+    pod_groups,
+)
+from podwright.simulation.autoscaling.trial_cluster import TrialCluster
+
+
+class GroupHelp(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a node group would help a pod.
+
+    Attributes
+    ----------
+    group : str
+    helps : bool
+        Whether the pod fits on a new node, and the group may get one.
+    reasons : tuple of str
+        Why not: the scheduler's words about the new node, or what keeps the group from growing.
+    size, max_size : int
+        The nodes that it has, and may have.
+    """
+
+    group: str
+    helps: bool
+    reasons: tuple[str, ...]
+    size: int
+    max_size: int
+
+
+class AutoscalingExplanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What an autoscaler would do about a pending pod.
+
+    Attributes
+    ----------
+    pod : str
+    node : str
+        The node on which it fits without a scale-up; "" if there is none.
+    groups : tuple of GroupHelp
+        In the order of the file; none if it fits.
+    chosen : tuple of str
+        The groups that the expanders leave; if there are several, one of them is drawn.
+    """
+
+    pod: NamespacedName
+    node: str
+    groups: tuple[GroupHelp, ...]
+    chosen: tuple[str, ...]
+
+    @property
+    def is_helped(self) -> bool:
+        """Whether the pod fits, or a group would help."""
+        return bool(self.node or self.chosen)
+
+
+@names_decision_keywords
+def explain_autoscaling(
+    objects: Iterable[Object],
+    autoscaling: Autoscaling,
+    pods: Iterable[NamespacedName] = (),
+    configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
+    *,
+    expands_workloads: bool = True,
+    **keywords: Unpack[DecisionKeywords],
+) -> list[AutoscalingExplanation]:
+    """Explain for pending pods which node group would help, and why the others would not.
+
+    Parameters
+    ----------
+    objects : iterable of object
+        The cluster with its pods, as for `Scheduler.add`.
+    autoscaling : Autoscaling
+        As `read_node_groups` returns it.
+    pods : iterable of str
+        `namespace/name`; without them, all pending pods.
+    configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
+        The default profile if left out.
+    expands_workloads : bool
+        Whether workloads are expanded into the pods that their controllers would create.
+    plugins, gates, seed, tie_rule, draws_preemption_offset
+        As for `Scheduler`.
+
+    Returns
+    -------
+    list of AutoscalingExplanation
+        In the order in which the pods are scheduled. Those that fit have been placed before the
+        next one; new nodes are for one pod.
+
+    Raises
+    ------
+    InputError
+        If a pod is not pending, or a group is wrong.
+
+    Examples
+    --------
+    >>> import podwright as pw
+    >>> template = pw.NodeTemplate(allocatable={"cpu": "4", "memory": "16Gi"})
+    >>> groups = pw.Autoscaling(groups=(pw.NodeGroup(name="a", max_size=2, template=template),))
+    >>> pods = [pw.testing.make_pod("web", cpu="2"), pw.testing.make_pod("huge", cpu="8")]
+    >>> for found in pw.explain_autoscaling(pods, groups):
+    ...     print(found.pod, found.chosen, found.groups[0].reasons)
+    default/web ('a',) ()
+    default/huge () ('Insufficient cpu',)
+    """
+    errors = list(autoscaling.errors("autoscaling"))
+    if errors:
+        raise InputError(errors)
+    given = list(objects)
+    if expands_workloads:
+        given = expand(given).with_objects(given)
+    options = SchedulerOptions.of(configuration, **keywords)
+    trial = TrialCluster(options)
+    trial.scheduler.add(*given)
+    pending = {pod.key: pod for pod in trial.scheduler.in_queue_order()}
+    names = list(pods)
+    errors = [
+        FieldError(source="", path=f"pods[{index}]", message=_unknown(name, pending))
+        for index, name in enumerate(names)
+        if name not in pending
+    ]
+    if errors:
+        raise InputError(errors)
+    nodes = [obj for obj in given if isinstance(obj, Node)]
+    daemon_sets = tuple(obj for obj in given if obj.kind == "DaemonSet")
+    label = autoscaling.options.pool_label
+    sizes = {
+        group.name: sum(pool_of(node, label) == group.name for node in nodes)
+        for group in autoscaling.groups
+    }
+    offers = [
+        GroupOffer(
+            group=group,
+            template=group.node_template(label),
+            daemon_sets=daemon_sets,
+            limit=max(group.size_limit - sizes[group.name], 0),
+        )
+        for group in autoscaling.groups
+    ]
+    choice = Choice(options=autoscaling.options, node_count=len(nodes), seed=options.seed)
+    found = []
+    with trial.forked():
+        # Pods that fit take their room from those behind them in the queue.
+        for key, pod in pending.items():
+            node = trial.schedule(pod, [each.name for each in nodes])
+            if names and key not in names:
+                continue
+            (alike,) = pod_groups([pod])
+            helping = [] if node else expansion_options(trial, offers, [alike])
+            found.append(
+                AutoscalingExplanation(
+                    pod=key,
+                    node=node,
+                    groups=tuple(_help(each, sizes, alike.rejections) for each in offers)
+                    if not node
+                    else (),
+                    chosen=tuple(each.group.name for each in equal_options(helping, choice)),
+                )
+            )
+    return found
+
+
+def _help(
+    offer: GroupOffer, sizes: dict[str, int], rejections: dict[str, tuple[str, ...]]
+) -> GroupHelp:
+    name = offer.group.name
+    reasons = rejections.get(name, ())
+    if offer.limit < 1:
+        reasons = (*reasons, MAX_SIZE)
+    return GroupHelp(
+        group=name,
+        helps=not reasons,
+        reasons=reasons,
+        size=sizes[name],
+        max_size=offer.group.size_limit,
+    )
+
+
+def _unknown(name: str, pending: Iterable[str]) -> str:
+    near = nearest(name, pending)
+    return f"{name} is not a pending pod" + (f"; did you mean {near}?" if near else "")

@@ -1,0 +1,399 @@
+"""Scale-down: which nodes are not needed, and their removal.
+
+A node is unneeded if its requests are below the threshold and its pods fit elsewhere: they are
+scheduled on the other nodes, one candidate after the other, each without the nodes that are
+unneeded so far. A node that stays unneeded for long enough is tainted, drained if it has pods, and
+deleted.
+
+Upstream: cluster-autoscaler/core/scaledown/planner/planner.go, categorizeNodes, NodesToDelete;
+eligibility/eligibility.go; unneeded/nodes.go; budgets/budgets.go, CropNodes; simulator/cluster.go,
+SimulateNodeRemoval; core/scaledown/actuation/actuator.go, drain.go, delete_in_batch.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from podwright._checkpointed import Checkpointed, Saved
+from podwright.apimachinery.objects import SECOND_NS, NamespacedName, Node, Pod, Taint
+from podwright.cluster.api import DeleteObject, EvictPod, UpdateObject, patched
+from podwright.cluster.controllers import ControllerAction, Lister, SyncAt, SyncDue
+from podwright.simulation.autoscaling.autoscaler_events import (
+    NAME,
+    is_node_ready,
+    object_event,
+    status_event,
+)
+from podwright.simulation.autoscaling.drainability import (
+    BlockingPod,
+    Budgets,
+    DrainRules,
+    is_mirror,
+    is_of_daemon_set,
+)
+from podwright.simulation.autoscaling.node_groups import AutoscalerOptions
+from podwright.simulation.autoscaling.trial_cluster import TrialCluster
+
+SCALE_DOWN_DISABLED: Final = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+TO_BE_DELETED: Final = "ToBeDeletedByClusterAutoscaler"
+CANDIDATE: Final = "DeletionCandidateOfClusterAutoscaler"
+REMOVAL: Final = "node/"
+"""What keys of syncs that remove a node start with."""
+
+_NODE: Final = ("", "Node")
+_POD: Final = ("", "Pod")
+_POLL_NS: Final = 5 * SECOND_NS
+_RETRY_NS: Final = 10 * SECOND_NS
+_HEADROOM_NS: Final = 30 * SECOND_NS
+_SOFT_TAINTS: Final = 10
+
+
+class Removal(msgspec.Struct, frozen=True, kw_only=True):
+    """The removal of a node.
+
+    Attributes
+    ----------
+    group : str
+    has_drain : bool
+        Whether pods have to move.
+    start_ns : int
+        When the node was tainted.
+    evicted_ns : int, optional
+        When the eviction started.
+    uids : dict of str to str
+        The uids of the pods that are evicted, by their keys.
+    """
+
+    group: str
+    has_drain: bool
+    start_ns: int
+    evicted_ns: int | None = None
+    uids: dict[NamespacedName, str] = {}
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that could be removed.
+
+    Attributes
+    ----------
+    node : Node
+    pods : tuple of Pod
+        Those that have to move.
+    is_risky : bool
+        Whether budgets do not allow their evictions at the same time.
+    """
+
+    node: Node
+    pods: tuple[Pod, ...]
+    is_risky: bool
+
+
+class ScaleDown(Checkpointed):
+    """Removes nodes that are not needed.
+
+    Parameters
+    ----------
+    lister : Lister
+    options : AutoscalerOptions
+    trial : TrialCluster
+
+    Attributes
+    ----------
+    removals : dict of str to Removal
+        The removals in progress, by node.
+    """
+
+    removals: Saved[dict[str, Removal]]
+    _unneeded_ns: Saved[dict[str, int]]
+    _recheck_ns: Saved[dict[str, int]]
+    _removed_ns: Saved[int | None]
+    _skips_recent: Saved[bool]
+
+    def __init__(self, lister: Lister, options: AutoscalerOptions, trial: TrialCluster) -> None:
+        self._lister = lister
+        self._options = options
+        self._trial = trial
+        self.removals = {}
+        self._unneeded_ns = {}
+        self._recheck_ns = {}
+        self._removed_ns = None
+        self._skips_recent = False
+        self._candidates: list[Candidate] = []
+
+    @property
+    def has_timers(self) -> bool:
+        """Whether a later loop may do something although nothing changes."""
+        return bool(self._unneeded_ns or self.removals) or self._skips_recent
+
+    def _rules(self, now_ns: int) -> DrainRules:
+        budgets = Budgets.of(self._lister)
+        return DrainRules(
+            options=self._options, budgets=budgets, now_ns=now_ns, lister=self._lister
+        )
+
+    # ------------------------------------------------------------------------ planning
+
+    def update(self, nodes: Sequence[Node], destinations: Iterable[str], now_ns: int) -> None:
+        """Find the nodes that are not needed, in a fork.
+
+        Parameters
+        ----------
+        nodes : sequence of Node
+            Those of groups above their least size.
+        destinations : iterable of str
+            The nodes to which pods may move.
+        """
+        rules, trial, options = self._rules(now_ns), self._trial, self._options
+        blind = msgspec.structs.replace(rules, budgets=Budgets(()), lister=None)
+        names = {node.name for node in nodes}
+        self._recheck_ns = {
+            name: due_ns
+            for name, due_ns in self._recheck_ns.items()
+            if name in names and due_ns > now_ns
+        }
+        self._skips_recent = False
+        left = {name for name in destinations if name not in self.removals}
+        found: list[Candidate] = []
+
+        def order(node: Node) -> tuple[bool, bool]:
+            is_empty = blind.pods_to_move(trial.pods_on(node.name)) == []
+            return not is_empty, node.name not in self._unneeded_ns
+
+        for node in sorted((each for each in nodes if self._is_eligible(each)), key=order):
+            if len(found) >= self._limit():
+                break
+            candidate = self._removable(node, rules, left)
+            if candidate is None:
+                self._recheck_ns[node.name] = now_ns + options.recheck_ns
+                continue
+            left.discard(node.name)
+            rules.budgets.remove(candidate.pods)
+            found.append(candidate)
+        self._candidates = found
+        self._unneeded_ns = {
+            each.node.name: self._unneeded_ns.get(each.node.name, now_ns) for each in found
+        }
+
+    def _limit(self) -> int:
+        """Return how many unneeded nodes are looked for.
+
+        Upstream: planner.go, unneededNodesLimit
+        """
+        most, interval_ns = self._options.max_scale_down_parallelism, self._options.scan_interval_ns
+        loops = max(self._options.unneeded_ns, interval_ns) // interval_ns
+        return min(most * loops + most, len(self._unneeded_ns) + 2 * most)
+
+    def _is_eligible(self, node: Node) -> bool:
+        name, options = node.name, self._options
+        if name in self._recheck_ns:
+            self._skips_recent = True
+            return False
+        if name in self.removals or node.metadata.annotations.get(SCALE_DOWN_DISABLED) == "true":
+            return False
+        if not is_node_ready(node) and not options.scale_down_unready_enabled:
+            return False
+        return self.utilization(name) < options.utilization_threshold
+
+    def utilization(self, name: str) -> float:
+        """Return the greater share of what pods on a node request of its CPU and memory.
+
+        Upstream: simulator/utilization/info.go, Calculate
+        """
+        ignores = self._options.ignore_daemonsets_utilization
+        ignored = [each for each in self._trial.pods_on(name) if ignores and is_of_daemon_set(each)]
+        return max(self._trial.use_of(name, resource, ignored) for resource in ("cpu", "memory"))
+
+    def _removable(self, node: Node, rules: DrainRules, left: Iterable[str]) -> Candidate | None:
+        """Move the pods of a node elsewhere; return None, and move none, if that is impossible."""
+        pods = rules.pods_to_move(self._trial.pods_on(node.name))
+        if isinstance(pods, BlockingPod):
+            return None
+        others = [name for name in left if name != node.name]
+        with self._trial.forked() as fork:
+            self._trial.remove_node(node.name)
+            fork.is_kept = all(self._trial.schedule(pod, others) for pod in pods)
+            if not fork.is_kept:
+                return None
+        is_risky = not rules.budgets.allows_in_parallel(pods)
+        return Candidate(node=node, pods=tuple(pods), is_risky=is_risky)
+
+    # ------------------------------------------------------------------------ removals
+
+    def start(
+        self, groups: Mapping[str, str], sizes: Mapping[str, int], least: Mapping[str, int],
+        now_ns: int,
+    ) -> list[ControllerAction]:  # fmt: skip
+        """Start the removal of the nodes that were unneeded for long enough.
+
+        Parameters
+        ----------
+        groups : mapping of str to str
+            The group of each node.
+        sizes, least : mapping of str to int
+            The sizes of the groups, and their least sizes.
+        """
+        options, removed_ns = self._options, self._removed_ns
+        if removed_ns is not None and removed_ns + options.delay_after_delete_ns > now_ns:
+            return []
+        spare = {name: size - least[name] for name, size in sizes.items()}
+        for removal in self.removals.values():
+            spare[removal.group] -= 1
+        due = []
+        for each in sorted(self._candidates, key=lambda one: (bool(one.pods), one.is_risky)):
+            name = each.node.name
+            wait_ns = options.unneeded_ns if is_node_ready(each.node) else options.unready_ns
+            if self._unneeded_ns[name] + wait_ns < now_ns and spare[groups[name]] > 0:
+                spare[groups[name]] -= 1
+                due.append(each)
+        drained = sum(each.has_drain for each in self.removals.values())
+        room = options.max_scale_down_parallelism - len(self.removals)
+        empty = [each for each in due if not each.pods][: max(room, 0)]
+        room = min(room - len(empty), options.max_drain_parallelism - drained)
+        chosen = [*empty, *[each for each in due if each.pods][: max(room, 0)]]
+        if chosen:
+            self._removed_ns = now_ns
+        return [
+            action
+            for each in chosen
+            for action in self._started(each, groups[each.node.name], now_ns)
+        ]
+
+    def _started(self, each: Candidate, group: str, now_ns: int) -> list[ControllerAction]:
+        node, name = each.node, each.node.name
+        self.removals[name] = Removal(group=group, has_drain=bool(each.pods), start_ns=now_ns)
+        self._unneeded_ns.pop(name, None)
+        if each.pods:
+            pods = ",".join(pod.name for pod in each.pods)
+            use = f"{self.utilization(name):.6g}"
+            what = f"removing node {name}, utilization: {use}, pods to reschedule: {pods}"
+            status = status_event("Normal", "ScaleDown", f"Scale-down: {what}")
+        else:
+            note = f'Scale-down: removing empty node "{name}"'
+            status = status_event("Normal", "ScaleDownEmpty", note)
+        taint = Taint(key=TO_BE_DELETED, value=str(now_ns // SECOND_NS), effect="NoSchedule")
+        note = "marked the node as toBeDeleted/unschedulable"
+        return [
+            status,
+            _with_taints(node, [*_without(node, TO_BE_DELETED), taint]),
+            object_event(node, "ScaleDown", note),
+            self._removal_at(name, now_ns + self._options.delete_delay_ns),
+        ]
+
+    def _removal_at(self, name: str, due_ns: int) -> SyncAt:
+        return SyncAt(due_ns, SyncDue(NAME, f"{REMOVAL}{name}"))
+
+    def continued(self, name: str, now_ns: int) -> list[ControllerAction]:
+        """Continue the removal of a node: evict its pods, wait until they are gone, delete it."""
+        removal, node = self.removals.get(name), self._lister.get(_NODE, name)
+        if removal is None or not isinstance(node, Node):
+            self.removals.pop(name, None)
+            return []
+        due_ns = removal.start_ns + self._options.delete_delay_ns
+        if now_ns < due_ns:
+            return [self._removal_at(name, due_ns)]
+        if removal.evicted_ns is not None:
+            return self._waited(node, removal, removal.evicted_ns, now_ns)
+        present = [pod for _, pod in sorted(self._lister.pods_on(name).items())]
+        pods = self._rules(now_ns).pods_to_move(present)
+        if isinstance(pods, BlockingPod):
+            return self._failed(node, removal, pods.message)
+        if not removal.has_drain:
+            if pods:
+                why = f'failed to delete empty node "{name}", new pods scheduled'
+                return self._failed(node, removal, why)
+            return self._deleted(node, removal)
+        evicted = [pod for pod in present if not is_mirror(pod)]
+        uids = {pod.key: pod.uid for pod in evicted if not is_of_daemon_set(pod)}
+        self.removals[name] = msgspec.structs.replace(removal, evicted_ns=now_ns, uids=uids)
+        note = "deleting pod for node scale down"
+        return [
+            *(object_event(pod, "ScaleDown", note) for pod in evicted),
+            *(EvictPod(pod.key, pod.uid, NAME) for pod in evicted),
+            self._removal_at(name, now_ns + _POLL_NS),
+        ]
+
+    def _waited(
+        self, node: Node, removal: Removal, evicted_ns: int, now_ns: int
+    ) -> list[ControllerAction]:
+        """Delete the node if its pods are gone; else evict again those that remain, or give up."""
+        options = self._options
+        remaining = [
+            pod
+            for key, uid in removal.uids.items()
+            if isinstance(pod := self._lister.get(_POD, key), Pod) and pod.uid == uid
+        ]
+        if not remaining:
+            return self._deleted(node, removal)
+        rejected = [pod for pod in remaining if not pod.is_terminating]
+        limit_ns = options.max_pod_eviction_ns
+        if not rejected:
+            limit_ns += options.max_graceful_termination_sec * SECOND_NS + _HEADROOM_NS
+        since_ns = now_ns - evicted_ns
+        if since_ns >= limit_ns:
+            names = " ".join(pod.key for pod in remaining)
+            return [
+                *(
+                    object_event(
+                        pod, "ScaleDownFailed", "failed to delete pod for ScaleDown", "Warning"
+                    )
+                    for pod in rejected
+                ),
+                *self._failed(node, removal, f"pods remaining after timeout: {names}"),
+            ]
+        retried = rejected if since_ns % _RETRY_NS == 0 else []
+        return [
+            *(EvictPod(pod.key, pod.uid, NAME) for pod in retried),
+            self._removal_at(node.name, now_ns + _POLL_NS),
+        ]
+
+    def _deleted(self, node: Node, removal: Removal) -> list[ControllerAction]:
+        del self.removals[node.name]
+        if removal.has_drain:
+            note = f"Scale-down: node {node.name} removed with drain"
+            status = status_event("Normal", "ScaleDown", note)
+        else:
+            note = f"Scale-down: empty node {node.name} removed"
+            status = status_event("Normal", "ScaleDownEmpty", note)
+        return [
+            DeleteObject("", "Node", node.name, node.uid, NAME),
+            object_event(node, "ScaleDown", "nodes removed by cluster autoscaler"),
+            status,
+        ]
+
+    def _failed(self, node: Node, removal: Removal, why: str) -> list[ControllerAction]:
+        del self.removals[node.name]
+        what = "failed to drain and delete node" if removal.has_drain else (
+            "failed to delete empty node"
+        )  # fmt: skip
+        return [
+            object_event(node, "ScaleDownFailed", f"{what}: {why}", "Warning"),
+            _with_taints(node, _without(node, TO_BE_DELETED)),
+        ]
+
+    def soft_taints(self, nodes: Iterable[Node]) -> list[ControllerAction]:
+        """Return the writes that let the scheduler prefer nodes that are needed.
+
+        Upstream: core/scaledown/actuation/softtaint.go, UpdateSoftDeletionTaints
+        """
+        found: list[ControllerAction] = []
+        for node in nodes:
+            others = _without(node, CANDIDATE)
+            is_tainted = len(others) < len(node.spec.taints)
+            is_unneeded = node.name in self._unneeded_ns
+            if node.name in self.removals or is_tainted == is_unneeded:
+                continue
+            taint = Taint(key=CANDIDATE, effect="PreferNoSchedule")
+            found.append(_with_taints(node, [*others, taint] if is_unneeded else others))
+        return found[:_SOFT_TAINTS]
+
+
+def _without(node: Node, key: str) -> list[Taint]:
+    return [taint for taint in node.spec.taints if taint.key != key]
+
+
+def _with_taints(node: Node, taints: Iterable[Taint]) -> UpdateObject:
+    written = [msgspec.to_builtins(taint) for taint in taints]
+    return UpdateObject(patched(node, spec={"taints": written}), "main", NAME)

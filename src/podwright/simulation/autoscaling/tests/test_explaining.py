@@ -1,0 +1,46 @@
+"""Explanations: which group would help a pending pod, and why the others would not."""
+
+from __future__ import annotations
+
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import InputError
+from podwright.simulation.autoscaling import parse_node_groups
+from podwright.simulation.autoscaling.tests.test_scale_up import group
+from podwright.testing import make_node, make_pod
+
+
+def explained(objects, groups, *pods, **options):
+    autoscaling = parse_node_groups({"groups": groups, "options": options}, "groups")
+    return pw.explain_autoscaling(objects, autoscaling, pods)
+
+
+def test_each_group_says_why_it_does_not_help():
+    ssd = group("ssd", cpu="8", template={"labels": {"disk": "ssd"}})
+    full = group("full", cpu="8", size=1, template={"labels": {"disk": "ssd"}})
+    old = make_node("old", cpu="1", labels={"pool": "full"})
+    pod = make_pod("web", cpu="6", node_selector={"disk": "ssd"})
+    (found,) = explained([old, pod], [group("small"), ssd, full])
+    assert {each.group: (each.helps, each.reasons) for each in found.groups} == {
+        "small": (False, ("node(s) didn't match Pod's node affinity/selector",)),
+        "ssd": (True, ()),
+        "full": (False, ("max node group size reached",)),
+    }
+    assert found.chosen == ("ssd",)
+    assert found.is_helped
+
+
+def test_the_expander_chooses_and_equal_groups_are_named_together():
+    (found,) = explained([make_pod("web", cpu="1")], [group("a"), group("b"), group("c", cpu="9")])
+    assert found.chosen == ("a", "b")
+
+
+def test_a_pod_that_fits_needs_no_group():
+    (found,) = explained([make_node("n", cpu="4"), make_pod("web", cpu="1")], [group()])
+    assert (found.node, found.chosen) == ("n", ())
+
+
+def test_a_pod_that_is_not_pending_is_an_error_with_the_nearest_name():
+    with pytest.raises(InputError, match="did you mean default/web"):
+        explained([make_pod("web", cpu="1")], [group()], "default/wep")

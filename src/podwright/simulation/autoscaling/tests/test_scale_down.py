@@ -1,0 +1,176 @@
+"""Scale-down: what can move, timers, limits, budgets, annotations; by upstream's rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import decode, with_fields
+from podwright.simulation.autoscaling.drainability import BlockingPod, Budgets, DrainRules
+from podwright.simulation.autoscaling.node_groups import AutoscalerOptions
+from podwright.simulation.autoscaling.tests.test_scale_up import (
+    deployment,
+    group,
+    reasons,
+    simulated,
+)
+from podwright.testing import make_node, make_pod
+
+QUICK = {
+    "scaleDownUnneededTime": "1m", "scaleDownDelayAfterAdd": "1m", "scaleDownUnreadyTime": "1m",
+    "unremovableNodeRecheckTimeout": "1m",
+}  # fmt: skip
+
+
+def removed(seen):
+    return [(second, name) for second, sign, name in seen.nodes if sign == "-"]
+
+
+def scaled(replicas, at="5m", name="web"):
+    return {"at": at, "scale": f"deployment/{name}", "replicas": replicas}
+
+
+def test_an_empty_node_is_removed_after_the_unneeded_time_and_the_delay_of_the_deletion():
+    _, seen = simulated([deployment("web", 8)], [group()], QUICK, [scaled(0)])
+    # Unneeded from the loop at 310 s on; more than a minute later tainted, and deleted after 5 s.
+    assert removed(seen) == [(385, "a-0"), (385, "a-1")]
+    assert len(reasons(seen, "ScaleDownEmpty")) == 4
+    assert "marked the node as toBeDeleted/unschedulable" in reasons(seen, "ScaleDown")
+
+
+def test_the_minimum_size_is_kept():
+    _, seen = simulated([deployment("web", 12)], [group(minSize=2)], QUICK, [scaled(0)])
+    assert len(removed(seen)) == 1
+
+
+def test_a_node_is_drained_if_its_pods_fit_elsewhere():
+    run, seen = simulated([deployment("web", 8)], [group()], QUICK, [scaled(3)])
+    assert len(removed(seen)) == 1
+    assert len(set(run.node_of.values())) == 1
+    assert not run.pending
+
+
+def test_no_node_is_removed_soon_after_a_scale_up():
+    late = {**QUICK, "scaleDownDelayAfterAdd": "30m"}
+    _, seen = simulated([deployment("web", 8)], [group()], late, [scaled(4)], until="25m")
+    assert not removed(seen)
+
+
+def test_a_node_above_the_threshold_stays():
+    events = [scaled(5)]  # 3 and 2 of 4 CPU, or 4 and 1
+    options = {**QUICK, "scaleDownUtilizationThreshold": 0.2}
+    _, seen = simulated([deployment("web", 8)], [group()], options, events)
+    assert not removed(seen)
+
+
+def test_nodes_are_removed_in_parallel_up_to_the_limit():
+    options = {**QUICK, "maxScaleDownParallelism": 2}
+    _, seen = simulated([deployment("web", 20)], [group()], options, [scaled(0)])
+    seconds = [second for second, _ in removed(seen)]
+    assert len(seconds) == 5
+    assert max(map(seconds.count, seconds)) == 2
+
+
+def test_scale_down_can_be_disabled_for_all_nodes_and_for_one():
+    disabled = {**QUICK, "scaleDownEnabled": False}
+    _, seen = simulated([deployment("web", 8)], [group()], disabled, [scaled(0)])
+    assert not removed(seen)
+    key = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+    other = make_node("other", cpu="4", labels={"pool": "a"})
+    kept = with_fields(other, "metadata", name="kept", annotations={key: "true"})
+    _, seen = simulated([kept, other], [group()], QUICK)
+    assert [name for _, name in removed(seen)] == ["other"]
+
+
+def budget(allowed):
+    return decode(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"app": "web"}}, "maxUnavailable": allowed},
+        }
+    )
+
+
+@pytest.mark.parametrize(("allowed", "count"), [(0, 0), (1, 1)])
+def test_a_budget_without_disruptions_keeps_a_node(allowed, count):
+    objects = [deployment("web", 8), budget(allowed)]
+    _, seen = simulated(objects, [group()], QUICK, [scaled(3)])
+    assert len(removed(seen)) == count
+
+
+def test_a_node_that_is_needed_again_is_not_removed():
+    events = [scaled(4), scaled(8, "5m50s")]
+    _, seen = simulated([deployment("web", 8)], [group()], QUICK, events)
+    assert not removed(seen)
+
+
+def test_a_run_without_an_end_ends_after_the_last_removal():
+    run, seen = simulated([deployment("web", 8)], [group()], QUICK, [scaled(0)])
+    assert len(removed(seen)) == 2
+    assert run.summary.simulated_ns < 20 * 60 * 1_000_000_000
+
+
+def test_the_least_size_is_enforced_on_request():
+    options = {**QUICK, "enforceNodeGroupMinSize": True}
+    _, seen = simulated([make_pod("web", cpu="1")], [group(minSize=3)], options)
+    assert len([name for _, sign, name in seen.nodes if sign == "+"]) == 3
+    assert not removed(seen)
+
+
+# ---------------------------------------------------------------------------- drainability
+
+
+def pod(owner="ReplicaSet", annotations=None, namespace="default", **spec: Any):
+    metadata: dict[str, Any] = {
+        "name": "p", "namespace": namespace, "labels": {"app": "web"},
+        "annotations": annotations or {},
+    }  # fmt: skip
+    if owner:
+        reference = {"apiVersion": "apps/v1", "kind": owner, "name": "o", "uid": "u"}
+        metadata["ownerReferences"] = [{**reference, "controller": True}]
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    return decode({**document, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}})
+
+
+SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+LOCAL = {"volumes": [{"name": "v", "emptyDir": {}}]}
+HOST = {"volumes": [{"name": "v", "hostPath": {"path": "/x"}}]}
+MEMORY = {"volumes": [{"name": "v", "emptyDir": {"medium": "Memory"}}]}
+SAFE_VOLUMES = {"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes": "v"}
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        # Upstream: simulator/drain_test.go, TestGetPodsToMove; utils/drain/drain_test.go
+        pytest.param(pod(), "", id="of a ReplicaSet"),
+        pytest.param(pod("Job"), "", id="of a Job"),
+        pytest.param(pod("StatefulSet"), "", id="of a StatefulSet"),
+        pytest.param(pod(""), "NotReplicated", id="without an owner"),
+        pytest.param(pod("Custom"), "NotReplicated", id="of an unknown kind"),
+        pytest.param(pod("", {SAFE: "true"}), "", id="without an owner, but safe"),
+        pytest.param(pod(annotations={SAFE: "false"}), "NotSafeToEvictAnnotation", id="not safe"),
+        pytest.param(pod(**LOCAL), "LocalStorageRequested", id="emptyDir"),
+        pytest.param(pod(**HOST), "LocalStorageRequested", id="hostPath"),
+        pytest.param(pod(**MEMORY), "", id="emptyDir in memory"),
+        pytest.param(pod(annotations=SAFE_VOLUMES, **LOCAL), "", id="safe emptyDir"),
+        pytest.param(pod(annotations={SAFE: "true"}, **LOCAL), "", id="safe, with emptyDir"),
+        pytest.param(pod(namespace="kube-system"), "UnmovableKubeSystemPod", id="kube-system"),
+        pytest.param(
+            pod(annotations={SAFE: "true"}, namespace="kube-system"), "", id="safe kube-system"
+        ),
+    ],
+)
+def test_pods_move_by_upstreams_rules(given, reason):
+    rules = DrainRules(options=AutoscalerOptions(), budgets=Budgets(()), now_ns=0)
+    found = rules.pods_to_move([given])
+    assert (found.reason if isinstance(found, BlockingPod) else "") == reason
+
+
+def test_pods_of_daemon_sets_and_mirror_pods_do_not_move():
+    rules = DrainRules(options=AutoscalerOptions(), budgets=Budgets(()), now_ns=0)
+    mirror = pod("", {"kubernetes.io/config.mirror": "x"})
+    assert rules.pods_to_move([pod("DaemonSet"), mirror]) == []
