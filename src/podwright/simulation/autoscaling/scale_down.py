@@ -82,12 +82,15 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     node : Node
     pods : tuple of Pod
         Those that have to move.
+    uses : tuple of float
+        The shares of CPU and of memory that its pods request.
     is_risky : bool
         Whether budgets do not allow their evictions at the same time.
     """
 
     node: Node
     pods: tuple[Pod, ...]
+    uses: tuple[float, float]
     is_risky: bool
 
 
@@ -195,22 +198,24 @@ class ScaleDown(Checkpointed):
             return False
         if not is_node_ready(node) and not options.scale_down_unready_enabled:
             return False
-        return self.utilization(name) < options.utilization_threshold
+        return max(self._uses(name)) < options.utilization_threshold
 
-    def utilization(self, name: str) -> float:
-        """Return the greater share of what pods on a node request of its CPU and memory.
+    def _uses(self, name: str) -> tuple[float, float]:
+        """Return the shares of a node's CPU and memory that its pods request.
 
         Upstream: simulator/utilization/info.go, Calculate
         """
         ignores = self._options.ignore_daemonsets_utilization
         ignored = [each for each in self._trial.pods_on(name) if ignores and is_of_daemon_set(each)]
-        return max(self._trial.use_of(name, resource, ignored) for resource in ("cpu", "memory"))
+        use_of = self._trial.use_of
+        return use_of(name, "cpu", ignored), use_of(name, "memory", ignored)
 
     def _removable(self, node: Node, rules: DrainRules, left: Iterable[str]) -> Candidate | None:
         """Move the pods of a node elsewhere; return None, and move none, if that is impossible."""
         pods = rules.pods_to_move(self._trial.pods_on(node.name))
         if isinstance(pods, BlockingPod):
             return None
+        uses = self._uses(node.name)
         others = [name for name in left if name != node.name]
         with self._trial.forked() as fork:
             self._trial.remove_node(node.name)
@@ -218,7 +223,7 @@ class ScaleDown(Checkpointed):
             if not fork.is_kept:
                 return None
         is_risky = not rules.budgets.allows_in_parallel(pods)
-        return Candidate(node=node, pods=tuple(pods), is_risky=is_risky)
+        return Candidate(node=node, pods=tuple(pods), uses=uses, is_risky=is_risky)
 
     # ------------------------------------------------------------------------ removals
 
@@ -267,7 +272,9 @@ class ScaleDown(Checkpointed):
         self._unneeded_ns.pop(name, None)
         if each.pods:
             pods = ",".join(pod.name for pod in each.pods)
-            use = f"{self.utilization(name):.6g}"
+            cpu, memory = each.uses
+            most = f"cpu {cpu!r}" if cpu > memory else f"memory {memory!r}"
+            use = f"{{{cpu!r} {memory!r} 0 0 {most}}}"
             what = f"removing node {name}, utilization: {use}, pods to reschedule: {pods}"
             status = status_event("Normal", "ScaleDown", f"Scale-down: {what}")
         else:

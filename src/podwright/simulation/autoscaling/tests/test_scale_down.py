@@ -49,6 +49,9 @@ def test_a_node_is_drained_if_its_pods_fit_elsewhere():
     assert len(removed(seen)) == 1
     assert len(set(run.node_of.values())) == 1
     assert not run.pending
+    (note,) = [each for each in reasons(seen, "ScaleDown") if "utilization" in each]
+    assert "removing node a-" in note
+    assert ", utilization: {0.25 0.0 0 0 cpu 0.25}, pods to reschedule: web-" in note
 
 
 def test_no_node_is_removed_soon_after_a_scale_up():
