@@ -50,6 +50,9 @@ class InputOptions(Options):
         "-e",
         default=(),
     )
+    node_groups: Path | None = option(
+        "Node groups of an autoscaler, as for simulate.", "FILE", default=None
+    )
     images: tuple[Path, ...] = option(
         "What containers do by their images, for simulated kubelets: how long they run, their "
         "exit codes, errors of pulls. Repeatable; the first entry that matches applies.",

@@ -90,6 +90,7 @@ from podwright.online.apiserver import (
 from podwright.online.client import ClusterAccess, SyncPolicies
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.autoscaling import read_node_groups
 from podwright.simulation.shadow import LiveShadow
 
 if TYPE_CHECKING:
@@ -187,6 +188,9 @@ def run_up(options: UpOptions) -> None:
                 has_controllers=parts.has_controllers,
                 has_lifecycle=parts.has_lifecycle,
                 images=declared_images(given.images),
+                autoscaling=(
+                    None if given.node_groups is None else read_node_groups(given.node_groups)
+                ),
                 address=options.serving.address,
                 port=listening.getsockname()[1],
                 sign=endpoint.sign,

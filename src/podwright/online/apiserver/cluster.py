@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -60,6 +61,7 @@ from podwright.online.apiserver.wire.defects import answered
 from podwright.scheduler.config import GATES, ExtenderCall
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.autoscaling import Autoscaling, ClusterAutoscaler
 from podwright.simulation.world import Apply, InputReview, Observer, Operation, World
 
 _LOGGER: Final = logging.getLogger(__name__)
@@ -95,6 +97,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
         to twice as many. Left out, it has `LOG_EVENTS` or `LOG_BYTES`, and a quarter more.
     observes_plugins : bool
         Whether the calls of plugins are observed from the start; see `PluginMonitor`.
+    autoscaling : Autoscaling, optional
+        The node groups of an autoscaler that takes part.
     keeps_timelines : bool
         Whether the timelines of the schedulers are collected while they run, so that they need no
         replay.
@@ -112,6 +116,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_bare: bool = False
     log_events: int | None = None
     observes_plugins: bool = False
+    autoscaling: Autoscaling | None = None
     keeps_timelines: bool = False
 
 
@@ -499,6 +504,11 @@ def new_cluster(
         if options.has_controllers
         else ()
     )
+    if options.autoscaling is not None:
+        autoscaler = partial(
+            ClusterAutoscaler, autoscaling=options.autoscaling, scheduler=scheduler
+        )
+        controllers = (*controllers, autoscaler)
     world = World(
         msgspec.structs.replace(scheduler, start_ns=now_ns),
         controllers=controllers,

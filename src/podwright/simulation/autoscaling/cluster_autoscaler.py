@@ -148,6 +148,7 @@ class ClusterAutoscaler(Checkpointed):
     _backoffs: Saved[dict[str, Backoff]]
     _reported: Saved[dict[NamespacedName, Reported]]
     _looped_ns: Saved[int]
+    _due_ns: Saved[int | None]
     _start_ns: Saved[int]
     _scale_up_ns: Saved[int]
     _draws: Saved[int]
@@ -170,6 +171,7 @@ class ClusterAutoscaler(Checkpointed):
         self._backoffs = {}
         self._reported = {}
         self._looped_ns = -1
+        self._due_ns = None
         self._start_ns = -1
         self._scale_up_ns = -1
         self._draws = 0
@@ -196,15 +198,22 @@ class ClusterAutoscaler(Checkpointed):
             return self._created(now_ns)
         if key.startswith(REMOVAL):
             return self._scale_down.continued(key.removeprefix(REMOVAL), now_ns)
-        interval_ns = self._options.scan_interval_ns
-        since_ns = (now_ns - self._start_ns) % interval_ns
-        if since_ns or self._looped_ns == now_ns:
-            return [self._loop_at(now_ns - since_ns + interval_ns)]
-        self._looped_ns = now_ns
+        if self._due_ns is None:
+            self._due_ns = self._next_scan_ns(now_ns - 1)
+        if now_ns < self._due_ns or now_ns == self._looped_ns:
+            self._due_ns = max(self._due_ns, self._next_scan_ns(self._looped_ns))
+            return [self._loop_at(self._due_ns)]
+        self._looped_ns, self._due_ns = now_ns, None
         actions = [*self._expired(now_ns), *self._loop(now_ns)]
         if self._has_timers(now_ns):
-            actions.append(self._loop_at(now_ns + interval_ns))
+            self._due_ns = self._next_scan_ns(now_ns)
+            actions.append(self._loop_at(self._due_ns))
         return actions
+
+    def _next_scan_ns(self, after_ns: int) -> int:
+        """Return the first time of a loop after a time; a real clock is late for it."""
+        interval_ns = self._options.scan_interval_ns
+        return after_ns + interval_ns - (after_ns - self._start_ns) % interval_ns
 
     def _loop_at(self, due_ns: int) -> SyncAt:
         return SyncAt(due_ns, SyncDue(self.name, _LOOP))
@@ -385,7 +394,7 @@ class ClusterAutoscaler(Checkpointed):
         if most and ready >= most:
             return self._not_triggered(groups, lambda _: MAX_TOTAL, now_ns)
         if min(map(_created_ns, pods)) + _NEW_PODS_NS > now_ns:
-            return [self._loop_at(now_ns + self._options.scan_interval_ns)]
+            return [self._loop_at(self._next_scan_ns(now_ns))]
         sizes = self._sizes()
         skipped = {name: why for name in sizes if (why := self._skipped(name, sizes, now_ns))}
         offers = [

@@ -17,7 +17,14 @@ from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Node, Pod, draw, pending_requests, quantity_value
+from podwright.apimachinery.objects import (
+    Node,
+    Pod,
+    draw,
+    pending_requests,
+    quantity_milli_value,
+    quantity_value,
+)
 from podwright.simulation.autoscaling.node_groups import AutoscalerOptions, NodeGroup
 
 EXPANDER_STREAM: Final = 40
@@ -100,7 +107,7 @@ def requested(pods: Iterable[Pod], resource: str) -> int:
 def capacity_of(node: Node, resource: str) -> int:
     """Return the capacity of a node, CPU in milli-CPU."""
     text = node.status.capacity.get(resource, "0")
-    return math.ceil(quantity_value(text) * (1000 if resource == "cpu" else 1))
+    return quantity_milli_value(text) if resource == "cpu" else quantity_value(text)
 
 
 def _least(found: Options, score: Callable[[ScaleUpOption], float]) -> Options:

@@ -46,7 +46,7 @@ REMOVAL: Final = "node/"
 _NODE: Final = ("", "Node")
 _POD: Final = ("", "Pod")
 _POLL_NS: Final = 5 * SECOND_NS
-_RETRY_NS: Final = 10 * SECOND_NS
+_POLLS_PER_TRY: Final = 2
 _HEADROOM_NS: Final = 30 * SECOND_NS
 _SOFT_TAINTS: Final = 10
 
@@ -350,7 +350,7 @@ class ScaleDown(Checkpointed):
                 ),
                 *self._failed(node, removal, f"pods remaining after timeout: {names}"),
             ]
-        retried = rejected if since_ns % _RETRY_NS == 0 else []
+        retried = rejected if since_ns // _POLL_NS % _POLLS_PER_TRY == 0 else []
         return [
             *(EvictPod(pod.key, pod.uid, NAME) for pod in retried),
             self._removal_at(node.name, now_ns + _POLL_NS),

@@ -10,7 +10,12 @@ import podwright as pw
 from podwright.apimachinery.objects import InputError, decode, encode
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import parse_node_groups
-from podwright.simulation.autoscaling.expanders import Choice, ScaleUpOption, equal_options
+from podwright.simulation.autoscaling.expanders import (
+    Choice,
+    ScaleUpOption,
+    capacity_of,
+    equal_options,
+)
 from podwright.simulation.autoscaling.node_groups import AutoscalerOptions, NodeGroup, NodeTemplate
 from podwright.simulation.autoscaling.scale_up import GroupOffer, expansion_options, pod_groups
 from podwright.simulation.autoscaling.trial_cluster import TrialCluster
@@ -239,6 +244,11 @@ def test_expanders_choose_as_upstream(expander, options, chosen):
     given = AutoscalerOptions(expander=(expander,), priorities={"10": ("^high",), "5": ("b",)})
     found = equal_options(options, Choice(options=given, node_count=1))
     assert [each.group.name for each in found] == chosen
+
+
+def test_the_capacity_of_a_node_is_exact_in_milli_cpu():
+    node = NodeTemplate(allocatable={"cpu": "16200m", "memory": "1.5Gi"}).node("n")
+    assert (capacity_of(node, "cpu"), capacity_of(node, "memory")) == (16_200, 3 << 29)
 
 
 # ---------------------------------------------------------------------------- the file

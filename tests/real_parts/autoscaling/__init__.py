@@ -1,0 +1,1 @@
+"""The autoscaler of simulations beside cluster-autoscaler's own binary."""

@@ -1,0 +1,295 @@
+"""Sizes of node groups on generated loads: simulated, and by cluster-autoscaler on `podwright up`.
+
+``python -m tests.real_parts.autoscaling.compare --binary cluster-autoscaler --seeds 0:20``
+
+The binary is that of k8s.io/autoscaler/cluster-autoscaler@v0.0.0-20250613073258-1959f5f61f6c, built
+with the tag ``kwok``. Its module ``apis`` of that version is on no proxy; that of 20240627115740
+does if ``v1beta1`` is renamed to ``v1``, with the annotation keys of ProvisioningRequests added.
+
+A load scales three Deployments five times. Both sides have the same short intervals. What is
+compared are the turning points of each group's size: a real clock adds and deletes the nodes of one
+decision one after the other. A group's template has 200m of CPU above the size, since the kwok
+provider lets kube-proxy request some of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tests.real_parts.binaries import find
+
+import podwright as pw
+from podwright.apimachinery.objects import decode
+
+STEP_SECONDS: Final = 22
+FLAGS: Final = {
+    "scanInterval": "1s",
+    "scaleDownUnneededTime": "4s",
+    "scaleDownDelayAfterAdd": "4s",
+    "unremovableNodeRecheckTimeout": "4s",
+    "nodeDeleteDelayAfterTaint": "1s",
+}
+_GROUP: Final = "cluster-autoscaler.kwok.nodegroup"
+_POLL_SECONDS: Final = 0.2
+_MANY_POLLS: Final = 300
+
+Sizes = dict[str, list[int]]
+
+
+class Group(NamedTuple):
+    """A node group: CPU in cores, memory in GiB, the most nodes."""
+
+    name: str
+    cpu: int
+    memory: int
+    most: int
+
+
+class Load(NamedTuple):
+    """A generated load.
+
+    Attributes
+    ----------
+    groups : list of Group
+    apps : list of (str, int, int)
+        Deployments: name, milli-CPU and MiB of a pod.
+    expander : str
+    steps : list of list of int
+        The replicas of each Deployment.
+    """
+
+    groups: list[Group]
+    apps: list[tuple[str, int, int]]
+    expander: str
+    steps: list[list[int]]
+
+
+def load_of(seed: int) -> Load:
+    """Return the load of a seed."""
+    draw = random.Random(seed)
+    groups = [
+        Group("small", draw.choice([2, 4]), draw.choice([4, 8]), draw.choice([3, 5])),
+        Group("large", draw.choice([8, 16]), draw.choice([16, 32, 64]), draw.choice([3, 10])),
+    ]
+    if draw.random() < 0.5:
+        groups.append(Group("mid", draw.choice([4, 6]), draw.choice([8, 48]), 4))
+    sizes, amounts = [400, 500, 1000, 1500, 3000], [200, 500, 1500, 3000]
+    apps = [(f"app{i}", draw.choice(sizes), draw.choice(amounts)) for i in range(3)]
+    expander = draw.choice(["least-waste", "most-pods,least-waste", "least-nodes,least-waste"])
+    steps = [[draw.choice([0, 0, 3, 6, 12]) for _ in apps] for _ in range(4)]
+    return Load(groups, apps, expander, [*steps, [0] * len(apps)])
+
+
+def turning_points(sizes: Iterable[int]) -> list[int]:
+    """Return the values at which a sequence turns, with the first and the last one."""
+    found: list[int] = []
+    for size in sizes:
+        if found and found[-1] == size:
+            continue
+        if len(found) > 1 and (found[-1] - found[-2]) * (size - found[-1]) > 0:
+            found[-1] = size
+        else:
+            found.append(size)
+    return found
+
+
+def _node(name: str, cpu: str, memory: str, group: Group | None = None) -> dict[str, Any]:
+    labels, annotations = {"kubernetes.io/hostname": name}, {}
+    if group is not None:
+        labels["pool"] = group.name
+        annotations = {
+            f"{_GROUP}/min-count": "0",
+            f"{_GROUP}/max-count": str(group.most),
+            f"{_GROUP}/desired-count": "0",
+        }
+    amounts = {"cpu": cpu, "memory": memory, "pods": "110"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels, "annotations": annotations},
+        "status": {"allocatable": amounts, "capacity": amounts},
+    }
+
+
+def _amounts(group: Group) -> dict[str, str]:
+    return {"cpu": f"{group.cpu * 1000 + 200}m", "memory": f"{group.memory}Gi"}
+
+
+def _objects(load: Load) -> list[dict[str, Any]]:
+    """Return the Deployments, without pods yet, and a node that no group has."""
+    found = [_node("fixed", "100m", "1Gi")]
+    for name, cpu, memory in load.apps:
+        requests = {"cpu": f"{cpu}m", "memory": f"{memory}Mi"}
+        container = {"name": "c", "image": "i", "resources": {"requests": requests}}
+        spec = {"containers": [container], "terminationGracePeriodSeconds": 0}
+        template = {"metadata": {"labels": {"app": name}}, "spec": spec}
+        found.append(
+            {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "metadata": {"name": name, "namespace": "default"},
+                "spec": {
+                    "replicas": 0,
+                    "selector": {"matchLabels": {"app": name}},
+                    "template": template,
+                },
+            }
+        )
+    return found
+
+
+def simulated(load: Load) -> Sizes:
+    """Return the turning points of a simulation."""
+    groups = [
+        {
+            "name": group.name,
+            "maxSize": group.most,
+            "provisioningTime": "0s",
+            "template": {"allocatable": _amounts(group), "labels": {"pool": group.name}},
+        }
+        for group in load.groups
+    ]
+    events = [
+        {"at": f"{5 + STEP_SECONDS * number}s", "scale": f"deployment/{app[0]}", "replicas": count}
+        for number, step in enumerate(load.steps)
+        for app, count in zip(load.apps, step, strict=True)
+    ]
+    run = pw.simulate(
+        [decode(each) for each in _objects(load)],
+        node_groups={
+            "options": {**FLAGS, "expander": load.expander.split(",")},
+            "groups": groups,
+        },
+        events=events,
+        until=f"{25 + STEP_SECONDS * len(load.steps)}s",
+    )
+    report = run.summary.report
+    assert report is not None, "a run has a report"
+    return {
+        each.name: turning_points(change.size for change in each.sizes)
+        for each in report.node_groups
+    }
+
+
+def _kubectl(folder: Path, *arguments: str) -> str:
+    command = [str(find("kubectl")), "--kubeconfig", str(folder / "kubeconfig"), *arguments]
+    done = subprocess.run(command, text=True, capture_output=True, check=False)
+    return done.stdout
+
+
+def real(load: Load, binary: Path, folder: Path) -> Sizes:
+    """Return the turning points of cluster-autoscaler's binary on `podwright up`."""
+    provider = {
+        "apiVersion": "v1alpha1",
+        "readNodesFrom": "configmap",
+        "nodegroups": {"fromNodeLabelKey": "pool"},
+        "nodes": {"skipTaint": True},
+        "configmap": {"name": "kwok-provider-templates"},
+    }
+    templates = [_node(each.name, **_amounts(each), group=each) for each in load.groups]
+    data = {
+        "kwok-provider-config": {"config": json.dumps(provider)},
+        "kwok-provider-templates": {"templates": "\n---\n".join(map(json.dumps, templates))},
+    }
+    maps = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": values}
+        for name, values in data.items()
+    ]
+    items = {"apiVersion": "v1", "kind": "List", "items": [*maps, *_objects(load)]}
+    (folder / "objects.json").write_text(json.dumps(items), encoding="utf-8")
+    kubeconfig = folder / "kubeconfig"
+    environment = {
+        **os.environ,
+        "KWOK_PROVIDER_MODE": "local",
+        "POD_NAMESPACE": "default",
+        "KUBECONFIG": str(kubeconfig),
+    }
+    served = [
+        str(Path(sys.executable).with_name("podwright")), "up", str(folder / "objects.json"),
+        "--port", "0", "--kubeconfig", str(kubeconfig),
+    ]  # fmt: skip
+    flags = [f"--{_dashed(name)}={value}" for name, value in FLAGS.items()]
+    autoscaler = [
+        str(binary), "--cloud-provider=kwok", f"--kubeconfig={kubeconfig}", "--namespace=default",
+        "--leader-elect=false", "--kube-api-content-type=application/json", "--v=1",
+        f"--expander={load.expander}", "--address=127.0.0.1:0", *flags,
+    ]  # fmt: skip
+    log = folder / "cluster-autoscaler.log"
+    with (folder / "up.log").open("w") as out, log.open("w") as err:
+        processes = [subprocess.Popen(served, stdout=out, stderr=out)]
+        try:
+            _wait(lambda: kubeconfig.exists() and "fixed" in _kubectl(folder, "get", "nodes"))
+            processes.append(subprocess.Popen(autoscaler, env=environment, stdout=err, stderr=err))
+            _wait(lambda: "No unschedulable pods" in log.read_text(encoding="utf-8"))
+            return _sampled(load, folder)
+        finally:
+            for process in reversed(processes):
+                process.terminate()
+                process.wait()
+
+
+def _dashed(name: str) -> str:
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+def _wait(is_ready: Any) -> None:
+    for _ in range(_MANY_POLLS):
+        if is_ready():
+            return
+        time.sleep(_POLL_SECONDS)
+    raise TimeoutError("a process does not answer; see its log")
+
+
+def _sampled(load: Load, folder: Path) -> Sizes:
+    sizes: Sizes = {group.name: [] for group in load.groups}
+
+    def sample(seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            text = _kubectl(folder, "get", "nodes", "-L", "pool", "--no-headers")
+            pools = [line.split()[-1] for line in text.splitlines()]
+            for name, found in sizes.items():
+                found.append(pools.count(name))
+            time.sleep(_POLL_SECONDS)
+
+    sample(2)
+    for step in load.steps:
+        for app, count in zip(load.apps, step, strict=True):
+            _kubectl(folder, "scale", "deployment", app[0], f"--replicas={count}")
+        sample(STEP_SECONDS)
+    sample(12)
+    return {name: turning_points(found) for name, found in sizes.items()}
+
+
+def main() -> int:
+    """Compare the loads of some seeds; return 1 if one differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", type=Path, required=True)
+    parser.add_argument("--seeds", default="0:3")
+    options = parser.parse_args()
+    first, _, last = options.seeds.partition(":")
+    differing = 0
+    for seed in range(int(first), int(last or int(first) + 1)):
+        load = load_of(seed)
+        folder = Path(tempfile.mkdtemp(prefix=f"autoscaling-{seed}-"))
+        ours, theirs = simulated(load), real(load, options.binary, folder)
+        differing += ours != theirs
+        print(seed, "equal" if ours == theirs else f"different; logs in {folder}", load)
+        if ours != theirs:
+            print(f"  simulated          {ours}\n  cluster-autoscaler {theirs}")
+        sys.stdout.flush()
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
