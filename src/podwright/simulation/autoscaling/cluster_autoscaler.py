@@ -68,7 +68,7 @@ from podwright.simulation.autoscaling.scale_up import (
     pod_groups,
     reasons_text,
 )
-from podwright.simulation.autoscaling.trial_cluster import TrialCluster
+from podwright.simulation.autoscaling.trial_cluster import TrialCluster, is_expendable
 from podwright.simulation.recording import is_movable_pod
 
 _POD: Final = ("", "Pod")
@@ -283,6 +283,7 @@ class ClusterAutoscaler(Checkpointed):
         upcoming = [each.group for each in self._arrivals] + [*map(self._group_of, starting)]
         with self._trial.forked():
             names = [node.name for node in present]
+            self._trial.withdraw_expendable(self._options.expendable_pods_priority_cutoff)
             for number, group in enumerate(upcoming):
                 offer = GroupOffer(
                     group=self._groups[group],
@@ -571,16 +572,6 @@ class ClusterAutoscaler(Checkpointed):
         self._backoffs[name] = Backoff(
             duration_ns=duration_ns, until_ns=now_ns + duration_ns, failed_ns=now_ns
         )
-
-
-def is_expendable(pod: Pod, cutoff: int) -> bool:
-    """Return whether a pod does not matter for the number of nodes.
-
-    Upstream: core/utils/expendable.go, IsExpendablePod
-    """
-    priority = pod.spec.priority
-    preempts = pod.spec.preemption_policy in {None, "", "PreemptLowerPriority"}
-    return preempts and priority is not None and priority < cutoff
 
 
 def _created_ns(obj: KubernetesObject) -> int:

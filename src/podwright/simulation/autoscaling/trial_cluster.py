@@ -198,6 +198,17 @@ class TrialCluster:
         self.scheduler.pending.pop(pod.key, None)
         cluster.place(pod, cluster.nodes.slot_of[node])
 
+    def withdraw_expendable(self, cutoff: int) -> None:
+        """Take the pods off their nodes in a fork that others would preempt at once.
+
+        Upstream: core/static_autoscaler.go, RunOnce; core/utils/expendable.go
+        """
+        cluster = self.scheduler.cluster
+        if cluster.has_pods_below(cutoff):
+            for key, placed in list(cluster.pods.items()):
+                if is_expendable(placed.pod, cutoff):
+                    self.scheduler.withdraw(key)
+
     def withdraw(self, pod: NamespacedName) -> None:
         """Take a pod off its node in a fork."""
         self.scheduler.withdraw(pod)
@@ -248,3 +259,13 @@ class TrialCluster:
         cluster = self.scheduler.cluster
         placed = cluster.pods_on[cluster.nodes.slot_of[name]]
         return [placed[key].pod for key in sorted(placed)]
+
+
+def is_expendable(pod: Pod, cutoff: int) -> bool:
+    """Return whether a pod does not matter for the number of nodes.
+
+    Upstream: core/utils/expendable.go, IsExpendablePod
+    """
+    priority = pod.spec.priority
+    preempts = pod.spec.preemption_policy in {None, "", "PreemptLowerPriority"}
+    return preempts and priority is not None and priority < cutoff

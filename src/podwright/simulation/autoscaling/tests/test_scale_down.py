@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -121,6 +122,33 @@ def test_the_least_size_is_enforced_on_request():
     _, seen = simulated([make_pod("web", cpu="1")], [group(minSize=3)], options)
     assert len([name for _, sign, name in seen.nodes if sign == "+"]) == 3
     assert not removed(seen)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sizes_stay_within_their_limits_and_no_helpful_group_is_left_out(seed):
+    draw = random.Random(seed)
+    groups = [
+        group(name, cpu=str(draw.choice([2, 4, 8])), size=draw.choice([1, 3, 6]), minSize=1)
+        for name in "abc"
+    ]
+    apps = [deployment(f"app{i}", 0, cpu=draw.choice(["300m", "1", "3"])) for i in range(3)]
+    events = [
+        scaled(draw.choice([0, 4, 9]), f"{5 * n}m", f"app{i}")
+        for n in range(1, 6)
+        for i in range(3)
+    ]
+    run, _ = simulated(apps, groups, {**QUICK, "enforceNodeGroupMinSize": True}, events)
+    assert run.summary.report is not None
+    for each, given in zip(run.summary.report.node_groups, groups, strict=True):
+        sizes = [change.size for change in each.sizes]
+        assert max(sizes) <= given["maxSize"]
+        assert sizes[-1] >= 1
+    is_full = [
+        each.sizes[-1].size == given["maxSize"]
+        for each, given in zip(run.summary.report.node_groups, groups, strict=True)
+        if int(given["template"]["allocatable"]["cpu"]) > 3
+    ]
+    assert not run.pending or all(is_full)
 
 
 # ---------------------------------------------------------------------------- drainability

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-import podwright as pw
 from podwright.apimachinery.objects import InputError, decode, encode
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import parse_node_groups
@@ -151,17 +151,49 @@ def test_the_same_seed_gives_the_same_nodes_and_draws_differ_by_seed():
     assert len({name for ((_, _, name),) in drawn}) > 1
 
 
-def test_a_run_that_is_interrupted_continues_with_the_same_nodes(tmp_path):
-    document = {"groups": [group()], "options": {}}
-    events = [{"at": f"{n}m", "scale": "deployment/web", "replicas": 4 * n} for n in range(1, 7)]
-    keywords: dict[str, Any] = {"events": events, "node_groups": document, "until": "20m"}
-    whole = pw.simulate([deployment("web", 1)], **keywords)
-    folder = tmp_path / "run"
-    often = pw.simulate([deployment("web", 1)], **keywords, output=folder, checkpoint_events=20)
-    assert often.summary.report is not None
-    assert whole.summary.report is not None
-    assert often.summary.report.node_groups == whole.summary.report.node_groups
-    assert often.node_of == whole.node_of
+class Interruption:
+    """Interrupts a run at a second."""
+
+    def __init__(self, second):
+        self._second = second
+
+    def changed(self, old, new, now_ns):
+        if now_ns - START_NS >= self._second * SECOND_NS:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("second", [245, 250, 560, 730])
+def test_a_run_that_is_interrupted_continues_with_the_same_nodes(tmp_path, second):
+    options = {"scaleDownUnneededTime": "1m", "scaleDownDelayAfterAdd": "1m"}
+    document = {
+        "groups": [group("a", size=6), group("b", cpu="8", size=4)],
+        "options": {**options, "expander": ["random"]},
+    }
+    replicas = enumerate([20, 3, 0, 14], 1)
+    given = RunArguments(
+        node_groups=document,
+        events=[{"at": f"{4 * n}m", "scale": "deployment/web", "replicas": r} for n, r in replicas],
+        until="25m",
+    )
+
+    def run(**changes):
+        arguments = msgspec.structs.replace(given, **changes)
+        options = SchedulerOptions(seed=3)
+        return started_run(prepared_run([deployment("web", 1)], options, arguments), arguments)
+
+    whole = run()
+    folder = {"output": tmp_path / "run", "checkpoint_events": 5}
+    with pytest.raises(KeyboardInterrupt):
+        run(**folder, observers=(Interruption(second),))
+    resumed = run(**folder, resume=True)
+    assert resumed.summary.report.node_groups == whole.summary.report.node_groups
+    assert resumed.node_of == whole.node_of
+
+
+def test_pods_below_the_cutoff_neither_request_nodes_nor_keep_others_from_theirs():
+    low = [make_pod(f"low-{i}", cpu="2", priority=-20) for i in range(3)]
+    _, seen = simulated([make_node("n", cpu="4"), *low], [group()])
+    assert [name for _, _, name in seen.nodes] == ["n"]
 
 
 # ---------------------------------------------------------------------------- estimates
