@@ -23,6 +23,7 @@ _ALLOWED_WITH_RESUME = {"resume", "output", "exit_zero"}
         "podwright simulate examples/scenarios/rollout.yaml",
         "podwright simulate examples/autoscaling/shop.yaml --node-groups "
         "examples/autoscaling/groups.yaml",
+        "podwright simulate examples/simulate --until 1h --timing examples/timing/busy.yaml",
     ]
 )
 def simulate(options: SimulateOptions) -> bool:

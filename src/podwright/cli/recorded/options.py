@@ -86,6 +86,12 @@ class SimulateOptions(Judged):
         "FILE",
         default=None,
     )
+    timing: Path | None = option(
+        "A timing model: scheduling cycles, writes and starts of pods take virtual time. By "
+        "default they take none.",
+        "FILE",
+        default=None,
+    )
     sample: str = option(
         "Minimum time between two samples of the utilization.", "DURATION", default="1m"
     )

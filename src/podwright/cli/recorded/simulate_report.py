@@ -11,6 +11,7 @@ from podwright.scheduler.advice import format_amount
 from podwright.scheduler.config import format_duration
 from podwright.simulation.world import (
     STARTS_AT_ONCE,
+    TIMING_NOTE,
     Evictions,
     InputReview,
     LoadEstimate,
@@ -126,6 +127,13 @@ def _print_rows(
     print_table([heads[index] for index in kept], cells, indent=2)
     if shown is not None and len(rows) > shown:
         print_paragraph(f"and {len(rows) - shown} more (--output wide)", indent=2)
+
+
+def print_timing(report: Report) -> None:
+    """Print what takes virtual time, if anything does."""
+    for note in report.notes:
+        if note.startswith(TIMING_NOTE):
+            print_paragraph(f"{note[0].upper()}{note[1:]}.")
 
 
 def print_evictions(evictions: Evictions) -> None:

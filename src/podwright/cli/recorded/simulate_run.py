@@ -47,6 +47,7 @@ from podwright.cli.recorded.options import SimulateOptions
 from podwright.cli.recorded.simulate_report import (
     print_evictions,
     print_report,
+    print_timing,
     times_table,
     warnings_of_review,
 )
@@ -79,12 +80,14 @@ from podwright.simulation.world import (
     RunOptions,
     Simulation,
     Summary,
+    Timing,
     World,
     check_seed,
     duration_ns,
     event_file,
     first_recorded_ns,
     has_openb_times,
+    load_timing,
     manifest_of,
     moment_ns,
     start_of,
@@ -100,6 +103,8 @@ def stored_document(options: SimulateOptions) -> dict[str, Any]:
     """Return the options as plain values, as the manifest stores them."""
     values = msgspec.json.decode(msgspec.json.encode(options, enc_hook=str))
     values |= values.pop("setup")
+    if options.timing is None:  # as in the manifests of earlier versions
+        del values["timing"]
     return {_key(name): value for name, value in values.items() if name not in _NOT_STORED}
 
 
@@ -241,6 +246,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
             else None
         )
         autoscaling = _node_groups(options.node_groups, collected)
+        timing = _timing(options, collected)
         with collected:
             inputs = Inputs(
                 loaded,
@@ -270,10 +276,10 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
         autoscaling=autoscaling,
         has_timeline=options.timeline,
         read_ns=time.perf_counter_ns if options.timings else None,
+        timing=timing,
     )
-    document = stored_document(options)
-    if read.packages:
-        document["packages"] = dict(read.packages)
+    packages = {"packages": dict(read.packages)} if read.packages else {}
+    document = stored_document(options) | packages
     return rules, inputs, manifest_of(rules, files, document)
 
 
@@ -368,11 +374,18 @@ def _events(paths: Sequence[str], errors: list[FieldError]) -> list[EventFile]:
     return [event_file(path) for path in paths if path not in missing]
 
 
+def _timing(options: SimulateOptions, collected: ErrorCollector) -> Timing | None:
+    with collected:
+        return None if options.timing is None else load_timing(options.timing)
+    return None
+
+
 def _hashed(options: SimulateOptions) -> list[InputFile]:
     setup = options.setup
     named = [("events", path) for path in options.events]
     named += [("config", str(path)) for path in (setup.config,) if path is not None]
     named += [("policy", str(path)) for path in (setup.policy,) if path is not None]
+    named += [("timing", str(path)) for path in (options.timing,) if path is not None]
     named += [("plugin", str(path)) for path in setup.plugins]
     named += [("nodeGroups", str(path)) for path in (options.node_groups,) if path is not None]
     found, errors = [], []
@@ -473,6 +486,7 @@ def _print(
     if counts.preemptions:
         write(f"Preemptions: {counts.preemptions}, victims: {counts.victims}.")
     if summary.report is not None:
+        print_timing(summary.report)
         print_evictions(summary.report.evictions)
     waits = summary.waits
     if waits.count:

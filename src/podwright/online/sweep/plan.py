@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from runpy import run_path
@@ -37,7 +37,7 @@ from podwright.scheduler.config import read_configuration
 from podwright.simulation.files import OpenbGpus, read_paths
 from podwright.simulation.recording import log_of, record_of_log
 from podwright.simulation.scenarios import ScenarioFile, read_scenario
-from podwright.simulation.world import Ending
+from podwright.simulation.world import Ending, timing_entry
 
 MOST_SEEDS: Final = 100_000
 """A range with more seeds is taken for a mistake."""
@@ -105,17 +105,20 @@ class SweepOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     Parameters
     ----------
     until, job_duration, ending, openb_gpus : str, optional
+    timing : Timing, optional
+        In a file: that of a timing model, or its document.
     """
 
     until: str | None = None
     job_duration: str | None = None
     ending: str | None = None
     openb_gpus: str | None = None
+    timing: Any = msgspec.UNSET  # left out of what names a run, as long as there is none
 
     def keywords(self) -> dict[str, Any]:
         """Return the keyword arguments of `simulate`."""
         values = msgspec.structs.asdict(self)
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in values.items() if value not in (None, msgspec.UNSET)}
 
 
 class SweepRun(NamedTuple):
@@ -293,6 +296,9 @@ def read_plan(document: object, folder: Path, errors: list[FieldError]) -> Sweep
     errors += _names([each.name for each in plan.inputs], "inputs")
     errors += _names([each.name for each in plan.configurations], "configurations")
     options = plan.simulate
+    if options.timing is not msgspec.UNSET:
+        timing = timing_entry(options.timing, "simulate.timing", partial(_read, folder), errors)
+        options = msgspec.structs.replace(options, timing=timing)
     if options.ending not in (None, *_ENDINGS):
         errors.append(not_supported("simulate.ending", options.ending or "", _ENDINGS))
     if options.openb_gpus not in (None, *_GPUS):
@@ -473,6 +479,10 @@ def read_seeds(text: str) -> tuple[int, ...]:
             raise ValueError(f"at most {MOST_SEEDS:,} seeds are expected")
         seeds.update(dict.fromkeys(range(least, greatest + 1)))
     return tuple(seeds)
+
+
+def _read(folder: Path, names: Sequence[str]) -> Files:
+    return tuple(read_paths([folder / name for name in names]))
 
 
 def _names(names: list[str], path: str) -> Iterator[FieldError]:

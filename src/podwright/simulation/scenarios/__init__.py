@@ -5,8 +5,8 @@ that it names, so it can be simulated anywhere. It becomes objects and operation
 simulates them; this room schedules nothing by itself. The operations are those of event files.
 
 Start with `document.py` (the form) and `scenario_file.py`. `kep140` reads the Scenario of
-kube-scheduler-simulator, `load` makes the events of load generators with `distributions`;
-`checking` compares runs with `expectations`.
+kube-scheduler-simulator, `load` makes the events of load generators; `checking` compares runs with
+`expectations`.
 """
 
 from typing import TYPE_CHECKING

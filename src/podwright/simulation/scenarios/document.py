@@ -12,13 +12,17 @@ import msgspec
 import msgspec.inspect
 from msgspec import Meta
 
-from podwright.simulation.world import Condition
+from podwright.simulation.world import Condition, Distribution
 
 API_VERSION: Final = "podwright.dev/v1alpha1"
 KIND: Final = "Scenario"
 
 Object: TypeAlias = dict[str, Any]
 OnNodesEntry: TypeAlias = Annotated[
+    Any, Meta(extra_json_schema={"anyOf": [{"type": "string"}, {"type": "object"}]})
+]
+
+TimingEntry: TypeAlias = Annotated[
     Any, Meta(extra_json_schema={"anyOf": [{"type": "string"}, {"type": "object"}]})
 ]
 
@@ -89,39 +93,6 @@ class ClusterState(_Entry, frozen=True, kw_only=True):
     run: RunState | None = None
     nodes: tuple[NodeGroup, ...] = ()
     objects: tuple[Object, ...] = ()
-
-
-class Distribution(_Entry, frozen=True, kw_only=True):
-    """Random durations or quantities; amounts are texts such as 30m, 500m or 2Gi.
-
-    Attributes
-    ----------
-    distribution : str
-        constant (value), uniform (min, max), exponential (mean), lognormal (median, sigma),
-        pareto (min, shape) or choice (values, weights).
-    value, mean, median : str
-    min, max : str
-        The limits of a uniform distribution; for all others, values outside are moved to them.
-    sigma : float
-        The standard deviation of the logarithm.
-    shape : float
-    values : tuple of str
-    weights : tuple of float
-        How often each value is drawn, relative to the others; equally often if left out.
-    """
-
-    distribution: Literal["constant", "uniform", "exponential", "lognormal", "pareto", "choice"] = (
-        "constant"
-    )
-    value: str = ""
-    mean: str = ""
-    median: str = ""
-    min: str = ""
-    max: str = ""
-    sigma: float = 1.0
-    shape: float = 1.5
-    values: tuple[str, ...] = ()
-    weights: tuple[float, ...] = ()
 
 
 class Arrivals(_Entry, frozen=True, kw_only=True):
@@ -444,6 +415,8 @@ class Spec(_Entry, frozen=True, kw_only=True):
     autoscaling : dict, optional
         The node groups and options of an autoscaler, as in a file of podwright simulate
         --node-groups.
+    timing : str or dict, optional
+        A timing model: its file, relative to the scenario, or the document.
     expectations : tuple of Expectation
         What podwright check checks.
     """
@@ -457,6 +430,7 @@ class Spec(_Entry, frozen=True, kw_only=True):
     stop: Stop = Stop()
     options: Options = Options()
     autoscaling: Object | None = None
+    timing: TimingEntry = None
     expectations: tuple[Expectation, ...] = ()
 
 

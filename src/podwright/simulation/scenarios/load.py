@@ -14,7 +14,10 @@ from podwright.apimachinery.objects import FieldError, InputError, api_group
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.scheduler.config import format_duration
-from podwright.simulation.scenarios.distributions import (
+from podwright.simulation.scenarios.document import Arrivals, Load, Trace
+from podwright.simulation.world import (
+    Distribution,
+    Workload,
     amount_parser,
     parse_duration_ns,
     problems_of,
@@ -22,8 +25,6 @@ from podwright.simulation.scenarios.distributions import (
     stream_of,
     uniform,
 )
-from podwright.simulation.scenarios.document import Arrivals, Distribution, Load, Trace
-from podwright.simulation.world import Workload
 
 MOST_ARRIVALS: Final = 5_000_000
 """More arrivals are taken for a mistake."""

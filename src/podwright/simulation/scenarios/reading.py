@@ -44,7 +44,7 @@ from podwright.simulation.scenarios.expectation_problems import (
 from podwright.simulation.scenarios.kep140 import GROUP, converted
 from podwright.simulation.scenarios.load import problems_of_load
 from podwright.simulation.scenarios.scenario_file import Files, ScenarioFile
-from podwright.simulation.world import START_NS, Inputs, Run
+from podwright.simulation.world import START_NS, Inputs, Run, timing_entry
 
 Read = Callable[[Sequence[str]], Files]
 
@@ -154,6 +154,7 @@ class _Reading:
             files=files,
             events=self._files(spec.events, "spec.events"),
             others=self._others(spec),
+            timing=timing_entry(spec.timing, "spec.timing", self._read, errors),
             warnings=warnings,
         )
         placed = [

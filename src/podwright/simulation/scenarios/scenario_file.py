@@ -42,6 +42,7 @@ from podwright.simulation.world import (
     PreparedRun,
     Run,
     RunArguments,
+    Timing,
     prepared_run,
     started_run,
 )
@@ -77,6 +78,8 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         The files of the cluster, and of events.
     others : dict of str to bytes
         The contents of configurations, plugins and traces, by name.
+    timing : Timing, optional
+        The timing model.
     warnings : tuple of str
         What has no effect, a sentence each.
     """
@@ -87,6 +90,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     files: Files = ()
     events: Files = ()
     others: dict[str, bytes] = {}
+    timing: Timing | None = None
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -109,7 +113,9 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def digest(self) -> str:
         """The hash of the scenario and of the contents of its files."""
-        digest = hashlib.sha256(msgspec.json.encode([self.document, self.operations]))
+        parts: list[Any] = [self.document, self.operations]
+        parts += [] if self.timing is None else [self.timing]
+        digest = hashlib.sha256(msgspec.json.encode(parts))
         others = tuple(sorted(self.others.items()))
         for name, content in (*self.files, *self.events, *others):
             digest.update(f"{name.rsplit('/', 1)[-1]} {len(content)} ".encode())
@@ -176,6 +182,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             openb_gpus=options.openb_gpus or None,
             job_duration=options.job_duration or None,
             node_groups=spec.autoscaling,
+            timing=self.timing,
             **keywords,
         )
         try:

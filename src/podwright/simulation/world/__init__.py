@@ -121,6 +121,26 @@ if TYPE_CHECKING:
         Rollout as Rollout,
     )
     from podwright.simulation.world.scheduler_replacement import with_scheduler as with_scheduler
+    from podwright.simulation.world.timing.distributions import (
+        Distribution as Distribution,
+        amount_parser as amount_parser,
+        parse_duration_ns as parse_duration_ns,
+        problems_of as problems_of,
+        sampler as sampler,
+        stream_of as stream_of,
+        uniform as uniform,
+    )
+    from podwright.simulation.world.timing.model import (
+        TIMING_NOTE as TIMING_NOTE,
+        ClientTiming as ClientTiming,
+        ClientTimings as ClientTimings,
+        CycleTiming as CycleTiming,
+        KubeletTiming as KubeletTiming,
+        Timing as Timing,
+        load_timing as load_timing,
+        read_timing as read_timing,
+        timing_entry as timing_entry,
+    )
     from podwright.simulation.world.traces.trace_changes import (
         anonymize as anonymize,
         cut as cut,

@@ -37,6 +37,8 @@ class Turn(IntEnum):
     """Timers of the scheduler."""
     EXTENDER = 4
     """Replies of extenders to calls that took real time, and pods that users activate."""
+    TIMED = 5
+    """What a timing model has delayed."""
 
 
 class Due(msgspec.Struct, Generic[T], frozen=True):
@@ -149,6 +151,10 @@ class EventHeap(Generic[T]):
     def has_only(self, *turns: int) -> bool:
         """Tell whether all events, now and later, are of one of these turns."""
         return all(entry[1] in turns for entry in self._heap)
+
+    def has_any(self, turn: int) -> bool:
+        """Tell whether an event, now or later, is of this turn."""
+        return any(entry[1] == turn for entry in self._heap)
 
     def advance(self, now_ns: int) -> None:
         """Advance the time; no event may be due before the new time."""

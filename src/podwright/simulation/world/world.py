@@ -25,9 +25,10 @@ at a time, and so are syncs of controllers: no controller acts on stale state.
 The order of events depends only on the state of the world. A world can be saved between any two
 steps, and a world that is restored continues in the same way.
 
-Scheduling cycles and writes take no virtual time. A run without an end time is over when only
-retries of unschedulable pods remain, or when so many scheduling cycles in a row were unproductive
-that no progress can be expected.
+Scheduling cycles and writes take no virtual time, unless a timing model says how much
+(`timing/model.py`): what it delays are events of the heap. A run without an end time is over when
+only retries of unschedulable pods remain, or when so many scheduling cycles in a row were
+unproductive that no progress can be expected.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ from podwright.simulation.world.inputs.operations import Apply, Delete, Operatio
 from podwright.simulation.world.observers import Observer, checked_observers
 from podwright.simulation.world.runs.report import Report, ReportObservers
 from podwright.simulation.world.runs.run import Run
+from podwright.simulation.world.timing.model import Timing
 from podwright.simulation.world.world_components import (
     WorldComponents,
     WorldOptions,
@@ -144,6 +146,8 @@ class World(WorldSteps):
         What is declared of the images that the kubelets run.
     report_failure : callable, optional
         As for `ControllerLoop`.
+    timing : Timing, optional
+        What takes virtual time; without it, scheduling and writes take none.
     components : WorldComponents, optional
         The components of a restored world; all other arguments are ignored then.
 
@@ -194,6 +198,7 @@ class World(WorldSteps):
         has_kubelet: bool = False,
         images: Iterable[ImageBehavior] = (),
         report_failure: ReportFailure | None = None,
+        timing: Timing | None = None,
         components: WorldComponents | None = None,
         **keywords: Unpack[MachineKeywords],
     ) -> None:
@@ -219,6 +224,7 @@ class World(WorldSteps):
                 has_kubelet=has_kubelet,
                 images=tuple(images),
                 report_failure=report_failure,
+                timing=timing,
             )
             components = build_components(
                 recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns, store=store
@@ -418,7 +424,8 @@ class World(WorldSteps):
     def report(self) -> Report:
         """Return the report so far, without pods never tried; see `begin_extender_call`."""
         self._review.begin(self.store)
-        return self.report_observers.report(self._review.review(), self.now_ns)
+        timing = self.components.options.timing
+        return self.report_observers.report(self._review.review(), self.now_ns, timing)
 
     def run_until(self, until: Time | None = None, *, progress: bool | None = None) -> None:
         """Process events as `run` does, without results."""

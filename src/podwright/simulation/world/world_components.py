@@ -29,10 +29,12 @@ from podwright.simulation.world.inputs.conditions import StepDue
 from podwright.simulation.world.inputs.input_review import InputReview
 from podwright.simulation.world.inputs.operations import InputOperation, Operation
 from podwright.simulation.world.observers import Observer
+from podwright.simulation.world.timing.delays import Delays, TimedEvent
+from podwright.simulation.world.timing.model import Timing
 
 DueEvent: TypeAlias = (
     Operation | InputOperation | StepDue | StageDue | SyncDue
-    | TimerFired | ExtenderReplied | PodActivated
+    | TimerFired | ExtenderReplied | PodActivated | TimedEvent
 )  # fmt: skip
 """An event that is due at a time of the virtual clock."""
 
@@ -58,6 +60,7 @@ class WorldOptions(msgspec.Struct, frozen=True, kw_only=True):
     has_kubelet: bool = False
     images: tuple[ImageBehavior, ...] = ()
     report_failure: ReportFailure | None = None
+    timing: Timing | None = None
 
 
 class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +80,8 @@ class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
         The number of operations taken from `inputs` so far.
     unproductive_cycles : int
         The number of scheduling cycles since the last bind or other event.
+    delays : Delays, optional
+        Those of the timing model; None if nothing takes time.
     """
 
     options: WorldOptions
@@ -92,6 +97,7 @@ class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
     inputs: Iterator[tuple[int, Operation]] = iter(())
     inputs_taken: int = 0
     unproductive_cycles: int = 0
+    delays: Delays | None = None
 
 
 def build_components(
@@ -142,6 +148,11 @@ def build_components(
             indexes_namespaces=options.report_failure is not None,
         ),
         heap=EventHeap(start_ns),
+        delays=(
+            None
+            if options.timing is None
+            else Delays(options.timing, recorder.machine.profiles, seed)
+        ),
     )
 
 

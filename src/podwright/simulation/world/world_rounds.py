@@ -66,6 +66,7 @@ from podwright.simulation.world.observers import (
     event_of,
 )
 from podwright.simulation.world.scheduler_requests import execute
+from podwright.simulation.world.timing.delays import CycleOver, Issued, TimedEvent, Watched, Written
 from podwright.simulation.world.world_components import WorldAction, WorldComponents
 from podwright.simulation.world.world_scheduler import WorldScheduler
 
@@ -127,6 +128,7 @@ class WorldRounds:
         self._lifecycle = components.lifecycle
         self._kinds_with_stages = frozenset(components.lifecycle.kinds)
         self._controllers = components.controllers
+        self._delays = components.delays
         self._scheduler = scheduler
         self._has_scheduler = options.has_scheduler
         self._call_extender = options.call_extender
@@ -200,20 +202,26 @@ class WorldRounds:
         before the call returns.
         """
         staged, watched = self._route(changes)
+        delays = self._delays
         actions: list[WorldAction] = []
         due: list[StageDue] = []
         for change in staged:
             for action in self._lifecycle.handle_change(change, now_ns):
-                if type(action) is ScheduleStage and action.due_ns <= now_ns:
+                if (
+                    type(action) is ScheduleStage
+                    and action.due_ns <= now_ns
+                    and (delays is None or not delays.is_late(action.stage))
+                ):
                     due.append(action.event)
                 else:
                     actions.append(action)
-        handle = self._scheduler.handle
-        for event in watched:
-            actions += handle(event, now_ns)
+        actions += self._watch(watched, now_ns)
         for reply in replies:
             actions += self._scheduler.handle_reply(reply, now_ns)
+        was_idle = not self._controllers.has_next
         self._controllers.observe(changes)
+        if delays is not None and was_idle and self._controllers.has_next:
+            self.hold_controllers(delays.watch.next() + now_ns)
         for observer in self._change_observers:
             changed = observer.changed
             for change in changes:
@@ -221,6 +229,53 @@ class WorldRounds:
         for stage_due in due:
             actions += self._lifecycle.handle(stage_due, now_ns)
         return actions
+
+    def _watch(self, watched: list[ObjectPut | ObjectDeleted], now_ns: int) -> list[WorldAction]:
+        """Deliver changes to the scheduler, now or after the watch delay."""
+        delays = self._delays
+        if delays is not None and watched:
+            due_ns = delays.watched_ns(now_ns)
+            if due_ns > now_ns:
+                self._heap.push(due_ns, Turn.TIMED, Watched(tuple(watched)))
+                return []
+        return [action for event in watched for action in self._scheduler.handle(event, now_ns)]
+
+    def hold_controllers(self, until_ns: int) -> None:
+        """Let no controller sync before a time."""
+        assert self._delays is not None, "nothing takes time"
+        if until_ns > max(self._delays.controllers_ns, self._heap.now_ns):
+            self._delays.controllers_ns = until_ns
+            self._heap.push(until_ns, Turn.TIMED, CycleOver())
+
+    def process_timed(self, event: TimedEvent) -> None:
+        """Process what the timing model has delayed until now."""
+        match event:
+            case Issued(action):
+                self._actions.append(action)
+            case Written(action):
+                if isinstance(action, API_CALLS):
+                    self._call(action)
+                else:
+                    self._handlers[type(action)](action)
+            case Watched(events):
+                now_ns = self._heap.now_ns
+                for each in events:
+                    self._actions.extend(self._scheduler.handle(each, now_ns))
+            case CycleOver():
+                pass  # what waits for it continues in the next step
+
+    def write_of_controllers(self, actions: Iterable[WorldAction]) -> None:
+        """Add the actions of a sync to those that are pending; writes when they take effect."""
+        delays, now_ns = self._delays, self._heap.now_ns
+        for action in actions:
+            due_ns = now_ns
+            if delays is not None and not isinstance(action, SyncAt | RecordEvent):
+                due_ns = delays.controllers.end_ns(now_ns)
+            if due_ns <= now_ns:
+                self._actions.append(action)
+                continue
+            self._heap.push(due_ns, Turn.TIMED, Written(action))  # type: ignore[arg-type]  # a write
+            self.hold_controllers(due_ns)
 
     def _route(
         self, changes: Iterable[Change]
@@ -269,7 +324,7 @@ class WorldRounds:
 
     def _action_handlers(self) -> dict[type, Callable[[Any], object]]:
         """Return the method that executes each type of action."""
-        handlers: dict[type, Callable[[Any], object]] = dict.fromkeys(API_CALLS, self._call)
+        handlers: dict[type, Callable[[Any], object]] = dict.fromkeys(API_CALLS, self._issue)
         handlers |= {
             EmitEvent: self._record,
             RecordEvent: self._record,
@@ -287,7 +342,10 @@ class WorldRounds:
         return handlers
 
     def _schedule_stage(self, action: ScheduleStage) -> None:
-        self._heap.push(action.due_ns, Turn.STAGE, action.event)
+        due_ns, delays = action.due_ns, self._delays
+        if delays is not None and delays.is_late(action.stage):
+            due_ns += delays.late_ns()
+        self._heap.push(due_ns, Turn.STAGE, action.event)
 
     def _sync_at(self, action: SyncAt) -> None:
         self._heap.push(max(action.due_ns, self._heap.now_ns), Turn.CONTROLLER, action.event)
@@ -304,6 +362,15 @@ class WorldRounds:
         )
         reply = self._call_extender(action.request)
         self._scheduler.decide(ExtenderReplied(action.call, reply))
+
+    def _issue(self, action: ApiCall) -> None:
+        """Execute an API call of the scheduler, or delay it until it takes effect."""
+        delays, now_ns = self._delays, self._heap.now_ns
+        due_ns = now_ns if delays is None else delays.scheduler.end_ns(now_ns)
+        if due_ns > now_ns:
+            self._heap.push(due_ns, Turn.TIMED, Written(action))
+        else:
+            self._call(action)
 
     def _call(self, action: ApiCall) -> None:
         """Execute an API call of the scheduler."""

@@ -23,9 +23,18 @@ from typing import Final
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import SECOND_NS
 from podwright.scheduler.framework import Decision
-from podwright.scheduler.machine import Action, CycleDue, Event, FlushBackoff, FlushUnschedulable
+from podwright.scheduler.machine import (
+    API_CALLS,
+    Action,
+    CycleDue,
+    EmitEvent,
+    Event,
+    FlushBackoff,
+    FlushUnschedulable,
+)
 from podwright.simulation.world.clock import Turn
 from podwright.simulation.world.observers import DecisionObserver, Observer
+from podwright.simulation.world.timing.delays import CycleOver, Issued
 from podwright.simulation.world.world_components import WorldAction, WorldComponents
 
 ROUND_MAX: Final = 32
@@ -38,6 +47,7 @@ pods are no longer retried before their backoff ends, and a run without an end t
 
 _CYCLE_DUE: Final = CycleDue()
 _FLUSH_BACKOFF: Final = FlushBackoff()
+_ISSUED: Final = frozenset((*API_CALLS, EmitEvent))
 _UNSCHEDULABLE_NS: Final = 30 * SECOND_NS
 
 
@@ -70,6 +80,7 @@ class WorldScheduler:
     ) -> None:
         self._machine = components.recorder.machine
         self._heap = components.heap
+        self._delays = components.delays
         self._start_ns = components.start_ns
         self._actions = actions
         self._observers = [e for e in observers if isinstance(e, DecisionObserver)]
@@ -105,8 +116,29 @@ class WorldScheduler:
         """Process an event that may end a scheduling cycle."""
         with interlude():
             actions = self.handle_reply(event, self._heap.now_ns)
+        if self._delays is not None and self._decisions:
+            actions = self._delayed(actions)
         self._actions.extend(actions)
         self.deliver_decisions()
+
+    def _delayed(self, actions: list[Action]) -> list[Action]:
+        """Delay the actions of a cycle to its end; return those that are not delayed."""
+        delays, heap = self._delays, self._heap
+        assert delays is not None, "nothing takes time"
+        duration_ns = sum(map(delays.cycle_ns, self._decisions))
+        if not duration_ns:
+            return actions
+        delays.scheduler_ns = heap.now_ns + duration_ns
+        for action in actions:
+            if type(action) in _ISSUED:
+                heap.push(delays.scheduler_ns, Turn.TIMED, Issued(action))  # type: ignore[arg-type]  # of these types
+        heap.push(delays.scheduler_ns, Turn.TIMED, CycleOver())
+        return [action for action in actions if type(action) not in _ISSUED]
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether the last scheduling cycle is not over yet."""
+        return self._delays is not None and self._heap.now_ns < self._delays.scheduler_ns
 
     def deliver_decisions(self) -> None:
         """Deliver the decisions of the scheduling cycles that ended to observers."""
@@ -136,6 +168,8 @@ class WorldScheduler:
     def has_cycle(self) -> bool:
         """Whether a scheduling cycle is due."""
         machine = self._machine
+        if self._is_busy:
+            return False
         if not machine.has_next or not self._is_unproductive:
             return machine.has_next
         return bool(machine.queue.metrics().pending_pods.get("active"))
@@ -155,7 +189,7 @@ class WorldScheduler:
             count += 1
             self.unproductive_cycles += 1
             self.decide(_CYCLE_DUE)
-            if not machine.has_next or is_slice_over():
+            if not machine.has_next or self._is_busy or is_slice_over():
                 break
         return count
 

@@ -10,7 +10,7 @@ A state is taken between two steps: all pending work is then in the heap.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -48,6 +48,8 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
         The objects that the log does not hold.
     unproductive_cycles : int
         The number of scheduling cycles since the last bind or other event.
+    delays : dict, optional
+        The state of the delays of the timing model.
     """
 
     event_count: int
@@ -64,6 +66,7 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
     life: LifecycleState
     controllers: ControllerLoopState
     unproductive_cycles: int = 0
+    delays: dict[str, Any] | None = None
 
 
 _FIRST_OTHER: Final = 1 << 48
@@ -73,9 +76,12 @@ _FIRST_OTHER: Final = 1 << 48
 def can_save(world: World) -> bool:
     """Tell whether a world has no pending work that cannot be saved, such as an extender call.
 
+    What a timing model has delayed is such work: a world is saved when nothing is under way.
+
     A sequence of operations depends on what happened: a run with one starts again.
     """
-    return world.machine.can_snapshot and not world.sequences
+    is_free = world.components.delays is None or not world.components.heap.has_any(Turn.TIMED)
+    return is_free and world.machine.can_snapshot and not world.sequences
 
 
 def world_state(world: World, others: list[Due[DueEvent]] | None = None) -> WorldState:
@@ -121,6 +127,7 @@ def world_state(world: World, others: list[Due[DueEvent]] | None = None) -> Worl
         life=components.lifecycle.state(),
         controllers=components.controllers.state(),
         unproductive_cycles=world.unproductive_cycles,
+        delays=None if components.delays is None else components.delays.state(),
     )
 
 
@@ -169,6 +176,8 @@ def restored_world(
     staged = frozenset(empty.lifecycle.kinds)
     empty.lifecycle.restore(state.life, (obj for obj in objects if kind_of(obj) in staged))
     empty.controllers.restore(state.controllers, objects)
+    if empty.delays is not None and state.delays is not None:
+        empty.delays.restore(state.delays)
     entries: list[Due[DueEvent]] = [*others]
     entries += [Due(*entry) for entry in state.entries]
     unread = iter(inputs)

@@ -42,6 +42,7 @@ from podwright.simulation.world.inputs.operations import (
     Stop,
 )
 from podwright.simulation.world.observers import Observer
+from podwright.simulation.world.timing.delays import CycleOver, Issued, Watched, Written
 from podwright.simulation.world.world_components import DueEvent, WorldAction, WorldComponents
 from podwright.simulation.world.world_rounds import WorldRounds
 from podwright.simulation.world.world_scheduler import ROUND_MAX, WorldScheduler
@@ -99,12 +100,7 @@ class WorldSteps:
         """When there is something to do next: the current time if there is now; None for never."""
         heap, scheduler = self._heap, self._scheduler
         is_due = self._rounds.has_next or heap.due_turn is not None
-        if (
-            is_due
-            or scheduler.has_held
-            or self.components.controllers.has_next
-            or scheduler.has_cycle
-        ):
+        if is_due or scheduler.has_held or self._has_sync or scheduler.has_cycle:
             return heap.now_ns
         due = (heap.next_ns, scheduler.next_flush_ns())
         return min((each for each in due if each is not None), default=None)
@@ -137,7 +133,7 @@ class WorldSteps:
             self._process_due(turn)
         elif scheduler.has_cycle:
             self._run_cycles()
-        elif self.components.controllers.has_next:
+        elif self._has_sync:
             self._sync_next()
         else:
             return self._advance(heap.next_ns, until_ns)
@@ -189,7 +185,7 @@ class WorldSteps:
         kind = self.backlog.next_kind()
         if kind == Backlogged.CYCLES and scheduler.has_cycle:
             self._run_cycles()
-        elif kind == Backlogged.SYNCS and self.components.controllers.has_next:
+        elif kind == Backlogged.SYNCS and self._has_sync:
             self._sync_next()
         elif kind == Backlogged.TIME:
             if not self._advance(heap.next_ns, until_ns) and until_ns > heap.now_ns:
@@ -207,7 +203,7 @@ class WorldSteps:
         # Operations of users are processed one at a time: users observe the results in between.
         most = 1 if turn == Turn.INPUT else ROUND_MAX
         # Timers only retry pods; everything else may change what fits.
-        if turn != Turn.TIMER:
+        if turn not in (Turn.TIMER, Turn.TIMED):
             self._scheduler.unproductive_cycles = 0
         for _ in range(most):
             self._count_at_once += 1
@@ -234,11 +230,20 @@ class WorldSteps:
                     if step_operation is not None:
                         self.operate(step_operation)
                     self._take_step(sequence)
+            case CycleOver() | Issued() | Written() | Watched():
+                self._rounds.process_timed(event)
             case _:
                 self.operate(event)
 
     def _run_cycles(self) -> None:
         self._count_at_once += self._scheduler.run_cycles(self._rounds.is_slice_over)
+
+    @property
+    def _has_sync(self) -> bool:
+        """Whether a sync of a controller is due."""
+        delays = self.components.delays
+        is_held = delays is not None and self._heap.now_ns < delays.controllers_ns
+        return self.components.controllers.has_next and not is_held
 
     def _sync_next(self) -> None:
         self._count_at_once += 1
@@ -247,7 +252,7 @@ class WorldSteps:
     def _sync(self, event: SyncDue | SyncNext) -> None:
         with interlude():
             actions = self.components.controllers.handle(event, self._heap.now_ns)
-        self._actions.extend(actions)
+        self._rounds.write_of_controllers(actions)
 
     # ---------------------------------------------------------------------------- operations
 

@@ -24,6 +24,7 @@ from podwright.simulation.world.runs.workload_health import (
     Rollout,
     WorkloadHealth,
 )
+from podwright.simulation.world.timing.model import Timing
 
 STARTS_AT_ONCE: Final = (
     "pods are ready as soon as they are bound (0s), so rollouts and replacements take no time by"
@@ -131,7 +132,7 @@ class ReportObservers(Checkpointed):
         """Receive that time advances."""
         self._disruptions.passed(before_ns)
 
-    def report(self, review: InputReview, now_ns: int) -> Report:
+    def report(self, review: InputReview, now_ns: int, timing: Timing | None = None) -> Report:
         """Return the report so far; pods that were never tried are left to the tables."""
         self._disruptions.passed(now_ns)
         availability = self._health.availability(now_ns)
@@ -145,12 +146,15 @@ class ReportObservers(Checkpointed):
             missing_owners=review.missing_owners,
             ignored_kinds=review.ignored_kinds,
             estimate=review.estimate,
-            notes=_notes(review, has_workloads=bool(availability)),
+            notes=_notes(review, timing, has_workloads=bool(availability)),
         )
 
 
-def _notes(review: InputReview, *, has_workloads: bool) -> tuple[str, ...]:
+def _notes(review: InputReview, timing: Timing | None, *, has_workloads: bool) -> tuple[str, ...]:
     notes = [review.job_note] if review.job_note else []
-    if has_workloads and review.starts_at_once:
+    if timing is not None:
+        notes.append(str(timing))
+    starts_late = timing is not None and timing.kubelet.start is not None
+    if has_workloads and review.starts_at_once and not starts_late:
         notes.append(STARTS_AT_ONCE)
     return tuple(notes)

@@ -21,6 +21,7 @@ from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import Autoscaling
 from podwright.simulation.world.clock import START_NS
 from podwright.simulation.world.observers import Observer
+from podwright.simulation.world.timing.model import Timing
 
 
 @runtime_checkable
@@ -53,6 +54,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         The node groups of an autoscaler that takes part.
     observers : tuple of Observer
         Receive what happens in the run; their state is not in checkpoints.
+    timing : Timing, optional
+        What takes virtual time.
     """
 
     scheduler: SchedulerOptions
@@ -64,6 +67,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     read_ns: Callable[[], int] | None = None
     autoscaling: Autoscaling | None = None
     observers: tuple[Observer, ...] = ()
+    timing: Timing | None = None
 
 
 def moment_ns(what: str, value: Time, start_ns: int, errors: list[FieldError]) -> int:

@@ -142,6 +142,7 @@ class Simulation:
                 review=inputs.review,
                 log=None if folder is None else folder.log_path,
                 checkpoint_events=None if folder is None else LOG_CHECKPOINT_EVENTS,
+                timing=options.timing,
             )
             self.tables.attach(self.world.machine)
             if options.has_timeline:
@@ -323,6 +324,7 @@ class Simulation:
             observers=self._observers,
             plugins=options.scheduler.plugins,
             review=self._review,
+            timing=options.timing,
         )
         world = restored_world(state.world, recorder, world_options, inputs)
         world.report_observers.restore(state.report)

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol, Unpack, get_args
 import msgspec
 
 from podwright._interrupts import deferred_signals
+from podwright.apimachinery.documents import raise_errors
 from podwright.apimachinery.objects import (
     CREATION_TIME,
     Duration,
@@ -74,6 +75,7 @@ from podwright.simulation.world.runs.run_options import (
     time_ns,
 )
 from podwright.simulation.world.runs.simulation import Simulation
+from podwright.simulation.world.timing.model import Timing, load_timing, timing_problems
 from podwright.simulation.world.world import World
 
 
@@ -147,6 +149,7 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
     resume: bool = False
     progress: bool | None = None
     observers: tuple[Observer, ...] = ()
+    timing: Any = None
 
 
 class PreparedRun(NamedTuple):
@@ -216,6 +219,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     openb_gpus: OpenbGpus | None = None,
     job_duration: Duration | None = None,
     node_groups: Any = None,
+    timing: Any = None,
     call_extender: CallExtender | None = None,
     checkpoint_events: int | None = None,
     validate: FieldValidation = "strict",
@@ -255,6 +259,9 @@ def simulate(  # noqa: PLR0913 - the options of a run
         complete as soon as they run.
     node_groups : path, dict or Autoscaling, optional
         The node groups of an autoscaler that takes part; see `read_node_groups`.
+    timing : path or Timing, optional
+        A timing model: what takes how long in virtual time. Without it, scheduling cycles and
+        writes take no time. `fit_timing` makes one of a scheduler's log.
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration.
     checkpoint_events : int, optional
@@ -303,6 +310,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
         openb_gpus=openb_gpus,
         job_duration=job_duration,
         node_groups=node_groups,
+        timing=timing,
         call_extender=call_extender,
         checkpoint_events=checkpoint_events,
         validate=validate,
@@ -368,6 +376,7 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
     elif ending != "at_deletion_time" and not has_openb_times(loaded):
         why = "has no effect without pods of the openb trace that have times"
         errors.append(option_error("ending", why))
+    timing = _timing(given.timing, errors)
     scheduler = msgspec.structs.replace(
         scheduler, configuration=_configured(scheduler, loaded, errors), start_ns=start_ns
     )
@@ -396,6 +405,7 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
         checkpoint_events=checkpoint_events,
         autoscaling=autoscaling,
         observers=given.observers,
+        timing=timing,
     )
     # Before the run, so that it does not fail at its end.
     if output is not None:
@@ -412,6 +422,21 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
     other_options |= {k: v for k, v in added.items() if v is not None}
     manifest = manifest_of(options, (*files, *more), other_options)
     return PreparedRun(options, inputs, manifest, (*loaded.warnings, *inputs.warnings))
+
+
+def _timing(given: Any, errors: list[FieldError]) -> Timing | None:
+    """Return the timing model of an argument."""
+    try:
+        if given is None:
+            return None
+        if isinstance(given, Timing):
+            raise_errors(timing_problems(given), source="timing")
+            return given
+        require_type(given, (str, PathLike), "timing", "a path or a Timing")
+        return load_timing(given)
+    except InputError as error:
+        errors += error.errors
+        return None
 
 
 def _configured(
@@ -447,6 +472,7 @@ def manifest_of(
     configuration: dict[str, Any] = {}
     if scheduler.configuration is not None:
         configuration = dict(to_document(scheduler.configuration))
+    timing = {} if options.timing is None else {"timingModel": options.timing.document()}
     return Manifest(
         seed=scheduler.seed,
         start_ns=scheduler.start_ns,
@@ -459,6 +485,7 @@ def manifest_of(
             "drawsPreemptionOffset": scheduler.draws_preemption_offset,
             "sampleNs": options.sample_ns,
             "checkpointEvents": options.checkpoint_events,
+            **timing,
             **other_options,
         },
     )

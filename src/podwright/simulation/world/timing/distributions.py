@@ -7,10 +7,14 @@ independent of how many others are drawn. Results are rounded to whole units.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from statistics import NormalDist
-from typing import Final
+from typing import Final, Literal
 from zlib import crc32
+
+import msgspec
 
 from podwright.apimachinery.documents import invalid, join, required
 from podwright.apimachinery.objects import (
@@ -22,7 +26,6 @@ from podwright.apimachinery.objects import (
     quantity_value,
     read_duration,
 )
-from podwright.simulation.scenarios.document import Distribution
 
 _DRAWS: Final = 2**31
 _NORMAL: Final = NormalDist()
@@ -33,10 +36,47 @@ _NEEDED: Final = {
     "lognormal": ("median",),
     "pareto": ("min",),
     "choice": ("values",),
+    "quantiles": ("values", "percents"),
 }
 _AMOUNTS: Final = ("value", "mean", "median", "min", "max")
 
 Parse = Callable[[str], int]
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Random durations or quantities; amounts are texts such as 30m, 500m or 2Gi.
+
+    Attributes
+    ----------
+    distribution : str
+        constant (value), uniform (min, max), exponential (mean), lognormal (median, sigma),
+        pareto (min, shape), choice (values, weights) or quantiles (values, percents).
+    value, mean, median : str
+    min, max : str
+        The limits of a uniform distribution; for all others, values outside are moved to them.
+    sigma : float
+        The standard deviation of the logarithm.
+    shape : float
+    values : tuple of str
+    weights : tuple of float
+        How often each value is drawn, relative to the others; equally often if left out.
+    percents : tuple of float
+        The percentage that is at most each value, from 0 to 100; values between are interpolated.
+    """
+
+    distribution: Literal[
+        "constant", "uniform", "exponential", "lognormal", "pareto", "choice", "quantiles"
+    ] = "constant"
+    value: str = ""
+    mean: str = ""
+    median: str = ""
+    min: str = ""
+    max: str = ""
+    sigma: float = 1.0
+    shape: float = 1.5
+    values: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
+    percents: tuple[float, ...] = ()
 
 
 def parse_duration_ns(text: str) -> int:
@@ -77,9 +117,28 @@ def problems_of(entry: Distribution, path: str, parse: Parse) -> Iterator[FieldE
         yield invalid(join(path, "weights"), list(entry.weights), "as many as values are expected")
     if any(weight < 0 for weight in entry.weights) or (entry.weights and not any(entry.weights)):
         yield invalid(join(path, "weights"), list(entry.weights), "must be positive")
+    if entry.distribution == "quantiles":
+        yield from _quantile_problems(entry, path, amounts)
     for name, least in (("sigma", 0.0), ("shape", 0.0)):
         if getattr(entry, name) <= least:
             yield invalid(join(path, name), getattr(entry, name), "must be greater than 0")
+
+
+def _quantile_problems(
+    entry: Distribution, path: str, amounts: dict[str, int]
+) -> Iterator[FieldError]:
+    percents, ordered = (
+        entry.percents,
+        [amounts.get(f"values[{i}]", 0) for i in range(len(entry.values))],
+    )
+    if len(percents) != len(entry.values):
+        yield invalid(join(path, "percents"), list(percents), "as many as values are expected")
+    elif percents and (percents[0], percents[-1]) != (0, 100):
+        yield invalid(join(path, "percents"), list(percents), "must be from 0 to 100")
+    if any(after <= before for before, after in pairwise(percents)):
+        yield invalid(join(path, "percents"), list(percents), "must increase")
+    if len(amounts) >= len(ordered) and any(b < a for a, b in pairwise(ordered)):
+        yield invalid(join(path, "values"), list(entry.values), "must not decrease")
 
 
 def stream_of(text: str) -> int:
@@ -122,6 +181,8 @@ def _inverse(entry: Distribution, parse: Parse) -> Callable[[float], float]:
             return lambda share: least / (1 - share) ** (1 / entry.shape)
         case "choice":
             return _choice([parse(text) for text in entry.values], entry.weights)
+        case "quantiles":
+            return _quantiles([parse(text) for text in entry.values], entry.percents)
         case "constant":
             value = parse(entry.value)
             return lambda _: value
@@ -140,3 +201,14 @@ def _choice(values: list[int], weights: tuple[float, ...]) -> Callable[[float], 
         return values[-1]
 
     return choose
+
+
+def _quantiles(values: list[int], percents: tuple[float, ...]) -> Callable[[float], float]:
+    def interpolate(share: float) -> float:
+        percent = 100 * share
+        after = bisect_right(percents, percent)
+        first, last = percents[after - 1], percents[after]
+        low, high = values[after - 1], values[after]
+        return low + (high - low) * (percent - first) / (last - first)
+
+    return interpolate

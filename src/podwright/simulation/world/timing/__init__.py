@@ -1,0 +1,1 @@
+"""Timing models: what takes how long in a world, off by default; see `model.py`."""

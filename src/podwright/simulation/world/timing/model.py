@@ -1,0 +1,311 @@
+"""The form of a timing model: what takes how long in a world. Everything is off by default.
+
+A model is a YAML or JSON file of the kind Timing:
+
+    apiVersion: podwright.dev/v1alpha1
+    kind: Timing
+    cycle: {constant: 600us, perNodeEvaluated: 3us, perNodeScored: 20us}
+    clients:
+      scheduler: {qps: 50, burst: 100, duration: {distribution: lognormal, median: 5ms}}
+    watchDelay: {value: 2ms}
+    kubelet: {start: {distribution: uniform, min: 1s, max: 3s}}
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+
+from podwright.apimachinery.documents import (
+    decode,
+    invalid,
+    join,
+    parse_document,
+    problem,
+    raise_errors,
+    required,
+)
+from podwright.apimachinery.objects import FieldError, InputError
+from podwright.scheduler.config import format_duration
+from podwright.simulation.files import read_paths
+from podwright.simulation.world.timing.distributions import (
+    Distribution,
+    parse_duration_ns,
+    problems_of,
+    sampler,
+)
+
+TIMING_NOTE: Final = "timing model"
+"""What the description of a model starts with."""
+
+PPM: Final = 1_000_000
+_API_VERSION: Final = "podwright.dev/v1alpha1"
+_KIND: Final = "Timing"
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A struct of the document."""
+
+
+class CycleTiming(_Entry, frozen=True, kw_only=True):
+    """How long a scheduling cycle takes: the sum of these, times the factor.
+
+    Attributes
+    ----------
+    constant : str
+    per_node_evaluated, per_node_scored : str
+        For each node that was filtered, and for each feasible one of several.
+    per_plugin : dict of str to str
+        Added to each cycle of a profile that has the plugin.
+    factor : Distribution, optional
+        Numbers such as 1.5.
+    """
+
+    constant: str = "0s"
+    per_node_evaluated: str = "0s"
+    per_node_scored: str = "0s"
+    per_plugin: dict[str, str] = {}
+    factor: Distribution | None = None
+
+
+class ClientTiming(_Entry, frozen=True, kw_only=True):
+    """The writes of a client of the API server.
+
+    Attributes
+    ----------
+    qps : float
+        How many writes may start in a second; 0 does not limit them.
+    burst : int
+        How many may start at once, with `qps`.
+    parallel : int
+        How many may be in progress; 0 does not limit them.
+    duration : Distribution, optional
+        How long each takes.
+    """
+
+    qps: float = 0.0
+    burst: int = 1
+    parallel: int = 0
+    duration: Distribution | None = None
+
+
+class ClientTimings(_Entry, frozen=True, kw_only=True):
+    """The clients whose writes take time.
+
+    Attributes
+    ----------
+    scheduler : ClientTiming
+        Bindings, conditions of pods, deletions of victims; not Events, which have a client.
+    controllers : ClientTiming
+        All writes of controllers. Their next sync waits for the writes of the last one.
+    """
+
+    scheduler: ClientTiming = ClientTiming()
+    controllers: ClientTiming = ClientTiming()
+
+
+class KubeletTiming(_Entry, frozen=True, kw_only=True):
+    """The kubelets.
+
+    Attributes
+    ----------
+    start : Distribution, optional
+        From the binding of a pod until it is ready, in addition to delays of Stages.
+    """
+
+    start: Distribution | None = None
+
+
+class Timing(_Entry, frozen=True, kw_only=True):
+    """A timing model.
+
+    Attributes
+    ----------
+    api_version : str
+    kind : str
+    name : str
+        What reports call it.
+    cycle : CycleTiming
+    clients : ClientTimings
+    watch_delay : Distribution, optional
+        From a write until the scheduler and the controllers receive it.
+    kubelet : KubeletTiming
+    """
+
+    api_version: Literal["podwright.dev/v1alpha1"] = _API_VERSION
+    kind: Literal["Timing"] = _KIND
+    name: str = ""
+    cycle: CycleTiming = CycleTiming()
+    clients: ClientTimings = ClientTimings()
+    watch_delay: Distribution | None = None
+    kubelet: KubeletTiming = KubeletTiming()
+
+    def __str__(self) -> str:
+        parts = ", ".join(_parts(self)) or "nothing takes time"
+        return f"{TIMING_NOTE} {self.name}: {parts}" if self.name else f"{TIMING_NOTE}: {parts}"
+
+    def document(self) -> dict[str, Any]:
+        """Return the model as its file has it."""
+        head = {"apiVersion": self.api_version, "kind": self.kind}
+        written: dict[str, Any] = msgspec.to_builtins(self)
+        return head | written
+
+
+def read_timing(text: str | bytes, *, source: str) -> Timing:
+    """Read a timing model; `source` is its name, for errors and reports.
+
+    Raises
+    ------
+    InputError
+        With all mistakes, each with its path.
+    """
+    errors: list[FieldError] = []
+    try:
+        written = parse_document(text)
+    except ValueError as error:
+        raise InputError([FieldError(source=source, path="", message=str(error))]) from error
+    timing = decode(written, Timing, "", errors)
+    if isinstance(written, dict):
+        for name, expected in (("apiVersion", _API_VERSION), ("kind", _KIND)):
+            if name not in written:
+                errors.append(required(name, f'"{expected}" is expected'))
+    errors += timing_problems(timing)
+    raise_errors(errors, source=source)
+    return (
+        timing if timing.name else msgspec.structs.replace(timing, name=source.rsplit("/", 1)[-1])
+    )
+
+
+def timing_entry(
+    entry: object,
+    path: str,
+    read: Callable[[list[str]], Sequence[tuple[str, bytes]]],
+    errors: list[FieldError],
+) -> Timing | None:
+    """Return the model of a field of another document, and add its mistakes to a list.
+
+    Parameters
+    ----------
+    entry : object
+        The name of a file, or the document of a model; None for no model.
+    path : str
+        The field.
+    read : callable
+        Returns the names and contents of files.
+    """
+    if entry is None:
+        return None
+    if isinstance(entry, str):
+        try:
+            ((source, text),) = read([entry])
+            return read_timing(text, source=source)
+        except InputError as error:
+            errors += (problem(path, str(each)) for each in error.errors)
+            return None
+    timing = decode(entry, Timing, path, errors)
+    errors += timing_problems(timing, path)
+    return timing
+
+
+def load_timing(path: Any) -> Timing:
+    """Read a timing model.
+
+    Parameters
+    ----------
+    path : path
+        A YAML or JSON file.
+
+    Raises
+    ------
+    InputError
+        With all mistakes, each with its path.
+    """
+    ((source, text),) = read_paths([path])
+    return read_timing(text, source=source)
+
+
+def timing_problems(timing: Timing, path: str = "") -> Iterator[FieldError]:
+    """Yield what is wrong in a model, each with its path."""
+    cycle = timing.cycle
+    durations = {"constant": cycle.constant, "perNodeEvaluated": cycle.per_node_evaluated}
+    durations["perNodeScored"] = cycle.per_node_scored
+    durations |= {f"perPlugin[{name}]": text for name, text in cycle.per_plugin.items()}
+    for name, text in durations.items():
+        try:
+            parse_duration_ns(text)
+        except InputError as error:
+            yield msgspec.structs.replace(error.errors[0], path=join(path, f"cycle.{name}"))
+    if cycle.factor is not None:
+        yield from problems_of(cycle.factor, join(path, "cycle.factor"), parse_factor)
+    for name in ("scheduler", "controllers"):
+        client: ClientTiming = getattr(timing.clients, name)
+        place = join(path, f"clients.{name}")
+        if not 0 <= client.qps < math.inf:
+            yield invalid(f"{place}.qps", client.qps, "must be at least 0")
+        if client.burst < 1:
+            yield invalid(f"{place}.burst", client.burst, "must be at least 1")
+        if client.parallel < 0:
+            yield invalid(f"{place}.parallel", client.parallel, "must be at least 0")
+        if client.duration is not None:
+            yield from problems_of(client.duration, f"{place}.duration", parse_duration_ns)
+    if timing.watch_delay is not None:
+        yield from problems_of(timing.watch_delay, join(path, "watchDelay"), parse_duration_ns)
+    if timing.kubelet.start is not None:
+        yield from problems_of(timing.kubelet.start, join(path, "kubelet.start"), parse_duration_ns)
+
+
+def parse_factor(text: str) -> int:
+    """Return a factor in millionths.
+
+    Raises
+    ------
+    ValueError
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f'Invalid value: "{text}": a number is expected') from None
+    if not 0 <= value < PPM:
+        raise ValueError(f'Invalid value: "{text}": must be at least 0')
+    return round(value * PPM)
+
+
+def _parts(timing: Timing) -> Iterator[str]:
+    cycle = timing.cycle
+    terms = [cycle.constant] if parse_duration_ns(cycle.constant) else []
+    for text, what in (
+        (cycle.per_node_evaluated, "node evaluated"),
+        (cycle.per_node_scored, "node scored"),
+        *((text, f"cycle by {name}") for name, text in cycle.per_plugin.items()),
+    ):
+        terms += [f"{text} per {what}"] if parse_duration_ns(text) else []
+    if terms:
+        yield f"cycles {' + '.join(terms)}"
+    for what, client in (
+        ("scheduler", timing.clients.scheduler),
+        ("controllers", timing.clients.controllers),
+    ):
+        found = [_shown(client.duration)] if client.duration is not None else []
+        found += [f"{client.qps:g} a second, burst {client.burst}"] if client.qps else []
+        found += [f"{client.parallel} in parallel"] if client.parallel else []
+        if found:
+            yield f"writes of the {what} {'; '.join(found)}"
+    if timing.watch_delay is not None:
+        yield f"watch delay {_shown(timing.watch_delay)}"
+    if timing.kubelet.start is not None:
+        yield f"start of pods {_shown(timing.kubelet.start)}"
+
+
+def _shown(entry: Distribution) -> str:
+    sample = sampler(entry, parse_duration_ns)
+    if entry.distribution == "constant":
+        return duration_text(sample(0.5))
+    return f"{duration_text(sample(0.5))} (p99 {duration_text(sample(0.99))})"
+
+
+def duration_text(duration_ns: float) -> str:
+    """Return a duration with three digits."""
+    return format_duration(round(float(f"{duration_ns:.2e}")))
