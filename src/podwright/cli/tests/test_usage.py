@@ -80,6 +80,7 @@ def test_a_status_of_1_can_be_switched_off_where_it_is_the_answer():
         "explain",
         "simulate",
         "check",
+        "autoscale",
         "capacity",
         "drain-plan",
         *comparing,
