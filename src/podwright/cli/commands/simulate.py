@@ -43,7 +43,11 @@ def simulate(options: SimulateOptions) -> bool:
         for name, why in _OF_THE_FOLDER.items():
             if name in options.given:
                 reject_idle(f"--{name.replace('_', '-')}", "without --out", why)
-    from podwright.cli.recorded.simulate_run import resume_simulate, run_simulate
+    from podwright.cli.recorded.simulate_run import (
+        print_timing_model,
+        resume_simulate,
+        run_simulate,
+    )
 
     if options.resume is not None:
         for name in sorted(options.given - _ALLOWED_WITH_RESUME):
@@ -51,6 +55,8 @@ def simulate(options: SimulateOptions) -> bool:
             hint = known.get(name, f"--{name.replace('_', '-')}")
             raise typer.BadParameter("cannot be combined with --resume.", param_hint=f"'{hint}'")
         return resume_simulate(options.resume, output=options.output)
+    if options.print_timing:
+        return print_timing_model(options)
     if not options.files and not options.events:
         raise typer.BadParameter("specify FILE, --events or --resume.", param_hint="FILE")
     return run_simulate(options, options.out)

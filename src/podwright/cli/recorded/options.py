@@ -92,6 +92,15 @@ class SimulateOptions(Judged):
         "FILE",
         default=None,
     )
+    timing_from: Path | None = option(
+        "Fit the cycles and writes of the timing model to the log of a scheduler; --timing has "
+        "what a log does not say.",
+        "SCHEDULER_LOG",
+        default=None,
+    )
+    print_timing: bool = option(
+        "Print the timing model as YAML, and simulate nothing.", default=False
+    )
     sample: str = option(
         "Minimum time between two samples of the utilization.", "DURATION", default="1m"
     )

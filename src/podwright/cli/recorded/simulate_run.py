@@ -60,6 +60,7 @@ from podwright.simulation.files import (
     PartialObjects,
     disabled_fields,
     load_bytes,
+    load_scheduler_log,
     numbered_lines,
 )
 from podwright.simulation.recording import (
@@ -86,6 +87,7 @@ from podwright.simulation.world import (
     duration_ns,
     event_file,
     first_recorded_ns,
+    fit_timing,
     has_openb_times,
     load_timing,
     manifest_of,
@@ -95,7 +97,7 @@ from podwright.simulation.world import (
     time_ns,
 )
 
-_NOT_STORED = {"out", "resume", "output", "timings", "exit_zero", "given", "others"}
+_NOT_STORED = {"out", "resume", "output", "timings", "exit_zero", "given", "others", "print_timing"}
 """What does not belong to a run: it may be resumed with other values."""
 
 
@@ -103,8 +105,9 @@ def stored_document(options: SimulateOptions) -> dict[str, Any]:
     """Return the options as plain values, as the manifest stores them."""
     values = msgspec.json.decode(msgspec.json.encode(options, enc_hook=str))
     values |= values.pop("setup")
-    if options.timing is None:  # as in the manifests of earlier versions
-        del values["timing"]
+    for name in ("timing", "timing_from"):
+        if values[name] is None:  # as in the manifests of earlier versions
+            del values[name]
     return {_key(name): value for name, value in values.items() if name not in _NOT_STORED}
 
 
@@ -376,8 +379,22 @@ def _events(paths: Sequence[str], errors: list[FieldError]) -> list[EventFile]:
 
 def _timing(options: SimulateOptions, collected: ErrorCollector) -> Timing | None:
     with collected:
-        return None if options.timing is None else load_timing(options.timing)
+        timing = None if options.timing is None else load_timing(options.timing)
+        if options.timing_from is None:
+            return timing
+        return fit_timing(load_scheduler_log(options.timing_from), base=timing)
     return None
+
+
+def print_timing_model(options: SimulateOptions) -> bool:
+    """Print the timing model of the options."""
+    collected = ErrorCollector()
+    timing = _timing(options, collected)
+    collected.raise_all()
+    if timing is None:
+        reject_idle("--print-timing", "without --timing or --timing-from", "there is no model")
+    print_document(timing.document(), "yaml")
+    return True
 
 
 def _hashed(options: SimulateOptions) -> list[InputFile]:
@@ -385,7 +402,8 @@ def _hashed(options: SimulateOptions) -> list[InputFile]:
     named = [("events", path) for path in options.events]
     named += [("config", str(path)) for path in (setup.config,) if path is not None]
     named += [("policy", str(path)) for path in (setup.policy,) if path is not None]
-    named += [("timing", str(path)) for path in (options.timing,) if path is not None]
+    models = (options.timing, options.timing_from)
+    named += [("timing", str(path)) for path in models if path is not None]
     named += [("plugin", str(path)) for path in setup.plugins]
     named += [("nodeGroups", str(path)) for path in (options.node_groups,) if path is not None]
     found, errors = [], []

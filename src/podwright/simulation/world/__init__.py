@@ -130,6 +130,7 @@ if TYPE_CHECKING:
         stream_of as stream_of,
         uniform as uniform,
     )
+    from podwright.simulation.world.timing.fitting import fit_timing as fit_timing
     from podwright.simulation.world.timing.model import (
         TIMING_NOTE as TIMING_NOTE,
         ClientTiming as ClientTiming,

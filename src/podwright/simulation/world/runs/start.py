@@ -261,7 +261,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
         The node groups of an autoscaler that takes part; see `read_node_groups`.
     timing : path or Timing, optional
         A timing model: what takes how long in virtual time. Without it, scheduling cycles and
-        writes take no time. `fit_timing` makes one of a scheduler's log.
+        writes take no time. `podwright simulate --timing-from` fits one to a scheduler's log.
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration.
     checkpoint_events : int, optional

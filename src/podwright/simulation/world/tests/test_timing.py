@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import SECOND_NS, InputError, Pod
 from podwright.apimachinery.schema import decode
-from podwright.simulation.world import CannotCopy, Timing, read_timing
+from podwright.simulation.files import SchedulerLog, load_scheduler_log
+from podwright.simulation.world import CannotCopy, Timing, fit_timing, read_timing
 from podwright.testing import make_node, make_pod
 
 MS = SECOND_NS // 1000
@@ -170,3 +173,32 @@ kubelet: {start: {distribution: uniform, min: 3s, max: 1s}}
         "watchDelay.values",
     ]
     assert all(error.source == "t.yaml" for error in raised.value.errors)
+
+
+def test_a_model_is_fitted_to_cycles_and_writes_of_a_log(tmp_path: Path) -> None:
+    def line(what: str, pod: int, at_ms: int, **fields: object) -> bytes:
+        time = f"2026-01-01T00:00:0{at_ms // 1000}.{at_ms % 1000:03d}Z"
+        return msgspec.json.encode({"time": time, "what": what, "pod": f"d/p{pod}", **fields})
+
+    # All pods wait from the start; cycles of 10 ms, and 5 ms more until a pod is bound.
+    lines = [
+        line("queue", pod, 0, event="UnschedulablePodAdd", queue="Active") for pod in range(50)
+    ]
+    lines += [line("attempt", pod, 10 * pod) for pod in range(50)]
+    nodes = {"node": "n", "evaluatedNodes": 1, "feasibleNodes": 1}
+    lines += [line("bound", pod, 10 * pod + 15, **nodes) for pod in range(50)]
+    path = tmp_path / "log"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    log = load_scheduler_log(path)
+    fitted = fit_timing(log, base=timing_of("watchDelay: {value: 1ms}"))
+    assert fitted.watch_delay == timing_of("watchDelay: {value: 1ms}").watch_delay
+    world = pw.World(timing=fitted, observers=[seen := Bindings()])
+    world.add(make_node("n", cpu="4"), make_pod("p", cpu="1"))
+    world.run()
+    assert [(at_ns - world.start_ns) / MS for at_ns in seen.times_ns] == pytest.approx([16])
+    assert read_timing(msgspec.json.encode(fitted.document()), source="kept") == fitted
+
+
+def test_a_log_with_too_few_attempts_is_an_error() -> None:
+    with pytest.raises(InputError, match="0 attempts that follow another one immediately"):
+        fit_timing(SchedulerLog("log"))
