@@ -58,6 +58,7 @@ CHANGED_IN_PLACE = {
     "simulation.world.runs.disruptions.DrainRecord",
     "simulation.world.runs.disruptions.Evictions",
     "simulation.world.runs.workload_health.WorkloadRecord",
+    "simulation.world.timing.fitting._Attempt",
     "cluster.kubelets.kubelet.pod_status._Counts",
     "cluster.kubelets.kubelet.pod_records.ContainerRecord",
     "cluster.kubelets.kubelet.pod_records.PodRecord",

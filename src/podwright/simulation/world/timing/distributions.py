@@ -43,7 +43,7 @@ _AMOUNTS: Final = ("value", "mean", "median", "min", "max")
 Parse = Callable[[str], int]
 
 
-class Distribution(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Distribution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Random durations or quantities; amounts are texts such as 30m, 500m or 2Gi.
 
     Attributes

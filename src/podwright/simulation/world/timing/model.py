@@ -46,7 +46,7 @@ _API_VERSION: Final = "podwright.dev/v1alpha1"
 _KIND: Final = "Timing"
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A struct of the document."""
 
 
@@ -150,8 +150,20 @@ class Timing(_Entry, frozen=True, kw_only=True):
     def document(self) -> dict[str, Any]:
         """Return the model as its file has it."""
         head = {"apiVersion": self.api_version, "kind": self.kind}
-        written: dict[str, Any] = msgspec.to_builtins(self)
-        return head | written
+        return head | _written(self)
+
+
+def _written(value: msgspec.Struct) -> dict[str, Any]:
+    """Return the fields of a struct that do not have their defaults."""
+    found: dict[str, Any] = {}
+    for field in msgspec.structs.fields(value):
+        present = getattr(value, field.name)
+        if present and present != field.default:
+            is_struct = isinstance(present, msgspec.Struct)
+            found[field.encode_name] = (
+                _written(present) if is_struct else msgspec.to_builtins(present)
+            )
+    return found
 
 
 def read_timing(text: str | bytes, *, source: str) -> Timing:
