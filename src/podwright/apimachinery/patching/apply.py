@@ -217,7 +217,9 @@ class _Apply:
         elif last.fields != self._fields or last.api_version != of.api_version:
             after[applier] = Owned(self._fields, of.api_version, last.time)
             if last.api_version != of.api_version or not contains(self._fields, last.fields):
-                found = self._pruned(found, after, last)
+                # An empty object of the configuration stays, whatever was removed from it.
+                pruned = self._pruned(found, after, last)
+                found = merged(pruned, _without_empty_lists(configuration), of.root)
         changes = _Changes(of, live, found, self._subresource, self._convert)
         after = _without_changed(after, applier, changes, force=force)
         if not self._fields:
@@ -277,6 +279,13 @@ class _Apply:
         if api_version == of.api_version:
             return document, of
         return None if self._convert is None else self._convert(document, api_version)
+
+
+def _without_empty_lists(value: Any) -> Any:
+    """Return a document without the fields of its objects that are empty lists."""
+    if isinstance(value, dict):
+        return {key: _without_empty_lists(one) for key, one in value.items() if one != []}
+    return value
 
 
 def _without_nulls(document: Document, gone: FieldSet) -> Document:

@@ -105,9 +105,9 @@ def stored_document(options: SimulateOptions) -> dict[str, Any]:
     """Return the options as plain values, as the manifest stores them."""
     values = msgspec.json.decode(msgspec.json.encode(options, enc_hook=str))
     values |= values.pop("setup")
-    for name in ("timing", "timing_from"):
-        if values[name] is None:  # as in the manifests of earlier versions
-            del values[name]
+    for name in ("node_groups", "timing", "timing_from"):
+        if values.get(name) is None:  # as in the manifests of earlier versions
+            values.pop(name, None)
     return {_key(name): value for name, value in values.items() if name not in _NOT_STORED}
 
 

@@ -148,6 +148,11 @@ def test_an_empty_list_that_is_applied_goes_with_the_items_that_were_given_up() 
     )
 
 
+def test_an_empty_map_that_is_applied_stays_without_the_fields_that_were_given_up() -> None:
+    live = stored(apply(None, {**config_map(), "data": {"k": "v"}}, "m"))
+    assert apply(live, {**config_map(), "data": {}}, "m")["data"] == {}
+
+
 def test_metadata_without_managers_stays_when_the_last_field_of_a_manager_goes() -> None:
     live = stored(apply(None, config_map(finalizers=["a/b"]), "m"))
     found = apply(live, config_map({"k": "v"}), "m")
