@@ -362,6 +362,9 @@ def test_other_kinds(kind: str, old: Document, changes: Document, expected: list
                      ["scheduling.tolerations[1]: Duplicate value"], id="a runtime class"),
         pytest.param("CSIStorageCapacity", {"storageClassName": "a"}, {"capacity": "-1"},
                      ["capacity: Invalid value"], id="the capacity of a storage"),
+        pytest.param("CSIStorageCapacity", {"storageClassName": "a", "nodeTopology": {}},
+                     {"nodeTopology": None}, ["nodeTopology: Invalid value: null: field is"],
+                     id="an empty selector, which selects all, is not none"),
     ],
 )  # fmt: skip
 def test_changed_objects_are_checked_as_new_ones(

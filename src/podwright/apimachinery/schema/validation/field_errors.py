@@ -186,14 +186,15 @@ def same(new: Any, old: Any, go_type: str = "") -> bool:
     ----------
     go_type : str
         The internal type, as in `internal_form`, so that a pointer to an empty struct differs
-        from none; "" if there is no such pointer.
+        from none, the value itself included; "" if there is no such pointer.
     """
     if new is old:
         return True
     if go_type:
+        is_of_none = go_type[0] == "*" and (new is None) != (old is None)
         # `==` alone would ignore the texts of free parts.
         forms = (internal_form(value, go_type) for value in (new, old))
-        return same(new, old) and (new == old or _are_equal(*forms))
+        return not is_of_none and same(new, old) and (new == old or _are_equal(*forms))
     if isinstance(new, RawObject) or isinstance(old, RawObject):
         return raw_text(new) == raw_text(old)
     if isinstance(new, dict) or isinstance(old, dict):

@@ -92,7 +92,7 @@ def conversion_error(kind: ObjectKind, problem: Problem) -> str:
         decoding = "error decoding from json: " if inner == "bytes" else ""
         # What a type decodes itself has no field.
         text = type_error(kind, problem)
-        return decoding + (_FIELD.sub("Go value", text) if inner == "int-or-string" else text)
+        return decoding + _FIELD.sub("Go value", text)
     if "." in inner:
         return f"cannot restore struct from: {given}"
     names = {"double": "float64", "any": "interface"}

@@ -7,6 +7,7 @@ patchAllocatedValues
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document
@@ -80,7 +81,9 @@ def _with_families(spec: Document) -> Document:
         return spec | {"ipFamilyPolicy": policy, "ipFamilies": families}
     found = dict(spec)
     found.setdefault("ipFamilyPolicy", "SingleStack")
-    if not found.get("ipFamilies"):
+    addresses = found.get("clusterIPs") or [found.get("clusterIP") or ""]
+    # Families that are not given follow from the addresses; the allocation rejects IPv6.
+    if not found.get("ipFamilies") and ":" not in addresses[0]:
         found["ipFamilies"] = _SINGLE_STACK
     return found
 
@@ -113,9 +116,15 @@ def family_problems(spec: Document, stored: Document | None) -> list[Problem]:
         text = "must be 'SingleStack' to release the secondary {}"
         texts += [text.format("cluster IP")] if _is_reduced(addresses, stored, "clusterIPs") else []
         texts += [text.format("IP family")] if _is_reduced(families, stored, "ipFamilies") else []
-    if texts or (spec.get("clusterIP") == HEADLESS and not spec.get("selector")):
-        return [(at, f'Invalid value: "{policy}": {text}', policy) for text in texts]
-    problems: list[Problem] = []
+    problems: list[Problem] = [(at, f'Invalid value: "{policy}": {text}', policy) for text in texts]
+    text = f"Invalid value: {json.dumps(addresses)}: IPv6 is not configured on this cluster"
+    problems += [
+        (f"spec.clusterIPs[{index}]", text, addresses)
+        for index, address in enumerate(addresses)
+        if ":" in address and index >= len(families)
+    ]
+    if problems or (spec.get("clusterIP") == HEADLESS and not spec.get("selector")):
+        return problems
     if policy == "RequireDualStack":
         text = "this cluster is not configured for dual-stack services"
         problems.append((at, f'Invalid value: "{policy}": {text}', policy))

@@ -220,6 +220,7 @@ def test_metadata_is_checked_as_often_as_upstream_does(server, path, document, c
         ({"ipFamilies": ["IPv6"]}, "spec.ipFamilies[0]", "not configured on this cluster"),
         ({"ipFamilyPolicy": "RequireDualStack"}, "spec.ipFamilyPolicy",
          "this cluster is not configured for dual-stack services"),
+        ({"clusterIP": "fe80::1"}, "spec.clusterIPs[0]", "IPv6 is not configured on this cluster"),
     ],
 )  # fmt: skip
 def test_a_service_has_the_families_of_the_cluster(server: Server, fields, field, text) -> None:

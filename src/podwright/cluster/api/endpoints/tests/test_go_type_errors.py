@@ -92,12 +92,19 @@ def test_the_bytes_of_a_list_are_numbers(data, shown):
     )
 
 
-def test_a_port_is_converted_without_its_struct():
-    found = built_in().find("networking.k8s.io/v1", "NetworkPolicy")
+@pytest.mark.parametrize(
+    ("api_version", "kind", "path", "value", "text"),
+    [
+        ("networking.k8s.io/v1", "NetworkPolicy", "spec.ingress[0].ports[0].port", {"number": 80},
+         "json: cannot unmarshal object into Go value of type int32"),
+        ("coordination.k8s.io/v1", "Lease", "spec.renewTime", [],
+         "json: cannot unmarshal array into Go value of type string"),
+    ],
+)  # fmt: skip
+def test_what_decodes_itself_is_converted_without_its_field(api_version, kind, path, value, text):
+    found = built_in().find(api_version, kind)
     assert found is not None
-    problem = ("spec.ingress[0].ports[0].port", "", {"number": 80})
-    text = "json: cannot unmarshal object into Go value of type int32"
-    assert conversion_error(found, problem) == text
+    assert conversion_error(found, (path, "", value)) == text
 
 
 @pytest.mark.parametrize(
