@@ -93,3 +93,31 @@ def test_a_sync_that_reports_no_more_is_said(page, own_demo):
     report(own_demo, differences=[], differencesLeftOut=0)
     page.get_by_text("The sync has not reported since").wait_for(state="hidden")
     page.get_by_text("Every pod that has a node on all sides has the same one.").wait_for()
+
+
+def test_fields_are_compared_when_the_page_requests_it(page, own_demo):
+    report(own_demo)
+    page.goto(f"{own_demo.page}/sync")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.get_by_text("Reading all objects of both clusters").wait_for()
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert request(own_demo, "PUT", SYNC, STATUS | {"reportedAt": now}) == {"check": True}
+    assert request(own_demo, "PUT", SYNC, STATUS | {"reportedAt": now}) == {"check": False}
+    found = {"kind": "nodes", "key": "n1", "source": "4", "here": "8"}
+    check = {
+        "checkedAt": now,
+        "compared": 9,
+        "kinds": [{"kind": "nodes", "source": 5, "here": 4}],
+        "differences": [
+            found | {"path": "status.capacity.cpu", "policy": ""},
+            found | {"path": "metadata.labels.a", "policy": "labels of a cluster of its own"},
+        ],
+        "differencesLeftOut": 1,
+        "unexplained": 1,
+    }
+    report(own_demo, check=check)
+    sync = page.locator("pw-sync")
+    sync.get_by_text("9 objects compared").wait_for()
+    sync.get_by_role("row", name="nodes 5 4 2 1").wait_for()
+    sync.get_by_role("row", name="nodes/n1 status.capacity.cpu 4 8 not explained").wait_for()
+    sync.get_by_text("and 1 difference more").wait_for()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 import typer
 
 from podwright.apimachinery.objects import format_quantity
@@ -32,6 +31,7 @@ from podwright.online.sync import (
     later_kinds,
     mirrored_kinds,
     served_kinds,
+    value_text,
 )
 
 _REPORT_SECONDS: Final = 10.0
@@ -210,7 +210,7 @@ def check_line(name: str, found: ObjectDifference) -> str:
     difference = found.difference
     place = f"{found.kind.resource}/{found.key}"
     field = f" {difference.path}" if difference.path else ""
-    values = f"source {_value(difference.source)}, {name} {_value(difference.here)}"
+    values = f"source {value_text(difference.source)}, {name} {value_text(difference.here)}"
     return f"{place}{field}: {values}: {difference.policy or 'not explained'}"
 
 
@@ -220,9 +220,3 @@ def check_summary(name: str, checked: Checked) -> str:
         f"{name}: compared {checked.compared} objects; {len(checked.found)} differences, "
         f"{checked.unexplained} not explained by a policy"
     )
-
-
-def _value(value: Any) -> str:
-    if value is None:
-        return "<none>"
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

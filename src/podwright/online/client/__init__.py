@@ -22,13 +22,17 @@ from podwright.online.client.cluster_connection import (
 from podwright.online.client.extender import ExtenderClient as ExtenderClient
 from podwright.online.client.sync_status import (
     BoundPods as BoundPods,
+    SyncCheck as SyncCheck,
     SyncCounts as SyncCounts,
     SyncDifference as SyncDifference,
     SyncDrift as SyncDrift,
     SyncError as SyncError,
+    SyncFieldDifference as SyncFieldDifference,
+    SyncKind as SyncKind,
     SyncLag as SyncLag,
     SyncPhase as SyncPhase,
     SyncPolicies as SyncPolicies,
+    SyncRequest as SyncRequest,
     SyncScope as SyncScope,
     SyncSource as SyncSource,
     SyncStatus as SyncStatus,

@@ -217,6 +217,85 @@ class SyncDifference(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
     nodes: Sequence[str]
 
 
+class SyncKind(_Document, frozen=True, kw_only=True):
+    """How many objects of a kind there are.
+
+    Attributes
+    ----------
+    kind : str
+        The resource.
+    source, here : int
+        At the source within the scope, and at the destination.
+    """
+
+    kind: str
+    source: int
+    here: int
+
+
+class SyncFieldDifference(_Document, frozen=True, kw_only=True):
+    """A value of the destination that is not that of the source.
+
+    Attributes
+    ----------
+    kind, key : str
+        The resource and the `namespace/name` of the object.
+    path : str
+        Of the field; "" for the whole object.
+    source, here : str
+        The values as text.
+    policy : str
+        What explains it; "" if nothing does.
+    """
+
+    kind: str
+    key: str
+    path: str
+    source: str
+    here: str
+    policy: str
+
+
+class SyncCheck(_Document, frozen=True, kw_only=True):
+    """A comparison of the destination with its source, as `podwright sync --check` makes it.
+
+    Attributes
+    ----------
+    checked_at : str
+        RFC 3339.
+    compared : int
+        The objects of the source that were compared.
+    kinds : list of SyncKind
+    differences : list of SyncFieldDifference
+    differences_left_out : int
+        How many more there are.
+    unexplained : int
+        How many differences no policy explains.
+    error : str
+        Why there is no result; "" if there is one.
+    """
+
+    checked_at: str
+    compared: int = 0
+    kinds: Sequence[SyncKind] = ()
+    differences: Sequence[SyncFieldDifference] = ()
+    differences_left_out: int = 0
+    unexplained: int = 0
+    error: str = ""
+
+
+class SyncRequest(msgspec.Struct, frozen=True):
+    """What a sync is requested to do, as the reply to its report.
+
+    Attributes
+    ----------
+    check : bool
+        Whether to compare the destination with the source.
+    """
+
+    check: bool = False
+
+
 class SyncStatus(_Document, frozen=True, kw_only=True):
     """The state of a sync and of one of its destinations.
 
@@ -247,6 +326,8 @@ class SyncStatus(_Document, frozen=True, kw_only=True):
         The pods that all sides have placed, and not on the same node.
     differences_left_out : int
         How many more there are.
+    check : SyncCheck
+        The last comparison of all fields; absent without one.
     """
 
     source: SyncSource
@@ -267,3 +348,4 @@ class SyncStatus(_Document, frozen=True, kw_only=True):
     here: int
     differences: Sequence[SyncDifference]
     differences_left_out: int
+    check: SyncCheck | msgspec.UnsetType = msgspec.UNSET

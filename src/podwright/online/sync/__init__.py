@@ -11,7 +11,11 @@ the extra `live`.
 """
 
 from podwright.online.client import BoundPods as BoundPods, SyncPolicies as SyncPolicies
-from podwright.online.sync.check import Checked as Checked, check_target as check_target
+from podwright.online.sync.check import (
+    Checked as Checked,
+    check_target as check_target,
+    value_text as value_text,
+)
 from podwright.online.sync.cluster_import import (
     ImportedCluster as ImportedCluster,
     ImportOptions as ImportOptions,

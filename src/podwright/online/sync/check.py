@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Final
 
 import msgspec
 
-from podwright.online.client import SyncPolicies
+from podwright.online.client import SyncKind, SyncPolicies
 from podwright.online.client.cluster import ReadConnection, cluster_identity
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.operations import (
@@ -34,12 +35,14 @@ class Checked(msgspec.Struct, frozen=True):
     ----------
     compared : int
         How many objects of the source were compared.
+    kinds : list of SyncKind
     found : list of ObjectDifference
     warnings : list of str
         Which kinds were left out, and why.
     """
 
     compared: int
+    kinds: list[SyncKind]
     found: list[ObjectDifference]
     warnings: list[str]
 
@@ -61,23 +64,29 @@ async def check_target(
     found: list[ObjectDifference] = []
     seen = seen_pods(await target.state(), await cluster_identity(connection))
     mirror = Mirror(policies, seen=seen, on_kept=found.append)
-    source, compared = Source(connection, scope), 0
-    async for group in source.groups():
-        if group.listed is None:
-            break  # all kinds were listed
-        if group.listed.is_workload:
-            for each in group.changes:
-                mirror.take(each)
-            continue
-        compared += len(group.changes)
-        found += [each async for each in _differences(mirror, target, group.listed, group.changes)]
-    return Checked(compared, found, source.warnings)
+    source, kinds = Source(connection, scope), list[SyncKind]()
+    async with aclosing(source.groups()) as groups:
+        async for group in groups:
+            if group.listed is None:
+                break  # all kinds were listed
+            if group.listed.is_workload:
+                for each in group.changes:
+                    mirror.take(each)
+                continue
+            listed, present = len(group.changes), await target.objects(group.listed)
+            kinds.append(SyncKind(kind=group.listed.name, source=listed, here=len(present)))
+            compared = _differences(mirror, target, group.listed, group.changes, present)
+            found += [each async for each in compared]
+    return Checked(sum(each.source for each in kinds), kinds, found, source.warnings)
 
 
 async def _differences(
-    mirror: Mirror, target: Target, kind: SourceKind, listed: Sequence[SourceChange]
+    mirror: Mirror,
+    target: Target,
+    kind: SourceKind,
+    listed: Sequence[SourceChange],
+    present: Mapping[str, bytes],
 ) -> AsyncIterator[ObjectDifference]:
-    present = await target.objects(kind)
     for _, operations in mirror.compare(kind, listed, present):
         for operation in operations:
             for each in await _of_operation(target, operation, is_there=operation.key in present):
@@ -102,3 +111,10 @@ async def _of_operation(
             return [*settlement.differences, *settlement.kept]
         case AllocateClaim() | AllocateExtended():
             return [Difference("status", "devices are allocated", None)]
+
+
+def value_text(value: Any) -> str:
+    """Return a value of a difference as text."""
+    if value is None:
+        return "<none>"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.online.client import SyncDifference
+from podwright.online.client import SyncCheck, SyncDifference
 from podwright.online.client.cluster import Backoff, Meta, RejectedRequest, UnreachableCluster
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.operations import Create, Operation, Settle
@@ -106,6 +106,8 @@ class Destination:
     lag : Lag
     is_synced : bool
         Whether it has all objects of the first list.
+    check : SyncCheck
+        The last comparison of all fields, if there was one.
     """
 
     def __init__(self, target: Target, mirror: Mirror, side: int) -> None:
@@ -114,6 +116,7 @@ class Destination:
         self.side = side
         self.lag = Lag()
         self.is_synced = False
+        self.check: SyncCheck | msgspec.UnsetType = msgspec.UNSET
         # Of executed changes: what a later sync takes for seen and does not find was deleted here.
         self._executed = (mirror.seen.until, mirror.seen.recent)
         self._has_deleted = asyncio.Event()

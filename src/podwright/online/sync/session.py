@@ -16,10 +16,12 @@ import msgspec
 
 from podwright.apimachinery.objects import timestamp_text_nano
 from podwright.online.client import (
+    SyncCheck,
     SyncCounts,
     SyncDifference,
     SyncDrift,
     SyncError,
+    SyncFieldDifference,
     SyncLag,
     SyncPhase,
     SyncPolicies,
@@ -30,8 +32,11 @@ from podwright.online.client import (
 from podwright.online.client.cluster import (
     ConnectionSettingsError,
     ReadConnection,
+    RejectedRequest,
+    UnreachableCluster,
     cluster_identity,
 )
+from podwright.online.sync.check import check_target, value_text
 from podwright.online.sync.following import Destination, note_placements
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.placements import Placements
@@ -125,6 +130,7 @@ class Sync:
                 each.save(self._identity),
                 each.watch_pods(self._placements, self._on_difference),
                 self._report_regularly(each),
+                self._check_when_due(each),
             ):
                 self._tasks.append(asyncio.create_task(work))
         done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -193,6 +199,7 @@ class Sync:
             here=side,
             differences=differences[:DIFFERENCES_MAX],
             differences_left_out=max(0, len(differences) - DIFFERENCES_MAX),
+            check=each.check,
         )
 
     async def _add(self, target: Target, side: int) -> None:
@@ -203,6 +210,39 @@ class Sync:
             )
         mirror = Mirror(self._policies, seen=seen_pods(await target.state(), self._identity))
         self.destinations.append(Destination(target, mirror, side))
+
+    async def _check_when_due(self, each: Destination) -> None:
+        """Compare the destination with the source when it requests that, until cancelled."""
+        while True:
+            await each.target.check_due.wait()
+            each.target.check_due.clear()
+            try:
+                each.check = await self._checked(each.target)
+            except (RejectedRequest, UnreachableCluster) as error:
+                checked_at = timestamp_text_nano(time.time_ns())
+                each.check = SyncCheck(checked_at=checked_at, error=str(error))
+
+    async def _checked(self, target: Target) -> SyncCheck:
+        async with Target(target.address, target.name) as other:
+            found = await check_target(self._connection, other, self._scope, self._policies)
+        return SyncCheck(
+            checked_at=timestamp_text_nano(time.time_ns()),
+            compared=found.compared,
+            kinds=found.kinds,
+            differences=[
+                SyncFieldDifference(
+                    kind=each.kind.name,
+                    key=each.key,
+                    path=each.difference.path,
+                    source=value_text(each.difference.source),
+                    here=value_text(each.difference.here),
+                    policy=each.difference.policy,
+                )
+                for each in found.found[:DIFFERENCES_MAX]
+            ],
+            differences_left_out=max(0, len(found.found) - DIFFERENCES_MAX),
+            unexplained=found.unexplained,
+        )
 
     async def _report_regularly(self, each: Destination) -> None:
         """Report the state to its destination, until cancelled or it does not take reports."""

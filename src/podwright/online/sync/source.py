@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
@@ -205,7 +205,7 @@ class Source:
         self._tasks: list[asyncio.Task[None]] = []
         self._reflectors: list[Reflector] = []
 
-    async def changes(self) -> AsyncIterator[Sequence[SourceChange]]:
+    async def changes(self) -> AsyncGenerator[Sequence[SourceChange], None]:
         """Yield the changes in order, without end; an empty sequence when all kinds are listed.
 
         Raises
@@ -217,7 +217,7 @@ class Source:
             if group.changes or group.is_end:
                 yield group.changes
 
-    async def groups(self) -> AsyncIterator[ChangeGroup]:
+    async def groups(self) -> AsyncGenerator[ChangeGroup, None]:
         """Yield the first list of each kind, their end, and the changes that follow, without end.
 
         A kind that cannot be read is left out.

@@ -14,7 +14,15 @@ from typing import Any, Final, Self
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.online.client import WRITES, SyncStatus, Write, WriteReplies, WriteReply, Writes
+from podwright.online.client import (
+    WRITES,
+    SyncRequest,
+    SyncStatus,
+    Write,
+    WriteReplies,
+    WriteReply,
+    Writes,
+)
 from podwright.online.client.cluster import (
     Backoff,
     ClusterAddress,
@@ -115,6 +123,7 @@ class Target:
 
     Attributes
     ----------
+    address : ClusterAddress
     done : Counter
         By what was done: created, updated, deleted, and `absent` for changes of objects that the
         destination has deleted, `claims` for claims and volumes that it has bound otherwise.
@@ -126,10 +135,14 @@ class Target:
     takes_several : bool
         Whether one request can execute several operations, as far as is known. A server that is not
         podwright's cannot.
+    check_due : asyncio.Event
+        Set when the destination requests a comparison with the source.
     """
 
     def __init__(self, address: ClusterAddress, name: str) -> None:
         self.name = name
+        self.address = address
+        self.check_due = asyncio.Event()
         self.takes_several = True
         self.done: Counter[str] = Counter()
         self.errors: Counter[tuple[str, str]] = Counter()
@@ -249,7 +262,9 @@ class Target:
         if not self._takes_reports:
             return False
         try:
-            await self._connection.write("PUT", _REPORT, msgspec.json.encode(status))
+            reply = await self._connection.write("PUT", _REPORT, msgspec.json.encode(status))
+            if msgspec.json.decode(reply, type=SyncRequest).check:
+                self.check_due.set()
         except UnreachableCluster:
             return True
         except RejectedRequest as error:

@@ -27,7 +27,7 @@ from podwright.online.apiserver.scheduling.running_scheduler import RunningSched
 from podwright.online.apiserver.scheduling.shadow_feed import ShadowFeed
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.latency import ApiLatency
-from podwright.online.client import SyncStatus
+from podwright.online.client import SyncRequest, SyncStatus
 from podwright.scheduler.machine import CONTENT_TYPE, Family, MetricsSnapshot, Value, render_text
 from podwright.simulation.recording import LogError
 
@@ -326,6 +326,7 @@ class _Sync:
 
     def __init__(self) -> None:
         self._status: SyncStatus | None = None
+        self._is_check_due = False
 
     @endpoint("GET", "/sync", problems={404: "no sync has reported to this cluster"})
     async def show(self) -> SyncStatus:
@@ -335,10 +336,18 @@ class _Sync:
         return self._status
 
     @endpoint("PUT", "/sync")
-    async def take(self, body: SyncStatus) -> SyncStatus:
-        """Report the state of the sync that fills the cluster."""
+    async def take(self, body: SyncStatus) -> SyncRequest:
+        """Report the state of the sync that fills the cluster; the reply is what it has to do."""
         self._status = body
-        return body
+        is_due, self._is_check_due = self._is_check_due, False
+        return SyncRequest(check=is_due)
+
+    @endpoint("POST", "/sync/check", problems={404: "no sync has reported to this cluster"})
+    async def check(self) -> SyncRequest:
+        """Request a comparison of all fields with the source; its result is in the state."""
+        await self.show()
+        self._is_check_due = True
+        return SyncRequest(check=True)
 
     @endpoint("GET", "/metrics/sync", media_type=CONTENT_TYPE, is_at_root=True)
     async def show_metrics(self) -> Response:

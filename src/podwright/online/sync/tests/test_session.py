@@ -404,3 +404,31 @@ def test_who_gets_reports(faults: list[str | int], least: int, most: int):
             assert len(sent()) <= most
 
     asyncio.run(main())
+
+
+def test_the_destination_is_compared_with_its_source_when_that_is_requested():
+    async def main() -> None:
+        source, here = ServedCluster(1), ServedCluster(2)
+        source.create(node("n1"), pod("a", on="n1"), pod("b"))
+        async with syncing(source, here) as found:
+            await found.quiet()
+            (each,) = found.sync.destinations
+            await found.until(lambda: each.is_synced)
+            here.send("PATCH", "/api/v1/nodes/n1", {"spec": {"unschedulable": True}}, MERGE)
+            each.target.check_due.set()
+            await found.until(lambda: bool(each.check))
+            check = found.sync.status(each).check
+            assert check
+            counts = [(kind.kind, kind.source, kind.here) for kind in check.kinds]
+            assert counts == [("nodes", 1, 1), ("pods", 2, 2)]
+            (difference,) = check.differences
+            assert (difference.kind, difference.key, difference.path) == (
+                "nodes",
+                "n1",
+                "spec.unschedulable",
+            )
+            source.fail("/api/v1/nodes", 403, times=2)
+            each.target.check_due.set()
+            await found.until(lambda: bool(each.check and each.check.error))
+
+    asyncio.run(main())

@@ -7,6 +7,7 @@ import { sheets } from "../parts/styles.js";
 import { amountsText, filteredDifferences, isOverdue, policyTexts, scopeText, secondsText } from "../parts/sync_text.js";
 
 const LOOK_MS = 2_000;
+const FIELDS_SHOWN = 200;
 const STYLE = `
 :host { height: calc(100vh - var(--pw-bar-height)); width: 100%; overflow: auto; padding: calc(2 * var(--pw-space)); background: var(--pw-background); }
 .content { display: grid; gap: calc(2 * var(--pw-space)); max-width: 1500px; }
@@ -35,10 +36,12 @@ class Sync extends PwElement {
     this.count = h("span", { class: "muted" });
     this.table = h("div");
     const differences = h("section", { class: "card" }, h("div", { class: "row wrap" }, h("h3", {}, "Pods on different nodes"), this.count, this.search), this.table);
-    this.content = h("div", { class: "content", hidden: true }, this.notices, this.facts, differences);
+    this.checked = h("section", { class: "card" });
+    this.content = h("div", { class: "content", hidden: true }, this.notices, this.facts, this.checked, differences);
     this.message = h("div", { class: "empty" }, "Loading…");
     this.root.append(h("h1", { class: "hidden-text" }, "Sync"), this.message, this.content);
     this.status = null;
+    this.checkedBefore = null; // when the last comparison was, while another one is awaited
     this.error = "";
     this.look = throttled(500, () => this.#look());
   }
@@ -68,7 +71,54 @@ class Sync extends PwElement {
     }
     this.#notices(status);
     render(this.facts, this.#head(status), this.#figures(status), this.#rules(status));
+    this.#check(status);
     this.#differences(status);
+  }
+
+  async #compare() {
+    this.checkedBefore = this.status.check?.checkedAt ?? "";
+    this.checkError = "";
+    this.invalidate();
+    try {
+      await model().source.send("POST", "/podwright/v1/sync/check");
+    } catch (error) {
+      this.checkError = error.message;
+      this.checkedBefore = null;
+    }
+    this.invalidate();
+  }
+
+  /** Draws the counts by kind and all fields that differ: what `podwright sync --check` prints. */
+  #check({ check, phase }) {
+    const isDue = this.checkedBefore === (check?.checkedAt ?? "");
+    const button = h("button", { "data-focus": "check", disabled: isDue || phase !== "following", on: { click: () => this.#compare() } }, check ? "Compare again" : "Compare");
+    const state = isDue ? "Reading all objects of both clusters…" : check ? `${clockText(check.checkedAt)}: ${countText(check.compared, "object")} compared` : "Reads all objects of the source once, and changes neither cluster.";
+    const problem = this.checkError || check?.error;
+    render(
+      this.checked,
+      h("div", { class: "row wrap" }, h("h3", {}, "Source and this cluster, field by field"), h("span", { class: "muted", role: "status" }, state), button),
+      problem ? h("div", { class: "error", role: "alert" }, problem) : null,
+      check?.kinds.length ? this.#kinds(check) : null,
+      check && !check.error ? this.#fields(check) : null,
+    );
+  }
+
+  #kinds({ kinds, differences }) {
+    const rows = kinds.map(({ kind, source, here }) => {
+      const found = differences.filter((each) => each.kind === kind);
+      const unexplained = found.filter(({ policy }) => !policy).length;
+      return [kind, source, here, found.length, h("span", { class: unexplained ? "other" : null }, unexplained)];
+    });
+    return table(["Kind", "Source", "Here", "Differences", "Not explained"], rows);
+  }
+
+  #fields({ differences, differencesLeftOut }) {
+    if (!differences.length) return h("p", { class: "muted" }, "No field differs.");
+    // What no policy explains comes first.
+    const sorted = differences.toSorted((one, other) => Boolean(one.policy) - Boolean(other.policy)).slice(0, FIELDS_SHOWN);
+    const rest = differences.length + differencesLeftOut - sorted.length;
+    const rows = sorted.map(({ kind, key, path, source, here, policy }) => [h("span", { class: "name" }, `${kind}/${key}`), path || "the object", source, here, policy || h("span", { class: "other" }, "not explained")]);
+    return [table(["Object", "Field", "Source", "Here", "Why"], rows), rest > 0 ? h("p", { class: "muted" }, `and ${countText(rest, "difference")} more; podwright sync --check prints all`) : null];
   }
 
   #notices({ phase, reportedAt, unfreed, lastError, warnings }) {
@@ -115,7 +165,6 @@ class Sync extends PwElement {
       `${countText(counts.ignored, "change")} of pods with a node not mirrored`,
       `${countText(counts.keptDeleted, "change")} of objects that were deleted here and stay deleted`,
     ];
-    const heads = ["Kind", "Reason", "Count"].map((text) => h("th", { scope: "col" }, text));
     return h(
       "div",
       { class: "halves" },
@@ -126,7 +175,7 @@ class Sync extends PwElement {
         h("h3", {}, "Effects"),
         list(done),
         errors.length
-          ? h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, errors.map(({ kind, reason, count }) => h("tr", {}, h("td", {}, kind), h("td", {}, reason), h("td", {}, String(count))))))
+          ? table(["Kind", "Reason", "Count"], errors.map(({ kind, reason, count }) => [kind, reason, count]))
           : null,
       ),
     );
@@ -155,6 +204,10 @@ class Sync extends PwElement {
       differencesLeftOut ? h("p", { class: "muted" }, `and ${countText(differencesLeftOut, "pod")} more`) : null,
     );
   }
+}
+
+function table(heads, rows) {
+  return h("table", {}, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell) => h("td", {}, cell))))));
 }
 
 /** Returns a link to a pod or a node on the screen of the cluster. */
