@@ -31,6 +31,8 @@ KEEP_ALIVE_SECONDS: Final = 185
 """Longer than clients keep idle connections; client-go keeps them for 90 seconds."""
 
 STOP_SECONDS: Final = 5
+_TICK_SECONDS: Final = 0.1
+_PAUSE_SECONDS: Final = 0.005
 _BACKLOG: Final = 2048
 
 
@@ -242,7 +244,7 @@ async def serving(
             await turns.run()
         finally:
             for each in (server, *others):
-                each.should_exit = True
+                each.stop()
 
     turning = asyncio.create_task(turn())
     beside = [
@@ -269,7 +271,6 @@ def _server(
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=STOP_SECONDS,
     )
     config.load()
     config.ssl = tls
@@ -282,6 +283,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
         self._call_started = started
+        self._stopped = asyncio.Event()
         self.failure: OSError | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -293,20 +295,47 @@ class _Server(uvicorn.Server):
             self.failure = error
             self.should_exit = True
 
+    def stop(self) -> None:
+        """End the server at once, and not at uvicorn's next tick."""
+        self.should_exit = True
+        self._stopped.set()
+
+    async def main_loop(self) -> None:
+        """Keep the headers up to date until the server is stopped."""
+        ticks = 0
+        while not await self.on_tick(ticks):
+            ticks += 1
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TICK_SECONDS):
+                    await self._stopped.wait()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End, and after half of the time close the connections whose clients take nothing."""
-        seconds = (self.config.timeout_graceful_shutdown or 0) / 2
-        closing = asyncio.get_running_loop().call_later(seconds, self._close_connections)
-        try:
-            await super().shutdown(sockets=sockets)
-        finally:
-            closing.cancel()
+        """End, and after half of the time close the connections whose clients take nothing.
+
+        Uvicorn's would wait for a tenth of a second where there is no connection.
+        """
+        state = self.server_state
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        for connection in list(state.connections):
+            connection.shutdown()
+        for end in (self._close_connections, self._cancel_tasks):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STOP_SECONDS / 2):
+                    while state.connections or state.tasks:  # noqa: ASYNC110, sets of uvicorn
+                        await asyncio.sleep(_PAUSE_SECONDS)
+                    return
+            end()
 
     def _close_connections(self) -> None:
         # Otherwise their requests are cancelled, which uvicorn reports as an error of the server.
         for connection in list(self.server_state.connections):
             if connection.transport is not None:
                 connection.transport.abort()
+
+    def _cancel_tasks(self) -> None:
+        for task in self.server_state.tasks:
+            task.cancel()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
