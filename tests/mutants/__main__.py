@@ -2,7 +2,7 @@
 
     python -m tests.mutants                        all areas
     python -m tests.mutants --area queueing        one (repeat for more)
-    python -m tests.mutants --share 20             a fixed share of all; none may survive
+    python -m tests.mutants --share 20             some with a known killer; none may survive
     python -m tests.mutants --list                 the results so far, without running anything
 
 The exit status is 0 if enough are killed, 1 if not or if none was tried, and 2 for wrong usage.
@@ -16,7 +16,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, zip_longest
 from pathlib import Path
 
@@ -57,7 +57,10 @@ def main() -> int:
             for mutant in draw(every[area], options.mutants or settings.mutants_of(area))
         ]
     else:
-        drawn = list(share_of(every, set(declared), options.share))
+        drawn = list(share_of(every, known_killers(), options.share))
+        if len(drawn) < options.share:
+            print(f"only {len(drawn)} mutants have a known killer", file=sys.stderr)
+            return 1
 
     if options.fresh:
         shutil.rmtree(FOLDER, ignore_errors=True)
@@ -88,7 +91,7 @@ def run_all(
     say: Callable[[str], None],
 ) -> None:
     """Try the mutants, and record the killers if requested."""
-    killers: dict[str, str] = json.loads(KILLERS.read_text(encoding="utf-8"))
+    killers = known_killers()
     stages = Stages(
         session, settings, FOLDER, say, is_near_only=options.near, skips_near=options.skip_near
     )
@@ -101,14 +104,24 @@ def run_all(
             shutil.rmtree(copy, ignore_errors=True)
     if options.update_killers:
         found = {name_of(mutant): session.results[mutant.key].killed_by for mutant in mutants}
-        written = {name: test for name, test in sorted(found.items()) if "::" in test}
-        KILLERS.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+        written = {name: test for name, test in (killers | found).items() if "::" in test}
+        KILLERS.write_text(
+            json.dumps(dict(sorted(written.items())), indent=1) + "\n", encoding="utf-8"
+        )
 
 
-def share_of(every: dict[str, list[Mutant]], declared: set[str], count: int) -> Iterator[Mutant]:
-    """Yield `count` mutants, from each area in turn, in the order of the draw."""
+def known_killers() -> dict[str, str]:
+    """Return the test that killed each mutant of the recorded ones."""
+    killers: dict[str, str] = json.loads(KILLERS.read_text(encoding="utf-8"))
+    return killers
+
+
+def share_of(
+    every: dict[str, list[Mutant]], killers: Mapping[str, str], count: int
+) -> Iterator[Mutant]:
+    """Yield `count` mutants that a test is known to kill, from each area in turn, as drawn."""
     rows = [
-        draw([mutant for mutant in mutants if mutant.key not in declared], count)
+        draw([mutant for mutant in mutants if name_of(mutant) in killers], count)
         for mutants in every.values()
     ]
     in_turn = (mutant for row in zip_longest(*rows) for mutant in row if mutant is not None)
@@ -130,7 +143,9 @@ def read_options(settings: Settings) -> argparse.Namespace:
         "--mutants", type=at_least_one, help="how many in each area; default: by its size"
     )
     parser.add_argument(
-        "--share", type=at_least_one, help="that many over all areas, none of which may survive"
+        "--share",
+        type=at_least_one,
+        help="that many over all areas that a test is known to kill; none may survive",
     )
     parser.add_argument("--seed", type=int, default=settings.seed)
     parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1)

@@ -132,16 +132,20 @@ def test_aggregated_roles_follow_the_roles_that_they_select():
         pytest.param({"Failed": ""}, 1, id="a failed one"),
         pytest.param({"Approved": "PEM"}, 1, id="a signed one"),
         pytest.param({"Approved": ""}, 24, id="an approved one without a certificate"),
+        pytest.param({"Seen": "", "Approved": ""}, 24, id="a condition of others is no decision"),
     ],
 )
 def test_old_certificate_requests_are_deleted(status, hours):
     csr = ("certificates.k8s.io", "CertificateSigningRequest")
     cluster = Cluster((CertificateCleanerController,))
     cluster.add(document(csr[1], "r", api="certificates.k8s.io/v1", spec={"request": ""}))
-    for condition, certificate in status.items():
-        written = {"type": condition, "status": "True", "lastUpdateTime": at(0)}
-        fields = {"conditions": [written]} | ({"certificate": certificate} if certificate else {})
-        cluster.edit(csr, "r", "status", **fields)
+    if status:
+        written = [
+            {"type": condition, "status": "True", "lastUpdateTime": at(0)} for condition in status
+        ]
+        certificate = "".join(status.values())
+        signed = {"certificate": certificate} if certificate else {}
+        cluster.edit(csr, "r", "status", conditions=written, **signed)
     cluster.run(hours * 3600 - 1)
     assert cluster.has(csr, "r")
     cluster.run(hours * 3600)
