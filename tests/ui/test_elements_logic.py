@@ -1,26 +1,35 @@
-"""What the elements compute, by their modules in a browser."""
+"""What the elements compute, by their modules in Node."""
 
 import itertools
+import json
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.ui
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on PATH")
+
+PICTURES = Path(__file__).parents[2] / "src/podwright/online/ui/pictures"
 
 LABELS = {"zone": "a", "tier": "web", "spot": ""}
 
 
 @pytest.fixture
-def modules(page, demo):
-    """Call an expression with the modules `m` of some names."""
-    page.goto(f"{demo.page}/pictures/favicon.svg")
+def modules():
+    """Call an expression with the modules `m` of some names, in Node."""
 
     def call(names, expression, *arguments):
-        listed = ", ".join(f"import('/pictures/{name}.js')" for name in names)
-        return page.evaluate(
-            f"async (given) => {{ const m = Object.assign({{}}, ...await Promise.all([{listed}]));"
-            f" return ({expression})(...given); }}",
-            list(arguments),
+        listed = ", ".join(f"import('{(PICTURES / name).as_uri()}.js')" for name in names)
+        script = (
+            f"const m = Object.assign({{}}, ...await Promise.all([{listed}]));"
+            f"console.log(JSON.stringify(await ({expression})(...{json.dumps(arguments)})));"
         )
+        options = ["--no-warnings", "--experimental-default-type=module"]
+        command = ["node", *options, "--input-type=module", "--eval", script]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert found.returncode == 0, found.stderr
+        return json.loads(found.stdout)
 
     return call
 
@@ -449,25 +458,24 @@ def test_a_device_is_free_only_if_its_counters_suffice(modules, allocated, more,
     assert found == free
 
 
-def test_the_last_line_of_a_reply_is_its_result(modules, page):
+SEND = """async (lines) => {
+    const found = [];
+    const { signal } = new AbortController();
+    const take = ({ done }) => found.push(done);
+    globalThis.fetch = async () => new Response(lines.map((line) => line + "\\n").join(""));
+    const last = await new m.HttpSource("", "").lines("/lines", {}, take, signal)
+        .catch((error) => error.message);
+    return [found, last];
+}"""
+
+
+def test_the_last_line_of_a_reply_is_its_result(modules):
     lines = ['{"done": 1, "total": 2}', '{"done": 2, "total": 2}', '{"summary": {}}']
-    page.route("**/lines", lambda route: route.fulfill(body="".join(f"{each}\n" for each in lines)))
-    send = """async () => {
-        const found = [];
-        const { signal } = new AbortController();
-        const take = ({ done }) => found.push(done);
-        const last = await new m.HttpSource("", "").lines("/lines", {}, take, signal);
-        return [found, last];
-    }"""
-    assert modules(["data/http_source"], send) == [[1, 2], {"summary": {}}]
+    assert modules(["data/http_source"], SEND, lines) == [[1, 2], {"summary": {}}]
 
 
-def test_the_detail_of_the_last_line_is_the_error(modules, page):
-    page.route("**/lines", lambda route: route.fulfill(body='{"detail": "it broke"}\n'))
-    send = """() => new m.HttpSource("", "")
-        .lines("/lines", {}, () => {}, new AbortController().signal)
-        .catch((error) => error.message)"""
-    assert modules(["data/http_source"], send) == "it broke"
+def test_the_detail_of_the_last_line_is_the_error(modules):
+    assert modules(["data/http_source"], SEND, ['{"detail": "it broke"}']) == [[], "it broke"]
 
 
 AVAILABLE = "0/4 nodes are available: 1 node(s) had untolerated taint(s), 3 Insufficient cpu."
@@ -520,3 +528,82 @@ def test_an_event_of_the_queue_is_in_words(modules, label, text):
 )
 def test_a_filter_has_selectors_as_kubectl_takes_them(modules, text, found):
     assert modules(["data/resources"], "(text) => m.parseFilter(text)", text) == found
+
+
+STATE = """(columns) => ({
+    names: ["n1", "n2", "n3"], fields: Object.keys(columns), slots: () => [0, 1, 2],
+    column: (field) => columns[field] ?? [] })"""
+COLUMNS = {
+    "unschedulable": [0, 0, 0],
+    "allocatable/cpu": [4000, 4000, 4000],
+    "requested/cpu": [1000, 0, 0],
+    "requested/pods": [1, 0],
+}
+AFTER = f"""(columns, question, reply, body) => {{
+    const before = ({STATE})(columns);
+    const answer = m.QUESTIONS[question].answer(reply, body);
+    const after = m.stateAfter(before, answer.nodes);
+    const values = Object.keys(columns).map((field) => [field, Array.from(after.column(field))]);
+    return {{ ...answer, nodes: [...answer.nodes], after: Object.fromEntries(values),
+        share: m.shareText(before, after) }};
+}}"""
+
+
+def test_the_cluster_after_capacity_has_the_pods_that_fit(modules):
+    reply = {
+        "spec": {"podRequirements": [{"resources": {"primaryResources": {"cpu": "1500m"}}}]},
+        "status": {
+            "replicas": 3,
+            "nodes": 3,
+            "failReason": {"failType": "Unschedulable", "failMessage": "0/3 nodes"},
+            "pending": {"scheduled": 0, "unscheduled": 1},
+            "pods": [
+                {
+                    "replicasOnNodes": [
+                        {"nodeName": "n1", "replicas": 1},
+                        {"nodeName": "n2", "replicas": 2},
+                    ],
+                    "replicasInZones": {"a": 1, "b": 2},
+                    "failSummary": [{"reason": "Insufficient cpu", "count": 3}],
+                }
+            ],
+        },
+    }
+    body = modules(["parts/plan"], "() => m.QUESTIONS.capacity.body({ cpu: '1500m' }, null)")
+    assert body["pods"][0]["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "1500m"}}
+    found = modules(["parts/plan"], AFTER, COLUMNS, "capacity", reply, body)
+    assert found["findings"] == [
+        "3 more pods fit, on 2 nodes of 3.",
+        "The next one does not fit: Insufficient cpu on 3 nodes.",
+        "By zone: a 1, b 2.",
+        "1 pending pod of the cluster fits nowhere.",
+    ]
+    assert found["after"]["requested/cpu"] == [2500, 3000, 0]
+    assert found["after"]["requested/pods"] == [2, 2, 0]
+    assert found["share"] == "Requested of all nodes: cpu 8% → 46%."
+    assert found["apply"]["create"]["spec"]["replicas"] == 3
+    labels = found["apply"]["create"]["spec"]["template"]["metadata"]["labels"]
+    assert labels == found["apply"]["create"]["spec"]["selector"]["matchLabels"]
+
+
+def test_the_cluster_after_drains_has_the_pods_elsewhere(modules):
+    move = {"pod": "default/web", "node": "n1", "to": "n3", "requests": {"cpu": 1000}}
+    step = {"nodes": ["n1"], "moves": [move], "seconds": 30, "waitsFor": [], "gone": []}
+    blocked = {"node": "n2", "budgets": ["default/db"], "pods": ["default/db-0"], "remedy": "wait"}
+    reply = {
+        "steps": [step | {"localData": ["default/web"], "pending": []}],
+        "blocked": [blocked | {"message": ""}],
+        "isComplete": False,
+    }
+    found = modules(["parts/plan"], AFTER, COLUMNS, "drain", reply, {})
+    assert found["findings"] == [
+        "1 of 2 nodes can be drained; 0 pods find no node.",
+        "1 pod loses its local data: default/web.",
+    ]
+    assert found["after"]["requested/cpu"] == [0, 0, 1000]
+    assert found["after"]["requested/pods"] == [0, 0, 1]
+    assert found["after"]["unschedulable"] == [1, 0, 0]
+    roles = {name: change["role"] for name, change in found["nodes"]}
+    assert roles == {"n1": "drained in step 1", "n2": "blocked", "n3": "gets pods"}
+    assert found["apply"]["drains"] == [["n1"]]
+    assert [table["title"] for table in found["tables"]] == ["Steps", "Blocked"]

@@ -41,11 +41,14 @@ if TYPE_CHECKING:
         Unfit as Unfit,
         drain_plan as drain_plan,
         drain_plan_document as drain_plan_document,
+        planned_drains as planned_drains,
         settle_world as settle_world,
     )
     from podwright.simulation.capacity.filling import (
+        Advance as Advance,
         CapacityStop as CapacityStop,
         StopReason as StopReason,
+        unwatched as unwatched,
     )
     from podwright.simulation.capacity.html_report import (
         capacity_html as capacity_html,

@@ -30,12 +30,14 @@ from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
 from podwright.simulation.autoscaling import pool_of
 from podwright.simulation.capacity.filling import (
+    Advance,
     CapacityStop,
     Fill,
     fill,
     forked,
     is_recreated,
     settle,
+    unwatched,
     zone_of,
 )
 from podwright.simulation.capacity.losses import Loss, losses
@@ -221,7 +223,10 @@ def capacity(
 
 
 def capacity_in(
-    scheduler: Scheduler, objects: Sequence[Object], question: CapacityQuestion
+    scheduler: Scheduler,
+    objects: Sequence[Object],
+    question: CapacityQuestion,
+    advance: Advance = unwatched,
 ) -> Capacity:
     """Answer a question about the cluster of a scheduler.
 
@@ -231,6 +236,8 @@ def capacity_in(
         It is changed: pods that fit stay in it, and excluded nodes are removed.
     objects : sequence of Object
         What it was given.
+    advance : callable
+        Receives how far the answer is: workloads, losses and then pods, and how many there are.
     """
     templates = _checked(question, objects)
     excluded = set(question.exclude_nodes)
@@ -249,7 +256,7 @@ def capacity_in(
     )
     if question.headroom:
         answer = msgspec.structs.replace(
-            answer, headroom=tuple(_headroom(scheduler, kept, question))
+            answer, headroom=tuple(_headroom(scheduler, kept, question, advance))
         )
     if question.loss:
         groups = [
@@ -258,12 +265,18 @@ def capacity_in(
             if of in question.loss
             for name, members in _groups(of, nodes, question.pool_label).items()
         ]
-        found = losses(scheduler, groups, nodes)
+        found = losses(scheduler, groups, nodes, advance)
         answer = msgspec.structs.replace(answer, losses=tuple(found))
     if templates:
         # At the end: very many pods do not have to be removed again.
         sources = _sources(scheduler, templates, kept)
-        filled = fill(scheduler, sources, preemption=question.preemption, limit=question.max_limit)
+        filled = fill(
+            scheduler,
+            sources,
+            preemption=question.preemption,
+            limit=question.max_limit,
+            advance=advance,
+        )
         answer = _with_templates(answer, templates, filled, nodes, question.pool_label)
     return answer
 
@@ -351,7 +364,7 @@ def _with_templates(
 
 
 def _headroom(
-    scheduler: Scheduler, objects: Sequence[Object], question: CapacityQuestion
+    scheduler: Scheduler, objects: Sequence[Object], question: CapacityQuestion, advance: Advance
 ) -> list[Headroom]:
     """Count how many more pods of each workload fit, each from the same state."""
     declared = {(obj.kind, obj.key): obj for obj in objects if is_template(obj)}
@@ -366,7 +379,7 @@ def _headroom(
         running[workload] += 1
         first.setdefault(workload, pod)
     found = []
-    for (kind, key), count in running.items():
+    for done, ((kind, key), count) in enumerate(running.items(), start=1):
         obj = declared.get((kind, key)) or as_new_pod(first[kind, key])
         (template,) = templates_of([obj])
         sources = _sources(scheduler, [template], objects)
@@ -380,6 +393,7 @@ def _headroom(
         sources[0][0].remove_objects()
         more = sum(filled.nodes[0].values())
         found.append(Headroom(kind=kind, key=key, running=count, count=more, stop=filled.stop))
+        advance(done, len(running))
     return sorted(found, key=lambda each: each.count)
 
 

@@ -34,12 +34,14 @@ from podwright.apimachinery.objects import (
     label_selector,
     nearest,
     parse_label_selector,
+    pending_requests,
     workload_of,
 )
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.capacity.filling import Advance, unwatched
 from podwright.simulation.recording import is_movable_pod
 from podwright.simulation.world import START_NS, Apply, Cordon, Delete, Drain, Put, World
 
@@ -60,12 +62,15 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
         What leaves, and from where.
     replacement, to : str
         The new pod and its node; "" if there is none yet.
+    requests : dict of str to int
+        Milli-CPU, and the other resources in their units.
     """
 
     pod: NamespacedName
     node: str
     replacement: NamespacedName = ""
     to: str = ""
+    requests: Mapping[str, int] = {}
 
 
 class Unfit(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,12 +202,36 @@ def drain_plan(
     InputError
         If there is no such node, a budget selects no pod, or a number is negative.
     """
-    options = SchedulerOptions.of(configuration, **keywords)
+    return planned_drains(
+        objects,
+        nodes,
+        SchedulerOptions.of(configuration, **keywords),
+        selector=selector,
+        surge=surge,
+        most_nodes=most_nodes,
+        call_extender=call_extender,
+    )
+
+
+def planned_drains(
+    objects: Iterable[Object],
+    nodes: Sequence[str],
+    options: SchedulerOptions,
+    *,
+    selector: str = "",
+    surge: int = 0,
+    most_nodes: int = 0,
+    call_extender: CallExtender | None = None,
+    advance: Advance = unwatched,
+) -> DrainPlan:
+    """Plan the drains of nodes as `drain_plan`, and report how many nodes are planned."""
     if not options.start_ns:
         options = msgspec.structs.replace(options, start_ns=START_NS)
     world = planned_world(objects, options, call_extender)
     names = _checked(world, nodes, selector, {"surge": surge, "mostNodes": most_nodes})
-    return _Planner(world, options, surge=surge, most_nodes=surge or most_nodes).plan(names)
+    return _Planner(world, options, surge=surge, most_nodes=surge or most_nodes).plan(
+        names, advance
+    )
 
 
 def planned_world(
@@ -323,7 +352,7 @@ class _Planner:
         self._surge = surge
         self._most_nodes = most_nodes
 
-    def plan(self, nodes: Sequence[str]) -> DrainPlan:
+    def plan(self, nodes: Sequence[str], advance: Advance) -> DrainPlan:
         """Plan the drains of some nodes."""
         if not self._surge:
             for name in nodes:
@@ -343,6 +372,7 @@ class _Planner:
                 blocked.clear()
             else:
                 blocked += why
+            advance(len(nodes) - len(left), len(nodes))
         return DrainPlan(steps=tuple(steps), blocked=tuple(blocked))
 
     def _choose(self, nodes: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -504,6 +534,7 @@ def _moves(leaving: Sequence[Pod], after: Iterable[Pod]) -> Iterator[Move]:
             node=pod.spec.node_name,
             replacement="" if replacement is None else replacement.key,
             to="" if replacement is None else replacement.spec.node_name,
+            requests=pending_requests(pod),
         )
 
 

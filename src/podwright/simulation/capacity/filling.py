@@ -6,9 +6,9 @@ The cluster is the one of a `Scheduler`, which decides; all changes are taken ba
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -28,6 +28,13 @@ from podwright.simulation.recording import (
 
 MOST_PODS: Final = 1_000_000
 """Where filling stops if nothing else stops it."""
+
+Advance: TypeAlias = Callable[[int, int], None]
+"""Receives how much is done, and of how much; 0 if that is not known."""
+
+
+def unwatched(_done: int, _total: int) -> None:
+    """Ignore progress."""
 
 
 class StopReason(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,6 +184,7 @@ def fill(
     *,
     preemption: bool = False,
     limit: int = 0,
+    advance: Advance = unwatched,
 ) -> Fill:
     """Schedule the pods of sources in turn, until one does not fit; the pods stay.
 
@@ -188,6 +196,8 @@ def fill(
         Whether pods of lower priority make room.
     limit : int
         The most pods; 0 for no limit.
+    advance : callable
+        Receives how many pods were placed, and the limit.
 
     Notes
     -----
@@ -210,6 +220,7 @@ def fill(
                 break
             keys[index].append(pod.key)
             count += 1
+            advance(count, limit)
     placed, names = scheduler.cluster.pods, scheduler.cluster.nodes.names
     # Of templates of different priorities, one can evict pods of another.
     slots = [Counter(placed[key].slot for key in each if key in placed) for each in keys]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -10,11 +10,13 @@ from podwright.apimachinery.objects import NamespacedName, Node
 from podwright.scheduler.advice import edited
 from podwright.scheduler.assembly import Scheduler
 from podwright.simulation.capacity.filling import (
+    Advance,
     CapacityStop,
     forked,
     is_recreated,
     settle,
     stop_of,
+    unwatched,
 )
 from podwright.simulation.recording import Specs, as_new_pod, is_movable_pod
 
@@ -53,25 +55,30 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def losses(
-    scheduler: Scheduler, groups: Iterable[tuple[str, str, list[str]]], nodes: Mapping[str, Node]
+    scheduler: Scheduler,
+    groups: Sequence[tuple[str, str, list[str]]],
+    nodes: Mapping[str, Node],
+    advance: Advance = unwatched,
 ) -> list[Loss]:
     """Try the loss of each group of nodes, each from the same state.
 
     Parameters
     ----------
-    groups : iterable of (str, str, list of str)
+    groups : sequence of (str, str, list of str)
         `node`, `zone` or `pool`; its name; its nodes.
     nodes : mapping of str to Node
+    advance : callable
+        Receives how many groups were tried, and of how many.
 
     Returns
     -------
     list of Loss
         Those after which most pods are pending first.
     """
-    found = [
-        _loss(scheduler, of, name, [nodes[each] for each in members])
-        for of, name, members in groups
-    ]
+    found = []
+    for done, (of, name, members) in enumerate(groups, start=1):
+        found.append(_loss(scheduler, of, name, [nodes[each] for each in members]))
+        advance(done, len(groups))
     return sorted(found, key=lambda loss: -len(loss.pending))
 
 

@@ -1,5 +1,8 @@
 """Plans over HTTP: what fits, and how nodes can be drained; the cluster does not change."""
 
+import contextlib
+import json
+
 import pytest
 
 from podwright.online.apiserver import ClusterClock, new_cluster
@@ -8,6 +11,7 @@ from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node
 
 V1 = "/podwright/v1"
+JSON = {"content-type": "application/json"}
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -36,6 +40,22 @@ def test_capacity_and_drains_of_the_running_cluster(served):
     assert (status, plan["isComplete"], plan["steps"][0]["nodes"]) == (200, True, ["n0"])
     status, node = served.send("GET", "/api/v1/nodes/n0")
     assert "unschedulable" not in node["spec"]
+
+
+def test_an_answer_with_progress_ends_with_the_reply(served, monkeypatch):
+    module = "podwright.online.apiserver.control.scheduling.progress"
+    monkeypatch.setattr(f"{module}.PROGRESS_SECONDS", 0)
+    for path, body, steps in (
+        ("capacity", {"pods": [POD]}, [(done, 0) for done in range(1, 5)]),
+        ("capacity", {"loss": ["node"]}, [(1, 2), (2, 2)]),
+        ("drain-plan", {"nodes": ["n0"]}, [(1, 1)]),
+    ):
+        with contextlib.closing(served.connection()) as connection:
+            connection.request("POST", f"{V1}/{path}", json.dumps(body | {"progress": True}), JSON)
+            lines = connection.getresponse().read().splitlines()
+        *progress, last = map(json.loads, lines)
+        assert [(each["done"], each["total"]) for each in progress] == steps
+        assert last == served.send("POST", f"{V1}/{path}", body)[1]
 
 
 @pytest.mark.parametrize(

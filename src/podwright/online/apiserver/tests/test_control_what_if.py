@@ -325,7 +325,7 @@ def lines_of(served, **body):
 
 def test_a_comparison_with_progress_ends_with_the_reply(serve, monkeypatch):
     monkeypatch.setattr(
-        "podwright.online.apiserver.control.scheduling.what_if.PROGRESS_SECONDS", 0.0
+        "podwright.online.apiserver.control.scheduling.progress.PROGRESS_SECONDS", 0.0
     )
     pods = [make_pod(name, cpu="1", node="n1") for name in ("a", "b")]
     served = paused(serve, cluster_with(node_named("n1"), node_named("n2"), *pods))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, TypeAlias, cast
 
 import msgspec
+from starlette.responses import Response
 
 from podwright.apimachinery.objects import InputError, Object, timestamp_text
 from podwright.apimachinery.schema import decode
@@ -23,18 +24,20 @@ from podwright.online.apiserver.control.scheduling.configuration import (
     SchedulerParameter,
     chosen_scheduler,
 )
+from podwright.online.apiserver.control.scheduling.progress import NDJSON, reply
 from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.scheduling.present_scheduler import (
     present_objects,
     present_scheduler,
 )
 from podwright.simulation.capacity import (
+    Advance,
     CapacityQuestion,
     LossOf,
     capacity_in,
     capacity_review,
-    drain_plan,
     drain_plan_document,
+    planned_drains,
 )
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
@@ -63,6 +66,8 @@ class CapacityRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, r
         Whether to count how many more pods of each existing workload fit.
     loss : list of str
         Of what the loss is tried: `node`, `zone`, `pool`.
+    progress : bool
+        Whether the reply is a stream of lines of JSON, as for `WhatIf`.
     """
 
     pods: list[dict[str, Any]] = []
@@ -73,6 +78,7 @@ class CapacityRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, r
     pool_label: str = ""
     headroom: bool = False
     loss: list[LossOf] = []
+    progress: bool = False
 
 
 class ClusterCapacityReview(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,12 +107,15 @@ class DrainPlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
         Upgrade: so many nodes at a time get a new node each before they are drained.
     most_nodes : int
         The most nodes of a step; 0 for no limit.
+    progress : bool
+        Whether the reply is a stream of lines of JSON, as for `WhatIf`.
     """
 
     nodes: list[str] = []
     selector: str = ""
     surge: _Count = 0
     most_nodes: _Count = 0
+    progress: bool = False
 
 
 class DrainPlanReply(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -132,13 +141,27 @@ class _Planning:
         self._turns = cluster.turns
         self._readers = Readers(cluster.turns)
 
-    @endpoint("POST", "/capacity", changes_nothing=True, problems={404: UNKNOWN})
-    async def count(
-        self, body: CapacityRequest, query: SchedulerParameter
-    ) -> ClusterCapacityReview:
+    @endpoint(
+        "POST",
+        "/capacity",
+        changes_nothing=True,
+        reply=ClusterCapacityReview,
+        other_media_types=(NDJSON,),
+        problems={404: UNKNOWN},
+    )
+    async def count(self, body: CapacityRequest, query: SchedulerParameter) -> Response:
         """Count how many more pods fit, where, and what stops the next one."""
         served = chosen_scheduler(self._turns.cluster, query)
         cluster = self._turns.cluster
+
+        def answer(advance: Advance) -> bytes:
+            found = capacity_in(
+                present_scheduler(cluster, served), present_objects(served), question, advance
+            )
+            now = timestamp_text(served.world.now_ns)
+            review = capacity_review(found, max_limit=body.max_limit, now=now)
+            return msgspec.json.encode(review) + b"\n"
+
         try:
             question = CapacityQuestion(
                 pods=tuple(map(decode, body.pods)),
@@ -150,42 +173,40 @@ class _Planning:
                 headroom=body.headroom,
                 loss=tuple(body.loss),
             )
-            answer = await self._readers.call(
-                lambda _: capacity_review(
-                    capacity_in(
-                        present_scheduler(cluster, served), present_objects(served), question
-                    ),
-                    max_limit=body.max_limit,
-                    now=timestamp_text(served.world.now_ns),
-                )
-            )
+            return await reply(self._readers, answer, has_progress=body.progress)
         except InputError as error:
             raise input_problem(error) from error
-        return msgspec.convert(answer, ClusterCapacityReview)
 
-    @endpoint("POST", "/drain-plan", changes_nothing=True, problems={404: UNKNOWN})
-    async def drain(self, body: DrainPlanRequest, query: SchedulerParameter) -> DrainPlanReply:
+    @endpoint(
+        "POST",
+        "/drain-plan",
+        changes_nothing=True,
+        reply=DrainPlanReply,
+        other_media_types=(NDJSON,),
+        problems={404: UNKNOWN},
+    )
+    async def drain(self, body: DrainPlanRequest, query: SchedulerParameter) -> Response:
         """Plan the drains of nodes: an order, what moves where, what blocks."""
         served = chosen_scheduler(self._turns.cluster, query)
         store = served.world.store
 
-        def planned() -> dict[str, Any]:
+        def answer(advance: Advance) -> bytes:
             kinds = [kind for kind in store.kinds() if kind[1] not in _SHORT_LIVED]
             objects = [obj for kind in kinds for obj in store.list(kind).objects]
-            return drain_plan_document(
-                drain_plan(
-                    cast(list[Object], objects),
-                    body.nodes,
-                    served.options,
-                    selector=body.selector,
-                    surge=body.surge,
-                    most_nodes=body.most_nodes,
-                    call_extender=served.call_extender,
-                )
+            plan = planned_drains(
+                cast(list[Object], objects),
+                body.nodes,
+                served.options,
+                selector=body.selector,
+                surge=body.surge,
+                most_nodes=body.most_nodes,
+                call_extender=served.call_extender,
+                advance=advance,
             )
+            return msgspec.json.encode(drain_plan_document(plan)) + b"\n"
 
         try:
-            return msgspec.convert(await self._readers.call(lambda _: planned()), DrainPlanReply)
+            return await reply(self._readers, answer, has_progress=body.progress)
         except InputError as error:
             raise input_problem(error) from error
 

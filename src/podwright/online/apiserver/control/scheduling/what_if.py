@@ -5,18 +5,15 @@ A copy of the process schedules both sides; the cluster does not change.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Annotated, Any, Final
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
-from podwright.apimachinery.objects import FieldError, InputError, PodwrightError, nearest
+from podwright.apimachinery.objects import FieldError, InputError, nearest
 from podwright.online.apiserver.control.endpoints import (
-    JSON,
     ControlledCluster,
     Endpoint,
     declared,
@@ -24,7 +21,8 @@ from podwright.online.apiserver.control.endpoints import (
 )
 from podwright.online.apiserver.control.problems import Problem, input_problem
 from podwright.online.apiserver.control.scheduling.explanation import responsible_scheduler
-from podwright.online.apiserver.readers import Readers, Report, begun, report_parts
+from podwright.online.apiserver.control.scheduling.progress import NDJSON, reply
+from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.records.object_changes import (
     NodeTaint,
     ObjectName,
@@ -36,6 +34,7 @@ from podwright.online.apiserver.scheduling.served_scheduler import ServedSchedul
 from podwright.scheduler.assembly import assemble, prepare
 from podwright.scheduler.config import KubeSchedulerProfile, PluginSet
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.capacity import Advance
 from podwright.simulation.recording import (
     MOST_REASONS,
     DiffDocument,
@@ -49,10 +48,6 @@ from podwright.simulation.recording import (
     typed_diff,
     typed_placement,
 )
-
-NDJSON: Final = "application/x-ndjson"
-PROGRESS_SECONDS: Final = 0.25
-"""The time between two reports of progress."""
 
 
 class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -97,19 +92,6 @@ class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     matrix: bool = False
     scheduler_name: str = ""
     progress: bool = False
-
-
-class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a comparison is.
-
-    Attributes
-    ----------
-    done, total : int
-        How many decisions were made, and of how many at most.
-    """
-
-    done: int
-    total: int
 
 
 class SidesOfPlacement(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,17 +144,15 @@ class _WhatIf:
         served = self._served(given)
         options = self._options(given, served)
         try:
-            if given.progress:
-                lines = self._readers.reports(
-                    lambda report: self._report(given, served, options, report)
-                )
-                return StreamingResponse(await begun(lines), media_type=NDJSON)
-            content = await self._readers.call(lambda _: self._differences(given, served, options))
+            return await reply(
+                self._readers,
+                lambda advance: self._differences(given, served, options, advance),
+                has_progress=given.progress,
+            )
         except InputError as error:
             raise input_problem(error) from error
         except RecursionError as error:
             raise Problem(400, "the body is nested too deeply") from error
-        return Response(content, media_type=JSON)
 
     def _served(self, given: WhatIf) -> ServedScheduler:
         """Return the scheduler whose decisions are compared."""
@@ -203,37 +183,12 @@ class _WhatIf:
         except InputError as error:
             raise input_problem(error, prefix="weights.") from error
 
-    def _report(
-        self,
-        given: WhatIf,
-        served: ServedScheduler,
-        options: SchedulerOptions,
-        report: Report,
-    ) -> None:
-        """Report the lines of the reply with progress."""
-        has_begun, shown = False, 0.0
-
-        def advance(total: int, done: int) -> None:
-            nonlocal has_begun, shown
-            now = time.monotonic()
-            if now - shown >= PROGRESS_SECONDS:
-                report(msgspec.json.encode(Progress(done=done, total=total)) + b"\n")
-                has_begun, shown = True, now
-
-        try:
-            content = self._differences(given, served, options, advance)
-        except PodwrightError as error:
-            if not has_begun:
-                raise  # the status of the reply says what it is
-            content = msgspec.json.encode({"detail": str(error)}) + b"\n"
-        report_parts(content, report)
-
     def _differences(
         self,
         given: WhatIf,
         served: ServedScheduler,
         options: SchedulerOptions,
-        advance: Callable[[int, int], None] | None = None,
+        advance: Advance,
     ) -> bytes:
         scheduler = self._scheduler
         objects = changed_objects(
@@ -256,7 +211,7 @@ class _WhatIf:
             for each, of_side in zip(objects, (served.options, options), strict=True)
         ]
         total = decision_count(*sides, most_reasons=MOST_REASONS)
-        watch = None if advance is None else counted(partial(advance, total))
+        watch = counted(lambda done: advance(done, total))
         diff = diff_scenarios(*sides, most_reasons=MOST_REASONS, watch=watch)
         document = WhatIfReply(**msgspec.structs.asdict(typed_diff(diff)))
         if given.pod:

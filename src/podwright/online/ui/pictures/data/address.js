@@ -20,6 +20,7 @@ export const KEYS = [
   "configuration",
   "run",
   "with",
+  "plan",
 ];
 
 /** Those that are about the selected pod, and end with its selection. */

@@ -250,8 +250,12 @@ class Nodes extends PwElement {
 
 /** Cordons a node and evicts the pods that it has now. */
 export async function drainNode(source, name) {
-  const pods = await listPods(source, `/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${name}`)}`);
-  return drain(source, name, pods);
+  return drain(source, name, await podsOn(source, name));
+}
+
+/** Returns the pods on a node. */
+export function podsOn(source, name) {
+  return listPods(source, `/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${name}`)}`);
 }
 
 /** Sets the options of a select, if they are others. */

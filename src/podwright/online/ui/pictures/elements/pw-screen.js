@@ -9,6 +9,7 @@ import "./pw-help.js";
 import "./pw-node.js";
 import "./pw-nodes.js";
 import "./pw-pending.js";
+import "./pw-plan.js";
 import "./pw-pod.js";
 import "./pw-results.js";
 import "./pw-steps.js";
@@ -23,7 +24,7 @@ const STYLE = `
 .columns.past { box-shadow: inset 0 0 0 2px var(--pw-past); padding: 2px; }
 .columns > * { min-height: 0; min-width: 0; }
 .center { display: flex; flex-direction: column; overflow: hidden; }
-.center > pw-nodes, .center > pw-compare { flex: 1; }
+.center > pw-nodes, .center > pw-compare, .center > pw-plan { flex: 1; }
 .results { overflow: auto; }
 .tabs { display: flex; gap: 2px; padding: 0 var(--pw-space); border-bottom: 1px solid var(--pw-line); }
 .tabs a { padding: 7px 10px 5px; color: var(--pw-muted); border-bottom: 2px solid transparent; }
@@ -51,6 +52,7 @@ const STYLE = `
 const VIEWS = [
   ["", "Nodes"],
   ["compare", "Compare"],
+  ["plan", "Plan"],
   ["results", "Findings"],
 ];
 
@@ -66,8 +68,9 @@ class Screen extends PwElement {
     this.right = h("aside", { class: "right", "aria-label": "Inspector" }, this.pod, this.node);
     this.compare = h("pw-compare", { hidden: true });
     this.tabs = h("nav", { class: "tabs", "aria-label": "Views" });
+    this.plan = h("pw-plan", { hidden: true });
     this.results = h("div", { class: "results", hidden: true });
-    this.center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare, this.results);
+    this.center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare, this.plan, this.results);
     this.left = h("div", { class: "left" }, this.pending, h("pw-steps"));
     this.main = h("div", { class: "columns" }, this.left, this.#split("--left", 1, 180, 480, 290), this.center, this.#split("--right", -1, 300, 1100, Math.max(440, Math.min(680, Math.round(innerWidth * 0.34)))), this.right);
     this.parts = h("nav", { class: "parts", "aria-label": "Parts of the page" });
@@ -91,13 +94,14 @@ class Screen extends PwElement {
   update() {
     const data = model();
     const { node, view = "" } = address.get();
-    this.nodes.hidden = view === "compare" || view === "results";
+    this.nodes.hidden = ["compare", "plan", "results"].includes(view);
+    this.plan.hidden = view !== "plan";
     this.compare.hidden = view !== "compare";
     this.results.hidden = view !== "results";
     if (view === "results" && !this.results.firstChild) this.results.append(h("pw-results"));
     // A file has nothing to compare with, and a live cluster has no results.
     const isFile = !data.source.isLive && !address.get().run;
-    const views = VIEWS.filter(([key]) => !(key === "results" && data.source.isLive) && !(key === "compare" && isFile));
+    const views = VIEWS.filter(([key]) => !(key === "results" && data.source.isLive) && !(key === "compare" && isFile) && !(key === "plan" && !data.source.isLive));
     render(this.tabs, views.map(([key, title]) => tab(key, title, view)));
     // Where three parts do not fit, one is shown at a time.
     const parts = { Pending: this.left, Nodes: this.center, Inspector: this.right };

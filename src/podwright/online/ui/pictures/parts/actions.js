@@ -118,9 +118,7 @@ export function cordon(source, node, isUnschedulable) {
 export async function drain(source, node, pods) {
   await cordon(source, node, true);
   const refused = [];
-  for (const { pod, metadata } of pods) {
-    const isOfDaemonSet = (metadata.ownerReferences ?? []).some((owner) => owner.controller && owner.kind === "DaemonSet");
-    if (isOfDaemonSet || metadata.annotations?.["kubernetes.io/config.mirror"]) continue;
+  for (const { pod } of pods.filter(isDrained)) {
     const [namespace, name] = pod.split("/");
     const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name } };
     try {
@@ -130,6 +128,12 @@ export async function drain(source, node, pods) {
     }
   }
   return refused;
+}
+
+/** Whether a drain evicts a pod. */
+export function isDrained({ metadata }) {
+  const isOfDaemonSet = (metadata.ownerReferences ?? []).some((owner) => owner.controller && owner.kind === "DaemonSet");
+  return !isOfDaemonSet && !metadata.annotations?.["kubernetes.io/config.mirror"];
 }
 
 /** Returns the path of a node in the Kubernetes API. */

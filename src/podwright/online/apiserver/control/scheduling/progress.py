@@ -1,0 +1,80 @@
+"""Replies that take long: lines of progress, and then the answer.
+
+A copy of the process answers; it ends when its client leaves.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from starlette.responses import Response, StreamingResponse
+
+from podwright.apimachinery.objects import PodwrightError
+from podwright.online.apiserver.control.endpoints import JSON
+from podwright.online.apiserver.readers import Readers, Report, begun, report_parts
+from podwright.simulation.capacity import Advance, unwatched
+
+NDJSON: Final = "application/x-ndjson"
+PROGRESS_SECONDS: Final = 0.25
+"""The time between two reports of progress."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far an answer is.
+
+    Attributes
+    ----------
+    done, total : int
+        How many decisions, nodes or other steps were made, and of how many at most; 0 if that is
+        not known.
+    """
+
+    done: int
+    total: int
+
+
+async def reply(
+    readers: Readers, answer: Callable[[Advance], bytes], *, has_progress: bool
+) -> Response:
+    """Return the answer of a reader, or the stream of its progress.
+
+    Parameters
+    ----------
+    readers : Readers
+    answer : callable
+        Returns a line of JSON; receives what to call with progress.
+    has_progress : bool
+        Whether the reply is a stream of lines: each a `Progress`, the last one the answer, or
+        `detail`.
+
+    Raises
+    ------
+    Exception
+        What the answer raised before its first progress.
+    """
+    if not has_progress:
+        return Response(await readers.call(lambda _: answer(unwatched)), media_type=JSON)
+    lines = readers.reports(lambda report: _report(answer, report))
+    return StreamingResponse(await begun(lines), media_type=NDJSON)
+
+
+def _report(answer: Callable[[Advance], bytes], report: Report) -> None:
+    has_begun, shown = False, 0.0
+
+    def advance(done: int, total: int) -> None:
+        nonlocal has_begun, shown
+        now = time.monotonic()
+        if now - shown >= PROGRESS_SECONDS:
+            report(msgspec.json.encode(Progress(done=done, total=total)) + b"\n")
+            has_begun, shown = True, now
+
+    try:
+        content = answer(advance)
+    except PodwrightError as error:
+        if not has_begun:
+            raise  # the status of the reply says what it is
+        content = msgspec.json.encode({"detail": str(error)}) + b"\n"
+    report_parts(content, report)

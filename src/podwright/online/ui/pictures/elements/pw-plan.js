@@ -1,0 +1,254 @@
+// Questions about the future: capacity, losses, drains; the cluster after the plan, and its execution.
+
+import { cordon, drain, isDrained } from "../parts/actions.js";
+import { address } from "../data/address.js";
+import { PwElement, define, h, render, setText } from "../parts/dom.js";
+import { amountText, countText, durationText } from "../parts/format.js";
+import { model } from "../data/model.js";
+import { coloring, colorings } from "../parts/node_colors.js";
+import { shownNodes } from "../parts/node_filter.js";
+import { CATEGORIES } from "../parts/palette.js";
+import { QUESTIONS, podsText, shareText, stateAfter } from "../parts/plan.js";
+import { sheets } from "../parts/styles.js";
+import { isDark, onTheme } from "../parts/theme.js";
+import { fieldsText, parseFields } from "../parts/what_if.js";
+import { options, podsOn } from "./pw-nodes.js";
+import "./pw-heat-map.js";
+
+const ROLE = "role";
+const AGAIN_MS = 2_000; // between two tries of evictions that a budget rejects
+const ROWS_SHOWN = 200;
+const STYLE = `
+:host { overflow: auto; min-height: 0; padding: calc(2 * var(--pw-space)); }
+.content { display: grid; gap: calc(2 * var(--pw-space)); max-width: 1100px; }
+.content > * { min-width: 0; }
+form { display: flex; flex-wrap: wrap; gap: calc(1.5 * var(--pw-space)); align-items: end; }
+form label { display: grid; gap: 2px; color: var(--pw-muted); font-size: var(--pw-type-small); }
+form label.check { display: flex; gap: 6px; align-items: center; min-height: 26px; }
+form input:not([type="checkbox"]) { width: 150px; } form input[type="number"] { width: 100px; }
+form label.area { flex-basis: 100%; }
+form textarea { width: 100%; max-width: 700px; min-height: 58px; font: 12px/1.4 var(--pw-mono); color: var(--pw-text); background: var(--pw-field); border: 1px solid var(--pw-line-strong); border-radius: 4px; padding: 4px 8px; resize: vertical; }
+textarea::placeholder { color: var(--pw-muted); opacity: 1; }
+.answer li:first-child { font-size: var(--pw-type-large); font-weight: 600; }
+.answer li + li { margin-top: 4px; }
+.picture { display: grid; gap: 6px; }
+.legend { display: flex; flex-wrap: wrap; gap: 2px 10px; font-size: var(--pw-type-small); color: var(--pw-muted); }
+.legend .key { display: inline-flex; gap: 4px; align-items: center; } .legend i { width: 12px; height: 12px; border-radius: 2px; background: var(--color); border: 1px solid var(--pw-line); }
+.table { overflow-x: auto; }
+td { overflow-wrap: anywhere; min-width: 60px; }
+`;
+
+class Plan extends PwElement {
+  constructor() {
+    super();
+    this.root.adoptedStyleSheets = sheets(STYLE);
+    this.tabs = h("div", { class: "row wrap", role: "group", "aria-label": "Question" });
+    this.form = h("form", {});
+    this.bar = h("progress", { "aria-label": "Progress", hidden: true });
+    this.left = h("span", { class: "muted", role: "status" });
+    this.cancel = h("button", { type: "button", hidden: true, on: { click: () => this.running?.abort() } }, "Cancel");
+    this.problem = h("div", { class: "error", role: "alert", hidden: true });
+    this.findings = h("ul", { class: "answer", "aria-live": "polite" });
+    this.apply = h("div", { class: "row wrap" });
+    this.color = h("select", { "aria-label": "Color by" });
+    this.color.addEventListener("change", () => this.invalidate());
+    this.legend = h("div", { class: "legend" });
+    this.map = h("pw-heat-map");
+    this.map.addEventListener("pw-choose", ({ detail }) => address.set({ node: model().state.names[detail.slot], pod: null }));
+    this.picture = h("div", { class: "picture", hidden: true }, h("div", { class: "row wrap" }, h("h3", {}, "The cluster after it"), h("label", { class: "row muted" }, "Color", this.color)), this.legend, this.map);
+    this.tables = h("div", { class: "stack" });
+    this.root.append(
+      h("div", { class: "content" }, h("div", {}, h("h2", {}, "Plan"), h("p", { class: "muted" }, "The scheduler answers in a copy of the cluster. Nothing changes before you apply a plan.")), this.tabs, this.form, h("div", { class: "row wrap" }, this.bar, this.left, this.cancel), this.problem, this.findings, this.apply, this.picture, this.tables),
+    );
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      address.set({ plan: fieldsText(this.#values()) });
+      this.#ask();
+    });
+    this.asked = null; // the question of the address that is shown
+  }
+
+  start() {
+    const data = model();
+    this.undo.push(data.use(), onTheme(() => this.invalidate()), () => this.running?.abort());
+    for (const type of ["state", "mode", "connection"]) this.listen(data, type, () => this.invalidate());
+    this.listen(address, "change", () => this.#follow());
+    this.#follow();
+  }
+
+  /** Shows the question of the address, and answers it if it has fields. */
+  #follow() {
+    const { view, plan = "" } = address.get();
+    const { question = "capacity", ...values } = parseFields(plan);
+    if (view !== "plan" || plan === this.asked) return;
+    this.asked = plan;
+    this.question = QUESTIONS[question] ? question : "capacity";
+    this.running?.abort();
+    this.#answered(null);
+    this.#drawForm(values);
+    if (plan.includes("&")) this.#ask();
+  }
+
+  #drawForm(values) {
+    const link = ([key, { title }]) => h("button", { type: "button", "aria-pressed": String(key === this.question), "data-focus": key, on: { click: () => address.set({ plan: fieldsText({ question: key }) }) } }, title);
+    render(this.tabs, Object.entries(QUESTIONS).map(link));
+    this.fields = QUESTIONS[this.question].fields.map(({ key, title, kind, initial = "", hint, choices }) => {
+      const value = values[key] ?? (Object.keys(values).length ? "" : initial);
+      const given = { name: key, placeholder: hint, spellcheck: "false" };
+      if (kind === "choice") return [title, h("select", given, choices.map((each) => h("option", { selected: each === value }, each)))];
+      if (kind === "area") return [title, h("textarea", given, value)];
+      return [title, h("input", { ...given, ...(kind === "check" ? { type: "checkbox", checked: Boolean(value) } : { type: kind, min: "0", value }) })];
+    });
+    this.button = h("button", { class: "primary" }, "Answer");
+    render(this.form, this.fields.map(([title, field]) => h("label", { class: field.type === "checkbox" ? "check" : field.tagName === "TEXTAREA" ? "area" : null }, field.type === "checkbox" ? [field, title] : [title, field])), this.button);
+  }
+
+  #values() {
+    const values = { question: this.question, asked: "1" };
+    for (const [, field] of this.fields) values[field.name] = field.type === "checkbox" ? (field.checked ? "yes" : "") : field.value.trim();
+    return values;
+  }
+
+  async #ask() {
+    const values = this.#values();
+    this.asked = address.get().plan ?? "";
+    const { path, body: bodyOf, answer, counted } = QUESTIONS[this.question];
+    await this.#run(async (signal) => {
+      const body = bodyOf(values, values.manifest ? await model().source.read(values.manifest) : null);
+      const begunMs = performance.now();
+      const show = ({ done, total }) => this.#progress(done, total, counted, performance.now() - begunMs);
+      const reply = await model().source.lines(path, { ...body, progress: true }, show, signal);
+      this.#answered(answer(reply, body));
+    });
+  }
+
+  /** Runs work that can be cancelled, and shows its error. */
+  async #run(work) {
+    this.running?.abort();
+    const running = new AbortController();
+    this.running = running;
+    this.#fail("");
+    this.button.disabled = true;
+    this.cancel.hidden = this.bar.hidden = false;
+    this.bar.removeAttribute("value");
+    setText(this.left, "");
+    try {
+      await work(running.signal);
+    } catch (error) {
+      if (!running.signal.aborted) this.#fail(error.message);
+    }
+    if (this.running !== running) return;
+    this.button.disabled = false;
+    this.cancel.hidden = this.bar.hidden = true;
+    if (running.signal.aborted) setText(this.left, "Cancelled.");
+    this.invalidate();
+  }
+
+  #fail(message) {
+    this.problem.hidden = !message;
+    setText(this.problem, message);
+  }
+
+  #progress(done, total, counted, elapsedMs) {
+    if (total) [this.bar.max, this.bar.value] = [total, done];
+    const of = total ? ` of ${total.toLocaleString("en-US")}, about ${durationText((elapsedMs / done) * (total - done))} left` : "";
+    setText(this.left, `${countText(done, counted)}${of}`);
+  }
+
+  #answered(found) {
+    this.found = found;
+    this.applied = "";
+    setText(this.left, "");
+    this.invalidate();
+  }
+
+  async #apply({ create, drains, text }) {
+    const { source } = model();
+    await this.#run(async (signal) => {
+      if (create) await source.send("POST", `/apis/apps/v1/namespaces/${encodeURIComponent(create.metadata.namespace)}/deployments`, create);
+      for (const node of drains?.flat() ?? []) await cordon(source, node, true);
+      let done = 0;
+      for (const step of drains ?? []) {
+        for (const node of step) {
+          await drainUntilEmpty(source, node, signal, (refused) => setText(this.left, `${node} waits: ${refused[0]}`));
+          done += 1;
+          this.#progress(done, drains.flat().length, "node", 0);
+        }
+      }
+      this.applied = text;
+      setText(this.left, "");
+    });
+    model().refresh();
+  }
+
+  update() {
+    const data = model();
+    const { found } = this;
+    this.form.toggleAttribute("inert", !data.connection.isConnected);
+    render(this.findings, (found?.findings ?? []).map((text) => h("li", {}, text)));
+    const button = found?.apply && !this.applied ? h("button", { class: "primary", disabled: !data.isEditable || Boolean(this.button?.disabled), "data-focus": "apply", on: { click: () => this.#apply(found.apply) } }, found.apply.title) : null;
+    render(this.apply, button, this.applied ? h("span", { class: "good", role: "status" }, this.applied) : null);
+    this.picture.hidden = !found?.nodes.size || !data.state.isKnown;
+    if (!this.picture.hidden) this.#draw(data, found);
+    // Rows are drawn once for each answer.
+    if (this.drawn === found) return;
+    this.drawn = found;
+    render(
+      this.tables,
+      (found?.tables ?? []).map(({ title, heads, rows }) => [
+        h("h3", {}, title),
+        h("div", { class: "table" }, h("table", {}, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows.slice(0, ROWS_SHOWN).map((cells) => h("tr", {}, cells.map((cell) => h("td", {}, cell))))))),
+        rows.length > ROWS_SHOWN ? h("p", { class: "muted" }, `and ${(rows.length - ROWS_SHOWN).toLocaleString("en-US")} more`) : null,
+      ]),
+    );
+  }
+
+  #draw(data, { nodes }) {
+    const { state, labels } = data;
+    // What is applied is in the state already.
+    const after = this.applied ? state : stateAfter(state, nodes);
+    options(this.color, [[ROLE, "the plan"], ...colorings(state, false, []).filter(({ key }) => state.fields.includes(`allocatable/${key}`)).map(({ key, title }) => [key, `${title}, after`])], this.color.value || ROLE);
+    const colors = this.color.value === ROLE ? byRole(state, nodes) : coloring(this.color.value, after, labels, null, isDark());
+    const scale = colors.legend.length === 10 ? colors.legend.filter((_, index) => index % 3 === 0) : colors.legend;
+    render(this.legend, scale.map(({ color, text }) => h("span", { class: "key" }, h("i", { style: { "--color": color } }), text)), h("span", {}, shareText(state, after)));
+    const describe = (slot) => {
+      const change = nodes.get(state.names[slot]);
+      const amounts = Object.entries(change?.requests ?? {}).filter(([, amount]) => amount);
+      const lines = amounts.map(([name]) => {
+        const [was, is] = [state, after].map((each) => amountText(name, each.column(`requested/${name}`)[slot] ?? 0));
+        return `${name}: ${was} → ${is} of ${amountText(name, state.column(`allocatable/${name}`)[slot] ?? 0)}`;
+      });
+      return [state.names[slot], change?.role || "stays as it is", ...(change?.pods ? [`${podsText(change)} pods`] : []), ...lines].join("\n");
+    };
+    this.map.style.height = `${Math.min(300, 44 * Math.ceil(state.slots().length / 8))}px`;
+    this.map.data = { groups: shownNodes(state, labels, {}).groups, state: after, coloring: colors, selected: new Set(), current: address.get().node ?? "", describe };
+  }
+}
+
+/** Colors nodes by what they are to a plan. */
+function byRole(state, nodes) {
+  const roles = [...new Set([...nodes.values()].map(({ role }) => role))];
+  const colorOf = (role) => CATEGORIES[roles.indexOf(role) % CATEGORIES.length];
+  return {
+    legend: roles.map((role) => ({ color: colorOf(role), text: role })),
+    of(slot) {
+      const change = nodes.get(state.names[slot]);
+      return { color: change ? colorOf(change.role) : null, text: podsText(change), step: 0 };
+    },
+  };
+}
+
+/** Evicts the pods of a node until it has none, again while budgets reject some of them. */
+async function drainUntilEmpty(source, node, signal, waits) {
+  for (;;) {
+    const pods = (await podsOn(source, node)).filter(isDrained);
+    signal.throwIfAborted();
+    if (!pods.length) return;
+    const refused = await drain(source, node, pods);
+    if (refused.length) waits(refused);
+    await new Promise((done) => setTimeout(done, AGAIN_MS));
+    signal.throwIfAborted();
+  }
+}
+
+define("pw-plan", Plan);
