@@ -12,6 +12,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import with_node_name
+from podwright.scheduler.kernels._jit import run_as_python
 from podwright.scheduler.machine import Bind, CallDone, CycleDue, ObjectPut
 from podwright.simulation.recording.log.record import record
 from podwright.simulation.world.runs.run import Run
@@ -41,7 +42,8 @@ def played(folder: Path, pods: int, checkpoint_events: int | None) -> Run:
 
 @pytest.fixture
 def without_collector(tmp_path) -> Iterator[None]:
-    """Leave garbage where it is; what is only made once, such as kernels, is there before."""
+    """Leave garbage where it is; what is only made once is there before, and no compiler starts."""
+    run_as_python()
     played(tmp_path / "first", 10, 10)
     gc.collect()
     gc.disable()
