@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from cosmic_ray.ast.ast_query import ASTQuery
+from cosmic_ray.operators.exception_replacer import ExceptionReplacer
 from cosmic_ray.operators.operator import Example, Operator
 from cosmic_ray.operators.provider import OperatorProvider
 from parso.python.tree import Keyword, Name, Operator as Token
@@ -47,7 +48,6 @@ ARITHMETIC = (
 )
 OTHERS = (
     "AddNot",
-    "ExceptionReplacer",
     "NumberReplacer",
     "ReplaceAndWithOr",
     "ReplaceBreakWithContinue",
@@ -60,6 +60,24 @@ OTHERS = (
     "ReplaceUnaryOperator_Delete_USub",
     "ZeroIterationForLoop",
 )
+
+
+class ReplaceException(ExceptionReplacer):  # type: ignore[misc]  # Cosmic Ray has no types
+    """Catch another exception; one of another module, which Cosmic Ray cannot replace, stays."""
+
+    @staticmethod
+    def _name_nodes(node: Any) -> list[Any]:
+        caught = node.children[1]
+        if caught.type == "atom":
+            caught = caught.children[1]
+        nodes = caught.children[::2] if caught.type == "testlist_comp" else [caught]
+        return [each for each in nodes if isinstance(each, Name)]
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return an example with an exception of another module."""
+        before = "try:\n    a()\nexcept (b.C, D):\n    pass\n"
+        return (Example(before, before.replace("D", "CosmicRayTestingException")),)
 
 
 class RemoveStatement(Operator):  # type: ignore[misc]  # Cosmic Ray has no types
@@ -198,6 +216,7 @@ class ReplaceMembership(Operator):  # type: ignore[misc]  # Cosmic Ray has no ty
 
 OURS: tuple[type[Operator], ...] = (
     RemoveStatement,
+    ReplaceException,
     ReplaceAugmentedAssignment,
     ReplaceExtreme,
     ReplaceMembership,

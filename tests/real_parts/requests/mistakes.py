@@ -53,7 +53,7 @@ _OWNERS: Final[tuple[Any, ...]] = (
     [_SET | {"name": "a"}, _SET | {"name": "b", "uid": "v"}],
 )  # fmt: skip
 
-_BY_NAME: Final[dict[str, tuple[Any, ...]]] = {
+BY_NAME: Final[dict[str, tuple[Any, ...]]] = {
     "cpu": _QUANTITIES, "memory": _QUANTITIES, "storage": _QUANTITIES, "pods": _QUANTITIES,
     "sizeLimit": _QUANTITIES, "divisor": (*_QUANTITIES, "1", "1Mi"),
     "containerPort": _PORTS, "hostPort": _PORTS, "port": _PORTS, "targetPort": _PORTS,
@@ -158,8 +158,8 @@ class Changes:
         roll = random.random()
         if roll < 0.52:
             # Fields with known mistakes are often deep, beside few other fields.
-            path = random.choice([each for each in parts if each[-1] in _BY_NAME] or parts)
-            values = _BY_NAME.get(str(path[-1]), (None, "", 0, {}, []))
+            path = random.choice([each for each in parts if each[-1] in BY_NAME] or parts)
+            values = BY_NAME.get(str(path[-1]), (None, "", 0, {}, []))
             return path, copy.deepcopy(random.choice(values))
         if roll < 0.62:
             return path, REMOVED
@@ -178,15 +178,15 @@ class Changes:
             path = random.choice(structs)
             if path and path[-1] in ("metadata", "labels", "annotations"):
                 name = random.choice(_METADATA)
-                return ("metadata", name), copy.deepcopy(random.choice(_BY_NAME[name]))
+                return ("metadata", name), copy.deepcopy(random.choice(BY_NAME[name]))
             if random.random() < _UNKNOWN_SHARE:
                 return (*path, "unknownField"), 1
             added = self.pool.field(document, path, random)
             if added is None or added[0] in ("apiVersion", "kind", "metadata"):
                 continue
             name, value = added
-            if name in _BY_NAME and random.random() < 0.3:
-                value = copy.deepcopy(random.choice(_BY_NAME[name]))
+            if name in BY_NAME and random.random() < 0.3:
+                value = copy.deepcopy(random.choice(BY_NAME[name]))
             return (*path, name), value
         return ("metadata", "labels", "changed"), "yes"
 

@@ -60,6 +60,16 @@ def set_namespace_defaults(namespace: Document) -> Document:
     return with_part(namespace, "status", lambda each: with_empty(each, {"phase": "Active"}))
 
 
+def set_resource_quota_defaults(quota: Document) -> Document:
+    """Set the defaults of a ResourceQuota: its amounts are rounded."""
+    quota = with_part(quota, "spec", lambda spec: with_part(spec, "hard", rounded))
+    return with_part(
+        quota,
+        "status",
+        lambda status: with_part(with_part(status, "hard", rounded), "used", rounded),
+    )
+
+
 def set_limit_range_defaults(limit_range: Document) -> Document:
     """Set the defaults of a LimitRange: those of containers follow from minimum and maximum."""
     return with_part(limit_range, "spec", lambda spec: with_items(spec, "limits", _limit))

@@ -104,7 +104,7 @@ RULES: dict[str, tuple[Callable[..., Any], Callable[[int], list[Any]]]] = {
         _names,
     ),
     "zones of hints": (
-        lambda items: networking._validate_zones(FieldErrors(), "z", items),
+        lambda items: networking._ZONES(FieldErrors(), "z", items),
         lambda count: _named()(min(count, 8)),
     ),
     "exit codes": (

@@ -533,6 +533,8 @@ def _validate_zone(errors: FieldErrors, zone: str) -> None:
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         )
         errors.invalid("spec.timeZone", zone, text)
+    if zone == "Local":
+        return
     try:
         time_zone(zone)
     except ValueError:

@@ -381,7 +381,7 @@ def _slice(address_type: str, *, checks_endpoints: bool = True) -> r.Rule:
         nodeName=r.SUBDOMAIN,
         deprecatedTopology=_validate_topology,
         hostname=r.LABEL,
-        hints=r.struct(forZones=_validate_zones),
+        hints=r.all_of(r.struct(forZones=_ZONES), r.struct(forNodes=_NODES)),
     )
     endpoints = r.each(endpoint, most=1000) if checks_endpoints else r.all_of()
     return r.struct(addressType=_ADDRESS_TYPE, ports=_validate_ports_endpoints, endpoints=endpoints)
@@ -462,15 +462,24 @@ def _validate_topology(errors: FieldErrors, path: str, labels: Document) -> None
     validate_labels(errors, path, labels)
 
 
-def _validate_zones(errors: FieldErrors, path: str, zones: list[Document]) -> None:
-    names = [zone.get("name") or "" for zone in zones]
-    if len(names) > 8:
-        errors.too_many(path, len(names), 8)
-        return
-    for index, (name, is_repeated) in enumerate(zip(names, repeats(names), strict=True)):
-        if is_repeated:
-            errors.duplicate(f"{path}[{index}].name", name)
-        r.LABEL_VALUE(errors, f"{path}[{index}].name", name)
+def _hints(rule_of_name: r.Rule) -> r.Rule:
+    """Return the rule of hints with distinct names."""
+
+    def check(errors: FieldErrors, path: str, hints: list[Document]) -> None:
+        names = [hint.get("name") or "" for hint in hints]
+        if len(names) > 8:
+            errors.too_many(path, len(names), 8)
+            return
+        for index, (name, is_repeated) in enumerate(zip(names, repeats(names), strict=True)):
+            if is_repeated:
+                errors.duplicate(f"{path}[{index}].name", name)
+            rule_of_name(errors, f"{path}[{index}].name", name)
+
+    return check
+
+
+_ZONES: Final = _hints(r.LABEL_VALUE)
+_NODES: Final = _hints(r.SUBDOMAIN)
 
 
 def _validate_ports_endpoints(errors: FieldErrors, path: str, ports: list[Document]) -> None:

@@ -125,6 +125,8 @@ _ACCESS_MODE: Final = r.one_of(*_ACCESS_MODES)
 _CLASS_AND_MODE: Final = r.struct(
     storageClassName=r.optional(r.SUBDOMAIN), volumeMode=r.one_of("Block", "Filesystem")
 )
+_MODES: Final = r.struct(accessModes=r.required(_validate_access_modes))
+_IN_LINE: Final = "may not be specified in the context of inline volumes"
 _VOLUME: Final = r.all_of(
     r.struct(accessModes=r.required(_validate_access_modes), capacity=r.required()),
     _validate_capacity,
@@ -482,6 +484,29 @@ def _validate_source_of_attachment(errors: FieldErrors, path: str, source: Docum
     elif name is not None and not name:
         text = "must specify non empty persistentVolumeName"
         errors.required(f"{path}.persistentVolumeName", text)
+    elif inline is not None:
+        _validate_inline_volume(errors, f"{path}.inlineVolumeSpec", inline)
+
+
+def _validate_inline_volume(errors: FieldErrors, path: str, spec: Document) -> None:
+    if spec.get("claimRef") is not None:
+        errors.forbidden(f"{path}.claimRef", _IN_LINE)
+    if spec.get("capacity"):
+        errors.forbidden(f"{path}.capacity", _IN_LINE)
+    if spec.get("csi") is None:
+        errors.required(f"{path}.csi", "has to be specified in the context of inline volumes")
+    _MODES(errors, path, spec)
+    if (spec.get("persistentVolumeReclaimPolicy") or "Retain") != "Retain":
+        text = "may only be Retain in the context of inline volumes"
+        errors.forbidden(f"{path}.persistentVolumeReclaimPolicy", text)
+    if spec.get("nodeAffinity") is not None:
+        errors.forbidden(f"{path}.nodeAffinity", _IN_LINE)
+    _validate_kind_of_volume(errors, path, spec)
+    if spec.get("storageClassName"):
+        errors.forbidden(f"{path}.storageClassName", _IN_LINE)
+    if (spec.get("volumeMode") or "Filesystem") != "Filesystem":
+        text = "may not specify volumeMode other than Filesystem in the context of inline volumes"
+        errors.forbidden(f"{path}.volumeMode", text)
 
 
 validate_volume_attachment: Final = r.of_spec(
