@@ -210,9 +210,67 @@ def test_times_keep_their_nanoseconds(modules, time):
     assert modules(["parts/format"], "(text) => m.timeText(m.timeNs(text))", time) == time
 
 
+def test_a_time_of_day_is_that_of_the_reader_with_utc_at_hand(modules, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    call = "(time) => [m.clockText(time), m.clockText(time, 3), m.utcText(time)]"
+    assert modules(["parts/format"], call, "2026-11-21T19:38:52.535454058Z") == [
+        "01:08:52",
+        "01:08:52.535",
+        "2026-11-21 19:38:52 UTC",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("begin", "times", "shown"),
+    [
+        pytest.param(0, [0, 10, 20, 100], 6, id="a pause before the first change is cut"),
+        pytest.param(0, [0, 1, 100], 0, id="a short pause stays"),
+        pytest.param(0, [0, 0], 0, id="nothing happens"),
+    ],
+)
+def test_the_axis_begins_where_something_happens(modules, begin, times, shown):
+    call = """(beginNs, times) => {
+        const timeline = { timesNs: BigInt64Array.from(times.map(BigInt)) };
+        return Number(m.axisBegin({ beginNs: BigInt(beginNs), timeline }, 100n));
+    }"""
+    assert modules(["parts/time_marks"], call, begin, times) == shown
+
+
+@pytest.mark.parametrize(
+    ("color", "only", "slots"),
+    [
+        ("reason", "NodeResourcesFit: Insufficient cpu", [1, 2]),
+        ("reason", "NodeResourcesFit: Insufficient memory", [2]),
+        ("reason", "passes every filter", [0]),
+        ("cpu", "20%", [0]),
+        ("cpu", "0%", [1, 2]),
+    ],
+)
+def test_a_class_of_the_legend_selects_its_nodes(modules, color, only, slots):
+    call = f"""(columns, color, only) => {{
+        const state = ({STATE})(columns);
+        const fit = "NodeResourcesFit: Insufficient cpu";
+        const reasons = new Map([["n1", ""], ["n2", fit], ["n3", fit + ", Insufficient memory"]]);
+        const colors = m.coloring(color, state, new Map(), {{ reasons }}, false);
+        return state.slots().filter((slot) => m.isInClass(colors, slot, only));
+    }}"""
+    assert modules(["parts/node_colors"], call, COLUMNS, color, only) == slots
+
+
 @pytest.mark.parametrize(
     ("milliseconds", "text"),
-    [(119_000, "119s"), (200_000, "3m20s"), (3_600_000, "60m"), (4 * 3_600_000, "4h")],
+    [
+        (119_000, "119s"),
+        (200_000, "3m20s"),
+        (3_600_000, "60m"),
+        (4 * 3_600_000, "4h"),
+        (47 * 3_600_000, "47h"),
+        (77 * 3_600_000, "3d5h"),
+        (7 * 86_400_000, "7d"),
+        (400 * 86_400_000, "400d"),
+        (760 * 86_400_000, "2y30d"),
+        (2920 * 86_400_000, "8y"),
+    ],
 )
 def test_durations_are_written_as_kubectl_does(modules, milliseconds, text):
     assert modules(["parts/format"], "(ms) => m.durationText(ms)", milliseconds) == text

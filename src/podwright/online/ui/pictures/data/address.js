@@ -8,6 +8,7 @@ export const KEYS = [
   "pod",
   "node",
   "color",
+  "only",
   "filter",
   "group",
   "search",
@@ -24,7 +25,7 @@ export const KEYS = [
 ];
 
 /** Those that are about the selected pod, and end with its selection. */
-const OF_POD = ["attempt", "why", "if"];
+const OF_POD = ["attempt", "why", "if", "only"];
 
 /**
  * Returns the state of a query string.

@@ -6,6 +6,8 @@ import { nodeLink, podLink } from "../parts/explanation.js";
 import { amountText, countText, durationText, percentText } from "../parts/format.js";
 import { HttpSource } from "../data/http_source.js";
 import { model } from "../data/model.js";
+import { moveNodes } from "../parts/plan.js";
+import "./pw-after.js";
 import { options } from "./pw-nodes.js";
 import { comparedServer } from "./pw-servers.js";
 import { RunSource } from "../data/run_source.js";
@@ -190,7 +192,10 @@ class Compare extends PwElement {
         const input = h("input", { type: "number", min: "1", max: "1000000", value: weight, "data-plugin": plugin, "aria-label": plugin });
         const slider = h("input", { type: "range", min: "1", max: String(Math.max(SLIDER_MAX, weight)), value: weight, "data-slider": plugin, "aria-label": `${plugin}, as a slider` });
         const line = h("div", { class: "weight" }, h("span", {}, humps(plugin)), slider, input);
-        input.addEventListener("input", () => line.classList.toggle("changed", Number(input.value) !== weight));
+        input.addEventListener("input", () => {
+          slider.value = input.value;
+          line.classList.toggle("changed", Number(input.value) !== weight);
+        });
         slider.addEventListener("input", () => {
           input.value = slider.value;
           line.classList.toggle("changed", Number(slider.value) !== weight);
@@ -308,10 +313,13 @@ class Compare extends PwElement {
         h("td", {}, humps(becauseText(reasonOf(each)))),
       );
     const rows = groupsByCause(pods.slice(0, ROWS_SHOWN)).map(({ title, pods: of }) => h("tbody", {}, h("tr", {}, h("th", { class: "group", colspan: "5", scope: "rowgroup" }, title)), of.map(row)));
+    const picture = h("pw-after", { hidden: true });
+    picture.data = { nodes: moveNodes(pods.map(({ before, after }) => ({ node: before?.node, to: after?.node, requests: {} }))) };
     const heads = [["Pod", "pod"], ["Change", "place"], ["Before", "place"], ["After", "place"], ["Because", ""]];
     render(
       this.results,
       h("h2", {}, summary.same ? `All ${countText(summary.pods, "pod")} have the same place.` : `${summary.different.toLocaleString("en-US")} of ${countText(summary.pods, "pod")} ${summary.different === 1 ? "is" : "are"} placed differently.`),
+      picture,
       rows.length ? h("table", {}, h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), rows) : null,
       pods.length > ROWS_SHOWN ? h("p", { class: "muted" }, `and ${countText(pods.length - ROWS_SHOWN, "pod")} more`) : null,
       h(

@@ -20,7 +20,7 @@ class HeatMap extends PwElement {
     super();
     this.root.adoptedStyleSheets = sheets(STYLE);
     this.canvas = h("canvas", { tabindex: "0", role: "listbox", "aria-multiselectable": "true", "aria-label": "Nodes", "aria-activedescendant": "option" });
-    this.option = h("div", { id: "option", role: "option", "aria-selected": "false", class: "hidden-text" });
+    this.option = h("div", { id: "option", role: "option", "aria-selected": "false", class: "hidden-text" }, "No node");
     this.canvas.append(this.option);
     this.tip = h("div", { class: "tip", role: "tooltip", hidden: true });
     this.root.append(this.canvas, this.tip);

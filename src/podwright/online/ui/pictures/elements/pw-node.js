@@ -5,7 +5,7 @@ import { cordon, deleteNode, failNode, silentNodes } from "../parts/actions.js";
 import { address } from "../data/address.js";
 import { PwElement, define, h, render } from "../parts/dom.js";
 import { podLink, section } from "../parts/explanation.js";
-import { amountText, clockText, countText, percentText, timeText } from "../parts/format.js";
+import { amountText, clockText, countText, percentText, timeText, utcText } from "../parts/format.js";
 import { resourcesOf, shareOf } from "../data/live_state.js";
 import { filterResult, whyNot } from "../parts/matrix_rows.js";
 import { model, throttled } from "../data/model.js";
@@ -231,7 +231,7 @@ class NodeInspector extends PwElement {
     const rows = (fits?.pods ?? []).map(({ pod, title, text, isFitting }) => h("tr", {}, h("td", {}, podLink(pod, title)), h("td", { class: isFitting ? "good" : "" }, text)));
     return section(
       "What would fit",
-      h("div", { class: "row" }, h("span", { class: "muted grow" }, fits?.isLoading ? "Checking…" : fits ? `As of ${clockText(fits.time)}` : `Which of the ${countText(waiting, "pending pod")} would fit here?`), check),
+      h("div", { class: "row" }, h("span", { class: "muted grow", title: utcText(fits?.time) }, fits?.isLoading ? "Checking…" : fits ? `As of ${clockText(fits.time)}` : `Which of the ${countText(waiting, "pending pod")} would fit here?`), check),
       rows.length ? h("table", {}, h("thead", {}, h("tr", {}, h("th", { class: "pod" }, "Pending pod"), h("th", {}, "On this node"))), h("tbody", {}, rows)) : null,
       fits && !fits.isLoading && !rows.length ? h("p", { class: "muted" }, "No pod is pending.") : null,
       fits?.rest > 0 ? h("p", { class: "muted" }, `and ${countText(fits.rest, "group")} that ${fits.rest === 1 ? "was" : "were"} not checked`) : null,

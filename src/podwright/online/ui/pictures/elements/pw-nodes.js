@@ -8,7 +8,7 @@ import { amountText, countText, percentText } from "../parts/format.js";
 import { resourcesOf, shareOf } from "../data/live_state.js";
 import { CARDS_MAX, model } from "../data/model.js";
 import { CARDS_STYLE, drawCards, flagsOf } from "../parts/node_cards.js";
-import { coloring, colorings, isOfPod } from "../parts/node_colors.js";
+import { coloring, colorings, isInClass, isOfPod } from "../parts/node_colors.js";
 import { ZONE, groupingKeys, shownNodes } from "../parts/node_filter.js";
 import { listPods } from "../data/pods.js";
 import { matrixOf, resultsByNode } from "../parts/scores.js";
@@ -25,7 +25,7 @@ const STYLE = `
 .search { width: 140px; } .filter { width: 190px; } select { max-width: 170px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 10px; align-items: center; padding: 0 calc(2 * var(--pw-space)) 7px; font-size: var(--pw-type-small); color: var(--pw-muted); min-height: 24px; }
 .legend .key { display: inline-flex; gap: 4px; align-items: center; }
-.legend .scale { gap: 0; } .legend .scale i { border-width: 1px 0; border-radius: 0; width: 16px; } .legend .scale span { margin: 0 6px; }
+.legend button.key { padding: 0 3px; min-height: 22px; color: inherit; font-size: inherit; } .legend .scale { gap: 0; } .legend .scale button { padding: 0; border-width: 0; border-radius: 0; } .legend .scale i { border-width: 1px 0; border-radius: 0; width: 16px; } .legend .scale span { margin: 0 6px; }
 .legend i { width: 12px; height: 12px; border-radius: 2px; background: var(--color); border: 1px solid var(--pw-line); }
 .many { display: flex; flex-wrap: wrap; gap: var(--pw-space); align-items: center; padding: 6px calc(2 * var(--pw-space)); background: var(--pw-selected); }
 .body { flex: 1; min-height: 0; min-width: 0; padding: 0 calc(2 * var(--pw-space)) 0; display: flex; flex-direction: column; }
@@ -62,7 +62,7 @@ class Nodes extends PwElement {
     this.search.addEventListener("input", () => address.set({ search: this.search.value }, { replace: true }));
     this.filter.addEventListener("input", () => address.set({ filter: this.filter.value }, { replace: true }));
     this.group.addEventListener("change", () => address.set({ group: this.group.value }));
-    this.color.addEventListener("change", () => address.set({ color: this.color.value }));
+    this.color.addEventListener("change", () => address.set({ color: this.color.value, only: null }));
     this.map.addEventListener("pw-choose", (event) => address.set({ node: model().state.names[event.detail.slot], pod: null }));
     this.map.addEventListener("pw-mark", (event) => this.#mark(event.detail));
   }
@@ -131,16 +131,16 @@ class Nodes extends PwElement {
       setText(this.empty, data.connection.isConnected ? "Loading…" : data.connection.reason);
       return;
     }
-    const shown = this.#shown(data, address_);
+    const colors = coloring(this.color.value || "cpu", state, data.labels, this.scores, isDark());
+    const shown = this.#only(this.#shown(data, address_), colors, address_.only);
     const total = state.slots().length;
     setText(this.count, shown.count === total ? countText(total, "node") : `${shown.count.toLocaleString("en-US")} of ${countText(total, "node")}`);
     const problem = shown.error || this.scoresError || "";
     this.problem.hidden = !problem;
     setText(this.problem, problem);
     this.filter.setAttribute("aria-invalid", String(Boolean(shown.error)));
-    const colors = coloring(this.color.value || "cpu", state, data.labels, this.scores, isDark());
     const isMap = shown.count > CARDS_MAX || !data.hasCards;
-    this.#legend(colors.legend, isMap);
+    this.#legend(colors, isMap, address_.only ?? "");
     this.#many(data);
     this.map.hidden = !isMap || !shown.count;
     this.cards.hidden = isMap || !shown.count;
@@ -162,6 +162,13 @@ class Nodes extends PwElement {
     return this.groups;
   }
 
+  /** Returns the nodes of a class of the legend; all of them without one. */
+  #only(shown, colors, only) {
+    if (!only || colors.isRange) return shown;
+    const groups = shown.groups.map(({ title, slots }) => ({ title, slots: slots.filter((slot) => isInClass(colors, slot, only)) })).filter(({ slots }) => slots.length);
+    return { ...shown, groups, count: groups.reduce((sum, { slots }) => sum + slots.length, 0) };
+  }
+
   #tools(state, { search = "", filter = "", group = "", color = "cpu", pod = "" }) {
     const { activeElement } = this.root;
     if (activeElement !== this.search) this.search.value = search;
@@ -171,17 +178,19 @@ class Nodes extends PwElement {
     options(this.color, colorings(state, Boolean(pod), keys, this.scores).map(({ key, title }) => [key, title]), color);
   }
 
-  #legend(legend, isMap) {
-    const key = JSON.stringify([legend, isMap]);
+  #legend({ legend, isRange }, isMap, only) {
+    const key = JSON.stringify([legend, isMap, only]);
     if (key === this.legendKey) return;
     this.legendKey = key;
     const swatch = (color, text) => h("i", { style: { "--color": color }, title: text });
+    const change = (filter, text) => (filter ? { filter: address.get().filter === filter ? null : filter } : { only: only === text ? null : text });
+    const choice = ({ color, text, filter }, ...content) => h("button", { class: "plain key", "data-focus": `legend ${text}`, "aria-pressed": String(text === only), "aria-label": text, title: `${text}: show these nodes only, or all again`, on: { click: () => address.set(change(filter, text)) } }, swatch(color, text), content);
     const isScale = legend.length === 10;
+    const entry = (each) => (isRange ? h("span", { class: "key" }, swatch(each.color, each.text), each.text) : choice(each, each.text));
     render(
       this.legend,
-      isScale
-        ? h("span", { class: "key scale" }, h("span", {}, "0%"), legend.map(({ color, text }) => swatch(color, text)), h("span", {}, "100%"))
-        : legend.map(({ color, text, filter }) => (filter ? h("button", { class: "plain key", "data-focus": `legend ${text}`, title: "Show these nodes only, or all again", on: { click: () => address.set({ filter: address.get().filter === filter ? null : filter }) } }, swatch(color, text), text) : h("span", { class: "key" }, swatch(color, text), text))),
+      isScale ? h("span", { class: "key scale" }, h("span", {}, "0%"), legend.map((each) => choice(each)), h("span", {}, "100%")) : legend.map(entry),
+      only && !isRange ? h("button", { "data-focus": "all", on: { click: () => address.set({ only: null }) } }, `Only ${only} ✕`) : null,
       isMap ? [h("span", { class: "key" }, "╳ not ready"), h("span", { class: "key" }, "╱ cordoned")] : null,
     );
   }

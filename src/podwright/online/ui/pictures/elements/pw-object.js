@@ -1,7 +1,7 @@
 // What kubectl describe is asked for: labels, owners, conditions and Events of a selected object.
 
 import { PwElement, define, h, render } from "../parts/dom.js";
-import { durationText } from "../parts/format.js";
+import { clockText, durationText } from "../parts/format.js";
 import { HttpSource } from "../data/http_source.js";
 import { collectionPath, objectPath } from "../data/resources.js";
 import { sheets } from "../parts/styles.js";
@@ -113,7 +113,7 @@ function timeOf({ lastTimestamp, eventTime, series, metadata }) {
 /** Returns the age of a time; the clock of the cluster may be ahead of this one. */
 function ageText(time, now) {
   const milliseconds = now - Date.parse(time);
-  return milliseconds < 0 ? time.slice(11, 19) : durationText(milliseconds);
+  return milliseconds < 0 ? clockText(time) : durationText(milliseconds);
 }
 
 define("pw-object", ObjectDetails);

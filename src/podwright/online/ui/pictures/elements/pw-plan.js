@@ -3,19 +3,14 @@
 import { cordon, drain, isDrained } from "../parts/actions.js";
 import { address } from "../data/address.js";
 import { PwElement, define, h, render, setText } from "../parts/dom.js";
-import { amountText, countText, durationText } from "../parts/format.js";
+import { countText, durationText } from "../parts/format.js";
 import { model } from "../data/model.js";
-import { coloring, colorings } from "../parts/node_colors.js";
-import { shownNodes } from "../parts/node_filter.js";
-import { CATEGORIES } from "../parts/palette.js";
-import { QUESTIONS, podsText, shareText, stateAfter } from "../parts/plan.js";
+import { QUESTIONS } from "../parts/plan.js";
 import { sheets } from "../parts/styles.js";
-import { isDark, onTheme } from "../parts/theme.js";
 import { fieldsText, parseFields } from "../parts/what_if.js";
-import { options, podsOn } from "./pw-nodes.js";
-import "./pw-heat-map.js";
+import { podsOn } from "./pw-nodes.js";
+import "./pw-after.js";
 
-const ROLE = "role";
 const AGAIN_MS = 2_000; // between two tries of evictions that a budget rejects
 const ROWS_SHOWN = 200;
 const STYLE = `
@@ -31,9 +26,6 @@ form textarea { width: 100%; max-width: 700px; min-height: 58px; font: 12px/1.4 
 textarea::placeholder { color: var(--pw-muted); opacity: 1; }
 .answer li:first-child { font-size: var(--pw-type-large); font-weight: 600; }
 .answer li + li { margin-top: 4px; }
-.picture { display: grid; gap: 6px; }
-.legend { display: flex; flex-wrap: wrap; gap: 2px 10px; font-size: var(--pw-type-small); color: var(--pw-muted); }
-.legend .key { display: inline-flex; gap: 4px; align-items: center; } .legend i { width: 12px; height: 12px; border-radius: 2px; background: var(--color); border: 1px solid var(--pw-line); }
 .table { overflow-x: auto; }
 td { overflow-wrap: anywhere; min-width: 60px; }
 `;
@@ -50,12 +42,7 @@ class Plan extends PwElement {
     this.problem = h("div", { class: "error", role: "alert", hidden: true });
     this.findings = h("ul", { class: "answer", "aria-live": "polite" });
     this.apply = h("div", { class: "row wrap" });
-    this.color = h("select", { "aria-label": "Color by" });
-    this.color.addEventListener("change", () => this.invalidate());
-    this.legend = h("div", { class: "legend" });
-    this.map = h("pw-heat-map");
-    this.map.addEventListener("pw-choose", ({ detail }) => address.set({ node: model().state.names[detail.slot], pod: null }));
-    this.picture = h("div", { class: "picture", hidden: true }, h("div", { class: "row wrap" }, h("h3", {}, "The cluster after it"), h("label", { class: "row muted" }, "Color", this.color)), this.legend, this.map);
+    this.picture = h("pw-after", { hidden: true });
     this.tables = h("div", { class: "stack" });
     this.root.append(
       h("div", { class: "content" }, h("div", {}, h("h2", {}, "Plan"), h("p", { class: "muted" }, "The scheduler answers in a copy of the cluster. Nothing changes before you apply a plan.")), this.tabs, this.form, h("div", { class: "row wrap" }, this.bar, this.left, this.cancel), this.problem, this.findings, this.apply, this.picture, this.tables),
@@ -70,7 +57,7 @@ class Plan extends PwElement {
 
   start() {
     const data = model();
-    this.undo.push(data.use(), onTheme(() => this.invalidate()), () => this.running?.abort());
+    this.undo.push(data.use(), () => this.running?.abort());
     for (const type of ["state", "mode", "connection"]) this.listen(data, type, () => this.invalidate());
     this.listen(address, "change", () => this.#follow());
     this.#follow();
@@ -188,8 +175,8 @@ class Plan extends PwElement {
     render(this.findings, (found?.findings ?? []).map((text) => h("li", {}, text)));
     const button = found?.apply && !this.applied ? h("button", { class: "primary", disabled: !data.isEditable || Boolean(this.button?.disabled), "data-focus": "apply", on: { click: () => this.#apply(found.apply) } }, found.apply.title) : null;
     render(this.apply, button, this.applied ? h("span", { class: "good", role: "status" }, this.applied) : null);
-    this.picture.hidden = !found?.nodes.size || !data.state.isKnown;
-    if (!this.picture.hidden) this.#draw(data, found);
+    // What is applied is in the state already.
+    this.picture.data = { nodes: found?.nodes, isDone: Boolean(this.applied) };
     // Rows are drawn once for each answer.
     if (this.drawn === found) return;
     this.drawn = found;
@@ -202,40 +189,6 @@ class Plan extends PwElement {
       ]),
     );
   }
-
-  #draw(data, { nodes }) {
-    const { state, labels } = data;
-    // What is applied is in the state already.
-    const after = this.applied ? state : stateAfter(state, nodes);
-    options(this.color, [[ROLE, "the plan"], ...colorings(state, false, []).filter(({ key }) => state.fields.includes(`allocatable/${key}`)).map(({ key, title }) => [key, `${title}, after`])], this.color.value || ROLE);
-    const colors = this.color.value === ROLE ? byRole(state, nodes) : coloring(this.color.value, after, labels, null, isDark());
-    const scale = colors.legend.length === 10 ? colors.legend.filter((_, index) => index % 3 === 0) : colors.legend;
-    render(this.legend, scale.map(({ color, text }) => h("span", { class: "key" }, h("i", { style: { "--color": color } }), text)), h("span", {}, shareText(state, after)));
-    const describe = (slot) => {
-      const change = nodes.get(state.names[slot]);
-      const amounts = Object.entries(change?.requests ?? {}).filter(([, amount]) => amount);
-      const lines = amounts.map(([name]) => {
-        const [was, is] = [state, after].map((each) => amountText(name, each.column(`requested/${name}`)[slot] ?? 0));
-        return `${name}: ${was} → ${is} of ${amountText(name, state.column(`allocatable/${name}`)[slot] ?? 0)}`;
-      });
-      return [state.names[slot], change?.role || "stays as it is", ...(change?.pods ? [`${podsText(change)} pods`] : []), ...lines].join("\n");
-    };
-    this.map.style.height = `${Math.min(300, 44 * Math.ceil(state.slots().length / 8))}px`;
-    this.map.data = { groups: shownNodes(state, labels, {}).groups, state: after, coloring: colors, selected: new Set(), current: address.get().node ?? "", describe };
-  }
-}
-
-/** Colors nodes by what they are to a plan. */
-function byRole(state, nodes) {
-  const roles = [...new Set([...nodes.values()].map(({ role }) => role))];
-  const colorOf = (role) => CATEGORIES[roles.indexOf(role) % CATEGORIES.length];
-  return {
-    legend: roles.map((role) => ({ color: colorOf(role), text: role })),
-    of(slot) {
-      const change = nodes.get(state.names[slot]);
-      return { color: change ? colorOf(change.role) : null, text: podsText(change), step: 0 };
-    },
-  };
 }
 
 /** Evicts the pods of a node until it has none, again while budgets reject some of them. */

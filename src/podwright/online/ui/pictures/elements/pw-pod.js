@@ -17,7 +17,7 @@ import {
   winnerSection,
   workloadSection,
 } from "../parts/explanation.js";
-import { clockText, timeNs } from "../parts/format.js";
+import { clockText, timeNs, utcText } from "../parts/format.js";
 import { model, throttled } from "../data/model.js";
 import { findPod, groupOf, ownPodPath } from "../data/pods.js";
 import { sheets } from "../parts/styles.js";
@@ -350,7 +350,7 @@ class PodInspector extends PwElement {
   #messageTitle() {
     if (this.query === "?attempt=now") {
       const again = h("button", { class: "link small", "data-focus": "again", on: { click: () => this.again() } }, "evaluate again");
-      return h("span", {}, "Why it is pending ", h("span", { class: "muted small" }, `as of ${clockText(this.evaluatedAt)} · `), again);
+      return h("span", {}, "Why it is pending ", h("span", { class: "muted small", title: utcText(this.evaluatedAt) }, `as of ${clockText(this.evaluatedAt)} · `), again);
     }
     return `Attempt ${this.document.run?.attempt ?? this.shownAttempt}`;
   }

@@ -4,7 +4,7 @@
 
 import { PwElement, define, h, render } from "../parts/dom.js";
 import { findingsOf } from "../parts/findings.js";
-import { durationText, percentText } from "../parts/format.js";
+import { clockText, durationText, percentText, utcText } from "../parts/format.js";
 import { HttpSource } from "../data/http_source.js";
 import { model } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
@@ -83,9 +83,14 @@ function figures({ start, end, simulatedNs, interrupted, counts, pending, waits,
       ),
       ["Resource", "Mean", "Peak", "Fragmented", ""],
     ),
-    table("Run", [row("Start (UTC)", start.slice(0, 19)), row("End (UTC)", end.slice(0, 19)), row("Simulated", durationText(simulatedNs / 1e6)), ...(interrupted ? [row("Interrupted", "yes")] : [])]),
+    table("Run", [row("Start", when(start)), row("End", when(end)), row("Simulated", durationText(simulatedNs / 1e6)), ...(interrupted ? [row("Interrupted", "yes")] : [])]),
     report?.notes?.length ? h("section", {}, h("h3", {}, "Assumptions"), h("ul", {}, report.notes.map((note) => h("li", {}, note)))) : null,
   ];
+}
+
+/** Returns a time in the reader's zone, with UTC as its title. */
+function when(time) {
+  return h("time", { datetime: time, title: utcText(time) }, `${new Date(time).toLocaleDateString("sv")} ${clockText(time)}`);
 }
 
 define("pw-results", Results);

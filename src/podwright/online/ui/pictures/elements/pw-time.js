@@ -3,11 +3,11 @@
 import { isAllowed } from "../data/access.js";
 import { address } from "../data/address.js";
 import { PwElement, define, h, setText } from "../parts/dom.js";
-import { clockText, durationText, timeNs, timeText } from "../parts/format.js";
+import { clockText, durationText, timeNs, timeText, utcText } from "../parts/format.js";
 import { model, throttled } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
 import { colorOf, onTheme } from "../parts/theme.js";
-import { COLORS, drawMarks, placeOf, sized, stepped } from "../parts/time_marks.js";
+import { COLORS, axisBegin, drawMarks, placeOf, sized, stepped } from "../parts/time_marks.js";
 import { NO_SCHEDULER } from "../data/waiting.js";
 
 const SPEEDS = [0.1, 0.5, 1, 2, 5, 10, 60, 300, 3600];
@@ -42,7 +42,7 @@ class Time extends PwElement {
     super();
     this.root.adoptedStyleSheets = sheets(STYLE);
     this.badge = h("span", { class: "badge", role: "status" });
-    this.time = h("span", { class: "time", title: "The time of the cluster, in UTC" });
+    this.time = h("span", { class: "time" });
     this.back = h("button", { title: "One step back (,)", "aria-label": "One step back" }, "◂");
     this.play = h("button", { "data-focus": "play" });
     this.forward = h("button", { title: "One step forward (.)", "aria-label": "One step forward" }, "▸");
@@ -112,7 +112,8 @@ class Time extends PwElement {
     const { past } = model();
     const now = this.#nowNs;
     if (!past) return null;
-    return { begin: past.beginNs, end: now !== null && now > past.endNs ? now : past.endNs };
+    const end = now !== null && now > past.endNs ? now : past.endNs;
+    return { begin: axisBegin(past, end), end };
   }
 
   update() {
@@ -123,6 +124,7 @@ class Time extends PwElement {
     const mode = isPast ? "past" : !data.connection.isConnected ? "off" : isPaused ? "paused" : "live";
     const title = { past: `PAST ${clockText(data.state.time)}`, off: "OFFLINE", paused: model().clock.state?.stoppedAt ? "STOPPED" : "PAUSED", live: "LIVE" }[mode];
     this.badge.className = `badge ${mode}`;
+    this.badge.title = isPast ? utcText(data.state.time) : "";
     setText(this.badge, isLoadingPast ? "LOADING…" : title);
     setText(this.play, isRunning ? "❚❚" : "▶");
     this.play.title = isRunning ? "Pause (p)" : "Play (p)";
@@ -156,12 +158,14 @@ class Time extends PwElement {
     const data = model();
     const now = data.isPast ? data.past?.timeNs : this.#nowNs;
     this.time.hidden = data.isPast; // the badge has it
-    setText(this.time, now === null || now === undefined || data.isPast ? "" : clockText(timeText(now)));
+    const isShown = now !== null && now !== undefined && !data.isPast;
+    setText(this.time, isShown ? clockText(timeText(now)) : "");
+    this.time.title = isShown ? `The time of the cluster: ${utcText(timeText(now))}` : "";
     if (!data.isPast) return;
     const range = this.#range;
     if (!range) return;
     const at = Number(((data.past.timeNs - range.begin) * 1000n) / (range.end - range.begin || 1n));
-    this.track.setAttribute("aria-valuenow", String(Math.min(1000, at)));
+    this.track.setAttribute("aria-valuenow", String(Math.max(0, Math.min(1000, at))));
     this.track.setAttribute("aria-valuetext", `${clockText(data.past.time)}, ${durationText(Number(range.end - data.past.timeNs) / 1e6)} ago`);
   }
 
@@ -179,13 +183,13 @@ class Time extends PwElement {
     let x = width - 4;
     if (range) {
       // The marks may be many, so they are drawn once and copied.
-      const placed = { past: data.past, end: stepped(range, width), width, height, theme: colors.join() };
+      const placed = { past: data.past, begin: range.begin, end: stepped(range, width), width, height, theme: colors.join() };
       if (Object.entries(placed).some(([key, value]) => this.marksDrawn?.[key] !== value)) {
         this.marksDrawn = placed;
         drawMarks(this.marks, data.past, placed, axis, colors);
       }
       context.drawImage(this.marks, 0, 0, width, height);
-      if (data.isPast) x = placeOf(Number(data.past.timeNs - range.begin), Number(range.end - range.begin), width);
+      if (data.isPast) x = placeOf(Math.max(0, Number(data.past.timeNs - range.begin)), Number(range.end - range.begin), width);
     } else {
       context.fillStyle = muted;
       context.font = "11px system-ui, sans-serif";

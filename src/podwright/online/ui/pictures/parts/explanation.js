@@ -3,7 +3,8 @@
 import { applyText, changeText } from "./actions.js";
 import { address } from "../data/address.js";
 import { h } from "./dom.js";
-import { countText } from "./format.js";
+import { FITS } from "./node_colors.js";
+import { clockText, countText, utcText } from "./format.js";
 import { notExaminedText } from "./matrix_rows.js";
 
 const NODES_SHOWN = 6;
@@ -60,20 +61,20 @@ export function reasonsSection({ reasons, nodeCount, feasible, notExamined, notE
       "div",
       { class: "reasons" },
       rows.map(({ reason, plugin, nodes, details }) => reasonRow(reason, plugin, nodes, nodeCount, details)),
-      feasible.length ? reasonRow("Fits", null, feasible, nodeCount) : null,
+      feasible.length ? reasonRow("Fits", null, feasible, nodeCount, [], FITS) : null,
       notExamined.length ? reasonRow(`Not evaluated: ${notExaminedText(notExaminedReason)}`, null, notExamined, nodeCount) : null,
     ),
     reasons.length ? h("p", { class: "small muted" }, "Each node counts for the first plugin that rejects it; one with several reasons counts for each.") : null,
   );
 }
 
-function reasonRow(reason, plugin, nodes, nodeCount, details = []) {
+function reasonRow(reason, plugin, nodes, nodeCount, details = [], only = plugin && `${plugin}: ${reason}`) {
   const bar = h("span", { class: "bar" });
   bar.style.setProperty("--share", String(nodeCount ? nodes.length / nodeCount : 0));
   return h(
     "div",
     { class: "reason" },
-    h("div", { class: "row" }, h("span", { class: "grow" }, reason), plugin ? h("span", { class: "muted small" }, plugin) : null),
+    h("div", { class: "row" }, h("span", { class: "grow" }, only ? h("button", { class: "link", "data-focus": `only ${only}`, title: "Show these nodes only, or all again", on: { click: () => address.set(address.get().only === only ? { only: null } : { view: null, color: "reason", only }) } }, reason) : reason), plugin ? h("span", { class: "muted small" }, plugin) : null),
     h("div", { class: "row" }, bar, h("span", { class: "num small" }, `${nodes.length} of ${nodeCount}`)),
     details.map(({ text, nodeCount: count }) => h("div", { class: "small detail" }, `${countText(count, "node")}: ${text}`)),
     h("div", { class: "small" }, names(nodes)),
@@ -255,7 +256,7 @@ export function attemptsSection(attempts, shown) {
       "tr",
       {},
       h("td", { class: "num" }, attemptLink(String(each.attempt), shown)),
-      h("td", { class: "mono" }, each.time.slice(11, 23).replace("Z", "")),
+      h("td", { class: "mono", title: utcText(each.time) }, clockText(each.time, 3)),
       h("td", {}, each.node ? h("span", {}, "Scheduled to ", nodeLink(each.node)) : each.nominatedNode ? h("span", {}, "Nominated to ", nodeLink(each.nominatedNode)) : each.outcome),
     ),
   );

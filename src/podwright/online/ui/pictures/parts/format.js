@@ -41,7 +41,11 @@ export function percentText(share) {
   return `${Math.round(share * 100)}%`;
 }
 
-/** Returns a duration as kubectl writes ages: 45s, 3m20s, 5h, 3d. */
+/**
+ * Returns a duration as kubectl writes ages: 45s, 3m20s, 5h, 3d5h, 2y30d.
+ *
+ * Upstream: staging/src/k8s.io/apimachinery/pkg/util/duration/duration.go, HumanDuration
+ */
 export function durationText(milliseconds) {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   if (seconds < 120) return `${seconds}s`;
@@ -51,12 +55,28 @@ export function durationText(milliseconds) {
   const hours = Math.floor(minutes / 60);
   if (hours < 8) return minutes % 60 ? `${hours}h${minutes % 60}m` : `${hours}h`;
   if (hours < 48) return `${hours}h`;
-  return `${Math.floor(hours / 24)}d`;
+  const days = Math.floor(hours / 24);
+  if (hours < 8 * 24) return hours % 24 ? `${days}d${hours % 24}h` : `${days}d`;
+  if (days < 2 * 365) return `${days}d`;
+  const years = Math.floor(days / 365);
+  return days < 8 * 365 && days % 365 ? `${years}y${days % 365}d` : `${years}y`;
 }
 
-/** Returns the time of day of an RFC 3339 time, such as 14:03:20, in UTC as the server has it. */
-export function clockText(time) {
-  return time ? time.slice(11, 19) : "";
+/**
+ * Returns the time of day of an RFC 3339 time in the reader's zone, such as 14:03:20.
+ *
+ * @param {string} time
+ * @param {number} [digits] so many of the fraction of the second
+ */
+export function clockText(time, digits = 0) {
+  if (!time) return "";
+  const fraction = (/\.(\d+)/.exec(time)?.[1] ?? "").slice(0, digits).padEnd(digits, "0");
+  return `${new Date(time).toTimeString().slice(0, 8)}${fraction && `.${fraction}`}`;
+}
+
+/** Returns an RFC 3339 time as date and time of day in UTC, for where `clockText` is shown. */
+export function utcText(time) {
+  return time ? `${new Date(time).toISOString().slice(0, 19).replace("T", " ")} UTC` : "";
 }
 
 /** Returns the nanoseconds since 1970 of an RFC 3339 time in UTC. */

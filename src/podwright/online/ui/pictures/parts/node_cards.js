@@ -18,7 +18,7 @@ export const CARDS_STYLE = `
 .card[data-current] { border-color: var(--pw-accent); box-shadow: 0 0 0 1px var(--pw-accent); }
 .card[data-marked] { background: var(--pw-selected); }
 .card .top { display: flex; gap: 6px; align-items: center; }
-.card .top a { flex: 1; color: inherit; font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.card .top a { flex: 1 0 40%; color: inherit; font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .card .flags { display: flex; gap: 4px; height: 20px; overflow: hidden; }
 .meter { display: grid; grid-template-columns: 56px 1fr 92px; gap: 6px; align-items: center; font-size: var(--pw-type-small); line-height: 15px; }
 .meter .track { height: 6px; border-radius: 3px; background: var(--pw-hover); overflow: hidden; }
@@ -65,7 +65,7 @@ export function drawCards(parent, drawn) {
 function newCard() {
   const card = h("li", { class: "card" });
   const link = h("a", { class: "name" });
-  const value = h("span", { class: "small num muted" });
+  const value = h("span", { class: "small num muted clip" });
   const mark = h("input", { type: "checkbox" });
   const flags = h("div", { class: "flags" });
   const meters = h("div", {});
@@ -99,6 +99,7 @@ function fillCard(card, slot, { state, coloring, podsOf, selected, current, pod,
   if (color) card.style.setProperty("--color", color);
   else card.style.removeProperty("--color");
   setText(value, text);
+  value.title = text;
   const tags = flagsOf(state, slot);
   keyed(flags, tags, (tag) => tag.text, (tag) => h("span", { class: `tag ${tag.kind}` }, tag.text), () => {});
   keyed(meters, resourcesOf(state).slice(0, 4), (resource) => resource, newMeter, (node, resource) => fillMeter(node, state, resource, slot));

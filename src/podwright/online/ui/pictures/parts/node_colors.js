@@ -11,6 +11,9 @@ import { CATEGORIES, stepOf, steps } from "./palette.js";
 const SCORE_OF = "score:";
 const LABEL = "label:";
 
+/** The class of nodes that no plugin rejects. */
+export const FITS = "passes every filter";
+
 /** Whether a coloring needs the results of the selected pod. */
 export function isOfPod(key) {
   return key === "reason" || key === "score" || key.startsWith(SCORE_OF);
@@ -44,17 +47,31 @@ export function colorings(state, hasPod, labelKeys, results) {
  * @param {Map<string, Object<string, string>>} labels
  * @param {ReturnType<import("./scores.js").resultsByNode> | null} results those for the selected pod
  * @param {boolean} isDark
- * @returns {{of: (slot: number) => NodeColor, legend: {color: string, text: string, filter?: string}[]}}
- *   the filter of an entry is a label expression that leaves its nodes
+ * @returns {{of: (slot: number) => NodeColor, legend: {color: string, text: string, filter?: string}[], isRange?: boolean}}
+ *   the filter of an entry is a label expression that leaves its nodes; the entries of a range are no classes
  */
 export function coloring(key, state, labels, results, isDark) {
   if (key === "zone") return byLabel(ZONE, state, labels, "no zone");
   if (key.startsWith(LABEL)) return byLabel(key.slice(LABEL.length), state, labels, "none");
   if (key === "taints") return byTaints(state, isDark);
-  if (key === "reason") return byCategory((slot) => results?.reasons.get(state.names[slot]) ?? "", state, results ? "passes every filter" : "–");
+  if (key === "reason") return byCategory((slot) => results?.reasons.get(state.names[slot]) ?? "", state, results ? FITS : "–");
   if (key === "score") return byScore(state, results?.totals, isDark);
   if (key.startsWith(SCORE_OF)) return byScore(state, results?.plugins.get(key.slice(SCORE_OF.length)), isDark);
   return byShare(key, state, isDark);
+}
+
+/**
+ * Whether a node is in a class of the legend, or has one of its reasons.
+ *
+ * @param {ReturnType<typeof coloring>} colors
+ * @param {number} slot
+ * @param {string} only
+ */
+export function isInClass(colors, slot, only) {
+  const { text, step } = colors.of(slot);
+  if (only === (colors.legend[step]?.text ?? text)) return true;
+  const [plugin, reason] = only.split(/: (.*)/);
+  return reason !== undefined && text.startsWith(`${plugin}: `) && text.slice(plugin.length + 2).split(", ").includes(reason);
 }
 
 function byShare(resource, state, isDark) {
@@ -107,6 +124,7 @@ function byScore(state, scores, isDark) {
     : [];
   return {
     legend,
+    isRange: true,
     of(slot) {
       const total = scores?.get(state.names[slot]);
       if (total === null || total === undefined) return { color: null, text: scores ? "rejected" : "–", step: -1 };

@@ -150,13 +150,8 @@ function lossAnswer({ status: { losses = [] } }, { loss: [of] }) {
 }
 
 function drainAnswer({ steps, blocked, isComplete }) {
-  const nodes = new Map();
   const moves = steps.flatMap((step) => step.moves);
-  for (const { node, to, requests } of moves) {
-    const amounts = Object.entries(requests);
-    add(nodes, node, amounts, -1, "");
-    if (to) add(nodes, to, amounts, 1, "gets pods");
-  }
+  const nodes = moveNodes(moves);
   steps.forEach((step, index) => step.nodes.forEach((node) => (add(nodes, node, [], 0, "").role = `drained in step ${index + 1}`)));
   for (const { node } of blocked) add(nodes, node, [], 0, "").role = "blocked";
   const [pending, gone, local] = ["pending", "gone", "localData"].map((key) => steps.flatMap((step) => step[key]));
@@ -175,6 +170,23 @@ function drainAnswer({ steps, blocked, isComplete }) {
     ].filter(({ rows }) => rows.length),
     apply: drained.length ? { title: `Apply: drain ${countText(drained.length, "node")} in ${countText(steps.length, "step")}`, text: "The nodes are drained.", drains: steps.map((step) => step.nodes) } : null,
   };
+}
+
+/**
+ * Returns what moves of pods do to nodes.
+ *
+ * @param {{node?: string, to?: string, requests: Object<string, number>}[]} moves
+ * @returns {Map<string, NodeChange>}
+ */
+export function moveNodes(moves) {
+  const nodes = new Map();
+  for (const { node, to, requests } of moves) {
+    if (node === to) continue;
+    if (node) add(nodes, node, Object.entries(requests), -1, "");
+    if (to) add(nodes, to, Object.entries(requests), 1, "");
+  }
+  for (const change of nodes.values()) change.role = change.pods > 0 ? "gets pods" : change.pods < 0 ? "loses pods" : "exchanges pods";
+  return nodes;
 }
 
 function add(nodes, node, amounts, pods, role) {

@@ -29,20 +29,32 @@ export function sized(canvas, width, height) {
   return context;
 }
 
+const firstOf = new WeakMap();
+
+/** Returns where the axis of a past begins: shortly before its first change, if nothing precedes it for long. */
+export function axisBegin(past, end) {
+  const { beginNs, timeline } = past;
+  if (!firstOf.has(timeline)) firstOf.set(timeline, timeline.timesNs.find((time) => time > beginNs) ?? beginNs);
+  const first = firstOf.get(timeline);
+  const before = first - (end - first) / 20n;
+  return before > beginNs && first < end ? before : beginNs;
+}
+
 /**
  * Draws the marks of a timeline.
  *
  * @param {HTMLCanvasElement} canvas
  * @param {import("../data/past_state.js").PastState} past
- * @param {{end: bigint, width: number, height: number}} bar
+ * @param {{begin: bigint, end: bigint, width: number, height: number}} bar
  * @param {number} axis the height of the line of time
  * @param {string[]} colors those of `COLORS`
  */
-export function drawMarks(canvas, past, { end, width, height }, axis, [, accent, bad, warning]) {
+export function drawMarks(canvas, past, { begin, end, width, height }, axis, [, accent, bad, warning]) {
   const context = sized(canvas, width, height);
-  const span = Number(end - past.beginNs);
+  const span = Number(end - begin);
+  const lead = Number(begin - past.beginNs);
   if (!placesOf.has(past)) placesOf.set(past, marksByKind(past));
-  const { binding, preemption, failure } = placesOf.get(past);
+  const [binding, preemption, failure] = ["binding", "preemption", "failure"].map((kind) => placesOf.get(past)[kind].map((since) => Math.max(0, since - lead)));
   // Bindings as a histogram: there may be more of them than pixels.
   const counts = new Uint32Array(Math.ceil(width / 2) + 1);
   for (const since of binding) counts[Math.max(0, Math.floor(placeOf(since, span, width) / 2))] += 1;
