@@ -7,5 +7,6 @@ mutants that change no behavior.
 
 Start with `__main__`. `sample` draws mutants with the operators of Cosmic Ray and those in
 `operators` and `expressions`, `reach` records which test runs which line, `workers` runs tests on
-copies, `stages` performs a whole run, and `report` prints it.
+copies, `stages` performs a whole run, and `report` prints it. `javascript` is a tool by itself, for
+the page's modules.
 """

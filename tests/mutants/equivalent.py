@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
-from tests.mutants.sample import Mutant
 
 DATA = Path(__file__).parent / "equivalent.toml"
+
+
+class Change(Protocol):
+    """What of a mutant a declaration is about; `sample.Mutant` explains the properties."""
+
+    @property
+    def area(self) -> str: ...
+    @property
+    def module(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def mutated(self) -> str: ...
+    @property
+    def key(self) -> str: ...
 
 
 class Equivalent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -20,7 +35,7 @@ class Equivalent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     mutated: str
     reason: str
 
-    def matches(self, mutant: Mutant) -> bool:
+    def matches(self, mutant: Change) -> bool:
         """Whether a mutant is the declared one, at any line of its module."""
         return (
             mutant.module == self.module
@@ -44,7 +59,7 @@ def read_equivalents(path: Path = DATA) -> list[Equivalent]:
 
 
 def declared_among(
-    mutants: Iterable[Mutant], equivalents: Iterable[Equivalent]
+    mutants: Iterable[Change], equivalents: Iterable[Equivalent]
 ) -> dict[str, Equivalent]:
     """Return the declared mutants by key.
 
@@ -53,7 +68,7 @@ def declared_among(
     UnknownEquivalentError
         If a declaration matches none of `mutants`, or has no reason.
     """
-    by_line: dict[tuple[str, str, str], list[Mutant]] = {}
+    by_line: dict[tuple[str, str, str], list[Change]] = {}
     for mutant in mutants:
         by_line.setdefault((mutant.area, mutant.module, mutant.text), []).append(mutant)
     found: dict[str, Equivalent] = {}
