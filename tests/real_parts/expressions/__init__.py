@@ -1,4 +1,4 @@
-"""Expressions drawn from a seed, and what the libraries of kube-apiserver make of them.
+"""Expressions from a seed and at limits, and what the libraries of kube-apiserver make of them.
 
     python -m tests.real_parts.expressions          rewrites the record beside the room
 

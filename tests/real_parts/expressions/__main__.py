@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tests.real_parts.expressions import VARIABLES, draw_expression
+from tests.real_parts.expressions.limits import limits
 
 COUNT = 3000
 HERE = Path(__file__).parent
@@ -18,7 +19,8 @@ RECORD = HERE.parents[2] / "src/podwright/apimachinery/cel/tests/recorded_expres
 
 def main() -> int:
     """Write the record; maps are iterated in random order, and what varies by that is left out."""
-    cases = [draw_expression(seed) for seed in range(COUNT * 2)]
+    fixed = [{"expression": each} for each in dict.fromkeys(limits())]
+    cases = fixed + [draw_expression(seed) for seed in range(COUNT * 2)]
     cases = list({case["expression"]: case for case in cases}.values())
     lines = "".join(json.dumps(document) + "\n" for document in (VARIABLES, *cases))
     with tempfile.TemporaryDirectory() as folder:
@@ -36,7 +38,7 @@ def main() -> int:
         case | json.loads(first)
         for case, first, *others in zip(cases, *answers, strict=True)
         if all(other == first for other in others) and "panic" not in json.loads(first)
-    ][:COUNT]
+    ][: len(fixed) + COUNT]
     text = "".join(json.dumps(case, ensure_ascii=False) + "\n" for case in stable)
     RECORD.write_bytes(gzip.compress(text.encode(), mtime=0))
     print(f"{len(stable)} cases, {sum('problem' in case for case in stable)} do not compile")

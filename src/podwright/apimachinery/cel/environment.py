@@ -29,7 +29,7 @@ from podwright.apimachinery.cel.functions.formats import (
     PatternError,
     compile_pattern,
     parse_duration,
-    parse_timestamp,
+    parse_go_timestamp,
 )
 from podwright.apimachinery.cel.functions.formatting import (
     REGEX_LIBRARY,
@@ -49,7 +49,7 @@ from podwright.apimachinery.cel.macros import (
 from podwright.apimachinery.cel.parser import parse
 from podwright.apimachinery.cel.program import Program, build_program
 from podwright.apimachinery.cel.types import DYN, Function, Library, Type, checker_name, combine
-from podwright.apimachinery.cel.values import CompileError, Issue
+from podwright.apimachinery.cel.values import CompileError, Issue, Uint
 
 
 class NoBounds:
@@ -238,11 +238,12 @@ def _literal_argument(node: Call) -> Constant | None:
 
 def _is_valid(name: str, value: object) -> bool:
     if not isinstance(value, str):
-        return True
+        is_number = isinstance(value, int) and not isinstance(value, bool | Uint)
+        return name == "matches" or (name == "timestamp" and is_number)
     if name == "duration":
         return parse_duration(value) is not None
     if name == "timestamp":
-        return parse_timestamp(value) is not None
+        return parse_go_timestamp(value) is not None
     try:
         compile_pattern(value)
     except PatternError:

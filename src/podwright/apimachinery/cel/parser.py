@@ -10,6 +10,7 @@ parser/gen/CEL.g4, parser/unescape.go.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -409,9 +410,12 @@ class _Parser:
             case "NUM_INT" | "NUM_UINT" | "NUM_FLOAT":
                 return self._number(self._take())
             case "STRING":
-                return Constant(text_of(self._take().text), offset=token.offset)
+                return self._text()
             case "BYTES":
-                return Constant(bytes_of(self._take().text), offset=token.offset)
+                literal = self._take().text
+                if _has_escape(_CHARACTER, literal[1:]):
+                    self.issues.append(Issue(token.offset, "unable to unescape string"))
+                return Constant(bytes_of(literal), offset=token.offset)
             case "true" | "false" | "null":
                 self._take()
                 value = {"true": True, "false": False, "null": None}[token.kind]
@@ -517,12 +521,22 @@ class _Parser:
         self._accept(",")
         self._expect(end)
 
+    def _text(self) -> Expression:
+        token = self._take()
+        if _has_escape(_NO_CHARACTER, token.text):
+            self.issues.append(Issue(token.offset, "invalid unicode code point"))
+            return Constant("", offset=token.offset)
+        return Constant(text_of(token.text), offset=token.offset)
+
     def _number(self, token: Token, sign: Token | None = None) -> Expression:
         text = ("-" if sign else "") + token.text
         offset = sign.offset if sign else token.offset
         value: int | float | Uint
         if token.kind == "NUM_FLOAT":
-            return Constant(float(text), offset=offset)
+            number = float(text)
+            if math.isinf(number):
+                self.issues.append(Issue(offset, "invalid double literal"))
+            return Constant(number, offset=offset)
         is_unsigned = token.kind == "NUM_UINT"
         digits = text.rstrip("uU")
         # Python reads no number of thousands of digits; all longer ones are as invalid.
@@ -590,6 +604,10 @@ _SIMPLE_ESCAPES = {
     "\\": "\\", "'": "'", '"': '"', "`": "`", "?": "?",
 }  # fmt: skip
 _ESCAPES = re.compile(_ESCAPE)
+_CHARACTER = re.compile(r"\\[uU]")
+"""An escape that bytes do not have."""
+_NO_CHARACTER = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]|\\U(?!0000|0010|000[1-9a-fA-F])")
+"""An escape of a surrogate, or of what is beyond Unicode."""
 _BEGUN_ESCAPE = r"\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?"
 _BEGUN = re.compile(
     rf"[=&|]|`[A-Za-z0-9_.\-/ ]*"
@@ -663,6 +681,11 @@ def bytes_of(literal: str) -> bytes:
         else:
             result += _character(escape).encode()
     return bytes(result + body[position:].encode())
+
+
+def _has_escape(escape: re.Pattern[str], literal: str) -> bool:
+    body, is_raw = _body(literal)
+    return not is_raw and any(escape.match(each.group()) for each in _ESCAPES.finditer(body))
 
 
 def _body(literal: str) -> tuple[str, bool]:

@@ -453,7 +453,8 @@ class OptionalOrStep(Step):
         if value.__class__ is ErrorValue:
             return value
         if value.__class__ is not Optional:
-            return ErrorValue("no such overload")
+            # What is no optional at run time counts as its own value, as in upstream's evaluator.
+            return value
         if not value.is_present:
             return self.fallback.run(frame)
         return value.value if self.unwraps else value

@@ -36,6 +36,11 @@ class Type(msgspec.Struct, frozen=True, gc=False):
         return _display(self, _RUNTIME_NAMES)
 
     @property
+    def runtime_name(self) -> str:
+        """The name of the type of its values, which have no parameters."""
+        return str(msgspec.structs.replace(self, parameters=()))
+
+    @property
     def is_scalar(self) -> bool:
         """Whether a value has the size 1."""
         if self.kind == "opaque" and self.name == "optional_type":

@@ -81,6 +81,11 @@ def parse_timestamp(text: str) -> Timestamp | None:
     return Timestamp(total, (offset.utcoffset(None) or timedelta()) // timedelta(minutes=1))
 
 
+def parse_go_timestamp(text: str) -> Timestamp | None:
+    """Return the time of a text as Go reads it, with capital letters; None if it is none."""
+    return parse_timestamp(text) if text == text.upper() else None
+
+
 def format_timestamp(timestamp: Timestamp) -> str:
     """Return a time in RFC 3339, in its zone, without superfluous digits."""
     seconds, ns = divmod(timestamp.ns, NANOSECONDS)

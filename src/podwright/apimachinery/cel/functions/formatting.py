@@ -80,7 +80,7 @@ def check_format(call: Call) -> list[Issue]:
                 continue
             refused = _refused_part(clause, values.elements[seen])
             if refused is not None:
-                problem = f"{_ACCEPTED[clause][1]}, was given {refused.type}"
+                problem = f"{_ACCEPTED[clause][1]}, was given {refused.type.runtime_name}"
                 return [Issue(refused.offset, f"error during formatting: {problem}")]
             seen += 1
     except _FormatError as error:
@@ -260,7 +260,8 @@ def _format_fixed(value: Value, precision: int | None) -> str:
     number = _number_of("f", value)
     if not math.isfinite(number):
         return _symbol(number)
-    text = f"{number:,.{6 if precision is None else precision}f}"
+    # Upstream's printer keeps the precision in a byte.
+    text = f"{number:,.{6 if precision is None else precision % 256}f}"
     return text.removeprefix("-") if number == 0 else text
 
 

@@ -17,7 +17,7 @@ from podwright.apimachinery.cel.functions.formats import (
     format_duration,
     format_timestamp,
     parse_duration,
-    parse_timestamp,
+    parse_go_timestamp,
     search,
 )
 from podwright.apimachinery.cel.types import library_of
@@ -324,7 +324,7 @@ def _to_bytes(value: Value) -> Value:
 
 def _to_timestamp(value: Value) -> Value:
     if isinstance(value, str):
-        parsed = parse_timestamp(value)
+        parsed = parse_go_timestamp(value)
         return _conversion_error(value, "google.protobuf.Timestamp") if parsed is None else parsed
     return _timestamp(value * NANOSECONDS) if isinstance(value, int) else value
 

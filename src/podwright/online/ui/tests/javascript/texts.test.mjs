@@ -98,10 +98,18 @@ table("durations are those of kubectl's ages", (seconds) => format.durationText(
   [8 * HOUR + 59 * MINUTE, "8h"],
   [2 * DAY - 1, "47h"],
   [2 * DAY, "2d"],
-  [3.99 * DAY, "3d"],
+  [3 * DAY + 23 * HOUR, "3d23h"],
+  [8 * DAY - 1, "7d23h"],
+  [8 * DAY + HOUR, "8d"],
+  [730 * DAY - 1, "729d"],
+  [730 * DAY, "2y"],
+  [731 * DAY, "2y1d"],
+  [8 * 365 * DAY - 1, "7y364d"],
+  [8 * 365 * DAY + DAY, "8y"],
 ]);
 
-table("a clock has the time of day", format.clockText, [
+process.env.TZ = "UTC";
+table("a clock has the time of day", (time) => format.clockText(time), [
   ["2026-01-02T14:03:20.5Z", "14:03:20"],
   ["", ""],
   [null, ""],

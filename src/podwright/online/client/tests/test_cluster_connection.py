@@ -1,0 +1,214 @@
+"""Kubeconfigs, requests to the cluster that one names, and what rejections say."""
+
+from __future__ import annotations
+
+import base64
+import json
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.http_servers import serving
+
+from podwright.online.client.cluster.access import ClusterAddress, namespace_of
+from podwright.online.client.cluster.errors import ConnectionSettingsError, rejection
+from podwright.online.client.cluster_connection import (
+    ClusterAccess,
+    ClusterError,
+    read_access,
+    send,
+)
+
+DOCUMENT: dict[str, Any] = {
+    "current-context": "two",
+    "contexts": [
+        {"name": "one", "context": {"cluster": "a", "user": "u", "namespace": "team"}},
+        {"name": "two", "context": {"cluster": "b", "user": "v"}},
+    ],
+    "clusters": [
+        {
+            "name": "a",
+            "cluster": {
+                "server": "https://a:1",
+                "certificate-authority-data": base64.b64encode(b"PEM").decode(),
+                "tls-server-name": "inner",
+                "insecure-skip-tls-verify": True,
+            },
+        },
+        {"name": "b", "cluster": {"server": "http://b:2"}},
+    ],
+    "users": [{"name": "u", "user": {"token": "t"}}, {"name": "v", "user": {}}],
+}
+
+
+def written(folder: Path, name: str = "config", **changes: Any) -> Path:
+    path = folder / name
+    path.write_text(yaml.safe_dump({**DOCUMENT, **changes}))
+    return path
+
+
+def test_a_context_gives_address_token_and_certificates(tmp_path):
+    assert read_access(written(tmp_path), "one") == ClusterAccess(
+        server="https://a:1", token="t", authority=b"PEM", server_name="inner", is_unverified=True
+    )
+    assert read_access(written(tmp_path)) == ClusterAccess(server="http://b:2")
+
+
+@pytest.mark.parametrize(
+    ("changes", "context", "message"),
+    [
+        ({}, "tow", 'context "tow" does not exist; did you mean "two"?'),
+        ({"clusters": []}, "one", 'cluster "a" does not exist'),
+        ({"users": []}, "one", 'user "u" does not exist'),
+        ({"contexts": None}, "", "has no usable current context: 'NoneType'"),
+        ({"contexts": [{"name": "one"}]}, "one", "has no usable context \"one\": 'context' is"),
+        ({"clusters": [{"name": "b", "cluster": {}}]}, "", "'server' is missing"),
+        ({"clusters": [{"name": "b", "cluster": {"server": 1}}]}, "", "Expected `str`, got `int`"),
+    ],
+)
+def test_a_context_that_cannot_be_used_is_named_with_the_reason(
+    tmp_path, changes, context, message
+):
+    path = written(tmp_path, **changes)
+    with pytest.raises(ClusterError) as raised:
+        read_access(path, context)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert message in str(raised.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    for path, message in (
+        (tmp_path / "none", "there is no such kubeconfig; check --kubeconfig"),
+        (tmp_path, "the kubeconfig cannot be read: Is a directory"),
+    ):
+        with pytest.raises(ClusterError, match=message):
+            read_access(path)
+    (tmp_path / "odd").write_text("a: [")
+    with pytest.raises(ClusterError, match="this is not a kubeconfig"):
+        read_access(tmp_path / "odd")
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with what it has received, or as the test says."""
+
+    status = 200
+    body = ""
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        received = {
+            "path": self.path,
+            "method": self.command,
+            "token": self.headers.get("Authorization"),
+            "type": self.headers.get("Content-Type"),
+            "body": self.rfile.read(length).decode(),
+        }
+        data = (self.body or json.dumps(received)).encode()
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+
+def test_requests_have_the_token_and_json():
+    with serving(Handler) as url:
+        read = send(ClusterAccess(server=url), "GET", "/x?y=1")
+        assert read == {"path": "/x?y=1", "method": "GET", "token": None, "type": None, "body": ""}
+        written = send(ClusterAccess(server=url, token="t"), "POST", "/x", {"a": 1})
+        assert written["token"] == "Bearer t"
+        assert (written["type"], written["body"]) == ("application/json", '{"a": 1}')
+        assert send(ClusterAccess(server=url), "POST", "/x")["body"] == "{}"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (401, "{}", "rejects the credentials (401 Unauthorized); use the kubeconfig"),
+        (400, '{"detail": "d", "message": "m", "field": "f"}', "f: d"),
+        (404, '{"message": "m"}', "m"),
+        (500, "{}", "status 500"),
+        (500, "[]", "the cluster answered with status 500"),
+        (200, "no json", "cannot be reached: Expecting value"),
+    ],
+)
+def test_a_rejected_request_has_the_reason_of_the_cluster(status, body, message):
+    with (
+        serving(Handler, status=status, body=body) as url,
+        pytest.raises(ClusterError) as raised,
+    ):
+        send(ClusterAccess(server=url), "GET", "/x")
+    assert message in str(raised.value)
+
+
+def test_a_cluster_that_is_not_there_is_named():
+    with serving(Handler) as url:
+        pass
+    with pytest.raises(ClusterError, match=f"{url} cannot be reached: "):
+        send(ClusterAccess(server=url), "GET", "/x")
+
+
+# ------------------------------------------------------------------------------ namespaces
+
+
+def test_the_namespace_is_that_of_the_context(tmp_path):
+    path = str(written(tmp_path))
+    assert namespace_of(ClusterAddress(kubeconfig=path, context="one")) == "team"
+    assert namespace_of(ClusterAddress(kubeconfig=path)) == "default"
+    assert namespace_of(ClusterAddress(server="http://a")) == "default"
+    assert namespace_of(ClusterAddress(environment={"KUBECONFIG": path}, context="one")) == "team"
+
+
+def test_of_several_kubeconfigs_the_first_that_has_it_counts(tmp_path):
+    other = {"name": "one", "context": {"cluster": "a", "user": "u", "namespace": "late"}}
+    extra = {"name": "three", "context": {"namespace": "third"}}
+    first = written(tmp_path)
+    second = written(tmp_path, "second", contexts=[other, extra])
+    files = f"{tmp_path / 'none'}::{first}:{second}"
+    assert namespace_of(ClusterAddress(kubeconfig=files, context="one")) == "team"
+    assert namespace_of(ClusterAddress(kubeconfig=files, context="three")) == "third"
+    assert namespace_of(ClusterAddress(kubeconfig=files, context="four")) == "default"
+
+
+def test_a_current_context_is_needed_and_must_exist(tmp_path):
+    path = written(tmp_path, **{"current-context": ""})
+    with pytest.raises(ConnectionSettingsError, match="there is no current context"):
+        namespace_of(ClusterAddress(kubeconfig=str(path)))
+    path = written(tmp_path, **{"current-context": "oen"})
+    with pytest.raises(ConnectionSettingsError, match='"oen" does not exist; did you mean "one"'):
+        namespace_of(ClusterAddress(kubeconfig=str(path)))
+
+
+# ------------------------------------------------------------------------------ rejections
+
+
+@pytest.mark.parametrize(
+    ("header", "details", "seconds"),
+    [
+        ("", None, 0),
+        ("3", None, 3),
+        ("3", 7, 3),
+        ("", 7, 7),
+        ("0", 7, 7),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", 7, 7),
+    ],
+)
+def test_a_rejection_says_when_to_try_again(header, details, seconds):
+    body = {"kind": "Status", "message": "m", "reason": "TooManyRequests"}
+    if details is not None:
+        body["details"] = {"retryAfterSeconds": details}  # type: ignore[assignment]
+    found = rejection(
+        json.dumps(body).encode(), status=429, retry_after=header, what='context "prod"'
+    )
+    assert found.retry_after_seconds == seconds
+    assert (found.status, found.reason, found.cause) == (429, "TooManyRequests", "m")
+
+
+def test_a_rejection_without_a_status_has_the_phrase_of_http():
+    found = rejection(b"<html>", status=503, retry_after="", what='context "prod"')
+    assert found.cause == "Service Unavailable"
+    assert (found.reason, found.retry_after_seconds) == ("", 0)
