@@ -14,13 +14,14 @@ import pytest
 from tests.properties.exercised import Exercised
 
 from podwright.scheduler.columns import cluster, images, nodes, nominations, pod_keys, ranked_pods
-from podwright.scheduler.columns.affinity import counters, selectors
+from podwright.scheduler.columns.affinity import counted_groups, counters, selectors
 from podwright.scheduler.framework import keys, prepare
 from podwright.scheduler.framework.rankings import ranking_cache
 
 TIGHT: dict[tuple[ModuleType, str], int] = {
     (cluster, "_DEAD_SLOTS_KEPT"): 4,
     (counters, "_LEAST_COMPACTED"): 6,
+    (counted_groups, "_FEW_DOMAINS"): 1,
     (cluster, "_MOST_KEPT"): 1,
     (nodes, "_LEAST_KEPT"): 48,
     (keys, "_MOST_NUMBERS"): 60,

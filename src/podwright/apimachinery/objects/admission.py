@@ -132,7 +132,7 @@ def _priority_class(spec: PodSpec, classes: Iterable[PriorityClass]) -> Priority
 
 
 def _lacks_requests(resources: ResourceRequirements) -> bool:
-    return any(name not in resources.requests for name in resources.limits)
+    return not resources.limits.keys() <= resources.requests.keys()
 
 
 def _with_requests(resources: ResourceRequirements) -> ResourceRequirements:

@@ -25,6 +25,10 @@ from podwright._faces import names_on_first_use
 from podwright.scheduler.columns.device_totals import device_totals as device_totals
 
 if TYPE_CHECKING:
+    from podwright.scheduler.columns.affinity.counted_groups import (
+        CountedGroups as CountedGroups,
+        Digits as Digits,
+    )
     from podwright.scheduler.columns.affinity.counters import (
         NO_WEIGHTED_TERMS as NO_WEIGHTED_TERMS,
         Counter as Counter,

@@ -197,6 +197,7 @@ if TYPE_CHECKING:
     )
     from podwright.scheduler.framework.rankings.scores import (
         MAX_NODE_SCORE as MAX_NODE_SCORE,
+        FilterGroups as FilterGroups,
         Normalization as Normalization,
         RequestScore as RequestScore,
         ScoreGroups as ScoreGroups,

@@ -24,6 +24,7 @@ from podwright.scheduler.framework.cycle import Cycle, FailedCycle, PreFilterRes
 from podwright.scheduler.framework.decision import PostFilterResult
 from podwright.scheduler.framework.events import EventHint
 from podwright.scheduler.framework.rankings.scores import (
+    FilterGroups,
     Normalization,
     RequestScore,
     ScoreGroups,
@@ -163,6 +164,10 @@ class Plugin:
             cls.filter_as_sums = Plugin.filter_as_sums  # type: ignore[method-assign]
         if _place_of(cls, "score", "score_columns") < _place_of(cls, "score_as_requests"):
             cls.score_as_requests = Plugin.score_as_requests  # type: ignore[method-assign]
+        if _place_of(cls, "filter", "filter_columns") < _place_of(cls, "filter_groups"):
+            cls.filter_groups = Plugin.filter_groups  # type: ignore[method-assign]
+        if _place_of(cls, "score", "score_columns") < _place_of(cls, "score_groups"):
+            cls.score_groups = Plugin.score_groups  # type: ignore[method-assign]
         # A subclass with a `normalize_score` of its own needs it to be called.
         if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
             cls.normalization = Normalization.CUSTOM
@@ -336,6 +341,14 @@ class Plugin:
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
         """Rewrite `out.values` at `out.rows` (the feasible slots) to 0..100, in place."""
         raise NotImplementedError
+
+    def filter_groups(self, cycle: Cycle) -> FilterGroups | None:
+        """Return groups of slots that get one verdict, if there are few; after `pre_filter`.
+
+        It is to `filter_columns` what `score_groups` is to `score_columns`, for filters that
+        never fail.
+        """
+        return None
 
     def score_groups(self, cycle: Cycle) -> ScoreGroups | None:
         """Return groups of slots that get one score, if there are few; after `pre_score`.

@@ -394,7 +394,7 @@ class PluginRunner:
             # Upstream does not score a single feasible node.
             slot, ties, best = int(feasible[0]), 1, None
         else:
-            if len(feasible) < cluster.nodes.n_alive:
+            if len(search.examined) < cluster.nodes.n_alive:
                 # Nodes that the search did not reach may fit; normalization must not see them.
                 kept = totals[feasible]
                 totals.fill(-1)

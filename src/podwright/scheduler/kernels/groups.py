@@ -11,6 +11,9 @@ import numpy as np
 from podwright._arrays import I32Array, I32Matrix, I64Array, I64Matrix
 from podwright.scheduler.kernels._jit import kernel
 
+BLOCK = 256
+"""Slots per block of `pick_of_groups`."""
+
 BEST, SIZE = 0, 1
 """Rows of the state that `count_groups` makes."""
 
@@ -115,7 +118,8 @@ def pick_of_groups(
     least, counts, state
         As in `count_groups`.
     scores : (n_groups,) int64
-        What slots of each group get, times `weight`, on top of their local total.
+        What slots of each group get, times `weight`, on top of their local total; -1 for groups
+        that are not feasible.
     weight : int
     draw : int
         In [0, 2**31).
@@ -127,14 +131,15 @@ def pick_of_groups(
         total; how many slots have it, and how many are feasible.
     """
     best = state[BEST]
-    feasible = int(state[SIZE].sum())
+    feasible = np.int64(0)
     greatest = np.int64(-1)
     ties = np.int64(0)
     # -2 equals no total; -1 would select the slots that are not feasible.
     target = np.full(len(best), -2, dtype=np.int64)
     for group in range(len(best)):
-        if best[group] < 0:
+        if best[group] < 0 or scores[group] < 0:
             continue
+        feasible += state[SIZE, group]
         total = least + best[group] + weight * scores[group]
         if total > greatest:
             greatest = total
@@ -145,9 +150,20 @@ def pick_of_groups(
             ties += counts[group, best[group]]
             target[group] = least + best[group]
     left = (draw * ties) >> 31
-    for slot in range(len(totals) if ties else 0):
+    n = len(totals) if ties else 0
+    # Whole blocks first, without branches in the loop.
+    start = 0
+    while start + BLOCK <= n:
+        here = 0
+        for slot in range(start, start + BLOCK):
+            here += totals[slot] == target[groups[slot]]
+        if here > left:
+            break
+        left -= here
+        start += BLOCK
+    for slot in range(start, n):
         if totals[slot] == target[groups[slot]]:
             if left == 0:
-                return slot, int(greatest), int(ties), feasible
+                return slot, int(greatest), int(ties), int(feasible)
             left -= 1
-    return -1, int(greatest), int(ties), feasible
+    return -1, int(greatest), int(ties), int(feasible)

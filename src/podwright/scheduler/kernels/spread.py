@@ -9,12 +9,15 @@ import math
 
 import numpy as np
 
-from podwright._arrays import F64Array, I32Array, I64Array
+from podwright._arrays import F64Array, I32Array, I64Array, Mask
 from podwright.scheduler.kernels._jit import kernel
 from podwright.scheduler.kernels.division import EXACT, divide
 
 MISSING_LABEL, TOO_SKEWED = 1, 2
 """Codes of the filter."""
+
+UNIT, LOWEST, BASE, STRIDE = 0, 1, 2, 3
+"""What the digits of a group mean; see `add_digits`."""
 
 MAX_SKEW_LESS_ONE, IS_PER_NODE, ABSENT_DOMAIN = 0, 1, 2
 """Columns of the settings of soft constraints.
@@ -22,6 +25,17 @@ MAX_SKEW_LESS_ONE, IS_PER_NODE, ABSENT_DOMAIN = 0, 1, 2
 Kernels read one constraint at a time: a tuple of the arrays of all would be another type, and
 another compilation of seconds, for each number of constraints.
 """
+
+
+@kernel
+def _least_count(counts: I64Array, eligible: int, min_domains: int) -> int:
+    """Return the least count of the eligible domains; 0 if there are too few of them."""
+    low = np.int64(0)
+    if eligible >= min_domains and eligible > 0:
+        low = counts[0]
+        for domain in range(1, eligible):
+            low = min(low, counts[domain])
+    return int(low)
 
 
 @kernel
@@ -53,13 +67,8 @@ def reject_skewed(
     codes : (n_slots,) int64, written
         `MISSING_LABEL` or `TOO_SKEWED` at `rows` that have 0.
     """
-    low = np.int64(0)
-    if eligible >= min_domains and eligible > 0:
-        low = counts[0]
-        for domain in range(1, eligible):
-            low = min(low, counts[domain])
     # Upstream's `count + self - minimum > maxSkew`, solved for the count.
-    limit = low + most
+    limit = _least_count(counts, eligible, min_domains) + most
     for i in range(len(rows)):
         slot = rows[i]
         if codes[slot] == 0:
@@ -211,44 +220,93 @@ def normalize_spread(
 def add_digits(
     domains: I32Array,
     counts: I64Array,
-    is_per_node: bool,  # noqa: FBT001 - kernels take no keywords
-    base: int,
-    stride: int,
+    digits: I64Array,
     slots: I32Array,
     groups: I32Array,
 ) -> bool:
-    """Add the digit of one constraint to the groups of slots that spreading does not tell apart.
+    """Add the digit of one counter to the groups of slots that a plugin does not tell apart.
 
     Parameters
     ----------
     domains, counts
         As for `add_spread_scores`.
-    is_per_node : bool
-        Whether the digit is the count; otherwise it is the domain.
-    base : int
-        How many digits there are. The last one means that the slot has no domain.
-    stride : int
-        The product of the bases of the constraints before; 1 for the first constraint.
+    digits : (4,) int64
+        `UNIT`: if it is not 0, digit d means a count of `LOWEST` + d x `UNIT`; otherwise it is a
+        domain. `BASE`: how many digits there are; the last one means that the slot has no domain.
+        `STRIDE`: the product of the bases of the counters before.
     slots : (k,) int32
     groups : (n_slots,) int32, written
-        At `slots`. The first constraint has the last digit.
+        At `slots`. The first counter has the last digit.
 
     Returns
     -------
     bool
         False if there is no digit for a slot; `groups` is undefined then.
     """
+    unit, lowest = digits[UNIT], digits[LOWEST]
+    base, stride = digits[BASE], digits[STRIDE]
     for i in range(len(slots)):
         slot = slots[i]
         domain = domains[slot]
         digit = np.int64(base - 1)
         if domain >= 0:
-            digit = counts[domain] if is_per_node else np.int64(domain)
-            if digit >= base - 1:
+            digit = np.int64(domain)
+            if unit:
+                digit = (counts[domain] - lowest) // unit
+                if lowest + digit * unit != counts[domain]:
+                    return False
+            if digit < 0 or digit >= base - 1:
                 return False
         # A slot may occur twice, so what was there before is replaced.
         groups[slot] = groups[slot] % stride + stride * digit
     return True
+
+
+@kernel
+def reject_groups(
+    counts: I64Array,
+    digits: I64Array,
+    eligible: int,
+    min_domains: int,
+    most: int,
+    rejected: Mask,
+) -> None:
+    """Reject the groups on whose slots one more pod would exceed the skew of a constraint.
+
+    Parameters
+    ----------
+    counts, eligible, min_domains, most
+        As for `reject_skewed`.
+    digits : (4,) int64
+        As for `add_digits`.
+    rejected : (n_groups,) bool, written
+    """
+    limit = _least_count(counts, eligible, min_domains) + most
+    unit, lowest = digits[UNIT], digits[LOWEST]
+    base, stride = digits[BASE], digits[STRIDE]
+    for group in range(len(rejected)):
+        digit = group // stride % base
+        if digit == base - 1 or (lowest + digit * unit if unit else counts[digit]) > limit:
+            rejected[group] = True
+
+
+@kernel
+def add_counted(counts: I64Array, digits: I64Array, values: I64Array) -> None:
+    """Add to each group what is counted in its domain.
+
+    Parameters
+    ----------
+    counts : (n_domains,) int64
+    digits : (4,) int64
+        As for `add_digits`.
+    values : (n_groups,) int64, written
+    """
+    unit, lowest = digits[UNIT], digits[LOWEST]
+    base, stride = digits[BASE], digits[STRIDE]
+    for group in range(len(values)):
+        digit = group // stride % base
+        if digit < base - 1:
+            values[group] += lowest + digit * unit if unit else counts[digit]
 
 
 @kernel
@@ -294,7 +352,7 @@ def add_group_scores(
     counts, setting, requires_all
         As for `add_spread_scores`.
     base, stride
-        As for `add_digits`.
+        `BASE` and `STRIDE` of `add_digits`.
     sizes : (n_groups,) int64
         How many feasible slots are in each group.
     rows : (k,) int32

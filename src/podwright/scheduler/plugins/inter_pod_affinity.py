@@ -23,7 +23,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
+import numpy as np
 
+from podwright._arrays import I64Array
 from podwright.apimachinery.objects import Node, Pod, PodAffinityTerm, label_selector
 from podwright.scheduler.columns import (
     NO_TERMS,
@@ -31,6 +33,7 @@ from podwright.scheduler.columns import (
     AffinityTerms,
     Cluster,
     Counted,
+    CountedGroups,
     Counter,
     DomainRule,
     PodSelector,
@@ -52,12 +55,13 @@ from podwright.scheduler.framework import (
     PlacedPod,
     Plugin,
     Reads,
+    ScoreGroups,
     Scores,
     StateKey,
     Status,
     Verdicts,
 )
-from podwright.scheduler.kernels import affinity_terms as term_kernels
+from podwright.scheduler.kernels import affinity_terms as term_kernels, spread as spread_kernels
 from podwright.scheduler.plugins.hints.objects import changed, only, queue_if
 
 _AFFINITY, _ANTI_AFFINITY, _OF_PLACED = 1, 2, 3
@@ -370,6 +374,27 @@ class InterPodAffinity(Plugin):
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
         """Scale from the least to the greatest."""
         term_kernels.normalize_between(out.rows, out.values)
+
+    def score_groups(self, cycle: Cycle) -> ScoreGroups | None:
+        """Return nodes in whose domains the weights add up alike as groups."""
+        counters = cycle.read(_SCORE).counters
+        digits = CountedGroups.digits_of(counters)
+        return None if digits is None else _ScoredGroups(counters, digits)
+
+
+class _ScoredGroups(CountedGroups, ScoreGroups):
+    """Nodes in whose domains weights add up alike."""
+
+    def scores(self, sizes: I64Array) -> I64Array | None:
+        """Return the points of the slots of each group; None if domains have other numbers."""
+        counts = self._counts()
+        if counts is None:
+            return None
+        values: I64Array = np.zeros(self.n_groups, dtype=np.int64)
+        for of_counter, digits in zip(counts, self._digits, strict=True):
+            spread_kernels.add_counted(of_counter, digits, values)
+        term_kernels.normalize_between(np.flatnonzero(sizes).astype(np.int32), values)
+        return values
 
 
 def _counters(

@@ -28,7 +28,7 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from podwright._arrays import F64Array, I64Matrix
+from podwright._arrays import F64Array, I64Matrix, Mask
 from podwright.apimachinery.objects import (
     EVERYTHING,
     LabelSelector,
@@ -44,7 +44,9 @@ from podwright.apimachinery.objects import (
     labels_as_selector,
 )
 from podwright.scheduler.columns import (
+    CountedGroups,
     Counter,
+    Digits,
     DomainRule,
     LabelKeys,
     PodSelector,
@@ -57,6 +59,7 @@ from podwright.scheduler.config import DEFAULT_GATES, Gates, PodTopologySpreadAr
 from podwright.scheduler.framework import (
     Cycle,
     EventHint,
+    FilterGroups,
     NodeColumns,
     Normalization,
     PlacedPod,
@@ -165,6 +168,31 @@ class _HardConstraint:
         self.constraint = constraint
         self.counter = counter
         self.most = constraint.max_skew - constraint.matches_self
+
+
+class _FilteredGroups(CountedGroups, FilterGroups):
+    """Nodes in whose domains equally many pods are, as hard constraints see them."""
+
+    def __init__(self, hard: tuple[_HardConstraint, ...], digits: list[Digits]) -> None:
+        super().__init__([each.counter for each in hard], digits)
+        self._hard = hard
+
+    def rejected(self) -> Mask | None:
+        """Return which groups exceed the skew of a constraint, or lack a domain."""
+        counts = self._counts()
+        if counts is None:
+            return None
+        rejected: Mask = np.zeros(self.n_groups, dtype=np.bool_)
+        for of_counter, hard, digits in zip(counts, self._hard, self._digits, strict=True):
+            spread_kernels.reject_groups(
+                of_counter,
+                digits,
+                hard.counter.domains.n_counted,
+                hard.constraint.min_domains,
+                hard.most,
+                rejected,
+            )
+        return rejected
 
 
 class _FilterState:
@@ -390,6 +418,12 @@ class PodTopologySpread(Plugin):
                 out.rows,
                 out.codes,
             )
+
+    def filter_groups(self, cycle: Cycle) -> FilterGroups | None:
+        """Return nodes in whose domains equally many of the pods are as groups."""
+        hard = cycle.read(_FILTER).hard
+        digits = CountedGroups.digits_of([each.counter for each in hard])
+        return None if digits is None else _FilteredGroups(hard, digits)
 
     def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
         """Count one pod more."""

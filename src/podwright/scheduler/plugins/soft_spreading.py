@@ -9,19 +9,17 @@ Upstream: pkg/scheduler/framework/plugins/podtopologyspread/scoring.go
 from __future__ import annotations
 
 import math
-from itertools import accumulate
-from operator import mul
 
 import numpy as np
 
 from podwright._arrays import F64Array, I32Array, I64Array, I64Matrix
-from podwright.scheduler.columns import Counter
+from podwright.scheduler.columns import CountedGroups, Counter, Digits
 from podwright.scheduler.framework import ScoreGroups
 from podwright.scheduler.kernels import spread as spread_kernels
-from podwright.scheduler.kernels.spread import ABSENT_DOMAIN, IS_PER_NODE
+from podwright.scheduler.kernels.spread import ABSENT_DOMAIN, BASE, IS_PER_NODE, STRIDE
 
 _MOST_GROUPS = 128
-"""With more groups than this it is as quick to go over all slots."""
+"""With more groups than this it is as quick to score all slots."""
 
 _SPARE_COUNTS = 4
 """The growth of the number of pods on a node at which the groups are rebuilt."""
@@ -58,51 +56,27 @@ class ScoreState:
         return counts
 
 
-class SpreadGroups(ScoreGroups):
-    """Nodes with the same domains, and the same number of pods where hosts are domains.
+class SpreadGroups(CountedGroups, ScoreGroups):
+    """Nodes with the same domains, and the same number of pods where hosts are domains."""
 
-    A group's number has one digit per constraint, the first one last: the domain, or the number
-    of pods on the node. The greatest digit means nodes without a domain.
-    """
-
-    __slots__ = ("_constraints", "_counted", "_scores", "_state", "n_groups")
-
-    def __init__(self, state: ScoreState, bases: list[int]) -> None:
-        self.n_groups = math.prod(bases)
+    def __init__(self, state: ScoreState, digits: list[Digits]) -> None:
+        super().__init__(state.counters, digits)
         self._state = state
-        # Valid until a node changes; the groups are rebuilt then.
-        self._counted = tuple([(counter, counter.domains) for counter in state.counters])
-        strides = accumulate([1, *bases[:-1]], mul)
-        self._constraints = [
-            (counter.domains.reading, setting, bool(setting[IS_PER_NODE]), base, stride)
-            for counter, setting, base, stride in zip(
-                state.counters, state.settings, bases, strides, strict=True
-            )
-        ]
         self._scores: I64Array = np.zeros(self.n_groups, dtype=np.int64)
 
     @classmethod
     def of(cls, state: ScoreState) -> SpreadGroups | None:
         """Return the groups for the current counts; None if there are many."""
-        bases = [
-            2 * int(counts.max(initial=0)) + _SPARE_COUNTS if is_per_node else len(counts) + 1
+        digits = [
+            Digits(2 * int(counts.max(initial=0)) + _SPARE_COUNTS, unit=1)
+            if is_per_node
+            else Digits(len(counts) + 1)
             for counts, is_per_node in zip(
                 state.counts(), state.settings[:, IS_PER_NODE].tolist(), strict=True
             )
         ]
-        return cls(state, bases) if math.prod(bases) <= _MOST_GROUPS else None
-
-    def assign(self, slots: I32Array, out: I32Array) -> bool:
-        """Write the group of every slot in `slots` to `out`."""
-        counts = self._counts()
-        if counts is None:
-            return False
-        return all(
-            spread_kernels.add_digits(domains, count_of, is_per_node, base, stride, slots, out)
-            for count_of, (domains, _, is_per_node, base, stride) in zip(
-                counts, self._constraints, strict=True
-            )
-        )
+        few = math.prod([each.base for each in digits]) <= _MOST_GROUPS
+        return cls(state, digits) if few else None
 
     def scores(self, sizes: I64Array) -> I64Array | None:
         """Return the points of the slots of each group; None if domains have other numbers now.
@@ -118,19 +92,13 @@ class SpreadGroups(ScoreGroups):
         requires_all = self._state.requires_all
         rows: I32Array = np.flatnonzero(sizes).astype(np.int32)
         sums: F64Array = np.zeros(len(rows), dtype=np.float64)
-        for count_of, (_, setting, _, base, stride) in zip(counts, self._constraints, strict=True):
+        for count_of, setting, digits in zip(
+            counts, self._state.settings, self._digits, strict=True
+        ):
+            base, stride = int(digits[BASE]), int(digits[STRIDE])
             spread_kernels.add_group_scores(
                 count_of, setting, base, stride, requires_all, sizes, rows, sums
             )
-        first_base = self._constraints[0][3]
+        first_base = int(self._digits[0][BASE])
         spread_kernels.normalize_groups(sums, first_base, requires_all, rows, self._scores)
         return self._scores
-
-    def _counts(self) -> tuple[I64Array, ...] | None:
-        """Return the counts; None if domains have other numbers now."""
-        counts = tuple([counter.current() for counter, _ in self._counted])
-        for counter, domains in self._counted:
-            # A counter that was dropped and rebuilt meanwhile may use other domains.
-            if counter.domains is not domains:
-                return None
-        return counts

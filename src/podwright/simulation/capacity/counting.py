@@ -42,7 +42,7 @@ from podwright.simulation.capacity.filling import (
 )
 from podwright.simulation.capacity.losses import Loss, losses
 from podwright.simulation.capacity.templates import Replicas, Template, is_template, templates_of
-from podwright.simulation.recording import as_new_pod
+from podwright.simulation.recording import as_new_pod, gc_paused
 
 HEADROOM_LIMIT: Final = 1000
 """The most pods that are counted of an existing workload."""
@@ -215,10 +215,11 @@ def capacity(
         question = CapacityQuestion(pods=(question,))
     elif not isinstance(question, CapacityQuestion):
         question = CapacityQuestion(pods=tuple(question))
-    if expands_workloads:
-        given = expand(given).with_objects(given)
-    scheduler = Scheduler(configuration, call_extender=call_extender, **keywords)
-    scheduler.add(*given)
+    with gc_paused():  # none of very many objects is garbage
+        if expands_workloads:
+            given = expand(given).with_objects(given)
+        scheduler = Scheduler(configuration, call_extender=call_extender, **keywords)
+        scheduler.add(*given)
     return capacity_in(scheduler, given, question)
 
 

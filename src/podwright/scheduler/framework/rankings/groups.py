@@ -1,14 +1,15 @@
-"""Totals per group of slots, for rankings whose single sweeping score has few distinct values.
+"""Totals per group of slots, for rankings whose sweeping plugins tell few groups of slots apart.
 
-A score that depends on the other nodes changes for all slots together, so totals per slot
-cannot be kept. But such a score is often equal for many nodes: spreading distinguishes zones,
-and the number of matching pods on a host. Then the *local* totals are kept per group. A
-decision updates the slots that changed since the last one, scores each group once, and finds
-the drawn slot.
+A result that depends on the other nodes changes for all slots together, so totals per slot
+cannot be kept. But such a result is often equal for many nodes: spreading distinguishes zones,
+and the number of matching pods on a host. Then the *local* totals are kept per group, where a
+group is what several filters and one score do not tell apart. A decision updates the slots that
+changed since the last one, filters and scores each group once, and finds the drawn slot.
 """
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,12 +22,20 @@ from podwright.scheduler.framework.adapter import PluginFailure
 from podwright.scheduler.framework.cycle import Cycle, MissingStateError
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.rankings.rows import ScoreRow, VerdictRow
-from podwright.scheduler.framework.rankings.scores import MAX_NODE_SCORE, RequestScore, ScoreGroups
+from podwright.scheduler.framework.rankings.scores import (
+    MAX_NODE_SCORE,
+    FilterGroups,
+    RequestScore,
+    ScoreGroups,
+)
 from podwright.scheduler.kernels import (
     groups as groups_kernels,
     request_totals as request_totals_kernels,
 )
 from podwright.scheduler.kernels.groups import SIZE
+
+_MOST_GROUPS = 256
+"""With more groups than this it is as quick to go over all slots."""
 
 
 class GroupedTotals:
@@ -41,26 +50,24 @@ class GroupedTotals:
     """
 
     __slots__ = (
-        "_counts", "_groups", "_known", "_least", "_plugin", "_scratch", "_state", "_totals",
-        "_weight", "best_total", "feasible_count", "is_outdated", "tie_count",
+        "_counts", "_groups", "_least", "_parts", "_scratch", "_state", "_totals", "_weight",
+        "best_total", "feasible_count", "is_outdated", "tie_count",
     )  # fmt: skip
 
     def __init__(
         self,
-        plugin: Plugin,
+        parts: list[tuple[Plugin, FilterGroups | ScoreGroups]],
         weight: int,
-        known: ScoreGroups,
         totals: I32Array,
         totals_from_to: tuple[int, int],
         scratch: Scratch,
     ) -> None:
-        self._plugin = plugin
+        self._parts = parts
         self._weight = weight
-        self._known = known
         self._totals = totals
         self._least, greatest = totals_from_to
         self._scratch = scratch
-        n = known.n_groups
+        n = math.prod([known.n_groups for _, known in parts])
         self._groups: I32Array = np.zeros(len(totals), dtype=np.int32)
         self._counts: I32Matrix = np.zeros((n, greatest - self._least + 1), dtype=np.int32)
         self._state: I64Matrix = np.zeros((2, n), dtype=np.int64)
@@ -70,21 +77,21 @@ class GroupedTotals:
     @classmethod
     def of(
         cls,
-        plugin: Plugin,
-        weight: int,
+        filters: Sequence[Plugin],
+        scores: Sequence[tuple[Plugin, int]],
         cycle: Cycle,
         totals: I32Array,
         totals_from_to: tuple[int, int],
         scratch: Scratch,
     ) -> GroupedTotals | None:
-        """Group all slots; None if the plugin cannot.
+        """Group all slots; None if a plugin cannot, or there would be many groups.
 
         Parameters
         ----------
-        plugin : Plugin
-            The one that scores in every cycle.
-        weight : int
-            Of its score.
+        filters : sequence of Plugin
+            Those that filter in every cycle.
+        scores : sequence of (Plugin, int)
+            Those that score in every cycle, with their weights.
         cycle : Cycle
             Prepared.
         totals : (n_slots,) int32
@@ -93,20 +100,31 @@ class GroupedTotals:
             The least and the greatest that a feasible slot can have.
         scratch : Scratch
         """
-        if not plugin.implements("score_groups") or not plugin.scores_in_range:
+        if (
+            len(scores) > 1
+            or not all(plugin.implements("filter_groups") for plugin in filters)
+            or not all(p.implements("score_groups") and p.scores_in_range for p, _ in scores)
+        ):
             return None
-        try:
-            known = plugin.score_groups(cycle)
-            if known is None:
+        parts: list[tuple[Plugin, FilterGroups | ScoreGroups]] = []
+        n_groups = 1
+        for plugin in (*filters, *(plugin for plugin, _ in scores)):
+            is_score = len(parts) == len(filters)
+            try:
+                known = plugin.score_groups(cycle) if is_score else plugin.filter_groups(cycle)
+            except MissingStateError:
+                # Filter or Score fails, too.
                 return None
-            grouped = cls(plugin, weight, known, totals, totals_from_to, scratch)
-            if not known.assign(cycle.cluster.live_slots(), grouped._groups):
+            except Exception as error:
+                point = "Score" if is_score else "Filter"
+                raise PluginFailure.raised(plugin, point, cycle, error) from error
+            if known is None or (n_groups := n_groups * known.n_groups) > _MOST_GROUPS:
                 return None
-        except MissingStateError:
-            # Score fails, too, in cycles with two feasible nodes or more.
+            parts.append((plugin, known))
+        weight = scores[0][1] if scores else 0
+        grouped = cls(parts, weight, totals, totals_from_to, scratch)
+        if not grouped._assign(cycle.cluster.live_slots(), grouped._groups, cycle):
             return None
-        except Exception as error:
-            raise PluginFailure.raised(plugin, "Score", cycle, error) from error
         groups_kernels.count_groups(
             totals,
             grouped._groups,
@@ -134,11 +152,7 @@ class GroupedTotals:
             If the plugin fails.
         """
         new_groups = self._scratch.groups
-        try:
-            is_grouped = self._known.assign(slots, new_groups)
-        except Exception as error:
-            raise PluginFailure.raised(self._plugin, "Score", cycle, error) from error
-        if not is_grouped:
+        if not self._assign(slots, new_groups, cycle):
             self._totals[slots] = new_totals
             return False
         groups_kernels.regroup(
@@ -153,22 +167,67 @@ class GroupedTotals:
         )
         return True
 
+    def _assign(self, slots: I32Array, out: I32Array, cycle: Cycle) -> bool:
+        """Write the groups of some slots: the group of the first plugin is the last digit."""
+        combined = np.zeros(0, dtype=np.int32)
+        stride = 1
+        for plugin, known in self._parts:
+            try:
+                if not known.assign(slots, out):
+                    return False
+            except Exception as error:
+                point = "Score" if isinstance(known, ScoreGroups) else "Filter"
+                raise PluginFailure.raised(plugin, point, cycle, error) from error
+            if len(self._parts) > 1:
+                digits = stride * out[slots]
+                combined = digits if stride == 1 else combined + digits
+                stride *= known.n_groups
+        if len(self._parts) > 1:
+            out[slots] = combined
+        return True
+
     def pick(self, draw: int, cycle: Cycle) -> int:
         """Return one of the best slots; -1 if there is none, or the groups are outdated."""
-        try:
-            scores = self._known.scores(self._state[SIZE])
-        except Exception as error:
-            raise PluginFailure.raised(self._plugin, "Score", cycle, error) from error
-        if scores is None:
-            self.is_outdated = True
-            return -1
+        sizes = self._state[SIZE]
+        points: I64Array | None = None
+        closed: Mask | None = None
+        stride = 1
+        for plugin, known in self._parts:
+            try:
+                if isinstance(known, ScoreGroups):
+                    # It is the last plugin: its groups are the first digits.
+                    if closed is not None:
+                        sizes = np.where(closed, 0, sizes).reshape(-1, stride).sum(axis=1)
+                    points = known.scores(sizes)
+                    self.is_outdated = points is None
+                    if points is not None and closed is not None:
+                        points = np.where(closed, -1, np.repeat(points, stride))
+                else:
+                    rejected = known.rejected()
+                    self.is_outdated = rejected is None
+                    if rejected is not None and len(rejected) == len(sizes):
+                        closed = rejected
+                    elif rejected is not None:
+                        if closed is None:
+                            closed = np.zeros(len(sizes), dtype=np.bool_)
+                        # Groups by digits: of the plugins after it, its own, of those before.
+                        closed.reshape(-1, len(rejected), stride)[:, rejected] = True
+            except Exception as error:
+                point = "Score" if isinstance(known, ScoreGroups) else "Filter"
+                raise PluginFailure.raised(plugin, point, cycle, error) from error
+            if self.is_outdated:
+                return -1
+            stride *= known.n_groups
+        if points is None:
+            assert closed is not None, "no plugin groups the slots"
+            points = np.negative(closed, dtype=np.int64)
         slot, self.best_total, self.tie_count, self.feasible_count = groups_kernels.pick_of_groups(
             self._totals,
             self._groups,
             self._least,
             self._counts,
             self._state,
-            scores,
+            points,
             self._weight,
             draw,
         )

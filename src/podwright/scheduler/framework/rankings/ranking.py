@@ -7,9 +7,9 @@ other slots ("sweeping") is called in every cycle.
 If all rows are local and their normalization does not depend on the other nodes, the totals are
 *settled*: they change only where a slot changed. A count of slots per total gives the greatest
 total and the number of ties, and the cost of a decision is proportional to the slots that
-changed since the last one. The same holds if a single score depends on other nodes and has few
-distinct values (`groups`). Otherwise a cycle *sweeps*: it starts from the local totals and runs
-the other plugins on all slots.
+changed since the last one. The same holds if the filters and the single score that depend on
+other nodes tell few groups of slots apart (`groups`). Otherwise a cycle *sweeps*: it starts from
+the local totals and runs the other plugins on all slots.
 
 Rows that follow from requests alone are not kept while a node fits (`request_totals`): one
 kernel call computes their sum.
@@ -331,18 +331,18 @@ class Ranking:
         select.count_totals(self._totals, self._counts, self._state)
 
     def _group(self) -> GroupedTotals | None:
-        """Return the totals per group of slots, if that is how the sweeping score sees them."""
-        if (
-            not self._is_kept
-            or self._sweeps
-            or len(self.sweeping_scores) != 1
-            or self.failure is not None
-            or self._scaled
-        ):
+        """Return the totals per group of slots, if that is how the sweeping plugins see them."""
+        if not self._is_kept or not self._is_sweeping or self.failure is not None or self._scaled:
             return None
-        ((plugin, weight),) = self.sweeping_scores
         between = self._constant_sum, self._constant_sum + self._greatest_plain
-        return GroupedTotals.of(plugin, weight, self.cycle, self._totals, between, self._scratch)
+        return GroupedTotals.of(
+            [sweep.plugin for sweep in self._sweeps],
+            self.sweeping_scores,
+            self.cycle,
+            self._totals,
+            between,
+            self._scratch,
+        )
 
     @property
     def _greatest_plain(self) -> int:

@@ -94,8 +94,8 @@ class RequestScore(msgspec.Struct, frozen=True, eq=False, gc=False):
     strategy: int = 0
 
 
-class ScoreGroups:
-    """Groups of slots with equal scores; see `Plugin.score_groups`.
+class Groups:
+    """Groups of slots that a plugin does not tell apart.
 
     Attributes
     ----------
@@ -121,6 +121,24 @@ class ScoreGroups:
             False if a slot belongs to no group: the groups must be rebuilt.
         """
         raise NotImplementedError
+
+
+class FilterGroups(Groups):
+    """Groups of slots with equal verdicts; see `Plugin.filter_groups`."""
+
+    def rejected(self) -> Mask | None:
+        """Return which groups the filter rejects.
+
+        Returns
+        -------
+        (n_groups,) bool, optional
+            None: the groups must be rebuilt.
+        """
+        raise NotImplementedError
+
+
+class ScoreGroups(Groups):
+    """Groups of slots with equal scores; see `Plugin.score_groups`."""
 
     def scores(self, sizes: I64Array) -> I64Array | None:
         """Return the normalized score of the slots of each group.

@@ -16,7 +16,7 @@ from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.framework.extenders.extender_calls import MalformedJSON, typed_field
 from podwright.scheduler.framework.rankings.rows import Row
-from podwright.scheduler.framework.rankings.scores import ScoreGroups
+from podwright.scheduler.framework.rankings.scores import FilterGroups, ScoreGroups
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.testing import make_node, make_pod
 
@@ -68,7 +68,8 @@ ABSTRACT: list[tuple[Any, str]] = [
     (Plugin, "sign_pod"),
     (Row, "_lengthen"),
     (Row, "_evaluate"),
-    (ScoreGroups, "assign"),
+    (FilterGroups, "assign"),
+    (FilterGroups, "rejected"),
     (ScoreGroups, "scores"),
 ]
 

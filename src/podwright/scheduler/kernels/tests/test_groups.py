@@ -10,7 +10,7 @@ from podwright.scheduler.kernels.select import pick_drawn
 
 LEAST, GREATEST, GROUPS = 10, 14, 3
 places = st.tuples(st.one_of(st.just(-1), st.integers(LEAST, GREATEST)), st.integers(0, GROUPS - 1))
-some_scores = st.lists(st.integers(0, 4), min_size=GROUPS, max_size=GROUPS)
+some_scores = st.lists(st.integers(-1, 4), min_size=GROUPS, max_size=GROUPS)
 draws = st.integers(0, 2**31 - 1)
 
 
@@ -23,8 +23,13 @@ class Grouped:
         count_groups(self.totals, self.groups, LEAST, self.counts, self.state)
 
 
-@given(st.lists(places, max_size=12), some_scores, st.integers(0, 3), draws)
-def test_groups_give_the_slot_that_a_scan_over_all_totals_gives(slots, scores, weight, number):
+@given(
+    st.lists(places, max_size=12), st.sampled_from([1, 60]), some_scores, st.integers(0, 3), draws
+)
+def test_groups_give_the_slot_that_a_scan_over_all_totals_gives(
+    slots, times, scores, weight, number
+):
+    slots *= times
     grouped = Grouped(slots)
     slot, total, ties, feasible = pick_of_groups(
         grouped.totals,
@@ -36,7 +41,9 @@ def test_groups_give_the_slot_that_a_scan_over_all_totals_gives(slots, scores, w
         weight,
         number,
     )
-    whole = [t + weight * scores[group] if t >= 0 else -1 for t, group in slots]
+    whole = [
+        t + weight * scores[group] if t >= 0 and scores[group] >= 0 else -1 for t, group in slots
+    ]
     found = np.zeros(3, dtype=np.int64)
     assert slot == pick_drawn(np.array(whole, dtype=np.int64), number, found)
     assert [total, ties, feasible] == found.tolist()

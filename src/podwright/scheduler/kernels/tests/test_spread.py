@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from podwright.scheduler.kernels.spread import (
+    add_counted,
     add_digits,
     add_group_scores,
     add_spread_scores,
     normalize_groups,
     normalize_spread,
+    reject_groups,
     reject_skewed,
     round_scores,
 )
@@ -128,8 +130,8 @@ def test_groups_get_the_points_that_their_slots_get(drawn):
         domains, counts, settings, bases, strides, strict=True
     ):
         is_per_node = bool(setting[1])
-        found = slots(*domain_of), ints(*count_of), is_per_node, base, stride, all_slots, groups
-        assert add_digits(*found)
+        digits = ints(int(is_per_node), 0, base, stride)
+        assert add_digits(slots(*domain_of), ints(*count_of), digits, all_slots, groups)
     sizes = np.bincount(groups[rows], minlength=math.prod(bases))
     filled = np.flatnonzero(sizes).astype(np.int32)
     sums = np.zeros(len(filled))
@@ -144,6 +146,29 @@ def test_groups_get_the_points_that_their_slots_get(drawn):
 
 def test_a_slot_with_more_pods_than_there_are_digits_is_in_no_group():
     groups = slots(0, 0)
-    arguments = slots(0, 1), ints(1, 2), True, 3, 1
+    arguments = slots(0, 1), ints(1, 2), ints(1, 0, 3, 1)
     assert add_digits(*arguments, slots(0), groups)
     assert not add_digits(*arguments, slots(0, 1), groups)
+
+
+# Digits 0 and 1 of a zone (2: none), then counts of 4, 6 and 8 on hosts (3: none).
+ZONES, HOSTS = ints(0, 0, 3, 1), ints(2, 4, 4, 3)
+
+
+def test_groups_are_rejected_where_their_slots_are():
+    rejected = np.zeros(12, dtype=np.bool_)
+    reject_groups(ints(5, 7), ZONES, 2, 1, 1, rejected)
+    assert np.flatnonzero(~rejected).tolist() == [0, 3, 6, 9]
+    rejected[:] = False
+    reject_groups(ints(5, 7), ZONES, 2, 3, 5, rejected)  # too few domains: the least is 0
+    assert np.flatnonzero(~rejected).tolist() == [0, 3, 6, 9]
+    rejected[:] = False
+    reject_groups(ints(4, 8, 6), HOSTS, 3, 1, 2, rejected)
+    assert np.flatnonzero(~rejected).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_counts_are_added_to_the_groups_that_have_them():
+    values = np.zeros(12, dtype=np.int64)
+    add_counted(ints(5, 7), ZONES, values)
+    add_counted(ints(4, 8, 6), HOSTS, values)
+    assert values.tolist() == [9, 11, 4, 11, 13, 6, 13, 15, 8, 5, 7, 0]

@@ -1,0 +1,106 @@
+"""Groups of nodes in whose topology domains equally much is counted.
+
+What spreading and inter-pod affinity find about a node depends only on its domains. With few of
+them, a domain is a digit of the node's group. Where each node is a domain, such as a host, the
+count is the digit, which only the node's own pods change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import mul
+from typing import NamedTuple
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array
+from podwright.scheduler.columns.affinity.counters import Counter
+from podwright.scheduler.kernels import spread as spread_kernels
+
+_FEW_DOMAINS = 16
+"""Up to so many domains are digits themselves."""
+
+_SPARE_COUNTS = 2
+"""By how many units counts may at least change until the groups are rebuilt."""
+
+
+class Digits(NamedTuple):
+    """What the digits of one counter mean.
+
+    Attributes
+    ----------
+    base : int
+        How many digits there are. The last one means nodes without a domain.
+    unit : int
+        If it is not 0, digit d means a count of `lowest + d * unit`; otherwise it is a domain.
+    lowest : int
+    """
+
+    base: int
+    unit: int = 0
+    lowest: int = 0
+
+    @classmethod
+    def of(cls, counter: Counter) -> Digits | None:
+        """Choose the digits for the current counts; None if there would be many."""
+        counts, domains = counter.current(), counter.domains.reading
+        if len(counts) <= _FEW_DOMAINS:
+            return cls(len(counts) + 1)
+        named = domains[domains >= 0]
+        # Elsewhere a pod would change the groups of nodes that do not run it.
+        if not len(named) or np.bincount(named).max() > 1:
+            return None
+        found = counts[named]
+        unit = int(np.gcd.reduce(found)) or 1
+        least, greatest = int(found.min()) // unit, int(found.max()) // unit
+        spare = greatest - least + _SPARE_COUNTS
+        return cls(greatest - least + 2 * spare + 2, unit, unit * (least - spare))
+
+
+class CountedGroups:
+    """Groups by the digits of several counters; the first counter has the last digit.
+
+    Attributes
+    ----------
+    n_groups : int
+    """
+
+    def __init__(self, counters: Sequence[Counter], digits: Sequence[Digits]) -> None:
+        bases = [each.base for each in digits]
+        self.n_groups = math.prod(bases)
+        # Valid until a node changes; the groups are rebuilt then.
+        self._counted = tuple([(counter, counter.domains) for counter in counters])
+        strides = accumulate([1, *bases[:-1]], mul)
+        self._digits: list[I64Array] = [
+            np.array([each.unit, each.lowest, each.base, stride])
+            for each, stride in zip(digits, strides, strict=True)
+        ]
+
+    @staticmethod
+    def digits_of(counters: Sequence[Counter]) -> list[Digits] | None:
+        """Choose the digits of all counters; None if one would have many."""
+        found = [digits for counter in counters if (digits := Digits.of(counter)) is not None]
+        return found if len(found) == len(counters) else None
+
+    def assign(self, slots: I32Array, out: I32Array) -> bool:
+        """Write the group of every slot in `slots` to `out`; as `ScoreGroups.assign` does."""
+        counts = self._counts()
+        if counts is None:
+            return False
+        return all(
+            spread_kernels.add_digits(domains.reading, of_counter, digits, slots, out)
+            for of_counter, (_, domains), digits in zip(
+                counts, self._counted, self._digits, strict=True
+            )
+        )
+
+    def _counts(self) -> list[I64Array] | None:
+        """Return the counts; None if domains have other numbers now."""
+        counts = [counter.current() for counter, _ in self._counted]
+        for counter, domains in self._counted:
+            # A counter that was dropped and rebuilt meanwhile may use other domains.
+            if counter.domains is not domains:
+                return None
+        return counts
