@@ -240,8 +240,12 @@ def planned_world(
     call_extender: CallExtender | None = None,
 ) -> World:
     """Return a world with a cluster that has settled."""
+    given = list(objects)
+    if any(obj.metadata.uid for obj in given):
+        # Uids are functions of the seed: new pods must not get those of the cluster's pods.
+        options = msgspec.structs.replace(options, seed=options.seed ^ 1)
     world = World(options, call_extender=call_extender)
-    for obj in objects:
+    for obj in given:
         is_served = bool(obj.metadata.uid and obj.metadata.resource_version)
         world.do(Put(obj) if is_served else Apply(obj))
     settle_world(world)

@@ -42,6 +42,19 @@ def test_capacity_and_drains_of_the_running_cluster(served):
     assert "unschedulable" not in node["spec"]
 
 
+def test_pods_of_a_drained_node_have_replacements_with_their_own_uids(served):
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": POD["spec"]}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    assert served.send("POST", path, deployment | {"spec": spec})[0] == 201
+    served.send("POST", f"{V1}/clock/step", {"duration": "30s"})
+    pods = served.send("GET", "/api/v1/namespaces/default/pods")[1]["items"]
+    node = pods[0]["spec"]["nodeName"]
+    (step,) = served.send("POST", f"{V1}/drain-plan", {"nodes": [node]})[1]["steps"]
+    assert [(move["node"], bool(move["to"])) for move in step["moves"]] == [(node, True)]
+
+
 def test_an_answer_with_progress_ends_with_the_reply(served, monkeypatch):
     module = "podwright.online.apiserver.control.scheduling.progress"
     monkeypatch.setattr(f"{module}.PROGRESS_SECONDS", 0)

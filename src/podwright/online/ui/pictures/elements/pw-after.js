@@ -52,6 +52,8 @@ class After extends PwElement {
     this.hidden = !nodes?.size || !state.isKnown;
     if (this.hidden) return;
     const after = isDone ? state : stateAfter(state, nodes);
+    const hasAmounts = [...nodes.values()].some(({ requests }) => Object.keys(requests).length);
+    this.color.parentElement.hidden = !hasAmounts; // a comparison knows only how many pods
     options(this.color, [[ROLE, "the plan"], ...colorings(state, false, []).filter(({ key }) => state.fields.includes(`allocatable/${key}`)).map(({ key, title }) => [key, `${title}, after`])], this.color.value || ROLE);
     const colors = this.color.value === ROLE ? byRole(state, nodes) : coloring(this.color.value, after, labels, null, isDark());
     const scale = colors.legend.length === 10 ? colors.legend.filter((_, index) => index % 3 === 0) : colors.legend;

@@ -140,6 +140,8 @@ class PwBar extends HTMLElement {
       document.dispatchEvent(new Event("pw-help"));
     });
     root.append(style, name, nav, time, server, help, theme);
+    // Where not all pages fit, the current one is in sight.
+    requestAnimationFrame(() => nav.querySelector("[aria-current]")?.scrollIntoView({ inline: "nearest", block: "nearest" }));
     if (!SCREENS.includes(location.pathname)) {
       const sheet = document.createElement("pw-help");
       sheet.setAttribute("page", this.getAttribute("current") ?? "");

@@ -25,6 +25,7 @@ header h2 { font-family: var(--pw-mono); overflow-wrap: anywhere; unicode-bidi: 
 .share { width: 22%; } .share > span:first-child { display: block; line-height: 13px; }
 .track::after { content: ""; display: block; height: 100%; width: calc(100% * min(1, var(--share, 0))); background: var(--pw-accent); }
 th.pod { width: 45%; }
+@media (max-width: 500px) { .share { display: none; } }
 td .tag { margin-left: 6px; }
 .labels { display: grid; gap: 2px; overflow-wrap: anywhere; }
 `;
@@ -184,7 +185,7 @@ class NodeInspector extends PwElement {
       );
     });
     const heads = ["Resource", "Share", "Requested", "Allocatable", "Free"];
-    return section("Resources", h("table", {}, h("thead", {}, h("tr", {}, heads.map((text, index) => h("th", { class: index > 1 ? "num" : "" }, text)))), h("tbody", {}, rows)));
+    return section("Resources", h("table", {}, h("thead", {}, h("tr", {}, heads.map((text, index) => h("th", { class: index > 1 ? "num" : index ? "share" : "" }, text)))), h("tbody", {}, rows)));
   }
 
   #pods(slot) {

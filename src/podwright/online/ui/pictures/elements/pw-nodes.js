@@ -164,7 +164,8 @@ class Nodes extends PwElement {
 
   /** Returns the nodes of a class of the legend; all of them without one. */
   #only(shown, colors, only) {
-    if (!only || colors.isRange) return shown;
+    const isLoading = isOfPod(this.color.value) && !this.scores;
+    if (!only || colors.isRange || isLoading) return shown;
     const groups = shown.groups.map(({ title, slots }) => ({ title, slots: slots.filter((slot) => isInClass(colors, slot, only)) })).filter(({ slots }) => slots.length);
     return { ...shown, groups, count: groups.reduce((sum, { slots }) => sum + slots.length, 0) };
   }

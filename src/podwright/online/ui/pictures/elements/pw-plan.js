@@ -16,7 +16,7 @@ const ROWS_SHOWN = 200;
 const STYLE = `
 :host { overflow: auto; min-height: 0; padding: calc(2 * var(--pw-space)); }
 .content { display: grid; gap: calc(2 * var(--pw-space)); max-width: 1100px; }
-.content > * { min-width: 0; }
+.content > * { min-width: 0; } .content button { white-space: normal; }
 form { display: flex; flex-wrap: wrap; gap: calc(1.5 * var(--pw-space)); align-items: end; }
 form label { display: grid; gap: 2px; color: var(--pw-muted); font-size: var(--pw-type-small); }
 form label.check { display: flex; gap: 6px; align-items: center; min-height: 26px; }

@@ -11,12 +11,13 @@ const FIELDS_SHOWN = 200;
 const STYLE = `
 :host { height: calc(100vh - var(--pw-bar-height)); width: 100%; overflow: auto; padding: calc(2 * var(--pw-space)); background: var(--pw-background); }
 .content { display: grid; gap: calc(2 * var(--pw-space)); max-width: 1500px; }
+.content > * { min-width: 0; }
 .head { display: flex; flex-wrap: wrap; align-items: baseline; gap: var(--pw-space) calc(2 * var(--pw-space)); }
 .head h2 { font-size: var(--pw-type-title); }
 .figures { display: flex; flex-wrap: wrap; gap: var(--pw-space); }
 .figures > li { flex: 1; min-width: 150px; padding: 10px 14px; border: 1px solid var(--pw-line); border-radius: 5px; background: var(--pw-raised); }
 .figures strong { display: block; font-size: var(--pw-type-title); font-variant-numeric: tabular-nums; line-height: 1.2; }
-.halves { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)); gap: calc(2 * var(--pw-space)); align-items: start; }
+.halves { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(380px, 100%), 1fr)); gap: calc(2 * var(--pw-space)); align-items: start; }
 .card { border: 1px solid var(--pw-line); border-radius: 5px; background: var(--pw-raised); padding: 10px 14px; overflow: auto; }
 .card h3 { margin-bottom: 6px; }
 .card li + li { margin-top: 4px; }

@@ -108,7 +108,7 @@ function capacityAnswer({ spec, status }, { pods: [given] }) {
     findings: [
       `${countText(count, "more pod")} ${count === 1 ? "fits" : "fit"}, on ${countText(nodes.size, "node")} of ${status.nodes.toLocaleString("en-US")}.`,
       failType === "LimitReached" ? failMessage : `The next one does not fit: ${reasons.join(", ") || failMessage}.`,
-      ...(zones.length > 1 ? [`By zone: ${zones.map(([zone, of]) => `${zone} ${of}`).join(", ")}.`] : []),
+      ...(zones.length > 1 ? [`By zone: ${zones.map(([zone, of]) => `${zone} ${of.toLocaleString("en-US")}`).join(", ")}.`] : []),
       ...(status.pending.scheduled ? [`${countText(status.pending.scheduled, "pending pod")} ${status.pending.scheduled === 1 ? "was" : "were"} placed before; the picture does not have them.`] : []),
       ...(status.pending.unscheduled ? [`${countText(status.pending.unscheduled, "pending pod")} of the cluster ${status.pending.unscheduled === 1 ? "fits" : "fit"} nowhere.`] : []),
       ...(status.evicted ? [`${countText(status.evicted.length, "pod")} would be evicted: ${listed(status.evicted)}.`] : []),
