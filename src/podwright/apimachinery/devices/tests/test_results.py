@@ -263,6 +263,33 @@ def test_the_selector_has_the_nodes_that_reach_all_devices(
     assert (None if selector is None else selector["nodeSelectorTerms"]) == terms
 
 
+_IN_ZONE = {"key": "zone", "operator": "In", "values": ["z", "y"]}
+_NOT_0 = {"key": "row", "operator": "NotIn", "values": ["0"]}
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "is_new"),
+    [
+        (_IN_ZONE, {"key": "zone", "operator": "In", "values": ["y", "z"]}, False),
+        (_IN_ZONE, {"key": "zone", "operator": "In", "values": ["z"]}, True),
+        (_IN_ZONE, {"key": "zone", "operator": "Exists"}, True),
+        (_IN_ZONE, {"key": "rack", "operator": "In", "values": ["z", "y"]}, True),
+        ({"key": "row", "operator": "Gt", "values": ["0"]}, _NOT_0, True),
+    ],
+)
+def test_a_requirement_is_new_by_key_operator_or_values(
+    first: dict[str, Any],
+    other: dict[str, Any],
+    is_new: bool,
+) -> None:
+    second = published("b", name="t", pool="q", **_selecting({"matchExpressions": [other]}))
+    slices = published("a", **_selecting({"matchExpressions": [first]})), second
+    labels = {"zone": "z", "rack": "y", "row": "1"}
+    (found,) = _results(*slices, claim("c", exactly(count=2)), labels=labels)
+    (term,) = _document(found)["nodeSelector"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == ([first, other] if is_new else [first])
+
+
 def test_each_claim_has_its_own_nodes() -> None:
     slices = published("a", allNodes=True), published("b", name="t", pool="q")
     one, two = _results(*slices, claim("c", exactly()), claim("d", exactly()))
