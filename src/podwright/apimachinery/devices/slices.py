@@ -108,7 +108,7 @@ class SliceDevice:
         Counter sets, and the counters taken from each, in units of 10^-9.
     nodes : NodeChoice or None
         The device's own nodes; None if those of the slice count.
-    content : str
+    content : bytes
         What a selector reads, as JSON: equal contents give equal results.
     """
 
@@ -155,7 +155,7 @@ class SliceDevice:
         )
         self.nodes = _choice(device) if of.has_device_nodes else None
         read = {key: document[key] for key in _READ_BY_SELECTORS if document.get(key)}
-        self.content = msgspec.json.encode((of.pool.driver, read), order="sorted").decode()
+        self.content = msgspec.json.encode((of.pool.driver, read), order="sorted")
 
 
 _READ_BY_SELECTORS = ("attributes", "capacity", "allowMultipleAllocations")
@@ -497,7 +497,7 @@ class Selection:
     """
 
     def __init__(self) -> None:
-        self._results: dict[tuple[str, str], bool | str] = {}
+        self._results: dict[tuple[str, bytes], bool | str] = {}
         self.evaluation_count = 0
 
     def matches(

@@ -553,6 +553,19 @@ def test_a_refusal_undoes_the_constraints_before() -> None:
     assert found == [("b", "constraint 1"), ("c", "constraint 0"), ("c", "constraint 0")]
 
 
+def test_a_first_device_that_is_refused_leaves_no_value_behind() -> None:
+    numa = {"numa": {"int": 0}}
+    model = {"numa": {"int": 1}, "model": {"string": "x"}}
+    devices = [{"name": "a", "attributes": numa}] + [
+        {"name": name, "attributes": model} for name in "bc"
+    ]
+    constraints = [
+        {"matchAttribute": f"{DRIVER}/{name}", "requests": ["r"]} for name in ("numa", "model")
+    ]
+    asked = claim("c", exactly(count=2), constraints=constraints)
+    assert _found([published(*devices)], asked) == "b c"
+
+
 # ---------------------------------------------------------------- counters
 
 
@@ -600,6 +613,16 @@ def test_a_shared_device_takes_its_counters_once() -> None:
     used = allocated("other", result("a", shareID="s", consumedCapacity={"memory": "1Gi"}))
     assert _found([*pool, used], claim("c", exactly(**share))) == "a"
     assert _found([*pool, used], claim("c", exactly(count=2))) is None, "b: the counters are taken"
+
+
+def test_counters_of_a_share_that_is_undone_stay_taken() -> None:
+    # As upstream. A share without capacity stays known too, so its device takes no more counters.
+    shared = consuming("a", 3, allowMultipleAllocations=True)
+    either = first_available("r", exactly("two", 2), exactly("one"))
+    assert _found([counters(4), published(shared, slices=2)], claim("c", either)) == "a"
+    full = shared | _memory()
+    assert _found([counters(4), published(full, slices=2)], claim("c", either)) is None
+    assert _found([counters(6), published(full, slices=2)], claim("c", either)) == "a"
 
 
 # ---------------------------------------------------------------- capacity

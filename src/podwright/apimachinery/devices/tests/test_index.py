@@ -252,6 +252,18 @@ def test_a_class_that_changes_concerns_every_node() -> None:
     assert index.change_count == before
 
 
+def test_every_change_makes_a_version() -> None:
+    index = index_of()
+    found = [index.version]
+    for obj in (claim("c", exactly()), allocated("c", "a"), published("a"), published("b")):
+        index.put(obj)
+        found.append(index.version)
+    index.delete(published("b"))
+    found.append(index.version)
+    index.delete(allocated("c", "a"))
+    assert sorted({*found, index.version}) == [*found, index.version]
+
+
 def test_slices_are_in_the_order_in_which_they_arrived() -> None:
     index = index_of(published("a", name="y"), published("b", name="x", pool="q"))
     assert [each.metadata.name for each in index.slice_objects()] == ["y", "x"]

@@ -142,6 +142,9 @@ def test_every_node_sees_a_pool_with_counters_that_is_incomplete() -> None:
     assert _seen(*part, gate=False) == {}
     whole = [counters(1), published(consuming("a", 1), nodeName="m", slices=2)]
     assert _seen(*whole) == {}
+    replaced = counters(1, "old", generation=0, slices=5)
+    new = counters(1), published(consuming("a", 1), nodeName="m", slices=2)
+    assert _seen(replaced, *new) == {}, "the newest counters are whole"
     wrong = [counters(1), published("a", "a", nodeName="m", slices=2)]
     assert _seen(*wrong) == {}, "the names of its devices are those of relevant slices"
 
@@ -154,6 +157,17 @@ def test_without_the_gate_slices_with_partitions_are_left_out() -> None:
     pool = [counters(1), published(consuming("c", 1), slices=2)]
     assert _seen(*pool) == {"p": "c"}
     assert _seen(*pool, gate=False) == {"p": "counter set card not found"}
+
+
+def test_pools_are_gathered_once_until_something_changes() -> None:
+    index = index_of(published("a"), published("c", name="far", pool="q", nodeName="m"))
+    pools = index.pools_of("n", {"z": ""})
+    assert index.pools_of("n", {"z": ""}) is pools
+    index.put(published("d", name="far", pool="q", nodeName="m"))
+    assert index.pools_of("n", {"z": ""}) is pools, "what changed is of another node"
+    assert index.pools_of("n", {"z": "1"}) is not pools
+    found = index.pools_of("n", {"z": ""}, with_partitions=False)
+    assert index.pools_of("n", {"z": ""}) is not found
 
 
 # ---------------------------------------------------------------- taint rules
@@ -228,7 +242,7 @@ def test_a_selector_without_expression_is_an_empty_one() -> None:
 
 
 def test_what_selectors_read_is_all_that_makes_devices_equal() -> None:
-    def content(**fields: Any) -> str:
+    def content(**fields: Any) -> bytes:
         name = fields.pop("name", "a")
         driver = fields.pop("driver", "gpu.example.com")
         return DeviceSlice(published({"name": name} | fields, driver=driver)).devices[0].content

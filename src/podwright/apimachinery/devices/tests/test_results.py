@@ -198,6 +198,7 @@ _ONLY = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [
     ("slices", "count", "terms"),
     [
         pytest.param([published("a", allNodes=True)], 1, None, id="all nodes"),
+        pytest.param([published("a", allNodes=True, **_selecting())], 1, None, id="no terms"),
         pytest.param([published("a")], 1, _ONLY, id="one node"),
         pytest.param(
             [published("a", allNodes=True), published("b", name="t", pool="q")],
