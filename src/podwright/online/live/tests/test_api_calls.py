@@ -1,10 +1,28 @@
 import msgspec
+import pytest
 
 from podwright.apimachinery.objects import Condition
 from podwright.apimachinery.objects.event_series import SERIES_NS
 from podwright.apimachinery.schema import decode
-from podwright.online.live.api_calls import MERGE, STRATEGIC, EventWriter, object_path, request_of
-from podwright.scheduler.machine import Bind, DeletePod, EmitEvent, PatchPodMetadata, PatchPodStatus
+from podwright.online.live.api_calls import (
+    JSON,
+    MERGE,
+    STRATEGIC,
+    EventWriter,
+    object_path,
+    request_of,
+)
+from podwright.scheduler.machine import (
+    Bind,
+    DeletePod,
+    EmitEvent,
+    PatchExtendedClaim,
+    PatchPodGroupStatus,
+    PatchPodMetadata,
+    PatchPodStatus,
+    UpdateVolume,
+    WriteResourceClaim,
+)
 
 POD = "/api/v1/namespaces/a/pods/p"
 
@@ -119,3 +137,61 @@ def test_a_long_note_is_cut():
     note = request.body["note"]
     assert len(note.encode()) <= 1024
     assert note.endswith("ä ...")
+
+
+CLAIM = decode({
+    "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+    "metadata": {"name": "c", "namespace": "a", "uid": "v"},
+    "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "k"}}]}},
+})  # fmt: skip
+VOLUME = decode({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}})
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/a/resourceclaims"
+RELEASED = {
+    "metadata": {"uid": "v"}, "status": {"reservedFor": [{"$patch": "delete", "uid": "u"}]}
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("action", "verb", "path", "content_type", "has_object"),
+    [
+        (UpdateVolume(1, VOLUME), "PUT", "/api/v1/persistentvolumes/v", JSON, True),
+        (WriteResourceClaim(1, "get", CLAIM), "GET", f"{CLAIMS}/c", JSON, True),
+        (WriteResourceClaim(1, "create", CLAIM), "POST", CLAIMS, JSON, True),
+        (WriteResourceClaim(1, "update", CLAIM), "PUT", f"{CLAIMS}/c", JSON, True),
+        (WriteResourceClaim(1, "updateStatus", CLAIM), "PUT", f"{CLAIMS}/c/status", JSON, True),
+        (WriteResourceClaim(1, "release", CLAIM, "u"), "PATCH", f"{CLAIMS}/c/status", STRATEGIC,
+         True),
+        (WriteResourceClaim(1, "delete", CLAIM), "DELETE", f"{CLAIMS}/c", JSON, False),
+        (PatchExtendedClaim(1, "a/p", "u", "c", ()), "PATCH", f"{POD}/status", MERGE, False),
+        (PatchPodGroupStatus(1, "a/g", Condition(type="t")), "PATCH",
+         "/apis/scheduling.k8s.io/v1alpha2/namespaces/a/podgroups/g/status", STRATEGIC, False),
+    ],
+)  # fmt: skip
+def test_each_action_is_one_request(action, verb, path, content_type, has_object):
+    found = request_of(action)
+    assert (found.verb, found.path, found.content_type) == (verb, path, content_type)
+    assert found.has_object == has_object
+
+
+def test_writes_of_claims_are_about_one_claim_and_one_pod():
+    assert request_of(WriteResourceClaim(1, "release", CLAIM, "u")).body == RELEASED
+    assert request_of(WriteResourceClaim(1, "delete", CLAIM)).body == {
+        "preconditions": {"uid": "v"}
+    }
+    extended = request_of(PatchExtendedClaim(1, "a/p", "u", "c", (("main", "x/gpu", "r"),))).body
+    mapping = {"containerName": "main", "resourceName": "x/gpu", "requestName": "r"}
+    claim = {"requestMappings": [mapping], "resourceClaimName": "c"}
+    assert extended == {"metadata": {"uid": "u"}, "status": {"extendedResourceClaimStatus": claim}}
+
+
+def test_a_nominated_node_is_set_alone_or_beside_a_condition():
+    alone = request_of(PatchPodStatus(1, "a/p", "u", nominated_node="n")).body
+    assert alone == {"metadata": {"uid": "u"}, "status": {"nominatedNodeName": "n"}}
+    both = request_of(PatchPodStatus(1, "a/p", "u", Condition(type="t"), nominated_node="n")).body
+    assert set(both["status"]) == {
+        "conditions", "$setElementOrder/conditions", "nominatedNodeName"
+    }  # fmt: skip
+    assert (
+        "nominatedNodeName"
+        not in (request_of(PatchPodStatus(1, "a/p", "u", Condition(type="t"))).body["status"])
+    )

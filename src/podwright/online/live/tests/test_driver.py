@@ -10,6 +10,7 @@ from podwright.apimachinery.objects import encode, with_node_name
 from podwright.online.live import Executor, LiveDriver
 from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.config import parse_gates
+from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
     ApiCall,
     Bind,
@@ -191,3 +192,67 @@ def test_a_bound_pod_occupies_its_node(expiry_ns, is_shown):
     assert bound == ["default/first"]
     assert not made.expired()
     assert set(made.assumed()) == (set() if is_shown else {"default/first"})
+
+
+class Answering(Executor):
+    """Answers each call at once, with an error to the calls of a type."""
+
+    def __init__(self, failing: type | None = None) -> None:
+        self.failing = failing
+
+    async def call(self, call: ApiCall) -> Sequence[Event]:
+        error = CallError("no", "Conflict") if type(call) is self.failing else None
+        return [CallDone(call.call, error)]
+
+    async def emit(self, event: EmitEvent, now_ns: int) -> None:
+        """Write nothing."""
+
+
+def test_only_bindings_that_succeed_are_counted():
+    async def run(executor: Executor) -> int:
+        made = machine()
+        driver = LiveDriver(made, made.handle, executor)
+        driver.put(encode(make_node("n", cpu="2")))
+        driver.put(encode(make_pod("small", cpu="1")))
+        driver.put(encode(make_pod("large", cpu="8")))
+        running = asyncio.create_task(driver.run())
+        await turns()
+        await turns()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return driver.bindings
+
+    assert asyncio.run(run(Answering())) == 1
+    assert asyncio.run(run(Answering(failing=Bind))) == 0
+
+
+def test_queues_are_flushed_each_second_and_each_half_minute(monkeypatch):
+    seconds = 0
+
+    async def run() -> list[str]:
+        made = machine()
+        delivered: list[str] = []
+
+        def handle(event: Event, now_ns: int) -> Sequence[Any]:
+            delivered.append(type(event).__name__)
+            return made.handle(event, now_ns)
+
+        driver = LiveDriver(made, handle, Answering())
+        pause = asyncio.sleep
+
+        async def slept(delay: float) -> None:
+            nonlocal seconds
+            seconds += delay == 1
+            await (asyncio.Event().wait() if seconds > 61 else pause(0))
+
+        monkeypatch.setattr("podwright.online.live.driver.asyncio.sleep", slept)
+        running = asyncio.create_task(driver.run())
+        while seconds <= 61:
+            await pause(0)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return delivered
+
+    delivered = asyncio.run(run())
+    assert delivered.count("FlushBackoff") == 61
+    assert delivered.count("FlushUnschedulable") == 2

@@ -8,10 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import Condition, encode
+from podwright.apimachinery.objects import Condition, Pod, encode, with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.online.client.cluster.write_connection import WriteConnection
-from podwright.online.live import EventWriter, LiveDriver, LostLease, RetryTimes, Writes
+from podwright.online.live import (
+    DryRun,
+    EventWriter,
+    LiveDriver,
+    LostLease,
+    RetryTimes,
+    Writes,
+)
 from podwright.online.live.tests.fake_server import (
     CUT,
     FakeServer,
@@ -24,8 +31,10 @@ from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
     Bind,
+    CallDone,
     DeletePod,
     EmitEvent,
+    ObjectPut,
     PatchPodStatus,
     SchedulerOptions,
     WriteResourceClaim,
@@ -274,3 +283,59 @@ def test_a_series_whose_object_is_written_meanwhile_is_patched_again():
     )
     result(server, EVENT, EVENT)
     assert server.verbs() == ["POST", "PATCH", "POST", "PATCH"]
+
+
+def test_a_claim_that_is_deleted_keeps_the_finalizers_of_others():
+    claim = decode({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "a", "uid": "v"},
+    })  # fmt: skip
+    metadata = {
+        "name": "c",
+        "finalizers": ["other.io/x", "resource.kubernetes.io/delete-protection"],
+    }
+    server = FakeServer(GET=[(200, {"metadata": metadata})], PUT=[CREATED], DELETE=[CREATED])
+    assert result(server, WriteResourceClaim(1, "delete", claim)) == [None, {}]
+    path = "/apis/resource.k8s.io/v1/namespaces/a/resourceclaims/c"
+    assert [(verb, where) for verb, where, _ in server.requests] == [
+        ("GET", path), ("PUT", path), ("DELETE", path)
+    ]  # fmt: skip
+    assert server.requests[1][2]["metadata"]["finalizers"] == ["other.io/x"]
+    server = FakeServer(GET=[(200, {"metadata": {"name": "c"}})], DELETE=[CREATED])
+    assert result(server, WriteResourceClaim(1, "delete", claim)) == [None, {}]
+    assert server.verbs() == ["GET", "DELETE"]
+
+
+def test_look_ups_that_fail_are_counted_with_the_call_that_needs_them():
+    server = FakeServer(POST=[CUT], GET=[status(503), status(503), pods("n")])
+    error, failures = result(server, BIND)
+    assert error is None
+    assert failures == {"Bind": 3}
+
+
+def test_a_dry_run_keeps_pods_where_it_has_placed_them_until_the_cluster_does():
+    async def run() -> None:
+        reported: list[object] = []
+        dry = DryRun(reported.append)
+        pod, other = make_pod("p"), make_pod("q")
+        bind = Bind(1, pod.key, pod.uid, "n")
+        assert dry.seen(pod) is pod
+        put, done = await dry.call(bind)
+        assert isinstance(put, ObjectPut)
+        assert isinstance(put.obj, Pod)
+        assert put.obj.spec.node_name == "n"
+        assert done == CallDone(1)
+        kept = dry.seen(pod)
+        assert isinstance(kept, Pod)
+        assert kept.spec.node_name == "n"
+        assert dry.seen(other) is other
+        placed = with_node_name(pod, "m")
+        assert dry.seen(placed) is placed
+        assert dry.seen(pod) is pod
+        delete = DeletePod(2, "default/q", "v")
+        assert list(await dry.call(delete)) == [CallDone(2)]
+        assert reported == [bind, delete]
+        assert list(await dry.call(PatchPodStatus(3, "default/p", "u"))) == [CallDone(3)]
+        assert len(reported) == 2
+
+    asyncio.run(run())
