@@ -11,11 +11,13 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from podwright.apimachinery.cel.steps import CallCost
+from podwright.apimachinery.cel.steps import CallCost, go_type_of
 from podwright.apimachinery.cel.values import (
+    Duration,
     ErrorValue,
     EvaluationPanicError,
     OpaqueValue,
+    Timestamp,
     Value,
     cost_size,
 )
@@ -28,9 +30,6 @@ REGEX_FACTOR: Final = 0.25
 
 LIST_COST: Final = 10
 """What the creation of a list costs."""
-
-_NO_LIST: Final = "interface conversion: *types.Err is not traits.Lister: missing method Add"
-"""Why upstream's count of a comparison of elements panics for the error of a list."""
 
 AUTHORIZER_CHECK_COST: Final = 350_000
 
@@ -167,11 +166,19 @@ def _flatten(args: tuple[Value, ...], result: Value) -> int:
     return LIST_COST + 1 + cost_size(args[0]) * depth
 
 
+def _no_list(value: Value) -> str:
+    """Return why upstream's count of a comparison of elements panics."""
+    name = "*types.Err" if isinstance(value, ErrorValue) else go_type_of(value)
+    is_added = isinstance(value, int | float | str | bytes | Duration | Timestamp)
+    method = "Contains" if is_added and not isinstance(value, bool) else "Add"
+    return f"interface conversion: {name} is not traits.Lister: missing method {method}"
+
+
 def _self_comparison(index: int) -> CallCost:
     def cost(args: tuple[Value, ...], result: Value) -> int:
         value = args[index]
-        if isinstance(value, ErrorValue):
-            raise EvaluationPanicError(_NO_LIST)
+        if not isinstance(value, list):
+            raise EvaluationPanicError(_no_list(value))
         if not value:
             return LIST_COST + 1
         factor = 2.0 + (STRING_FACTOR if isinstance(value[0], str | bytes) else 0)

@@ -42,6 +42,7 @@ from podwright.apimachinery.cel.steps import (
     Step,
     by_type,
     display,
+    go_type_of,
     guarded,
     with_trait,
 )
@@ -277,6 +278,8 @@ def _is_set(step: Step) -> bool:
 
 
 def _check_pattern(pattern: Value) -> None:
+    if not isinstance(pattern, str):
+        return  # an error of the call
     try:
         compile_pattern(pattern)
     except PatternError as error:
@@ -406,6 +409,8 @@ def lookup(container: Value, key: Value) -> tuple[bool, Value]:
         if 0 <= index < len(container):
             return True, container[index]
         return False, ErrorValue(f"index out of bounds: {index}")
+    if not isinstance(key, bool | int | float | str):
+        return False, ErrorValue(f"invalid qualifier type: {go_type_of(key)}")
     return False, ErrorValue(f"no such key: {display(key)}")
 
 

@@ -239,9 +239,18 @@ _GO_TYPES = {
     "bool": "types.Bool", "bytes": "types.Bytes", "double": "types.Double", "int": "types.Int",
     "null_type": "types.Null", "string": "types.String", "uint": "types.Uint",
     "google.protobuf.Duration": "types.Duration",
-    "google.protobuf.Timestamp": "types.Timestamp",
+    "google.protobuf.Timestamp": "types.Timestamp", "optional_type": "*types.Optional",
+    "type": "*types.Type", "list": "*types.baseList", "map": "*types.baseMap",
 }  # fmt: skip
 """The Go types of values, which upstream's message has. Upstream: cel-go common/types"""
+
+
+def go_type_of(value: Value) -> str:
+    """Return the Go type of a value."""
+    name = type_name(value)
+    package, dot, kind = name.rpartition(".")
+    is_of_kubernetes = package in ("kubernetes", "net")
+    return _GO_TYPES.get(name, f"cel.{kind}" if dot and is_of_kubernetes else name)
 
 
 class LoopStep(Step):
@@ -278,8 +287,7 @@ class LoopStep(Step):
         if container.__class__ is ErrorValue:
             return container
         if not isinstance(container, list | dict):
-            name = type_name(container)
-            return ErrorValue(f"got '{_GO_TYPES.get(name, name)}', expected iterable type")
+            return ErrorValue(f"got '{go_type_of(container)}', expected iterable type")
         # The value of a binding is computed when it is first read, the start of a loop too.
         frame.locals[self.accumulator] = (
             self.initial.value

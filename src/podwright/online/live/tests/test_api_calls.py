@@ -1,3 +1,5 @@
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -139,12 +141,12 @@ def test_a_long_note_is_cut():
     assert note.endswith("ä ...")
 
 
-CLAIM = decode({
+CLAIM: Any = decode({
     "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
     "metadata": {"name": "c", "namespace": "a", "uid": "v"},
     "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "k"}}]}},
 })  # fmt: skip
-VOLUME = decode({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}})
+VOLUME: Any = decode({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}})
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/a/resourceclaims"
 RELEASED = {
     "metadata": {"uid": "v"}, "status": {"reservedFor": [{"$patch": "delete", "uid": "u"}]}

@@ -233,7 +233,7 @@ def test_queues_are_flushed_each_second_and_each_half_minute(monkeypatch):
         made = machine()
         delivered: list[str] = []
 
-        def handle(event: Event, now_ns: int) -> Sequence[Any]:
+        def handle(event: Event, now_ns: int) -> Any:
             delivered.append(type(event).__name__)
             return made.handle(event, now_ns)
 

@@ -286,7 +286,7 @@ def test_a_series_whose_object_is_written_meanwhile_is_patched_again():
 
 
 def test_a_claim_that_is_deleted_keeps_the_finalizers_of_others():
-    claim = decode({
+    claim: Any = decode({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
         "metadata": {"name": "c", "namespace": "a", "uid": "v"},
     })  # fmt: skip
