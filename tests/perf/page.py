@@ -262,13 +262,13 @@ class Bench:
             if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
         }
         tasks = [e for e in events if "RunTask" in e["name"] and (e["pid"], e["tid"]) in main]
-        longest = max(tasks, key=lambda event: event["dur"])
+        longest = max(tasks, key=lambda event: event.get("dur", 0))
         p99 = gaps[len(gaps) * 99 // 100]
         return {
             "frames while scrolling": (len(frames) / (SECONDS / 2), "/s", ""),
             "gap between frames while scrolling, p99": (p99 / 1e3, "ms", ""),
             "longest gap between frames while scrolling": (gaps[-1] / 1e3, "ms", "50"),
-            "longest task of the page while scrolling": (longest["dur"] / 1e3, "ms", "50"),
+            "longest task of the page while scrolling": (longest.get("dur", 0) / 1e3, "ms", "50"),
             "CPU of that task": (longest.get("tdur", 0) / 1e3, "ms", ""),
         }
 

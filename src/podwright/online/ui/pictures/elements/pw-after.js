@@ -30,7 +30,7 @@ class After extends PwElement {
     this.legend = h("div", { class: "legend" });
     this.map = h("pw-heat-map");
     this.map.addEventListener("pw-choose", ({ detail }) => address.set({ node: model().state.names[detail.slot], pod: null }));
-    this.root.append(h("div", { class: "row wrap" }, h("h3", {}, "The cluster after it"), h("label", { class: "row muted" }, "Color", this.color)), this.legend, this.map);
+    this.root.append(h("div", { class: "row wrap" }, h("h3", {}, "The cluster after it"), h("label", { class: "row muted" }, "Color", this.color)), this.legend);
     this.shown = {};
   }
 
@@ -51,6 +51,7 @@ class After extends PwElement {
     const { nodes, isDone } = this.shown;
     this.hidden = !nodes?.size || !state.isKnown;
     if (this.hidden) return;
+    if (!this.map.isConnected) this.root.append(this.map);
     const after = isDone ? state : stateAfter(state, nodes);
     const hasAmounts = [...nodes.values()].some(({ requests }) => Object.keys(requests).length);
     this.color.parentElement.hidden = !hasAmounts; // a comparison knows only how many pods
