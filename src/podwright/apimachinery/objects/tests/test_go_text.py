@@ -1,6 +1,6 @@
 import pytest
 
-from podwright.apimachinery.objects import go_quoted, write_go_json
+from podwright.apimachinery.objects import go_json_error, go_quoted, write_go_json
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,27 @@ def test_fields_of_structs_keep_their_order():
 )
 def test_texts_are_quoted_as_go_quotes_them(text, quoted):
     assert go_quoted(text) == quoted
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "unexpected end of JSON input"),
+        (b'{"a": 1', "unexpected end of JSON input"),
+        (b'"a', "unexpected end of JSON input"),
+        (b"tru", "unexpected end of JSON input"),
+        (b"nul1", "invalid character '1' in literal null (expecting 'l')"),
+        (b"fax", "invalid character 'x' in literal false (expecting 'l')"),
+        (b"x", "invalid character 'x' looking for beginning of value"),
+        (b"{} x", "invalid character 'x' after top-level value"),
+        (b'{"a": 1 "b"}', "invalid character '\"' after object key:value pair"),
+        (b'{"a" 1}', "invalid character '1' after object key"),
+        (b"{1: 2}", "invalid character '1' looking for beginning of object key string"),
+        (b"1e999", "json: cannot unmarshal number 1e999 into Go value of type float64"),
+        (b"[" * 100_000, "the other one"),
+        (b"1", "the other one"),
+        (b"1" * 5_000, "the other one"),
+    ],
+)
+def test_what_is_not_json_has_the_message_of_go(body, message):
+    assert go_json_error(body, ValueError("the other one")) == message

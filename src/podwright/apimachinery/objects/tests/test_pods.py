@@ -1,0 +1,144 @@
+"""What a pod's status says of it, and which names are those of extended resources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import InvalidObject, Pod, decode_pod, is_extended_resource
+from podwright.apimachinery.objects.admission import default_priority_class, with_allocatable
+from podwright.apimachinery.objects.decode import decode, decode_as
+from podwright.apimachinery.objects.pods.pod import condition_of, is_ready
+from podwright.apimachinery.objects.pods.requests import (
+    has_actual_resources,
+    has_same_actual_resources,
+    is_scalar_resource,
+)
+from podwright.testing import make_node
+
+
+def _pod(**status: Any) -> Pod:
+    def containers(name: str) -> list[dict[str, Any]]:
+        return [{"name": name, "resources": {"requests": {"cpu": "1"}}}]
+
+    spec = {"containers": containers("c"), "initContainers": containers("i")}
+    metadata = {"name": "p", "namespace": "default"}
+    return decode_pod({"metadata": metadata, "spec": spec, "status": status})
+
+
+def _container(name: str, cpu: str = "1", **more: Any) -> list[dict[str, Any]]:
+    return [{"name": name, "resources": {"requests": {"cpu": cpu}}} | more]
+
+
+def test_a_pod_is_ready_if_its_condition_is_true() -> None:
+    for status, expected in (("True", True), ("False", False), ("Unknown", False)):
+        conditions = [{"type": "Other", "status": "True"}, {"type": "Ready", "status": status}]
+        assert is_ready(_pod(conditions=conditions)) is expected
+    assert not is_ready(_pod(conditions=[{"type": "Other", "status": "True"}]))
+    assert condition_of(_pod(), "Ready") is None
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({}, False),
+        ({"containerStatuses": _container("c")}, False),
+        ({"containerStatuses": _container("c", allocatedResources={"cpu": "1"})}, False),
+        ({"containerStatuses": _container("c", allocatedResources={"cpu": "2"})}, True),
+        ({"containerStatuses": _container("c", "2")}, True),
+        ({"containerStatuses": [{"name": "c"}]}, False),
+        ({"containerStatuses": _container("x")}, True),
+        ({"initContainerStatuses": _container("i")}, False),
+        ({"initContainerStatuses": _container("i", "2")}, True),
+        ({"resources": {"requests": {"cpu": "1"}}}, True),
+        ({"allocatedResources": {"cpu": "1"}}, True),
+    ],
+)
+def test_a_status_may_have_other_resources(
+    status: dict[str, Any],
+    expected: bool,
+) -> None:
+    assert has_actual_resources(_pod(**status)) is expected
+    assert has_same_actual_resources(_pod(**status), _pod()) is not expected
+    assert has_same_actual_resources(_pod(**status), _pod(**status))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"containerStatuses": _container("c", "3")},
+        {"initContainerStatuses": _container("i", "3")},
+        {"resources": {"requests": {"cpu": "3"}}},
+        {"allocatedResources": {"cpu": "3"}},
+        {
+            "conditions": [
+                {"type": "PodResizePending", "status": "True", "reason": "Infeasible"},
+            ]
+        },
+    ],
+)
+def test_each_of_the_resources_tells_statuses_apart(other: dict[str, Any]) -> None:
+    status = {
+        "containerStatuses": _container("c", "2"),
+        "initContainerStatuses": _container("i", "2"),
+        "resources": {"requests": {"cpu": "2"}},
+        "allocatedResources": {"cpu": "2"},
+    }
+    assert not has_same_actual_resources(_pod(**status), _pod(**status | other))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_extended", "is_scalar"),
+    [
+        ("example.com/gpu", True, True),
+        ("cpu", False, False),
+        ("kubernetes.io/gpu", False, True),
+        ("sub.kubernetes.io/gpu", False, True),
+        ("requests.example.com/gpu", False, False),
+        ("hugepages-2Mi", False, True),
+        ("attachable-volumes-aws-ebs", False, True),
+        ("example.com/not a name", False, False),
+        ("Example.com/gpu", False, False),
+    ],
+)
+def test_resources_are_told_by_name(
+    name: str,
+    is_extended: bool,
+    is_scalar: bool,
+) -> None:
+    assert is_extended_resource(name) is is_extended
+    assert is_scalar_resource(name) is is_scalar
+
+
+def test_allocatable_defaults_to_the_capacity() -> None:
+    def node(**status: Any) -> Any:
+        document = {"metadata": {"name": "n"}, "status": status}
+        return decode({"apiVersion": "v1", "kind": "Node"} | document)
+
+    both = node(capacity={"cpu": "4"}, allocatable={"cpu": "3"})
+    assert with_allocatable(both) is both
+    assert with_allocatable(node(capacity={"cpu": "4"})).status.allocatable == {"cpu": "4"}
+    neither = node()
+    assert with_allocatable(neither) is neither
+    assert with_allocatable(make_node("n")).status.allocatable
+
+
+def test_of_several_default_classes_the_lowest_applies() -> None:
+    def named(name: str, value: int, *, is_default: bool = True) -> Any:
+        document = {"metadata": {"name": name}, "value": value, "globalDefault": is_default}
+        return decode({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"} | document)
+
+    several = [named("c", 2), named("b", 1), named("a", 1), named("z", 0, is_default=False)]
+    assert default_priority_class(several) is several[2]
+    assert default_priority_class(several[3:]) is None
+
+
+@pytest.mark.parametrize(
+    ("document", "text"), [("x", '"x"'), ([1], "[1]"), ([], "[]"), (None, "null"), (5, "5")]
+)
+def test_only_objects_are_read(document: Any, text: str) -> None:
+    for read in (decode, lambda each: decode_as(each, Pod)):
+        with pytest.raises(InvalidObject) as raised:
+            read(document)
+        assert str(raised.value) == f"an object is expected, not {text}"
