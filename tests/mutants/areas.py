@@ -42,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     killed: float
     declared: float
     seconds_of_tests: float
+    everywhere: tuple[str, ...]
     early_seconds_of_tests: float
     early_tests: tuple[str, ...]
     tests: tuple[str, ...]
@@ -50,7 +51,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def tests_of(self, name: str) -> tuple[str, ...]:
         """Return the tests that may kill a mutant of area `name`, nearest first."""
         area = self.areas[name]
-        return (*(area.tests or area.folders), *(self.tests if area.proven_elsewhere else ()))
+        own = area.tests or area.folders
+        return (*own, *self.everywhere, *(self.tests if area.proven_elsewhere else ()))
 
     def mutants_of(self, name: str) -> int:
         """Return how many mutants of area `name` are drawn."""
