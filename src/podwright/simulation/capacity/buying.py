@@ -1,17 +1,19 @@
 """Which nodes a load needs: the cheapest mix of types that was found, each mix tried by scheduling.
 
 A mix is found by adding nodes, then by removing and exchanging them, and in small cases by trying
-all cheaper mixes. The lower bound is fractional, from sums of requests.
+all cheaper mixes. The lower bound is that of fractions of nodes, from sums of requests.
 """
 
 from __future__ import annotations
 
+import csv
 import heapq
+import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, product
-from typing import Final, TypeAlias, Unpack
+from typing import Any, Final, TypeAlias, Unpack
 
 import msgspec
 import numpy as np
@@ -44,6 +46,9 @@ from podwright.simulation.capacity.templates import as_template
 MOST_MIXES: Final = 400
 """How many mixes cheaper than the found one are tried at most."""
 
+_MOST_PIVOTS: Final = 1000
+_ROUNDING: Final = 1e-12
+
 _Counts: TypeAlias = tuple[int, ...]
 
 
@@ -73,7 +78,7 @@ class NodePurchase(msgspec.Struct, frozen=True, kw_only=True):
         How many nodes of each type; types that are not needed are left out.
     price : float
     bound : float
-        No mix is cheaper than this: each resource alone, with fractions of nodes.
+        No mix is cheaper than this: fractions of nodes with enough of all resources.
     is_cheapest : bool
         Whether all cheaper mixes were tried.
     pending : int
@@ -105,7 +110,13 @@ class NodePurchase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_node_types(data: str | bytes, source: str) -> tuple[NodeType, ...]:
-    """Read types of nodes: YAML or JSON with a list `types`.
+    """Read types of nodes: YAML or JSON with a list `types`, or a CSV table.
+
+    Parameters
+    ----------
+    source : str
+        The name of the file. If it ends with `.csv`, each row is a type with the columns `name`,
+        `price`, `max` and `labels.KEY`; each other column is a resource.
 
     Raises
     ------
@@ -118,13 +129,48 @@ def read_node_types(data: str | bytes, source: str) -> tuple[NodeType, ...]:
 
     errors: list[FieldError] = []
     try:
-        found = decode_struct(parse_document(data), Types, "", errors).types
-    except ValueError as error:
+        document = _csv_types(data) if source.endswith(".csv") else parse_document(data)
+        found = decode_struct(document, Types, "", errors).types
+    except (ValueError, csv.Error) as error:
         raise InputError([FieldError(source=source, path="", message=str(error))]) from error
     errors += _type_errors(found)
     if errors:
         raise InputError(msgspec.structs.replace(each, source=source) for each in errors)
     return found
+
+
+def _csv_types(data: str | bytes) -> dict[str, Any]:
+    """Return a table as the document that a YAML file would have."""
+    text = data if isinstance(data, str) else data.decode("utf-8-sig")
+    types: list[dict[str, Any]] = []
+    for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
+        if None in row or None in row.values():
+            raise ValueError(f"types[{len(types)}]: does not have as many columns as the first row")
+        found: dict[str, Any] = {"allocatable": {}, "labels": {}}
+        for column, cell in row.items():
+            name, value = column.strip(), cell.strip()
+            if not value:
+                continue
+            if name.startswith("labels."):
+                found["labels"][name.removeprefix("labels.")] = value
+            elif name in ("price", "max"):
+                found[name] = _number(value)
+            elif name == "name":
+                found[name] = value
+            else:
+                found["allocatable"][name] = value
+        types.append(found)
+    return {"types": types}
+
+
+def _number(text: str) -> int | float | str:
+    """Return a number, or the text, which decoding rejects with its path."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def pool_types(objects: Iterable[Object], label: str = "") -> tuple[NodeType, ...]:
@@ -292,22 +338,33 @@ class _Search:
         """Add nodes of some types, those that place most for their price, while that helps."""
         indices = tuple(indices)
         while left := self._unplaced(counts):
-            total = _sum(self._demand.get(key, {}) for key in left)
-            steps = []
-            for index in indices:
-                more = _plus(counts, index, 1)
-                placed = left.keys() - self._unplaced(more).keys()
-                if self._is_offered(more) and len(self._unplaced(more)) < len(left):
-                    part = _sum(self._demand.get(key, {}) for key in placed)
-                    share = sum(part[name] / total[name] for name in part)
-                    value = share / max(self._types[index].price, 1e-9)
-                    steps.append((value, -index, len(placed)))
+            # One more node may spread the pods so that none of those left fits: then try more.
+            sizes = (1, *(2**power for power in range(1, 7) if 2**power <= len(self._demand)))
+            steps: list[tuple[float, int, int]] = []
+            for size in sizes:
+                steps = [
+                    (value, -index, gain)
+                    for index in indices
+                    for more in [_plus(counts, index, size)]
+                    if self._is_offered(more) and len(self._unplaced(more)) < len(left)
+                    for gain, value in [self._gain(left, more, index)]
+                ]
+                if steps:
+                    break
             if not steps:
                 return counts
             _, negative, gain = max(steps)
-            more = _plus(counts, -negative, max(1, len(left) // max(1, gain) // 2))
-            counts = more if self._is_offered(more) else _plus(counts, -negative, 1)
+            more = _plus(counts, -negative, max(size, len(left) // max(1, gain) // 2))
+            counts = more if self._is_offered(more) else _plus(counts, -negative, size)
         return counts
+
+    def _gain(self, left: dict[str, CapacityStop], more: _Counts, index: int) -> tuple[int, float]:
+        """Return how many pods more nodes place, and their share of requests for the price."""
+        total = _sum(self._demand.get(key, {}) for key in left)
+        placed = left.keys() - self._unplaced(more).keys()
+        part = _sum(self._demand.get(key, {}) for key in placed)
+        share = sum(part[name] / total[name] for name in part)
+        return len(placed), share / max(self._types[index].price, 1e-9)
 
     def _reduced(self, counts: _Counts) -> _Counts:
         """Remove and exchange nodes while that is cheaper."""
@@ -346,9 +403,9 @@ class _Search:
     def _bound(self) -> float:
         """Return a price below which no mix places the pods.
 
-        Each resource alone: nodes in fractions, those first that have most of it for their price.
-        Pods with a request above what each existing node has free need new nodes; the others may
-        use all that is free.
+        Fractions of nodes have enough of all resources together (`least_price`). Pods with a
+        request above what each existing node has free need new nodes; the others may use all
+        that is free.
         """
         nodes = self._scheduler.cluster.nodes
         unplaced = [each for key, each in self._demand.items() if key not in self._accepted]
@@ -368,29 +425,61 @@ class _Search:
         with edited(self._scheduler.cluster, put=[self._node(i, 0)[0] for i in self._indices()]):
             slots = [nodes.slot_of[self._node(i, 0)[0].name] for i in self._indices()]
             amounts = {name: nodes.allocatable[slots, index_of[name]].tolist() for name in index_of}
-        return max(
-            [
-                self._fraction(amounts[name], need - less.get(name, 0))
-                for demand, less in ((new, {}), (unplaced, room))
-                for name, need in _sum(demand).items()
-            ],
-            default=0.0,
-        )
+        rows = [
+            (amounts[name], need - less.get(name, 0))
+            for demand, less in ((new, {}), (unplaced, room))
+            for name, need in _sum(demand).items()
+        ]
+        return least_price(self._types, [row for row in rows if row[1] > 0])
 
     def _indices(self) -> range:
         return range(len(self._types))
 
-    def _fraction(self, amounts: Sequence[int], need: int) -> float:
-        """Return the least price of so much of one resource."""
-        price = 0.0
-        offers = [(t, n) for t, n in zip(self._types, amounts, strict=True) if n > 0]
-        for each, amount in sorted(offers, key=lambda offer: offer[0].price / offer[1]):
-            if need <= 0:
-                break
-            used = need / amount if each.max is None else min(need / amount, each.max)
-            price += used * each.price
-            need -= math.ceil(used * amount)
-        return price
+
+def least_price(types: Sequence[NodeType], rows: Sequence[tuple[Sequence[int], int]]) -> float:
+    """Return the least price of fractions of nodes that have enough of each resource.
+
+    Parameters
+    ----------
+    types : sequence of NodeType
+    rows : sequence of (sequence of int, int)
+        How much of a resource a node of each type has, and how much is needed.
+
+    Notes
+    -----
+    The dual linear program, by the simplex method: each resource gets a price, such that no node
+    costs less than what it has, and what is needed costs most. Any such prices are a bound, so
+    rounding errors and an early end do not make it wrong. Bland's rule avoids cycles.
+    """
+    limited = [index for index, each in enumerate(types) if each.max is not None]
+    # One column per resource, in parts of what is needed, and one per limit on a type.
+    table = np.zeros((len(types) + 1, len(rows) + len(limited) + len(types) + 1))
+    for column, (amounts, need) in enumerate(rows):
+        table[:-1, column] = np.array(amounts) / need
+        table[-1, column] = 1.0
+    for column, index in enumerate(limited, len(rows)):
+        table[index, column] = -1.0
+        table[-1, column] = -float(types[index].max or 0)
+    table[:-1, -1 - len(types) : -1] = np.eye(len(types))
+    table[:-1, -1] = [each.price for each in types]
+    for _ in range(_MOST_PIVOTS):
+        gains = np.flatnonzero(table[-1, :-1] > _ROUNDING)
+        if not len(gains):
+            break
+        column = int(gains[0])
+        ratios = [
+            (row[-1] / row[column], index)
+            for index, row in enumerate(table[:-1])
+            if row[column] > _ROUNDING
+        ]
+        if not ratios:
+            break
+        pivot = min(ratios)[1]
+        table[pivot] /= table[pivot, column]
+        for index in range(len(table)):
+            if index != pivot:
+                table[index] -= table[index, column] * table[pivot]
+    return max(0.0, -float(table[-1, -1]))
 
 
 def _demand(pod: Pod) -> dict[str, int]:

@@ -1,54 +1,17 @@
-"""Buying nodes: never above the optimum plus one node, the bound below it, errors with paths."""
+"""Buying nodes: pending pods, DaemonSets, pools, tables of types, the bound, errors with paths."""
 
 from __future__ import annotations
 
-import random
-from itertools import product
-
+import msgspec
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import InputError, Object, decode
+from podwright.apimachinery.objects import InputError, decode
 from podwright.simulation.capacity import pool_types, read_node_types
+from podwright.simulation.capacity.buying import least_price
 from podwright.testing import make_node, make_pod
 
 SMALL = pw.NodeType(name="small", price=1, allocatable={"cpu": "2", "memory": "4Gi"})
-LARGE = pw.NodeType(name="large", price=1.8, allocatable={"cpu": "4", "memory": "8Gi"}, max=2)
-
-
-def optimum(objects, types, most):
-    """Return the price of the cheapest mix, by trying all of them in new schedulers."""
-    prices = []
-    for counts in product(range(most + 1), repeat=len(types)):
-        if any(t.max is not None and n > t.max for t, n in zip(types, counts, strict=True)):
-            continue
-        new = [t.node(f"{t.name}{k}") for t, n in zip(types, counts, strict=True) for k in range(n)]
-        scheduler = pw.Scheduler()
-        scheduler.add(*objects, *new)
-        decisions = [scheduler.schedule(pod.key) for pod in scheduler.in_queue_order()]
-        if all(decision.node for decision in decisions):
-            prices.append(sum(t.price * n for t, n in zip(types, counts, strict=True)))
-    return min(prices)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_never_above_the_optimum_plus_one_node(seed, monkeypatch):
-    draw = random.Random(seed)
-    types = [SMALL, LARGE]
-    objects: list[Object] = [
-        make_node("old", cpu="2", memory="4Gi"),
-        *(
-            make_pod(f"p{i}", cpu=f"{draw.randint(2, 20) * 100}m", memory=f"{draw.randint(1, 4)}Gi")
-            for i in range(5)
-        ),
-    ]
-    best = optimum(objects, types, 4)
-    found = pw.buy_nodes(objects, types)
-    assert not found.unplaced
-    assert found.bound <= best <= found.price + 1e-9
-    assert found.price == pytest.approx(best), "all cheaper mixes were tried"
-    monkeypatch.setattr("podwright.simulation.capacity.buying.MOST_MIXES", 0)
-    assert pw.buy_nodes(objects, types).price <= best + 1.8 + 1e-9
 
 
 def test_pods_that_fit_need_no_nodes_and_impossible_ones_are_named():
@@ -93,3 +56,42 @@ def test_each_mistake_has_its_path():
         assert any(each.startswith(f"types{path}") for each in paths), (path, paths)
     with pytest.raises(InputError, match="no pod is pending"):
         pw.buy_nodes([make_node("n1")], [SMALL])
+
+
+def test_a_table_has_the_types_of_a_document():
+    table = "name,price,max,cpu,memory,labels.pool\nsmall,1,,2,4Gi,\nlarge,1.8,2,4,8Gi,big\n"
+    document = """types:
+- {name: small, price: 1, allocatable: {cpu: "2", memory: 4Gi}}
+- {name: large, price: 1.8, max: 2, allocatable: {cpu: "4", memory: 8Gi}, labels: {pool: big}}
+"""
+    assert read_node_types(table, "types.csv") == read_node_types(document, "types.yaml")
+
+
+@pytest.mark.parametrize(
+    ("table", "path"),
+    [
+        ("name,price,cpu\na,cheap,2\n", "types[0].price"),
+        ("name,price,cpu\na,1,2\nb,-1,2\n", "types[1].price"),
+        ("name,max,cpu\na,1.5,2\n", "types[0].max"),
+        ("name,cpu\na,many\n", "types[0].allocatable"),
+        ("name,cpu\na\n", "types[0]"),
+        ("name,cpu\n", "types"),
+        ('name,cpu\n"a', ""),
+    ],
+)
+def test_each_mistake_in_a_table_has_its_path(table, path):
+    with pytest.raises(InputError) as caught:
+        read_node_types(table, "types.csv")
+    assert any(path in str(error) for error in caught.value.errors), caught.value
+
+
+def test_the_bound_has_all_resources_together():
+    types = [
+        pw.NodeType(name="cpu", price=1, allocatable={"cpu": "8", "memory": "1Gi"}),
+        pw.NodeType(name="memory", price=1, allocatable={"cpu": "1", "memory": "8Gi"}),
+    ]
+    # Each resource alone is enough with one node; both take 8/9 of each type.
+    assert least_price(types, [((8, 1), 8), ((1, 8), 8)]) == pytest.approx(16 / 9)
+    limited = [msgspec.structs.replace(types[0], max=0), types[1]]
+    assert least_price(limited, [((8, 1), 8)]) == pytest.approx(8)
+    assert least_price(types, []) == 0
