@@ -28,7 +28,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: strict-kernels share-strict conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync bench bench-pairs share-pairs long-run bench-page coverage wheel clean
+.PHONY: strict-kernels share-strict conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync capacity-real bench bench-pairs share-pairs long-run bench-page coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -136,6 +136,9 @@ e2e-conformance: $(VENV)/.installed  ## Upstream's end-to-end suite on podwright
 against-real: SEEDS = 0-19
 against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA="errors apply"), or run on one with faults (CHAOS=scheduler SEEDS=0-19); needs make real-parts
 	$(BIN)/python -m $(if $(CHAOS),tests.real_parts.chaos $(CHAOS) --seeds $(SEEDS),tests.conformance.against_real $(AREA:%=--area %)) $(ARGS)
+
+capacity-real: $(VENV)/.installed  ## Capacity beside the real kube-scheduler (SEEDS=0-49); needs make real-parts
+	PODWRIGHT_CAPACITY_SEEDS=$(or $(SEEDS),0-49) $(PYTEST) tests/e2e_real/test_capacity.py -m e2e -n0 $(ARGS)
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)

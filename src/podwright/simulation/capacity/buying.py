@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import heapq
-import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -143,7 +142,7 @@ def _csv_types(data: str | bytes) -> dict[str, Any]:
     """Return a table as the document that a YAML file would have."""
     text = data if isinstance(data, str) else data.decode("utf-8-sig")
     types: list[dict[str, Any]] = []
-    for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
+    for row in csv.DictReader(text.splitlines(keepends=True), strict=True):
         if None in row or None in row.values():
             raise ValueError(f"types[{len(types)}]: does not have as many columns as the first row")
         found: dict[str, Any] = {"allocatable": {}, "labels": {}}
