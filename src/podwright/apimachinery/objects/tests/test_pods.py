@@ -6,11 +6,19 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import InvalidObject, Pod, decode_pod, is_extended_resource
-from podwright.apimachinery.objects.admission import default_priority_class, with_allocatable
-from podwright.apimachinery.objects.decode import decode, decode_as
+from podwright.apimachinery.objects import (
+    InvalidObject,
+    Node,
+    Pod,
+    decode_pod,
+    is_extended_resource,
+)
+from podwright.apimachinery.objects.admission import admit, default_priority_class, with_allocatable
+from podwright.apimachinery.objects.decode import SharedSpecs, decode, decode_as
+from podwright.apimachinery.objects.names import subdomain_errors
 from podwright.apimachinery.objects.pods.pod import condition_of, is_ready
 from podwright.apimachinery.objects.pods.requests import (
+    assigned_request_millis,
     has_actual_resources,
     has_same_actual_resources,
     is_scalar_resource,
@@ -142,3 +150,48 @@ def test_only_objects_are_read(document: Any, text: str) -> None:
         with pytest.raises(InvalidObject) as raised:
             read(document)
         assert str(raised.value) == f"an object is expected, not {text}"
+
+
+def test_equal_documents_share_their_spec() -> None:
+    spec: dict[str, Any] = {"containers": [{"name": "c"}]}
+    shared = SharedSpecs()
+
+    def read(name: str, **more: Any) -> Pod:
+        document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+        found = decode(document | more, shared=shared)
+        assert isinstance(found, Pod)
+        return found
+
+    first = read("a")
+    shared.keep(spec, Pod, first.spec)
+    for number in range(100):
+        shared.keep({"n": number}, Pod, None)
+    second = read("b")
+    assert second.spec is first.spec
+    assert (second.metadata.name, second.metadata.namespace) == ("b", "default")
+    assert second.raw["metadata"]["name"] == "b"
+    assert read("c", status={"phase": "Running"}).status.phase == "Running"
+    assert shared.find(dict(spec), Pod) is None
+    assert shared.find(spec, Node) is None
+
+
+def test_admission_completes_requests_and_names_the_scheduler() -> None:
+    limits = {"limits": {"cpu": "2", "memory": "1Gi"}, "requests": {"cpu": "1"}}
+    spec = {"containers": [{"name": "c", "resources": limits}], "resources": limits}
+    admitted = admit(decode_pod({"metadata": {"name": "p"}, "spec": spec}), ())
+    assert admitted.spec.scheduler_name == "default-scheduler"
+    for resources in (admitted.spec.containers[0].resources, admitted.spec.resources):
+        assert resources is not None
+        assert resources.requests == {"cpu": "1", "memory": "1Gi"}
+    assert admit(admitted, ()) is admitted
+
+
+def test_a_subdomain_has_at_most_253_bytes() -> None:
+    name = ".".join(["a" * 49] * 5)
+    assert subdomain_errors(name + ".abc") == []
+    assert len(name + ".abc") == 253
+    assert subdomain_errors(name + ".abcd") == ["must be no more than 253 bytes"]
+
+
+def test_what_a_pod_occupies_is_in_thousandths() -> None:
+    assert assigned_request_millis(_pod()) == {"cpu": 1_000}
