@@ -70,13 +70,15 @@ def test_what_is_known_of_a_pod_is_shown_before_its_explanation(
     inspector = page.locator("pw-pod")
     inspector.get_by_text(known).first.wait_for()
     inspector.get_by_role("status").get_by_text(work).wait_for()
-    inspector.get_by_role("heading", name="Attempts").wait_for()
+    if pod != "training":  # the explanation of a pending pod is not kept waiting by its attempts
+        inspector.get_by_role("heading", name="Attempts").wait_for()
     assert inspector.get_by_role("heading", name=found).count() == 0
     released.append(True)
     for route in held:
         route.fallback()
     inspector.get_by_role("heading", name=found).wait_for()
     inspector.get_by_text(work).wait_for(state="hidden")
+    inspector.get_by_role("heading", name="Attempts").wait_for()
 
 
 def test_the_error_of_a_refused_remedy_is_shown_where_it_was_applied(own_demo, page, watched):
