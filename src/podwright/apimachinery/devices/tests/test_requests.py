@@ -224,6 +224,7 @@ def test_requests_are_read_in_order_with_their_alternatives() -> None:
     assert [each.full_name for each in either.choices] == ["a/y", "a/x"]
     assert [each.own_name for each in either.choices] == ["y", "x"]
     assert not any(each.has_admin_field for each in either.choices)
+    assert [each.is_admin for each in either.choices] == [False, False]
     assert requests_of(read.spec) is requests_of(read.spec), "read once"
     (denied,) = requests_of(claim("c", exactly(adminAccess=False)).spec)
     assert (denied.choices[0].is_admin, denied.choices[0].has_admin_field) == (False, True)

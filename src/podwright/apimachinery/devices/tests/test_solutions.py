@@ -47,6 +47,15 @@ def test_nodes_with_the_same_devices_share_a_state() -> None:
     assert _state(index, "n") == _state(index, "m")
 
 
+def test_a_device_of_all_nodes_is_in_use_on_each() -> None:
+    index = index_of(published("a", "b", allNodes=True))
+    for uid, found in (("u", (1,)), ("v", (0, 1))):
+        index.set_pending(uid, allocation("b" if uid == "u" else "a"))
+        assert _state(index, "n").in_use == _state(index, "m").in_use == found
+    index.remove_pending("u")
+    assert _state(index, "n").in_use == _state(index, "m").in_use == (0,)
+
+
 @pytest.mark.parametrize(
     "other",
     [
