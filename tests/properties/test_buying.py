@@ -16,8 +16,8 @@ from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property
 
-MOST = 4
-"""How many nodes of a type the exhaustive search tries; pods are so small that they are enough."""
+MOST = 5
+"""How many nodes of a type the exhaustive search tries: one for each pod."""
 
 
 @st.composite

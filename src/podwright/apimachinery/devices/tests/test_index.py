@@ -6,8 +6,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import settings, strategies as st
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.properties.effort import effort
 
 from podwright.apimachinery.devices import EXTENDED_RESOURCE_CLAIM, Pool
 from podwright.apimachinery.devices.index import DeviceIndex
@@ -561,4 +562,4 @@ class Following(RuleBasedStateMachine):
 
 
 TestFollowing = Following.TestCase
-TestFollowing.settings = settings(max_examples=40, stateful_step_count=25)
+TestFollowing.settings = effort(40, stateful_step_count=25)
