@@ -24,7 +24,7 @@ from tests.mutants import report
 from tests.mutants.areas import ROOT, Settings, read_settings
 from tests.mutants.equivalent import UnknownEquivalentError, declared_among, read_equivalents
 from tests.mutants.sample import Mutant, all_of, draw
-from tests.mutants.stages import Session, Stages, digest_of_area, name_of
+from tests.mutants.stages import ARROW, Session, Stages, digest_of_area, name_of, unchanged_of
 from tests.mutants.workers import pool_of
 
 FOLDER = ROOT / ".mutants"
@@ -120,12 +120,20 @@ def share_of(
     every: dict[str, list[Mutant]], killers: Mapping[str, str], count: int
 ) -> Iterator[Mutant]:
     """Yield `count` mutants that a test is known to kill, from each area in turn, as drawn."""
+    # The changed line costs a parse of the module, so only lines with a killer are changed.
+    lines = {start for name in killers for start in _beginnings(name)}
     rows = [
-        draw([mutant for mutant in mutants if name_of(mutant) in killers], count)
+        draw([m for m in mutants if unchanged_of(m) in lines and name_of(m) in killers], count)
         for mutants in every.values()
     ]
     in_turn = (mutant for row in zip_longest(*rows) for mutant in row if mutant is not None)
     yield from islice(in_turn, count)
+
+
+def _beginnings(name: str) -> Iterator[str]:
+    """Yield what stands before each arrow of a name; the code may have arrows too."""
+    parts = name.split(ARROW)
+    return (ARROW.join(parts[:end]) for end in range(1, len(parts)))
 
 
 def read_options(settings: Settings) -> argparse.Namespace:

@@ -22,6 +22,9 @@ from tests.mutants.reach import Reach, stages_of
 from tests.mutants.sample import Mutant
 from tests.mutants.workers import Outcome, Run, perform
 
+ARROW = " -> "
+"""What divides a line from the changed one in the name of a mutant."""
+
 _SUBMITTED_AHEAD = 8
 
 
@@ -255,7 +258,12 @@ class Stages:
 
 def name_of(mutant: Mutant) -> str:
     """Return the identity of a mutant over versions of its module."""
-    return f"{mutant.area}: {mutant.operator}: {mutant.text} -> {mutant.mutated}"
+    return f"{unchanged_of(mutant)}{ARROW}{mutant.mutated}"
+
+
+def unchanged_of(mutant: Mutant) -> str:
+    """Return what the name of a mutant begins with: its place without the change."""
+    return f"{mutant.area}: {mutant.operator}: {mutant.text}"
 
 
 def digest_of_area(area: str, settings: Settings, root: Path = ROOT) -> str:
