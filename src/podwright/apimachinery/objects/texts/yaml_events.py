@@ -39,6 +39,8 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.A
 _TAG = "tag:yaml.org,2002:"
 _MERGE = "<<"
 _NO_KEY: Any = object()
+_LIBYAML_DEPTH = "exceeded maximum nesting depth"
+"""What libyaml says from 0.2.6 on, whose limit is lower: 1,000."""
 _ITEM_DEPTH = 2
 """The number of collections around an item of the list `items` of a document."""
 _DEPTH_MAX = 10_000
@@ -160,6 +162,8 @@ def _syntax_error(error: yaml.MarkedYAMLError) -> YamlError:
     Upstream: go.yaml.in/yaml/v2 decode.go, fail
     """
     mark = error.problem_mark or error.context_mark
+    if error.problem == _LIBYAML_DEPTH:
+        return YamlError("nested too deeply", mark.line + 1 if mark else 1)
     problem = ", ".join(part for part in (error.context, error.problem) if part)
     marks = (error.context_mark, error.problem_mark)
     line = next((each.line for each in marks if each is not None and each.line), 0)
