@@ -79,14 +79,14 @@ imports: $(VENV)/.installed  ## Rooms: import-linter
 
 check: lint types imports test  ## What a change must pass
 
-ci: lint types imports coverage share share-real share-strict share-pairs mutants-ci  ## What .ci/run runs: check, the heavy suites, coverage, a share of the slow tests
+ci: lint types imports coverage share share-real share-strict share-pairs mutants-ci  ## What .ci/run runs: check, coverage, a share of each heavy and each slow suite
 
 rest: $(VENV)/.installed  ## What `make test` leaves out of the heavy suites, and the properties in full
 	$(PYTEST) $(SIDE_BY_SIDE) --part rest $(ARGS)
 
 share: $(VENV)/.installed  ## A fixed small share of each slow suite
 	$(PYTEST) tests -m "share and not e2e" $(SIDE_BY_SIDE) --junit-xml=$(REPORTS)/share.xml
-	HYPOTHESIS_PROFILE=share $(PYTEST) tests/properties -m slow --junit-xml=$(REPORTS)/histories.xml
+	HYPOTHESIS_PROFILE=share $(PYTEST) tests/properties -m slow $(SIDE_BY_SIDE) --junit-xml=$(REPORTS)/histories.xml
 
 share-real: $(VENV)/.installed  ## A share of the tests with binaries of Kubernetes; builds them if there is Go
 	$(BIN)/python -m tests.e2e_real.share --junit-xml=$(REPORTS)/real.xml $(ARGS)
@@ -153,7 +153,7 @@ bench-page: $(VENV)/.installed  ## The page at 5,000 nodes, in Chromium (ARGS="-
 	$(BIN)/python -m tests.perf.page $(ARGS)
 
 # One target a run, so that a failure of one leaves the others to be run.
-.PHONY: lines-of-quick lines-of-rest lines-without-compiler
+.PHONY: lines-of-quick lines-of-share lines-without-compiler
 COVERED = --cov --cov-append --cov-report= --cov-fail-under=0
 
 lines-of-quick: $(VENV)/.installed
@@ -161,15 +161,15 @@ lines-of-quick: $(VENV)/.installed
 	$(PYTEST) $(SIDE_BY_SIDE) --part quick --collected=$(REPORTS)/collected.txt \
 		$(COVERED) --junit-xml=$(REPORTS)/tests.xml $(ARGS)
 
-lines-of-rest: $(VENV)/.installed
-	$(PYTEST) $(SIDE_BY_SIDE) --part rest $(COVERED) --junit-xml=$(REPORTS)/rest.xml $(ARGS)
+lines-of-share: $(VENV)/.installed
+	$(PYTEST) $(SIDE_BY_SIDE) --part share $(COVERED) --junit-xml=$(REPORTS)/heavy.xml $(ARGS)
 
 lines-without-compiler: $(VENV)/.installed
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q $(SIDE_BY_SIDE) $(COVERED) \
 		--junit-xml=$(REPORTS)/without-compiler.xml \
 		$(addprefix src/podwright/scheduler/,kernels plugins preemption framework)
 
-coverage: lines-of-quick lines-of-rest lines-without-compiler  ## Both parts of the tests, and the lines of the deciding rooms that they run
+coverage: lines-of-quick lines-of-share lines-without-compiler  ## The quick tests, a share of the heavy suites, and the lines of the deciding rooms that they run
 	$(BIN)/coverage report
 	$(BIN)/python tools/coverage_of_rooms.py
 

@@ -6,8 +6,10 @@ A pytest plugin, with these options:
     What `make test` runs: every test that is not in ``heavy.toml``, of each suite there its share,
     and of each property a part of its examples (profile ``quick`` of Hypothesis). Tests that are
     named, by a path or by ``-k``, all run.
+``--part share``
+    The first test of each suite that `make test` leaves out altogether; `make ci` runs both parts.
 ``--part rest``
-    What that leaves out, and the properties with all their examples. `make ci` runs both parts.
+    What `make test` leaves out, and the properties with all their examples.
 ``--collected FILE``
     Write the names of all tests there are, of every marker; ``tools/closing_line.py`` subtracts
     those that ran.
@@ -64,12 +66,17 @@ def suites() -> dict[str, Suite]:
     return {each.test: each for each in msgspec.convert(listed, list[Suite])}
 
 
+def suite_of(name: str, heavy: Mapping[str, Suite]) -> Suite | None:
+    """Return the heavy suite of a test."""
+    function = name.partition("[")[0]
+    return heavy.get(name) or heavy.get(function) or heavy.get(function.partition("::")[0])
+
+
 def quick_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str]:
     """Yield the names of the tests of the quick part: of each suite one in so many."""
     seen = Counter[str]()
     for name in names:
-        function = name.partition("[")[0]
-        suite = heavy.get(name) or heavy.get(function) or heavy.get(function.partition("::")[0])
+        suite = suite_of(name, heavy)
         if suite is None:
             yield name
             continue
@@ -78,18 +85,30 @@ def quick_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str
         seen[suite.test] += 1
 
 
+def share_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str]:
+    """Yield the first test of each suite of which none is in the quick part."""
+    seen = set[str]()
+    for name in names:
+        suite = suite_of(name, heavy)
+        if suite is not None and not suite.one_in and suite.test not in seen:
+            seen.add(suite.test)
+            yield name
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
-    parser.addoption("--part", choices=("quick", "rest"), help="of the tests (tests/choice.py)")
+    parser.addoption(
+        "--part", choices=("quick", "share", "rest"), help="of the tests (tests/choice.py)"
+    )
     parser.addoption("--collected", metavar="FILE", help="write the names of all tests")
     parser.addoption("--cpu", type=int, metavar="N", help="print the N tests that took most CPU")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take fewer examples of properties for the quick part; run all tests that are named."""
+    """Take fewer examples of properties for these parts; run all tests that are named."""
     if config.option.keyword or _has_paths(config):
         config.option.part = None
-    if config.option.part == "quick" and "HYPOTHESIS_PROFILE" not in os.environ:
+    if config.option.part in ("quick", "share") and "HYPOTHESIS_PROFILE" not in os.environ:
         settings.load_profile("quick")
 
 
@@ -111,11 +130,12 @@ def pytest_collection_modifyitems(
     if config.option.part is None:
         return
     before = len(items)
-    quick = set(quick_part((item.nodeid for item in items), suites()))
-    if config.option.part == "quick":
-        items[:] = [item for item in items if item.nodeid in quick]
+    choose = share_part if config.option.part == "share" else quick_part
+    chosen = set(choose((item.nodeid for item in items), suites()))
+    if config.option.part == "rest":
+        items[:] = [item for item in items if item.nodeid not in chosen or _is_property(item)]
     else:
-        items[:] = [item for item in items if item.nodeid not in quick or _is_property(item)]
+        items[:] = [item for item in items if item.nodeid in chosen]
     config.stash[_COUNTS] = {"all": before, "run": len(items)}
 
 
@@ -174,8 +194,8 @@ def pytest_terminal_summary(
     counts = config.stash.get(_COUNTS, None)
     if counts is not None and config.option.part == "quick":
         terminalreporter.write_line(
-            f"{counts['all'] - counts['run']:,} of {counts['all']:,} tests were left to `make ci`, "
-            "and most examples of the properties (tests/heavy.toml)."
+            f"{counts['all'] - counts['run']:,} of {counts['all']:,} tests were left to "
+            "`make rest`, and most examples of the properties (tests/heavy.toml)."
         )
     if not _has_paths(config) and "not e2e" in (config.option.markexpr or ""):
         terminalreporter.write_line(_ELSEWHERE)

@@ -7,7 +7,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from tests.choice import Suite, quick_part, suites
+from tests.choice import Suite, quick_part, share_part, suites
 
 ROOT = Path(__file__).parents[1]
 closing_line = runpy.run_path(str(ROOT / "tools/closing_line.py"))["main"]
@@ -55,6 +55,16 @@ def test_a_file_may_be_heavy_and_a_test_of_it_has_its_own_share() -> None:
     }
     names = ["b::r", "b::s[0]", "b::s[1]", "b::t[0]", "b::t[1]"]
     assert list(quick_part(names, heavy)) == ["b::r", "b::s[1]", "b::t[0]", "b::t[1]"]
+
+
+def test_of_a_suite_that_is_left_out_altogether_the_first_test_is_in_the_share() -> None:
+    heavy = {
+        "b": Suite(test="b", cpu_seconds=9.0, buys="x", one_in=0),
+        "c::t": Suite(test="c::t", cpu_seconds=9.0, buys="x", one_in=0),
+        "d": Suite(test="d", cpu_seconds=9.0, buys="x", one_in=2),
+    }
+    names = ["a::r", "b::s[0]", "b::t", "c::s", "c::t[0]", "c::t[1]", "d::s", "d::t"]
+    assert list(share_part(names, heavy)) == ["b::s[0]", "c::t[0]"]
 
 
 CASES = """\
