@@ -195,6 +195,8 @@ def value_type_at(kind: ObjectKind, path: str) -> str:
 
 def _field_at(kind: ObjectKind, path: str) -> Field | None:
     plain = _PATH_INDEX.sub("", path)
+    if isinstance(kind, CustomKind) and plain.startswith("metadata."):
+        return built_in().type("meta.v1.ObjectMeta").fields.get(plain.removeprefix("metadata."))
     find = getattr(kind, "field", None)
     return find(plain) if find is not None and plain else None
 

@@ -8,7 +8,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import msgspec
@@ -141,21 +141,21 @@ def patched_by(
 ) -> Callable[[Document], Document]:
     """Return the function that applies the patch in a body to a document.
 
-    Raises
-    ------
-    Rejection
-        The body is not JSON.
+    It reads the body, and rejects one that is not JSON: an object that is missing comes first.
     """
-    with interlude():
+
+    @cache
+    def read() -> Decoded:
         decoded = _read(call.request, media_type)
         if media_type == JSON_PATCH and options.field_validation == "Ignore":
             _check_operations(decoded.document)
+        return decoded
 
     def make(current: Document) -> Document:
         with interlude():
-            return patched_from(current)
+            return patched_from(current, read())
 
-    def patched_from(current: Document) -> Document:
+    def patched_from(current: Document, decoded: Decoded) -> Document:
         patched = patched_document(call.resource, current, decoded.document, media_type)
         problems = list(decoded.duplicates)
         if media_type == JSON_PATCH:
