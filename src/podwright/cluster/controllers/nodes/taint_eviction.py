@@ -119,7 +119,8 @@ class TaintEvictionController(Checkpointed):
             and scheduled[1] < now_ns
         ):
             self._scheduled[key] = scheduled
-            return []
+            # This may be the sync that an earlier deletion had scheduled, in place of this one.
+            return [SyncAt(scheduled[2], SyncDue(self.name, key))]
         actions = [] if scheduled is None else [_cancel_event(self.name, key)]
         if toleration_ns is None:
             return actions

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import parse_schedule, time_zone
 from podwright.apimachinery.objects.texts.times import timestamp_ns, timestamp_text
+from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers.batch.cron_job import CronJobController, most_recent_due
 from podwright.cluster.controllers.batch.job import JobController
 from podwright.cluster.controllers.kinds import CRON_JOB, JOB
@@ -249,3 +250,46 @@ def test_the_next_time_is_the_first_matching_minute_of_local_time(schedule, afte
 def test_many_missed_times_are_counted_and_the_latest_is_due():
     missed = most_recent_due(parse_schedule("* * * * *"), NOW, NOW + 3_600 * 10**9 + 5, UTC)
     assert (missed.due_ns, missed.count) == (NOW + 3_600 * 10**9, 60)
+
+
+def finished(cron_job: Any, name: str, started: int, outcome: str = "Complete") -> Any:
+    """Return a finished job; `Failed` has no completion time."""
+    made = a_job_of(cron_job, name).raw
+    status = {"startTime": at(started), "conditions": [{"type": outcome, "status": "True"}]}
+    if outcome == "Complete":
+        status["completionTime"] = at(started + 5)
+    return decode({**made, "status": status})
+
+
+def test_the_oldest_of_several_finished_jobs_are_deleted_by_their_outcome():
+    cluster = Cluster((CronJobController,), stages=())
+    cluster.add(a_cron_job(suspend=True, successfulJobsHistoryLimit=9, failedJobsHistoryLimit=9))
+    cron_job = cluster.get(CRON_JOB, "default/c")
+    # Neither the order of names nor that of creation is the order of their starts.
+    for name, started in (("b", 40), ("a", 20), ("d", 10), ("c", 30)):
+        for outcome, prefix in (("Complete", "ok"), ("Failed", "bad")):
+            cluster.store.put(finished(cron_job, f"{prefix}-{name}", started, outcome))
+    cluster.settle()
+    assert cluster.status(CRON_JOB, "default/c")["lastSuccessfulTime"] == at(45)
+    assert len(cluster.all(JOB)) == 8
+    cluster.edit(
+        CRON_JOB, "default/c", "spec", successfulJobsHistoryLimit=1, failedJobsHistoryLimit=3
+    )
+    assert [job.name for job in cluster.all(JOB)] == ["bad-a", "bad-b", "bad-c", "ok-b"]
+    assert cluster.event_notes("SuccessfulDelete") == [
+        f"Deleted job {name}" for name in ("ok-d", "ok-a", "ok-c", "bad-d")
+    ]
+    cluster.edit(
+        CRON_JOB, "default/c", "spec", successfulJobsHistoryLimit=0, failedJobsHistoryLimit=0
+    )
+    assert cluster.all(JOB) == []
+
+
+def test_an_active_job_that_was_deleted_is_missed():
+    cluster = cluster_with(a_cron_job(seconds=600))
+    cluster.run(MINUTE + 1)
+    cluster.delete(JOB, f"default/c-{FIRST + 1}", propagation="Background")
+    cluster.run(2 * MINUTE + 1)
+    assert set(cluster.event_notes("MissingJob")) == {f"Active job went missing: c-{FIRST + 1}"}
+    (active,) = cluster.status(CRON_JOB, "default/c")["active"]
+    assert active["name"] == f"c-{FIRST + 2}"

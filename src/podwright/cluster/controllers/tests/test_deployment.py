@@ -12,7 +12,14 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Invalid
 from podwright.cluster.controllers.apps.deployment import DeploymentController
 from podwright.cluster.controllers.apps.replica_set import ReplicaSetController
-from podwright.cluster.controllers.apps.rollout import deployment_spec, scaled_value
+from podwright.cluster.controllers.apps.rollout import (
+    DESIRED_REPLICAS,
+    MAX_REPLICAS,
+    Rollout,
+    RolloutSet,
+    deployment_spec,
+    scaled_value,
+)
 from podwright.cluster.controllers.tests.controller_cluster import Cluster
 from podwright.cluster.controllers.workload_fields import spec_of, status_of
 
@@ -337,3 +344,76 @@ def test_a_rollout_continues_after_a_restore():
         each.patch("deployment", "web", image(2))
         each.run(10)
     assert other.actions == world.actions
+
+
+def a_set(name: str, replicas: int, available: int | None = None, **fields: Any) -> RolloutSet:
+    available = replicas if available is None else available
+    annotations = {DESIRED_REPLICAS: "10", MAX_REPLICAS: "13"}
+    return RolloutSet(
+        name=name,
+        created=f"2026-01-01T00:00:0{name[-1]}Z",
+        replicas=replicas,
+        annotations=annotations,
+        reported=replicas,
+        ready=available,
+        available=available,
+        **fields,
+    )
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "sizes"),
+    [
+        pytest.param((5, 5), [(8, 8)], [3, 5], id="as many as there are too many"),
+        pytest.param((5, 5), [(8, 5)], [3, 5], id="unhealthy ones, then two available ones"),
+        pytest.param((5, 5), [(4, 4), (4, 1)], [2, 1, 5], id="whichever set has unhealthy ones"),
+        pytest.param((5, 5), [(4, 0), (4, 0)], [0, 3, 5], id="the oldest first, up to the bound"),
+        pytest.param((5, 0), [(8, 8)], [8, 5], id="none while the new ones are not available"),
+        pytest.param((5, 3), [(8, 8)], [5, 5], id="available ones for those available"),
+        pytest.param((5, 5), [(2, 2), (6, 6)], [0, 3, 5], id="the oldest set first"),
+        pytest.param((5, 4), [(8, 4)], [4, 5], id="unhealthy only: no available one to spare"),
+    ],
+)
+def test_old_sets_shrink_by_what_is_unhealthy_and_then_by_what_is_available(new, old, sizes):
+    # Ten replicas, three more and two fewer at most.
+    spec = deployment_spec({"replicas": 10, "strategy": {"rollingUpdate": {
+        "maxSurge": 3, "maxUnavailable": 2}}})  # fmt: skip
+    sets = [a_set(f"s{number}", *counts) for number, counts in enumerate(old)]
+    rollout = Rollout(spec, a_set("s9", *new), sets)
+    rollout.roll()
+    assert [each.replicas for each in rollout.sets] == sizes
+
+
+@pytest.mark.parametrize(
+    ("sets", "grown"),
+    [
+        pytest.param([(10,)], [20], id="one set"),
+        pytest.param([(5,), (5,)], [10, 15], id="the rest goes to the newest of equals"),
+        pytest.param([(8,), (3,)], [6, 19], id="by size"),
+    ],
+)
+def test_a_set_grows_by_its_share(sets, grown):
+    spec = deployment_spec({"replicas": 20, "strategy": {"rollingUpdate": {
+        "maxSurge": 5, "maxUnavailable": 2}}})  # fmt: skip
+    made = [a_set(f"s{number}", *counts) for number, counts in enumerate(sets)]
+    rollout = Rollout(spec, made[-1], made[:-1])
+    assert rollout.is_scaling_event
+    assert rollout.scale()
+    total = sum(each.replicas for each in rollout.sets)
+    assert total == (20 if len(sets) == 1 else 25)
+    assert sorted(each.replicas for each in rollout.sets) == sorted(grown)
+
+
+def test_the_history_keeps_sets_whose_status_is_outdated():
+    spec = deployment_spec({"replicas": 1, "revisionHistoryLimit": 1})
+    old = [
+        a_set("s1", 0, is_observed=False),
+        a_set("s2", 0, is_terminating=True),
+        a_set("s3", 0),
+        a_set("s4", 0),
+        a_set("s5", 1),
+    ]
+    old[3].reported = 1
+    assert [each.name for each in Rollout(spec, None, old).excess_history()] == ["s3"]
+    spec = deployment_spec({"replicas": 1, "revisionHistoryLimit": 4})
+    assert Rollout(spec, None, old).excess_history() == []

@@ -221,3 +221,49 @@ def check(cluster: Cluster) -> None:
         desired = budget.raw["spec"]["minAvailable"]
         allowed = max(healthy - desired, 0) if pods else 0
         assert numbers(cluster, budget.name) == (len(pods), desired, healthy, allowed)
+
+
+def test_a_budget_without_limits_expects_no_pods():
+    cluster = cluster_with(3, a_budget())
+    assert numbers(cluster) == (0, 0, 3, 0)
+
+
+def test_a_new_budget_under_an_old_name_covers_its_own_pods():
+    cluster = cluster_with(3, a_budget(minAvailable=1))
+    assert numbers(cluster) == (3, 1, 3, 2)
+    cluster.store.drop(PDB, "default/b")
+    cluster.add(a_pod("other-0", labels={"app": "other"}))
+    cluster.add(a_budget(selector={"matchLabels": {"app": "other"}}, minAvailable=1))
+    assert numbers(cluster) == (1, 1, 1, 0)
+    cluster.delete(PDB, "default/b")
+    cluster.delete(POD, "default/web-0")
+    assert not cluster.has(PDB, "default/b")
+
+
+def test_an_owner_of_the_same_name_with_another_uid_has_no_say_in_the_scale():
+    cluster = cluster_with(3, a_budget(maxUnavailable=1))
+    cluster.delete(("apps", "ReplicaSet"), "default/web-1")
+    cluster.add(a_set("web-1", 9))
+    cluster.edit(POD, "default/web-0", "status", conditions=[{"type": "Ready", "status": "False"}])
+    status = cluster.status(PDB, "default/b")
+    assert status["disruptionsAllowed"] == 0
+    assert [each["reason"] for each in status["conditions"]] == ["SyncFailed"]
+    assert cluster.event_notes("CalculateExpectedPodCountFailed") == [
+        'Failed to calculate the number of expected pods: found no controllers for pod "web-0"'
+    ]
+
+
+def test_evicted_pods_are_expected_to_go_until_their_own_time():
+    cluster = cluster_with(4, a_budget(minAvailable=1))
+    disrupted = {"web-0": at(0), "web-1": at(60)}
+    cluster.edit(PDB, "default/b", "status", disruptedPods=disrupted)
+    assert numbers(cluster) == (4, 1, 2, 1)
+    cluster.run(119)
+    assert list(cluster.status(PDB, "default/b")["disruptedPods"]) == ["web-0", "web-1"]
+    cluster.run(120)
+    assert list(cluster.status(PDB, "default/b")["disruptedPods"]) == ["web-1"]
+    assert numbers(cluster) == (4, 1, 3, 2)
+    cluster.run(180)
+    assert "disruptedPods" not in cluster.status(PDB, "default/b")
+    assert numbers(cluster) == (4, 1, 4, 3)
+    assert len(cluster.event_notes("NotDeleted")) == 2

@@ -237,3 +237,57 @@ def test_many_dependents_are_written_in_several_syncs(policy):
     assert all(not cluster.get(MAP, f"default/{name}").metadata.owner_references for name in left)
     # One more write waits for the next sync.
     assert max(counts) == 101
+
+
+def test_the_index_of_dependents_is_empty_when_they_are_gone():
+    collectors: list[GarbageCollector] = []
+
+    def make(lister):
+        collectors.append(GarbageCollector(lister))
+        return collectors[0]
+
+    cluster = Cluster((make,))
+    for name in ("a", "b"):
+        owned(cluster, name)
+    for name in ("c", "d", "e"):
+        owned(cluster, name, "a", "b")
+    (collector,) = collectors
+    uids = {name: cluster.get(MAP, f"default/{name}").uid for name in ("a", "b")}
+    index = collector._uncontrolled_dependents
+    assert {uid: len(keys) for uid, keys in index.items()} == {uids["b"]: 3}
+    cluster.delete(MAP, "default/c", propagation="Background")
+    assert {uid: len(keys) for uid, keys in index.items()} == {uids["b"]: 2}
+    # References that are taken away leave the index too, and new ones enter it.
+    dependent = cluster.get(MAP, "default/d")
+    first, second = dependent.raw["metadata"]["ownerReferences"]
+    cluster.edit(MAP, "default/d", "metadata", ownerReferences=[first])
+    assert {uid: len(keys) for uid, keys in index.items()} == {uids["b"]: 1}
+    cluster.edit(MAP, "default/d", "metadata", ownerReferences=[first, second])
+    assert {uid: len(keys) for uid, keys in index.items()} == {uids["b"]: 2}
+    for name in ("a", "b"):
+        cluster.delete(MAP, f"default/{name}", propagation="Foreground")
+    assert names(cluster) == []
+    assert index == {}
+    assert collector._waiting == {}
+
+
+def test_a_dependent_that_lost_its_reference_blocks_no_owner():
+    cluster = a_family()
+    owned(cluster, "held", "p", finalizers=["example.com/held"])
+    cluster.delete(MAP, "default/p", propagation="Foreground")
+    assert names(cluster) == ["g", "held", "p"]
+    cluster.edit(MAP, "default/held", "metadata", ownerReferences=[])
+    assert names(cluster) == ["g", "held"]
+
+
+def test_a_second_deletion_in_the_foreground_changes_the_policy():
+    cluster = a_family()
+    owned(cluster, "held", "p", finalizers=["example.com/held"])
+    cluster.edit(MAP, "default/p", "metadata", finalizers=["example.com/p"])
+    cluster.delete(MAP, "default/p", propagation="Background")
+    assert names(cluster) == ["c", "g", "held", "p"]
+    cluster.delete(MAP, "default/p", propagation="Foreground")
+    cluster.edit(MAP, "default/held", "metadata", finalizers=[])
+    assert names(cluster) == ["g", "p"]
+    cluster.edit(MAP, "default/p", "metadata", finalizers=[])
+    assert names(cluster) == ["g"]

@@ -13,9 +13,12 @@ from tests.properties.effort import effort
 from podwright.apimachinery.objects import Pod
 from podwright.cluster.controllers.batch.job import JobController
 from podwright.cluster.controllers.batch.job_counts import (
+    FAILURES,
+    IGNORED_FAILURES,
     BackoffRecord,
     TerminatedPod,
     backoff_after,
+    failures_of,
 )
 from podwright.cluster.controllers.batch.job_spec import (
     TRACKING,
@@ -481,3 +484,77 @@ def test_a_job_completes_exactly_whatever_happens_to_its_pods(data):
     assert not [pod for pod in cluster.pods() if pod.metadata.finalizers]
     failed = cluster.status(JOB, "default/j").get("failed", 0)
     assert len(created(cluster)) == completions + failed
+
+
+_DISRUPTED = {
+    "rules": [
+        {
+            "action": "Ignore",
+            "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_replaced_at_once"),
+    [
+        pytest.param({}, True, id="default"),
+        pytest.param({"podReplacementPolicy": "TerminatingOrFailed"}, True, id="at once"),
+        pytest.param({"podReplacementPolicy": "Failed"}, False, id="when it has failed"),
+        pytest.param({"podFailurePolicy": _DISRUPTED}, False, id="a failure policy"),
+    ],
+)
+def test_the_replacement_policy_decides_when_a_terminating_pod_is_replaced(
+    fields, is_replaced_at_once
+):
+    cluster = cluster_with(a_job(completions=5, parallelism=3, **fields), stages=())
+    first, *_ = cluster.pods()
+    cluster.delete(POD, first.key)
+    cluster.run(11)  # the backoff is over
+    assert len(cluster.pods()) == 3 + is_replaced_at_once
+    status = cluster.status(JOB, "default/j")
+    assert (status["active"], status["terminating"]) == (2 + is_replaced_at_once, 1)
+    assert status.get("failed", 0) == is_replaced_at_once
+    end(cluster, first, "Failed", 1)
+    cluster.run(40)
+    status = cluster.status(JOB, "default/j")
+    assert (status["active"], status["terminating"], status["failed"]) == (3, 0, 1)
+    assert len(cluster.pods()) == 4
+
+
+def test_a_finished_job_waits_for_its_terminating_pods():
+    cluster = cluster_with(a_job(completions=1, parallelism=1, backoffLimit=0), stages=())
+    (first,) = cluster.pods()
+    end(cluster, first, "Failed", 1)
+    cluster.run(2)
+    assert conditions(cluster)[-1] == ("Failed", "BackoffLimitExceeded")
+    cluster = cluster_with(a_job(completions=2, parallelism=2, backoffLimit=0), stages=())
+    first, second = cluster.pods()
+    end(cluster, first, "Failed", 1)
+    cluster.run(2)
+    assert conditions(cluster) == [("FailureTarget", "BackoffLimitExceeded")]
+    status = cluster.status(JOB, "default/j")
+    assert (status["terminating"], status.get("active")) == (1, None)
+    end(cluster, second, "Failed", 137)
+    cluster.run(5)
+    assert conditions(cluster)[-1] == ("Failed", "BackoffLimitExceeded")
+    assert cluster.status(JOB, "default/j")["terminating"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("7", 7),
+        (str(2**31 - 1), 2**31 - 1),
+        (str(2**31), 0),
+        ("-1", 0),
+        ("x", 0),
+        ("1x", 0),
+        ("\u0663", 0),
+    ],
+)
+def test_the_failures_of_an_index_are_a_number_of_32_bits(text, count):
+    pod = document("Pod", "p", metadata={"annotations": {FAILURES: text, IGNORED_FAILURES: "3"}})
+    assert failures_of(pod) == (count, 3)

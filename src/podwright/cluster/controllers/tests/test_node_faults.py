@@ -14,10 +14,12 @@ from podwright.cluster.controllers.core import pod_gc
 from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector
 from podwright.cluster.controllers.interface import NodeDown, NodeUp
 from podwright.cluster.controllers.kinds import NODE, POD
+from podwright.cluster.controllers.nodes import node_lifecycle
 from podwright.cluster.controllers.nodes.node_lifecycle import NodeLifecycleController
 from podwright.cluster.controllers.nodes.taint_eviction import TaintEvictionController
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 from podwright.cluster.kubelets.pod_statuses import RUN_DELAY
+from podwright.cluster.store.history import with_metadata
 
 MAKERS = (NodeLifecycleController, TaintEvictionController, PodGarbageCollector)
 UNREACHABLE = "node.kubernetes.io/unreachable"
@@ -588,3 +590,74 @@ def test_conditions_and_taints_of_a_mirrored_node_are_those_of_its_source(annota
     # The simulated kubelet of another node reports it ready again.
     assert ready(cluster, NODE, "away")["status"] == ("Unknown" if annotations else "True")
     assert taints(cluster, "away") == []
+
+
+def test_a_new_pod_under_an_old_name_has_its_own_time():
+    cluster = Cluster((TaintEvictionController,), stages=())
+    taint = {"key": "k", "effect": "NoExecute"}
+    toleration = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 100}
+    cluster.add(document("Node", "n1", spec={"taints": [taint]}))
+
+    def bound() -> Any:
+        return a_pod("a", nodeName="n1", tolerations=[toleration])
+
+    cluster.add(bound())
+    cluster.run(60)
+    # The old pod goes and the new one comes before the controller has looked again.
+    cluster.store.drop(POD, "default/a")
+    cluster.store.put(with_metadata(cluster.api.admission.admit_new(bound()), uid="other"))
+    cluster.settle()
+    cluster.run(159)
+    (pod,) = cluster.pods()
+    assert not pod.is_terminating
+    assert cluster.event_notes("TaintManagerEviction") == []
+    cluster.run(160)
+    (pod,) = cluster.pods()
+    assert pod.is_terminating
+    assert cluster.event_notes("TaintManagerEviction") == ["Marking for deletion Pod default/a"]
+
+
+@pytest.mark.parametrize(
+    ("ready", "gates", "phase", "is_ready"),
+    [
+        ([True], {}, "Running", True),
+        ([True, False], {}, "Running", False),
+        ([], {}, "Running", False),
+        ([True], {}, "Succeeded", False),
+        ([True], {"a": "True"}, "Running", True),
+        ([True], {"a": "False"}, "Running", False),
+        ([True], {"a": None}, "Running", False),
+    ],
+)
+def test_a_pod_of_a_node_that_returned_is_ready_with_all_containers_and_gates(
+    ready, gates, phase, is_ready
+):
+    conditions = [{"type": "Ready", "status": "False"}]
+    conditions += [{"type": name, "status": status} for name, status in gates.items() if status]
+    pod = decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "a"},
+            "spec": {"readinessGates": [{"conditionType": name} for name in gates]},
+            "status": {
+                "phase": phase,
+                "conditions": conditions,
+                "containerStatuses": [{"ready": each} for each in ready],
+            },
+        }
+    )
+    assert node_lifecycle._runs_ready(pod) is is_ready
+
+
+def test_a_deletion_that_is_scheduled_again_is_not_lost():
+    cluster = Cluster((TaintEvictionController,), stages=())
+    toleration = {"key": "k", "operator": "Exists", "tolerationSeconds": 100}
+    cluster.add(document("Node", "n1"), a_pod("a", nodeName="n1", tolerations=[toleration]))
+    for second, taints in ((0, ["k"]), (50, []), (60, ["k"])):
+        cluster.run(second)
+        taint_with(cluster, *taints)
+    cluster.run(159)
+    assert not cluster.pods()[0].is_terminating
+    cluster.run(160)
+    assert cluster.pods()[0].is_terminating

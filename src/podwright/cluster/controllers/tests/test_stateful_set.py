@@ -392,3 +392,67 @@ def test_an_update_continues_after_a_restore():
         each.patch("statefulset", "db", image(2))
         each.run(10)
     assert other.actions == world.actions
+
+
+def scaled_to_one(*unready: str) -> Cluster:
+    """Return a cluster with an ordered set of five pods that shrinks to one."""
+    world = cluster(removed_after=None)
+    world.apply(SET.replace("replicas: 3", "replicas: 5"))
+    world.run(10)
+    for name in unready:
+        world.unready(name)
+    world.scale("statefulset", "db", 1)
+    return world
+
+
+def terminating(world: Cluster) -> list[str]:
+    return [pod.name for pod in world.pods() if pod.is_terminating]
+
+
+def test_several_condemned_pods_are_deleted_one_after_the_other():
+    world = scaled_to_one()
+    for ordinal in (4, 3, 2, 1):
+        assert terminating(world) == [f"db-{ordinal}"]
+        world.run(30)
+        assert terminating(world) == [f"db-{ordinal}"]  # until it is removed
+        world.end(f"db-{ordinal}")
+        world.settle()
+    assert world.names() == ["db-0"]
+
+
+def test_an_unavailable_condemned_pod_blocks_the_others_unless_it_is_the_first():
+    world = scaled_to_one("db-1", "db-3")
+    world.end("db-4")
+    world.settle()
+    assert terminating(world) == []  # db-3 is not the first unavailable pod, db-1 is
+    world.ready("db-3")
+    assert terminating(world) == ["db-3"]
+    for ordinal in (3, 2):
+        world.end(f"db-{ordinal}")
+        world.settle()
+    assert terminating(world) == ["db-1"]
+
+
+def test_an_unavailable_replica_is_before_all_condemned_pods():
+    world = scaled_to_one("db-0")
+    assert terminating(world) == []
+    world.ready("db-0")
+    assert terminating(world) == ["db-4"]
+
+
+def test_pods_without_an_ordinal_are_released():
+    world = cluster()
+    world.apply(SET)
+    world.run(5)
+    (owner,) = world.get("pod", "db-0").raw["metadata"]["ownerReferences"]
+    world.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "db-x", "labels": {"app": "db"}, "ownerReferences": [owner]},
+            "spec": {"containers": [{"name": "c", "image": "db:1"}]},
+        }
+    )
+    world.run(5)
+    assert world.get("pod", "db-x").metadata.owner_references == ()
+    assert world.status("statefulset", "db")["replicas"] == 3

@@ -299,3 +299,95 @@ def test_endpoints_without_annotations_have_no_empty_map(cluster):
     found = cluster.get(ENDPOINTS, "default/web")
     assert found.metadata.labels["tier"] == "front"
     assert "annotations" not in found.raw["metadata"]
+
+
+def numbered(first, last):
+    return [web(f"p{n:03}", f"10.1.{n // 200}.{n % 200 + 1}") for n in range(first, last)]
+
+
+def filled(cluster):
+    """Return the numbers of endpoints of the slices by their name."""
+    return {obj.name: len(obj.raw["endpoints"]) for obj in cluster.all(SLICE)}
+
+
+def test_slices_are_filled_to_their_limit(cluster):
+    cluster.add(a_service(), *numbered(0, 99))
+    cluster.run(2)
+    first = filled(cluster)
+    assert list(first.values()) == [99]
+    cluster.add(*numbered(99, 100))
+    cluster.run(4)
+    assert filled(cluster) == dict.fromkeys(first, 100)
+    cluster.add(*numbered(100, 101))
+    cluster.run(6)
+    assert filled(cluster) | dict.fromkeys(first, 1) == dict.fromkeys(filled(cluster), 1)
+    cluster.add(*numbered(101, 250))
+    cluster.run(8)
+    assert sorted(filled(cluster).values()) == [50, 100, 100]
+    for part in slices(cluster):
+        assert len({ip for ip, _ in part[0]}) == len(part[0])
+
+
+def test_endpoints_that_fit_go_into_the_slice_with_the_least_room(cluster):
+    cluster.add(a_service(), *numbered(0, 300))
+    cluster.run(2)
+    names = list(filled(cluster))
+    for name, fewer in zip(names, (10, 5, 20), strict=True):
+        each = cluster.get(SLICE, f"default/{name}").raw
+        for endpoint in each["endpoints"][:fewer]:
+            cluster.delete(POD, f"default/{endpoint['targetRef']['name']}", grace_seconds=0)
+        cluster.run(cluster.now + 2)
+    assert filled(cluster) == dict(zip(names, (90, 95, 80), strict=True))
+    for count, sizes in ((6, (96, 95, 80)), (5, (96, 100, 80)), (10, (96, 100, 90))):
+        there = len(cluster.all(POD))
+        cluster.add(*numbered(400 + there, 400 + there + count))
+        cluster.run(cluster.now + 2)
+        assert filled(cluster) == dict(zip(names, sizes, strict=True))
+
+
+def test_a_slice_that_changes_anyway_is_filled_first(cluster):
+    cluster.add(a_service(), *numbered(0, 150))
+    cluster.run(2)
+    large, small = sorted(cluster.all(SLICE), key=lambda each: -len(each.raw["endpoints"]))
+    for obj in numbered(200, 203):
+        cluster.store.create(obj, cluster.heap.now_ns)
+    gone = large.raw["endpoints"][7]["targetRef"]["name"]
+    cluster.delete(POD, f"default/{gone}", grace_seconds=0)
+    cluster.run(4)
+    assert filled(cluster)[large.name] + filled(cluster)[small.name] == 152
+    assert filled(cluster)[large.name] == 100
+
+
+def test_a_named_port_of_a_sidecar_is_found_and_that_of_an_init_container_is_not(cluster):
+    def beside(name, ip, **fields):
+        made = web(name, ip).raw
+        ports = [{"name": "side", "containerPort": 9000}]
+        one = {"name": "i", "image": "i", "ports": ports, **fields}
+        spec = {**made["spec"], "initContainers": [one]}
+        return document("Pod", name, namespace="default", metadata=made["metadata"], spec=spec,
+                        status=made["status"])  # fmt: skip
+
+    ports = [{"name": "x", "port": 80, "targetPort": "side"}]
+    cluster.add(
+        a_service(ports=ports),
+        beside("a", "10.1.0.1", restartPolicy="Always"),
+        beside("b", "10.1.0.2"),
+    )
+    assert ([("10.1.0.1", True)], [9000]) in slices(cluster)
+    assert not any("10.1.0.2" in str(part) and part[1] for part in slices(cluster))
+
+
+@pytest.mark.parametrize(
+    ("ready", "unready", "listed", "skipped"),
+    [(1_000, 0, 1_000, 0), (999, 1, 1_000, 0), (1_000, 1, 1_000, 1), (999, 3, 1_000, 2)],
+)
+def test_a_thousand_addresses_of_a_subset_are_mirrored(cluster, ready, unready, listed, skipped):
+    addresses = [{"ip": f"10.2.{n // 200}.{n % 200 + 1}"} for n in range(ready + unready)]
+    subset = {"addresses": addresses[:ready], "ports": [{"port": 80}]}
+    if unready:
+        subset["notReadyAddresses"] = addresses[ready:]
+    cluster.add(a_service(selector=None))
+    cluster.add(document("Endpoints", "web", namespace="default", subsets=[subset]))
+    assert sum(len(part) for part, _ in slices(cluster)) == listed
+    notes = {note.rpartition(". ")[2] for note in cluster.event_notes("TooManyAddressesToMirror")}
+    assert notes == ({f"{skipped} addresses were skipped"} if skipped else set())
