@@ -634,7 +634,7 @@ def test_a_pod_of_a_node_that_returned_is_ready_with_all_containers_and_gates(
 ):
     conditions = [{"type": "Ready", "status": "False"}]
     conditions += [{"type": name, "status": status} for name, status in gates.items() if status]
-    pod = decode(
+    pod: Any = decode(
         {
             "apiVersion": "v1",
             "kind": "Pod",
