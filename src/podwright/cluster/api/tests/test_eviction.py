@@ -12,7 +12,14 @@ from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, a_pod, at
 
 
-def a_budget(name: str = "b", *, generation: int = 1, spec: Any = None, **status: Any) -> Any:
+def a_budget(
+    name: str = "b",
+    *,
+    generation: int = 1,
+    spec: Any = None,
+    namespace: str = "default",
+    **status: Any,
+) -> Any:
     numbers = {
         "disruptionsAllowed": 1,
         "currentHealthy": 3,
@@ -22,7 +29,7 @@ def a_budget(name: str = "b", *, generation: int = 1, spec: Any = None, **status
     }
     return decode_as(
         {
-            "metadata": {"name": name, "namespace": "default", "generation": generation},
+            "metadata": {"name": name, "namespace": namespace, "generation": generation},
             "spec": {"selector": {"matchLabels": {"app": "web"}}} | (spec or {}),
             "status": numbers | status,
         },
@@ -67,6 +74,34 @@ EXHAUSTED: dict[str, Any] = {"disruptionsAllowed": 0}
             201,
             False,
             id="others are healthy",
+        ),
+        pytest.param(
+            a_web_pod(),
+            [a_budget(disruptedPods={f"p{n}": at(0) for n in range(2_000)})],
+            201,
+            True,
+            id="as many evicted pods as there may be",
+        ),
+        pytest.param(
+            a_web_pod(),
+            [a_budget(**EXHAUSTED, namespace="other")],
+            201,
+            False,
+            id="a budget of another namespace",
+        ),
+        pytest.param(
+            a_web_pod(is_ready=False),
+            [a_budget(**EXHAUSTED, currentHealthy=2)],
+            201,
+            False,
+            id="just as many are healthy as desired",
+        ),
+        pytest.param(
+            a_web_pod(is_ready=False),
+            [a_budget(**EXHAUSTED, currentHealthy=0, desiredHealthy=0)],
+            429,
+            False,
+            id="none is desired",
         ),
         pytest.param(
             a_web_pod(is_ready=False),

@@ -145,3 +145,39 @@ def test_a_rejected_object_without_a_name_is_unknown(server):
     _, error = server.reply("POST", PODS, given)
     assert error["message"].startswith('pods "Unknown" is forbidden: no PriorityClass')
     assert error["details"]["name"] == "Unknown"
+
+
+def test_init_containers_have_defaults_and_bounds_of_their_own(server):
+    limit(
+        server,
+        {
+            "type": "Container",
+            "default": {"cpu": "500m"},
+            "defaultRequest": {"cpu": "100m"},
+            "max": {"cpu": "1"},
+            "min": {"cpu": "50m"},
+            "maxLimitRequestRatio": {"cpu": "5"},
+        },
+    )
+    spec = {"containers": [container()], "initContainers": [container("i")]}
+    _, made = server.reply("POST", PODS, pod("a", **spec))
+    expected = {"limits": {"cpu": "500m"}, "requests": {"cpu": "100m"}}
+    assert made["spec"]["containers"][0]["resources"] == expected
+    assert made["spec"]["initContainers"][0]["resources"] == expected
+    for limits, requests, part in (
+        ("2", "1", "maximum cpu usage per Container is 1, but limit is 2"),
+        ("50m", "10m", "minimum cpu usage per Container is 50m, but request is 10m"),
+        ("1", "100m", "cpu max limit to request ratio per Container is 5, but provided ratio is"),
+    ):
+        resources = {"limits": {"cpu": limits}, "requests": {"cpu": requests}}
+        spec["initContainers"] = [container("i", **resources)]
+        status, error = server.reply("POST", PODS, pod("b", **spec))
+        assert status == 403
+        assert part in error["message"]
+
+
+def test_the_bounds_themselves_are_within_bounds(server):
+    bounds = {"max": {"cpu": "1"}, "min": {"cpu": "500m"}, "maxLimitRequestRatio": {"cpu": "2"}}
+    limit(server, {"type": "Container", **bounds}, {"type": "Pod", **bounds})
+    resources = {"limits": {"cpu": "1"}, "requests": {"cpu": "500m"}}
+    assert server.reply("POST", PODS, pod("a", containers=[container(**resources)]))[0] == 201

@@ -281,3 +281,21 @@ def test_a_bad_label_is_invalid_only_when_it_changes(server):
     version = {"metadata": {"labels": {f"{PREFIX}warn-version": "1.2"}}}
     status, error = server.patch("/api/v1/namespaces/default", version)
     assert (status, 'must be "latest" or "v1.x"' in error["message"]) == (422, True)
+
+
+@pytest.mark.parametrize("field", ["containers", "initContainers", "ephemeralContainers"])
+@pytest.mark.parametrize("level", ["baseline", "restricted"])
+def test_every_kind_of_container_is_checked(field, level):
+    spec = safe_spec()
+    spec[field] = [*spec.get(field, ()), container("bad", **SAFE, privileged=True)]
+    assert 'privileged (container "bad" must not set' in details(Standard(level, 40), {}, spec)
+
+
+def test_an_ephemeral_container_that_is_added_is_checked(server):
+    server.reply("POST", PODS, pod("p"))
+    label(server, enforce="baseline")
+    path = f"{PODS}/p/ephemeralcontainers"
+    kind = "strategic-merge-patch+json"
+    for name, privileged, status in (("a", True, 403), ("b", False, 200)):
+        body = {"spec": {"ephemeralContainers": [container(name, privileged=privileged)]}}
+        assert server.patch(path, body, kind)[0] == status

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from podwright.cluster.api.admission.amounts import texts_of
+from podwright.cluster.api.admission.quota.device_claims import DeviceClaims
+from podwright.cluster.api.admission.quota.pods import Pods
 from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
 from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
 from podwright.cluster.store import ObjectStore
@@ -289,3 +292,82 @@ def test_many_counted_resources_are_looked_up_by_their_names():
     found = evaluators.of("example.com", "kind-2").matching(names)
     assert found == ["count/kind-2.example.com"]
     assert evaluators.of("example.com", "other").matching(names) == []
+
+
+def test_a_pod_that_enters_a_scope_by_an_update_counts_there(server):
+    restrict(server, {"pods": "1"}, scopes=["Terminating"])
+    for name in ("a", "b"):
+        assert server.reply("POST", f"{DEFAULT}/pods", pod(name))[0] == 201
+    assert used(server) == {"pods": "0"}
+    patch = {"spec": {"activeDeadlineSeconds": 5}}
+    assert server.patch(f"{DEFAULT}/pods/a", patch)[0] == 200
+    assert used(server) == {"pods": "1"}
+    assert server.patch(f"{DEFAULT}/pods/a", {"spec": {"activeDeadlineSeconds": 4}})[0] == 200
+    assert used(server) == {"pods": "1"}
+    status, error = server.patch(f"{DEFAULT}/pods/b", patch)
+    assert (status, "exceeded quota: q, requested: pods=1, used: pods=1" in error["message"]) == (
+        403,
+        True,
+    )
+
+
+GRACE_NS = 30 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("metadata", "phase", "after_ns", "counts"),
+    [
+        pytest.param({}, "Running", 0, True, id="runs"),
+        pytest.param({}, "Succeeded", 0, False, id="has ended"),
+        pytest.param({}, "Failed", 0, False, id="has failed"),
+        pytest.param({"grace": 30}, "Running", 0, True, id="terminates"),
+        pytest.param({"grace": 30}, "Running", GRACE_NS, True, id="at the end of its time"),
+        pytest.param({"grace": 30}, "Running", GRACE_NS + 1, False, id="after its time"),
+        pytest.param({"grace": 0}, "Running", 1, False, id="without time"),
+        pytest.param({"grace": None}, "Running", GRACE_NS * 9, True, id="without a period"),
+    ],
+)
+def test_a_pod_counts_until_its_grace_period_is_over(metadata, phase, after_ns, counts):
+    body = with_resources("a", requests={"cpu": "1"})
+    if "grace" in metadata:
+        body["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        if metadata["grace"] is not None:
+            body["metadata"]["deletionGracePeriodSeconds"] = metadata["grace"]
+    body["status"] = {"phase": phase}
+    now_ns = 1_767_225_600 * 10**9 + after_ns
+    found = texts_of(Pods().usage(body, now_ns))
+    always = {"count/pods": "1"}
+    shown = {"pods": "1", "cpu": "1", "requests.cpu": "1"}
+    assert found == (always | shown if counts else always)
+
+
+@pytest.mark.parametrize(
+    ("requests", "counted"),
+    [
+        pytest.param([[("gpu", 2), ("gpu", 3), ("gpu", 1)]], {"gpu": 3}, id="most of a class"),
+        pytest.param([[("gpu", 2), ("fpga", 1)]], {"gpu": 2, "fpga": 1}, id="of each class"),
+        pytest.param([[("gpu", 2)], [("gpu", 3)]], {"gpu": 5}, id="the sum of the requests"),
+        pytest.param([[("gpu", 2), ("gpu", None)]], {"gpu": 32}, id="all devices"),
+    ],
+)
+def test_alternatives_of_devices_count_at_worst(requests, counted):
+    body = devices(
+        *(
+            {
+                "firstAvailable": [
+                    {"name": f"a{index}", "deviceClassName": name}
+                    | (
+                        {"allocationMode": "All"}
+                        if count is None
+                        else {"allocationMode": "ExactCount", "count": count}
+                    )
+                    for index, (name, count) in enumerate(alternatives)
+                ]
+            }
+            for alternatives in requests
+        )
+    )
+    found = texts_of(DeviceClaims(ObjectStore()).usage(body, 0))
+    suffix = ".deviceclass.resource.k8s.io/devices"
+    shown = {name.removesuffix(suffix): int(text) for name, text in found.items() if suffix in name}
+    assert shown == counted

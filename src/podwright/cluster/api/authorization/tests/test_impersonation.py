@@ -98,3 +98,51 @@ def test_a_service_account_acts_as_its_own_node(policy):
     assert refusal(policy, User("system:node:n2"), list_pods(agent))[0] == (
         "impersonate-on:arbitrary-node:list"
     )
+
+
+@pytest.mark.parametrize(
+    ("requested", "resource", "name"),
+    [
+        (User("bob", uid="7"), "uids", "7"),
+        (User("bob", groups=("g",)), "groups", "g"),
+        (User("bob", extra={"example.com/scopes": ("view",)}), "userextras", "view"),
+    ],
+    ids=["uid", "group", "extra"],
+)
+@pytest.mark.parametrize("verb", ["impersonate", "impersonate:user-info"])
+def test_each_part_of_a_user_needs_its_own_right(policy, requested, resource, name, verb):
+    def allow(rights: str, *resources: str, names: tuple[str, ...] = ()) -> None:
+        limits = {"resourceNames": list(names)} if names else {}
+        policy.role(rights, {"verbs": [verb], "apiGroups": ["", *AUTHENTICATION],
+                             "resources": list(resources), **limits})  # fmt: skip
+        policy.bind(rights, f"ClusterRole/{rights}", "User/alice")
+
+    policy.role("on", {"verbs": ["impersonate-on:user-info:list"], "apiGroups": [""],
+                       "resources": ["pods"]})  # fmt: skip
+    if verb != "impersonate":
+        policy.bind("on", "ClusterRole/on", "User/alice")
+    allow("users", "users")
+    user_for = Impersonation(policy.authorizers).user_for
+    assert user_for(User("bob"), list_pods()).name == "bob"
+    # What was remembered of the user without the part does not give the part.
+    with pytest.raises(NotImpersonated) as caught:
+        user_for(requested, list_pods())
+    found = caught.value.access
+    assert (found.verb, found.resource, found.name) == (verb, resource, name)
+    shown = f"{resource}/example.com/scopes" if resource == "userextras" else resource
+    allow("others", shown, names=("other",))
+    with pytest.raises(NotImpersonated):
+        user_for(requested, list_pods())
+    allow("this", shown, names=(name,))
+    user = user_for(requested, list_pods())
+    assert (user.uid, user.extra) == (requested.uid, requested.extra)
+    assert set(requested.groups) <= set(user.groups)
+
+
+def test_what_one_user_may_impersonate_another_of_the_same_name_may_not(policy):
+    policy.role("i", {"verbs": ["impersonate"], "apiGroups": [""], "resources": ["users"]})
+    policy.bind("i", "ClusterRole/i", "Group/dev")
+    user_for = Impersonation(policy.authorizers).user_for
+    assert user_for(User("bob"), list_pods()).name == "bob"
+    with pytest.raises(NotImpersonated):
+        user_for(User("bob"), list_pods(User("alice")))

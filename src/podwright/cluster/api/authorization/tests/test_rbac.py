@@ -225,3 +225,23 @@ def test_a_rule_of_a_gate_exists_only_if_the_gate_is_on(gate, role, rule):
 
     assert has_rule(frozenset())
     assert not has_rule(frozenset({gate}))
+
+
+def test_what_a_user_may_is_not_what_another_of_the_same_name_may(policy):
+    policy.role("reader", READ)
+    policy.bind("everywhere", "ClusterRole/reader", "Group/dev")
+    policy.bind("here", "ClusterRole/reader", "Group/ops", namespace="apps")
+    users = {
+        (): (False, False),
+        ("dev",): (True, True),
+        ("ops",): (True, False),
+        ("other", "ops"): (True, False),
+        ("other",): (False, False),
+    }
+    for _ in range(2):  # the second time, rights are remembered
+        for groups, (apps, elsewhere) in users.items():
+            user = User("same", groups=groups)
+            assert policy.may(user, "get", "pods", namespace="apps") is apps
+            assert policy.may(user, "get", "pods", namespace="other") is elsewhere
+            assert policy.may(user, "get", "pods") is elsewhere
+    assert not policy.may(User("dev"), "get", "pods", namespace="apps")

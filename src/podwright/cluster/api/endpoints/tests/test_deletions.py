@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from podwright.cluster.api.endpoints.tests.conftest import Server, pod
+import pytest
+
+from podwright.apimachinery.objects import timestamp_ns
+from podwright.cluster.api.endpoints.tests.conftest import Server, config_map, pod
 
 PODS = "/api/v1/namespaces/default/pods"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+SECOND_NS = 1_000_000_000
 EVENTS = "/api/v1/namespaces/default/events"
 
 
@@ -48,3 +53,92 @@ def test_a_grace_period_of_zero_is_none_that_a_client_may_set(server: Server) ->
     status, found = server.patch(f"{PODS}/a", {"metadata": {"deletionGracePeriodSeconds": 0}})
     field = "metadata.deletionGracePeriodSeconds"
     assert (status, found["details"]["causes"][0]["field"]) == (422, field)
+
+
+def test_a_second_deletion_shortens_the_grace_period_and_never_extends_it(server: Server) -> None:
+    server.reply("POST", PODS, pod("a", nodeName="n"))
+    _, first = server.reply("DELETE", f"{PODS}/a?gracePeriodSeconds=20")
+    for seconds in (20, 21, 300):
+        status, again = server.reply("DELETE", f"{PODS}/a?gracePeriodSeconds={seconds}")
+        assert (status, again) == (200, first)
+    assert server.reply("DELETE", f"{PODS}/a")[1] == first
+    _, shorter = server.reply("DELETE", f"{PODS}/a?gracePeriodSeconds=19")
+    assert shorter["metadata"]["deletionGracePeriodSeconds"] == 19
+    assert shorter["metadata"]["resourceVersion"] != first["metadata"]["resourceVersion"]
+    ends = [timestamp_ns(each["metadata"]["deletionTimestamp"]) or 0 for each in (first, shorter)]
+    assert ends[0] - ends[1] == SECOND_NS
+    # A period that has passed already ends now, not in the past.
+    server.now_ns += 10 * SECOND_NS
+    _, past = server.reply("DELETE", f"{PODS}/a?gracePeriodSeconds=1")
+    assert timestamp_ns(past["metadata"]["deletionTimestamp"]) == server.now_ns
+
+
+@pytest.mark.parametrize(
+    ("uid", "version", "status"),
+    [
+        ("", "", 200),
+        ("own", "", 200),
+        ("", "own", 200),
+        ("own", "own", 200),
+        ("other", "own", 409),
+        ("own", "1", 409),
+        ("own", "999999999", 409),
+        ("other", "", 409),
+    ],
+)
+@pytest.mark.parametrize("method", ["DELETE", "PUT"])
+def test_a_uid_and_a_version_are_both_preconditions(
+    server: Server, method: str, uid: str, version: str, status: int
+) -> None:
+    server.reply("POST", CONFIG_MAPS, config_map("before"))
+    _, made = server.reply("POST", CONFIG_MAPS, config_map("a"))
+    own = made["metadata"]
+    sent = {
+        "uid": {"own": own["uid"]}.get(uid, uid),
+        "resourceVersion": {"own": own["resourceVersion"]}.get(version, version),
+    }
+    sent = {name: value for name, value in sent.items() if value}
+    if method == "DELETE":
+        body: dict[str, object] = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        body["preconditions"] = sent
+    else:
+        body = config_map("a", key="value")
+        body["metadata"] = {"name": "a", **sent}
+    found, reply = server.reply(method, f"{CONFIG_MAPS}/a", body)
+    assert found == status, reply
+    assert (server.reply("GET", f"{CONFIG_MAPS}/a")[1] == made) is (status == 409)
+
+
+def test_a_collection_is_deleted_in_the_order_of_its_keys_a_page_at_a_time(server: Server) -> None:
+    for name in ("d", "a", "c", "b", "x"):
+        labels = {} if name == "x" else {"app": "web"}
+        body = config_map(name)
+        body["metadata"]["labels"] = labels
+        server.reply("POST", CONFIG_MAPS, body)
+    watch = server.watch(
+        f"{CONFIG_MAPS}?watch=true&resourceVersion={server.store.resource_version}"
+    )
+    path = f"{CONFIG_MAPS}?labelSelector=app%3Dweb"
+    _, page = server.reply("DELETE", f"{path}&limit=3")
+    assert [each["metadata"]["name"] for each in page["items"]] == ["a", "b", "c"]
+    assert page["metadata"]["continue"]
+    shown = [(kind, each["metadata"]["name"]) for kind, each in server.events(watch)]
+    assert shown == [("DELETED", "a"), ("DELETED", "b"), ("DELETED", "c")]
+    token = page["metadata"]["continue"]
+    _, rest = server.reply("DELETE", f"{path}&limit=3&continue={token}")
+    assert [each["metadata"]["name"] for each in rest["items"]] == ["d"]
+    _, left = server.reply("GET", CONFIG_MAPS)
+    assert [each["metadata"]["name"] for each in left["items"]] == ["x"]
+
+
+def test_a_deleted_collection_is_shown_as_it_was(server: Server) -> None:
+    _, held = server.reply("POST", PODS, pod("held", nodeName="n"))
+    _, free = server.reply("POST", PODS, pod("free"))
+    _, found = server.reply("DELETE", f"{PODS}?gracePeriodSeconds=7")
+    for each, stored in zip(found["items"], (free, held), strict=True):
+        assert each["metadata"] == stored["metadata"]
+    _, left = server.reply("GET", PODS)
+    assert [
+        (each["metadata"]["name"], each["metadata"]["deletionGracePeriodSeconds"])
+        for each in left["items"]
+    ] == [("held", 7)]

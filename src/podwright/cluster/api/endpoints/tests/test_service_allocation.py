@@ -78,3 +78,45 @@ def test_local_traffic_gets_a_port_for_health_checks(server):
     spec = found["spec"]
     assert spec["healthCheckNodePort"] in NODE_PORTS
     assert spec["healthCheckNodePort"] != spec["ports"][0]["nodePort"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"spec": {"type": "ClusterIP"}},
+        {"spec": {"ports": [{"port": 80, "nodePort": 31001}]}},
+        {"spec": {"type": "ExternalName", "externalName": "example.com", "clusterIP": None}},
+        None,
+    ],
+    ids=["another type", "another port", "an external name", "a deletion"],
+)
+def test_a_port_that_is_given_up_is_free_again(server, change):
+    ports = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 31000}]}
+    assert create(server, "a", **ports)[0] == 201
+    assert create(server, "b", **ports)[0] == 422
+    if change is None:
+        assert server.reply("DELETE", f"{SERVICES}/a")[0] == 200
+    else:
+        status, reply = server.patch(f"{SERVICES}/a", change)
+        assert status == 200, reply
+    assert create(server, "b", **ports)[0] == 201
+    assert create(server, "c", **ports)[0] == 422
+
+
+def test_a_rejected_change_keeps_what_was_allocated(server):
+    ports = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 31000}]}
+    create(server, "a", **ports)
+    create(server, "b", type="NodePort", ports=[{"port": 80, "nodePort": 31001}])
+    change = {"spec": {"ports": [{"port": 80, "nodePort": 31001}]}}
+    assert server.patch(f"{SERVICES}/a", change)[0] == 422
+    assert server.patch(f"{SERVICES}/a?dryRun=All", {"spec": {"type": "ClusterIP"}})[0] == 200
+    assert create(server, "c", **ports)[0] == 422
+
+
+@pytest.mark.xfail(reason="two services get the same port for health checks", strict=True)
+def test_a_port_of_health_checks_is_free_again(server):
+    spec = {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000}
+    assert create(server, "a", **spec)[0] == 201
+    assert create(server, "b", **spec)[0] == 422
+    assert server.patch(f"{SERVICES}/a", {"spec": {"type": "ClusterIP"}})[0] == 200
+    assert create(server, "b", **spec)[0] == 201

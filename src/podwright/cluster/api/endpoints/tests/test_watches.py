@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
@@ -158,3 +160,82 @@ def test_the_deprecated_prefix_watches_one_object(server):
         server.reply("POST", CONFIG_MAPS, config_map(name))
     watch = server.watch("/api/v1/watch/namespaces/default/configmaps/b")
     assert [found["metadata"]["name"] for _, found in server.events(watch)] == ["b"]
+
+
+def test_lines_are_shared_only_between_watches_of_the_same_objects(server):
+    queries = ("", "&labelSelector=a%3D1", "&labelSelector=a%3D2",
+               "&fieldSelector=metadata.name%3Dx", "&fieldSelector=metadata.name%3Dy")  # fmt: skip
+    places = {
+        name: f"/api/v1/namespaces/{name}/configmaps" if name else "/api/v1/configmaps"
+        for name in ("default", "kube-system", "")
+    }
+    version = server.store.resource_version
+    watches = {
+        (place, query): server.watch(f"{path}?watch=true&resourceVersion={version}{query}")
+        for place, path in places.items()
+        for query in queries
+    }
+    secrets = server.watch(f"/api/v1/secrets?watch=true&resourceVersion={version}")
+    made = []
+    for place in ("default", "kube-system"):
+        for name, label in (("x", "1"), ("y", "2"), ("x2", "1")):
+            body = config_map(name)
+            body["metadata"]["labels"] = {"a": label}
+            assert server.reply("POST", places[place], body)[0] == 201
+            made.append((place, name))
+    selected = dict(zip(queries, ("x y x2", "x x2", "y", "x", "y"), strict=True))
+    for (place, query), watch in watches.items():
+        shown = [
+            (each["metadata"]["namespace"], each["metadata"]["name"])
+            for _, each in server.events(watch)
+        ]
+        assert shown == [
+            (there, name)
+            for there, name in made
+            if place in ("", there) and name in selected[query].split()
+        ]
+    assert server.events(secrets) == []
+
+
+def test_initial_events_are_shared_only_within_a_namespace(server):
+    for place in ("default", "kube-system"):
+        server.reply("POST", f"/api/v1/namespaces/{place}/configmaps", config_map("a"))
+    for place in ("default", "kube-system"):
+        watch = server.watch(f"/api/v1/namespaces/{place}/configmaps?watch=true")
+        assert {each["metadata"]["namespace"] for _, each in server.events(watch)} == {place}
+
+
+def test_a_bookmark_comes_at_exactly_its_time_and_not_before(server):
+    watch = server.watch(
+        f"{CONFIG_MAPS}?watch=true&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=100"
+    )
+    begun_ns = server.now_ns
+    for seconds, count in ((60, 1), (98, 1)):
+        due_ns = begun_ns + seconds * SECOND_NS
+        server.now_ns = due_ns - 1
+        assert server.events(watch) == []
+        server.now_ns = due_ns
+        assert [kind for kind, _ in server.events(watch)] == ["BOOKMARK"] * count
+        assert server.events(watch) == []
+    server.now_ns = begun_ns + 100 * SECOND_NS - 1
+    assert not watch.is_closed(server.now_ns)
+    assert watch.is_closed(begun_ns + 100 * SECOND_NS)
+
+
+def test_a_watch_that_lags_catches_up_without_another_change(server):
+    count = 250
+    version = server.store.resource_version
+    path = f"{CONFIG_MAPS}?watch=true&resourceVersion={version}&allowWatchBookmarks=true"
+    watches = [server.watch(path) for _ in range(2)]
+    for number in range(count):
+        server.reply("POST", CONFIG_MAPS, config_map(f"c{number:03}"))
+    for watch in watches:  # the second one reads the lines of the first
+        parts = []
+        while watch.is_behind and len(parts) < count:
+            parts.append(watch.read(server.now_ns))
+        assert 1 < len(parts) < count
+        lines = b"".join(parts).splitlines()
+        names = [json.loads(line)["object"]["metadata"].get("name") for line in lines]
+        # A bookmark that is due waits for the changes before it.
+        assert names == [*(f"c{number:03}" for number in range(count)), None]
+        assert watch.read(server.now_ns) == b""

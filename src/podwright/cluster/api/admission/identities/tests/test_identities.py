@@ -186,6 +186,10 @@ def refusal(server: Server, method: str, path: str, body: Any = None) -> str:
          {"metadata": {"labels": {"a.node.kubernetes.io/b": "c"}}}, ""),
         ("PATCH", "/api/v1/nodes/n1", {"spec": {"taints": None}},
          'node "n1" is not allowed to modify taints'),
+        ("PATCH", "/api/v1/nodes/n1",
+         {"metadata": {"ownerReferences": [
+             {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u"}]}},
+         'node "n1" is not allowed to modify ownerReferences'),
         ("PATCH", f"{PODS}/on-n2/status", {"status": {"phase": "Running"}},
          'node "n1" can only update pod status for pods with spec.nodeName set to itself'),
         ("PATCH", f"{PODS}/on-n1/status", {"status": {"phase": "Running"}}, ""),
@@ -248,6 +252,13 @@ def test_a_node_requests_tokens_of_its_pods(nodes):
     assert problem().endswith("node requested token not bound to a pod")
     assert problem(boundObjectRef=reference).endswith("with a pod binding without a uid")
     reference["uid"] = own["metadata"]["uid"]
+    assert "The object might have been deleted and then recreated" in problem(
+        boundObjectRef=reference | {"uid": "other"}
+    )
+    _, foreign = nodes.reply("POST", PODS, pod("foreign", nodeName="n2", serviceAccountName="a"))
+    bound = {"name": "foreign", "uid": foreign["metadata"]["uid"]}
+    assert problem(boundObjectRef=reference | bound).endswith("scheduled on a different node")
+    assert problem(boundObjectRef=reference | {"name": "none"}).endswith('pod "none" not found')
     # The cluster role of this test allows tokens for all audiences.
     assert not problem(boundObjectRef=reference, audiences=["a"])
     assert problem(boundObjectRef=reference, audiences=["a", "b"]).endswith(
