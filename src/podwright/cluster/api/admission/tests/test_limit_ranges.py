@@ -180,4 +180,4 @@ def test_the_bounds_themselves_are_within_bounds(server):
     bounds = {"max": {"cpu": "1"}, "min": {"cpu": "500m"}, "maxLimitRequestRatio": {"cpu": "2"}}
     limit(server, {"type": "Container", **bounds}, {"type": "Pod", **bounds})
     resources = {"limits": {"cpu": "1"}, "requests": {"cpu": "500m"}}
-    assert server.reply("POST", PODS, pod("a", containers=[container(**resources)]))[0] == 201
+    assert server.reply("POST", PODS, pod("a", containers=[container("c", **resources)]))[0] == 201

@@ -230,7 +230,7 @@ def test_a_watch_that_lags_catches_up_without_another_change(server):
     for number in range(count):
         server.reply("POST", CONFIG_MAPS, config_map(f"c{number:03}"))
     for watch in watches:  # the second one reads the lines of the first
-        parts = []
+        parts: list[bytes] = []
         while watch.is_behind and len(parts) < count:
             parts.append(watch.read(server.now_ns))
         assert 1 < len(parts) < count
