@@ -46,9 +46,8 @@ from tests.real_parts.decisions.process import (
     without_nulls,
 )
 
-from podwright.testing.parity.comparison import Check, Comparison
-from podwright.testing.parity.decision import check_decision
-from podwright.testing.parity.report import CHECKS
+from podwright.testing.parity.comparison import Comparison
+from podwright.testing.parity.report import FAMILIES
 
 Document = dict[str, Any]
 Comparing = Callable[[UpstreamDecisions, range], Iterator[tuple[Document, Any]]]
@@ -59,8 +58,8 @@ BINARY = "decisions"
 
 def differences_of(case: Document, expect: Document) -> Iterator[Comparison]:
     """Return the fields of a case in which podwright and upstream differ."""
-    check: Check = CHECKS.get(case["family"], check_decision)({"expect": expect} | case)
-    for found in check:
+    family = FAMILIES.get(case["family"], FAMILIES["mixed"])
+    for found in family.check({"expect": expect} | case):
         assert isinstance(found, Comparison), found
         if not found.agrees and not _is_open(found, expect):
             yield found

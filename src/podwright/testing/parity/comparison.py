@@ -64,6 +64,30 @@ def only(place: str, expect: Mapping[str, Any], known: Iterable[str]) -> Check:
         yield Comparison(field, expect[name], "a field that is not compared", agrees=False)
 
 
+def compared(
+    place: str,
+    expect: Mapping[str, Any],
+    actual: Mapping[str, Any],
+    also: Iterable[str] = (),
+    **absent: Any,
+) -> Check:
+    """Compare each field of `actual`, and report the other fields of a vector.
+
+    Parameters
+    ----------
+    place : str
+        Where the fields are; "" for `expect` itself.
+    also : iterable of str
+        Fields of `expect` that the caller compares.
+    **absent
+        What a field of `expect` stands for that is left out; None for others.
+    """
+    yield from only(place, expect, (*actual, *also))
+    for name, found in actual.items():
+        field = f"{place}.{name}" if place else name
+        yield equal(field, expect.get(name, absent.get(name)), found)
+
+
 # The nodes with the greatest total, which `winners` in the vectors lists.
 
 

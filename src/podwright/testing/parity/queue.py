@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
@@ -16,13 +16,14 @@ from podwright.scheduler.machine import hint_table
 from podwright.scheduler.queueing import (
     SECOND_NS,
     HintTable,
+    PodQueue,
     QueuedPod,
     QueueName,
     QueueSettings,
     SchedulingQueue,
     derive_events,
 )
-from podwright.testing.parity.comparison import Case, Check, equal, only
+from podwright.testing.parity.comparison import Case, Check, compared, equal, only
 from podwright.testing.parity.sequence import NOW_NS, ClusterHandle, cluster_of, profiles_of
 
 _PROFILE = "default-scheduler"
@@ -34,8 +35,7 @@ def check_queue(case: Case) -> Check:
     for step in case["steps"]:
         found = replay.run(step)
         expected = _expected_state(step["expect"])
-        for field in sorted(expected.keys() | found.keys()):
-            yield equal(field, expected.get(field), found.get(field))
+        yield from compared("", expected, found)
 
 
 def _to_ns(seconds: float) -> int:
@@ -88,7 +88,11 @@ class QueueReplay:
         self.now_ns += _to_ns(step["dt"])
         found = getattr(self, f"_{step['op']}")(step)
         self.queue.validate()
-        return self._state() | (found or {})
+        state = queue_state(self.queue, lambda time_ns: time_ns - self.start_ns)
+        for optional in ("error_backoff", "gated", "nominated"):
+            if not state[optional]:
+                del state[optional]
+        return {"now": self.now_ns - self.start_ns} | state | (found or {})
 
     def _add(self, step: dict[str, Any]) -> None:
         pod = decode_pod(step["pod"])
@@ -110,14 +114,7 @@ class QueueReplay:
         if queued is None:
             return {"pop": {"name": None}}
         self.popped[queued.pod.metadata.name] = queued
-        popped = {
-            "name": queued.pod.metadata.name,
-            "attempts": queued.attempts,
-            "unschedulable_count": queued.unschedulable_count,
-            "consecutive_errors": queued.consecutive_errors,
-            "was_flushed": queued.was_flushed,
-        }
-        return {"pop": {field: value for field, value in popped.items() if value}}
+        return {"pop": popped_pod(queued, queued.attempts)}
 
     def _fail(self, step: dict[str, Any]) -> None:
         queued = self.popped.pop(step["name"])
@@ -158,36 +155,43 @@ class QueueReplay:
     def _tick(self, step: dict[str, Any]) -> None:
         pass
 
-    def _state(self) -> dict[str, Any]:
-        queue = self.queue
-        state: dict[str, Any] = {
-            "now": self.now_ns - self.start_ns,
-            "active": self._names(QueueName.ACTIVE),
-            "backoff": self._ends(QueueName.BACKOFF),
-            "error_backoff": sorted(
-                self._ends(QueueName.ERROR_BACKOFF), key=lambda end: (end[1], end[0])
-            ),
-            "unschedulable": sorted(self._names(QueueName.UNSCHEDULABLE)),
-            "gated": sorted(self._names(QueueName.GATED)),
-            "in_flight": sorted(self._names(QueueName.IN_FLIGHT)),
-            "nominated": {
-                node: sorted(pod.metadata.name for pod in pods)
-                for node, pods in queue.nominator.nodes().items()
-            },
-        }
-        for optional in ("error_backoff", "gated", "nominated"):
-            if not state[optional]:
-                del state[optional]
-        return state
 
-    def _names(self, place: QueueName) -> list[str]:
-        return [queued.pod.metadata.name for queued in self.queue.pods_in(place)]
+def popped_pod(queued: QueuedPod, attempts: int) -> dict[str, Any]:
+    """Return a popped pod in the form of the vectors, without what is 0."""
+    fields = {
+        "name": queued.pod.metadata.name,
+        "attempts": attempts,
+        "unschedulable_count": queued.unschedulable_count,
+        "consecutive_errors": queued.consecutive_errors,
+        "was_flushed": queued.was_flushed,
+    }
+    return {field: value for field, value in fields.items() if value}
 
-    def _ends(self, place: QueueName) -> list[tuple[str, int]]:
+
+def queue_state(queue: PodQueue, time: Callable[[int], float]) -> dict[str, Any]:
+    """Return the state of a queue in the form of the vectors, its times as `time` has them."""
+
+    def names(place: QueueName) -> list[str]:
+        return [queued.pod.metadata.name for queued in queue.pods_in(place)]
+
+    def ends(place: QueueName) -> list[list[Any]]:
         return [
-            (queued.pod.metadata.name, self.queue.backoff_end_ns(queued) - self.start_ns)
-            for queued in self.queue.pods_in(place)
+            [queued.pod.metadata.name, time(queue.backoff_end_ns(queued))]
+            for queued in queue.pods_in(place)
         ]
+
+    return {
+        "active": names(QueueName.ACTIVE),
+        "backoff": ends(QueueName.BACKOFF),
+        "error_backoff": sorted(ends(QueueName.ERROR_BACKOFF), key=lambda end: end[::-1]),
+        "unschedulable": sorted(names(QueueName.UNSCHEDULABLE)),
+        "gated": sorted(names(QueueName.GATED)),
+        "in_flight": sorted(names(QueueName.IN_FLIGHT)),
+        "nominated": {
+            node: sorted(pod.metadata.name for pod in pods)
+            for node, pods in queue.nominator.nodes().items()
+        },
+    }
 
 
 def _hint_table(case: Case) -> HintTable:
@@ -226,7 +230,7 @@ def _expected_state(expect: dict[str, Any]) -> dict[str, Any]:
     state = expect | {"now": _to_ns(expect["now"])}
     for place in ("backoff", "error_backoff"):
         if place in state:
-            state[place] = [(name, _to_ns(end)) for name, end in state[place]]
+            state[place] = [[name, _to_ns(end)] for name, end in state[place]]
     return state
 
 

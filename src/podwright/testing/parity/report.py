@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -41,19 +41,22 @@ from podwright.testing.parity.classic.classic_setup import (
     check_classic_priorities,
     check_classic_prioritize,
 )
-from podwright.testing.parity.comparison import Case, Check, Comparison, LeftOut, equal, only
+from podwright.testing.parity.comparison import (
+    Case,
+    Check,
+    Comparison,
+    LeftOut,
+    compared,
+    equal,
+    only,
+)
 from podwright.testing.parity.config import check_config
 from podwright.testing.parity.decision import check_decision
 from podwright.testing.parity.devices.dra import check_dra
 from podwright.testing.parity.devices.dra_sequence import check_dra_sequence
 from podwright.testing.parity.extenders import check_extenders
 from podwright.testing.parity.queue import check_hints, check_queue
-from podwright.testing.parity.sequence import (
-    check_sequence,
-    check_sequence_preemption,
-    cluster_of,
-    profiles_of,
-)
+from podwright.testing.parity.sequence import check_sequence, cluster_of, profiles_of
 from podwright.testing.parity.trace import check_gang, check_trace
 
 # Pod requests, for filters and for scores.
@@ -72,8 +75,7 @@ def check_pod_requests(case: Case) -> Check:
         "score_fit": _cpu_and_memory(score_requests_fit(pod)),
         "score_balanced": _cpu_and_memory(score_requests_balanced(pod)),
     }
-    for field in sorted(expect.keys() | actual.keys()):
-        yield equal(field, expect.get(field), actual.get(field))
+    yield from compared("", expect, actual)
 
 
 def _present(amounts: dict[str, int]) -> dict[str, int]:
@@ -196,80 +198,59 @@ def check_sampling(case: Case) -> Check:
             "failed": len(search.examined) - len(found),
             "next_start": runner.node_search.next_start,
         }
-        for field in sorted(expect.keys() | actual.keys()):
-            yield equal(field, expect.get(field), actual.get(field))
+        yield from compared("", expect, actual)
 
 
-CHECKS: dict[str, Callable[[Case], Check]] = {
-    "batching": check_trace,
-    "cel": check_cel,
-    "classic_decision": check_classic_decision,
-    "classic_events": check_classic_events,
-    "classic_node_tree": check_classic_node_tree,
-    "classic_preemption": check_classic_preemption,
-    "classic_priorities": check_classic_priorities,
-    "classic_prioritize": check_classic_prioritize,
-    "classic_queue": check_classic_queue,
-    "classic_sequence": check_classic_sequence,
-    "config": check_config,
-    "cycle": check_trace,
-    "dra": check_dra,
-    "dra_hints": check_hints,
-    "dra_sequence": check_dra_sequence,
-    "cycle_volumes": check_trace,
-    "extenders": check_extenders,
-    "gang": check_gang,
-    "hints": check_hints,
-    "pod_requests": check_pod_requests,
-    "quantities": check_quantities,
-    "queue": check_queue,
-    "sampling": check_sampling,
-    "sequence": check_sequence,
-    "sequence_preemption": check_sequence_preemption,
-}
-"""How to check a family that does not hold single decisions."""
+class Family(NamedTuple):
+    """How the cases of a family are checked, and the fields that they need."""
 
-DECISIONS = frozenset({
+    check: Callable[[Case], Check]
+    required: tuple[str, ...]
+
+
+_STEPS = ("objects", "steps")
+_TRACE = ("start", *_STEPS)
+_DECISION = ("objects", "pod", "expect")
+_HINTS = ("pod", "change", "expect")
+
+_DECISIONS = (
     "balanced", "declared_features", "edge", "gates", "hostports", "images", "mixed",
     "mixed_config", "nodeaffinity", "nodename", "podaffinity_preferred", "podaffinity_required",
     "podantiaffinity", "preemption", "preemption_criteria", "preemption_mixed", "preemption_pdb",
     "profiles", "resources", "scoring", "spread_default", "spread_hard", "spread_soft", "taints",
     "unschedulable", "volumes",
-})  # fmt: skip
+)  # fmt: skip
 """The families of single decisions."""
 
-FAMILIES = frozenset({*CHECKS, *DECISIONS})
-"""Every family that can be checked."""
-
-_STEPS = ("steps",)
-_DECISION = ("objects", "pod", "expect")
-_REQUIRED: dict[str, tuple[str, ...]] = {
-    "batching": ("start", "objects", "steps"),
-    "cel": ("expression", "devices", "expect"),
-    "classic_decision": _DECISION,
-    "classic_events": ("event", "expect"),
-    "classic_node_tree": ("tree_steps", "nodes_to_find", "expect"),
-    "classic_preemption": _DECISION,
-    "classic_priorities": _DECISION,
-    "classic_prioritize": ("policy", *_DECISION),
-    "classic_queue": _STEPS,
-    "classic_sequence": ("objects", "steps"),
-    "config": ("file", "gates", "accepted"),
-    "dra_hints": ("pod", "change", "expect"),
-    "dra_sequence": ("objects", "steps"),
-    "cycle": ("start", "objects", "steps"),
-    "cycle_volumes": ("start", "objects", "steps"),
-    "extenders": ("config", "extenders_behaviour", *_DECISION),
-    "gang": ("gates", "start", "objects", "steps"),
-    "hints": ("pod", "change", "expect"),
-    "pod_requests": ("pod", "expect"),
-    "quantities": ("quantities", "expect"),
-    "queue": ("options", "start", "hint_mode", "steps"),
-    "sampling": ("objects", "steps", "expect"),
-    "sequence": ("objects", "steps"),
-    "sequence_preemption": ("objects", "steps"),
+FAMILIES: dict[str, Family] = {
+    **dict.fromkeys(_DECISIONS, Family(check_decision, _DECISION)),
+    "batching": Family(check_trace, _TRACE),
+    "cel": Family(check_cel, ("expression", "devices", "expect")),
+    "classic_decision": Family(check_classic_decision, _DECISION),
+    "classic_events": Family(check_classic_events, ("event", "expect")),
+    "classic_node_tree": Family(check_classic_node_tree, ("tree_steps", "nodes_to_find", "expect")),
+    "classic_preemption": Family(check_classic_preemption, _DECISION),
+    "classic_priorities": Family(check_classic_priorities, _DECISION),
+    "classic_prioritize": Family(check_classic_prioritize, ("policy", *_DECISION)),
+    "classic_queue": Family(check_classic_queue, ("steps",)),
+    "classic_sequence": Family(check_classic_sequence, _STEPS),
+    "config": Family(check_config, ("file", "gates", "accepted")),
+    "cycle": Family(check_trace, _TRACE),
+    "cycle_volumes": Family(check_trace, _TRACE),
+    "dra": Family(check_dra, _DECISION),
+    "dra_hints": Family(check_hints, _HINTS),
+    "dra_sequence": Family(check_dra_sequence, _STEPS),
+    "extenders": Family(check_extenders, ("config", "extenders_behaviour", *_DECISION)),
+    "gang": Family(check_gang, ("gates", *_TRACE)),
+    "hints": Family(check_hints, _HINTS),
+    "pod_requests": Family(check_pod_requests, ("pod", "expect")),
+    "quantities": Family(check_quantities, ("quantities", "expect")),
+    "queue": Family(check_queue, ("options", "start", "hint_mode", "steps")),
+    "sampling": Family(check_sampling, (*_STEPS, "expect")),
+    "sequence": Family(check_sequence, _STEPS),
+    "sequence_preemption": Family(check_sequence, _STEPS),
 }
-"""The required fields of a case of a family."""
+"""Every family that can be checked."""
 
 
 def problem_of(case: Mapping[str, object]) -> str:
@@ -280,12 +261,8 @@ def problem_of(case: Mapping[str, object]) -> str:
     if family not in FAMILIES:
         known = ", ".join(sorted(FAMILIES))
         return f"unknown family {family!r}; the families are {known}"
-    missing = [name for name in _REQUIRED.get(family, _DECISION) if name not in case]
+    missing = [name for name in FAMILIES[family].required if name not in case]
     return f"a case of {family} needs {', '.join(missing)}" if missing else ""
-
-
-NOT_YET: dict[str, str] = {}
-"""Families that cannot be checked yet; they are counted, never left out in silence."""
 
 
 class Mismatch(msgspec.Struct, frozen=True):
@@ -332,11 +309,7 @@ def check_case(case: Case) -> Check:
     problem = problem_of(case)
     if problem:
         raise ValueError(problem)
-    family = case["family"]
-    if family in NOT_YET:
-        yield LeftOut(NOT_YET[family])
-        return
-    yield from CHECKS.get(family, check_decision)(case)
+    yield from FAMILIES[case["family"]].check(case)
 
 
 NOTHING = "nothing was compared"

@@ -29,29 +29,54 @@ from podwright.scheduler.config import (
 )
 from podwright.scheduler.framework import Code, Decision, PluginRunner, Profile, TieRule
 from podwright.scheduler.machine import SchedulerOptions
-from podwright.scheduler.preemption import Choice, Preemption
-from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only, winners_of
+from podwright.scheduler.preemption import Preemption
+from podwright.testing.parity.comparison import (
+    Case,
+    Check,
+    Comparison,
+    compared,
+    equal,
+    only,
+    winners_of,
+)
+
+
+class Deciding:
+    """Decides pods one after the other on a cluster that the caller changes."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        (self.profile,) = profiles_of(None).values()
+        self._runner = PluginRunner(self.profile, cluster)
+        self._scoring = PluginRunner(self.profile, cluster, keeps_totals=True)
+
+    def decide(self, pod: Pod, number: int) -> tuple[Decision, list[str]]:
+        """Return the decision, after PostFilter, and the nodes with the greatest total."""
+        winners = winners_of(self._scoring, self._scoring.decide(pod, cycle_number=number))
+        decision = self._runner.decide(pod, cycle_number=number)
+        return self._runner.post_filter(decision, cycle_number=number, now_ns=NOW_NS), winners
 
 
 def check_sequence(case: Case) -> Check:
-    """Compare each step, then place the pod as the vector does, so that ties do not diverge."""
-    (profile,) = profiles_of(None).values()
+    """Compare each step, then place pods and delete victims as the vector does.
+
+    With that, ties do not diverge.
+    """
     cluster = cluster_of(case["objects"])
-    runner = PluginRunner(profile, cluster)
-    scoring = PluginRunner(profile, cluster, keeps_totals=True)
+    deciding = Deciding(cluster)
+    second = 0
     for number, step in enumerate(case["steps"]):
         if step["op"] == "delete":
             cluster.remove(step["name"])
             continue
         pod = decode_pod(step["pod"])
         expect = step["expect"]
-        winners = winners_of(scoring, scoring.decide(pod, cycle_number=number))
-        decision = runner.decide(pod, cycle_number=number)
-        decision = runner.post_filter(decision, cycle_number=number, now_ns=NOW_NS)
-        yield from only("", expect, STEP_FIELDS)
+        cluster.put(pod)
+        decision, winners = deciding.decide(pod, number)
+        yield from only("", expect, {*STEP_FIELDS, "nominated_node", "acceptable", "victims"})
         yield from compare_step(expect, decision, winners)
-        if expect["chosen"] is not None:
-            cluster.put(with_node_name(pod, expect["chosen"]))
+        yield from _compare_preemption(expect, decision)
+        _follow(cluster, pod, expect, second)
+        second += 1
 
 
 STEP_FIELDS = frozenset({"chosen", "feasible", "max_score", "message", "winners"})
@@ -78,44 +103,10 @@ def compare_step(expect: dict[str, Any], decision: Decision, winners: list[str])
     yield equal("message", expect.get("message", ""), decision.message)
 
 
-# Pods with priorities, scheduled one after the other on a full cluster.
-
-
-def check_sequence_preemption(case: Case) -> Check:
-    """Compare each step, then place pods and delete victims as the vector does."""
-    (profile,) = profiles_of(None).values()
-    cluster = cluster_of(case["objects"])
-    runner = PluginRunner(profile, cluster)
-    scoring = PluginRunner(profile, cluster, keeps_totals=True)
-    second = 0
-    for number, step in enumerate(case["steps"]):
-        if step["op"] == "delete":
-            cluster.remove(step["name"])
-            continue
-        pod = decode_pod(step["pod"])
-        expect = step["expect"]
-        cluster.put(pod)
-        winners = winners_of(scoring, scoring.decide(pod, cycle_number=number))
-        decision = runner.decide(pod, cycle_number=number)
-        decision = runner.post_filter(decision, cycle_number=number, now_ns=NOW_NS)
-        yield from only("", expect, {*STEP_FIELDS, "nominated_node", "acceptable", "victims"})
-        yield from compare_step(expect, decision, winners)
-        yield from _compare_preemption(expect, decision)
-        _follow(cluster, pod, expect, second)
-        second += 1
-
-
 def _compare_preemption(expect: dict[str, Any], decision: Decision) -> Check:
-    result = decision.post_filter
-    details = None if result is None else result.details
-    if not isinstance(details, Preemption) or details.choice is None:
-        for field in ("acceptable", "nominated_node", "victims"):
-            yield equal(f"preemption.{field}", expect.get(field), None)
-        return
-    assert result is not None
-    yield equal("preemption.nominated_node", expect.get("nominated_node"), result.nominated_node)
-    yield equal("preemption.acceptable", expect.get("acceptable"), list(details.choice.acceptable))
-    yield equal("preemption.victims", expect.get("victims"), keys_of(details.victims))
+    found = _preempted(decision)
+    for field in ("acceptable", "nominated_node", "victims"):
+        yield equal(f"preemption.{field}", expect.get(field), found[field])
 
 
 def _follow(cluster: Cluster, pod: Pod, expect: dict[str, Any], second: int) -> None:
@@ -140,9 +131,29 @@ NOW_NS = timestamp_ns("2030-01-01T00:00:00Z") or 0
 """Later than every start time in the vectors."""
 
 
-_FIELDS = frozenset({
-    "acceptable", "candidates", "criterion", "message", "nominated_node", "status", "victims",
-})  # fmt: skip
+def _preempted(decision: Decision) -> dict[str, Any]:
+    """Return what preemption chose; None for each field if it has no candidate."""
+    result = decision.post_filter
+    details = None if result is None else result.details
+    choice = details.choice if isinstance(details, Preemption) else None
+    if result is None or not isinstance(details, Preemption) or choice is None:
+        names = ("nominated_node", "acceptable", "candidates", "criterion", "victims")
+        return dict.fromkeys(names)
+    assert result.status.code == Code.SUCCESS, result.status
+    return {
+        # Of equal nodes both name the first.
+        "nominated_node": result.nominated_node,
+        "acceptable": list(choice.acceptable),
+        "criterion": None if choice.criterion is None else int(choice.criterion),
+        "candidates": {
+            candidate.node: {
+                "victims": keys_of(candidate.victims),
+                "pdb_violations": candidate.pdb_violations,
+            }
+            for candidate in details.candidates
+        },
+        "victims": keys_of(details.victims),
+    }
 
 
 def compare_preemption(expect: dict[str, Any] | None, decision: Decision) -> Check:
@@ -151,40 +162,18 @@ def compare_preemption(expect: dict[str, Any] | None, decision: Decision) -> Che
     if expect is None or result is None:
         yield equal("preemption", expect, None if result is None else result.status.code.label)
         return
-    yield from only("preemption", expect, _FIELDS)
-    yield equal("preemption.status", expect.get("status"), result.status.code.label)
-    yield equal("preemption.message", expect.get("message"), result.message)
-    details = result.details
-    choice = details.choice if isinstance(details, Preemption) else None
-    if choice is None or not isinstance(details, Preemption):
-        expected = expect.get("nominated_node", "missing")
-        yield equal("preemption.nominated_node", expected, result.nominated_node)
-        for field in ("acceptable", "candidates", "criterion", "victims"):
-            yield equal(f"preemption.{field}", expect.get(field), None)
-        return
-    assert result.status.code == Code.SUCCESS, result.status
-    # Of equal nodes both name the first.
-    yield equal("preemption.nominated_node", expect.get("nominated_node"), result.nominated_node)
-    yield equal("preemption.acceptable", expect.get("acceptable"), list(choice.acceptable))
-    yield equal("preemption.criterion", expect.get("criterion"), _criterion(choice))
-    candidates = {
-        candidate.node: {
-            "victims": keys_of(candidate.victims),
-            "pdb_violations": candidate.pdb_violations,
-        }
-        for candidate in details.candidates
+    found = {
+        "status": result.status.code.label,
+        "message": result.message,
+        **_preempted(decision),
+        "nominated_node": result.nominated_node,
     }
-    yield equal("preemption.candidates", expect.get("candidates"), candidates)
-    yield equal("preemption.victims", expect.get("victims"), keys_of(details.victims))
+    yield from compared("preemption", expect, found, nominated_node="missing")
 
 
 def keys_of(pods: Iterable[Pod]) -> list[str]:
     """Return "namespace/name" of pods."""
     return [pod.key for pod in pods]
-
-
-def _criterion(choice: Choice) -> int | None:
-    return None if choice.criterion is None else int(choice.criterion)
 
 
 # Builds a cluster and its profiles from a case.

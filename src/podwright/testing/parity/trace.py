@@ -7,7 +7,6 @@ delay.
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +38,7 @@ from podwright.scheduler.machine import (
     WriteResourceClaim,
 )
 from podwright.scheduler.queueing import SECOND_NS, QueuedPod, QueueName
+from podwright.simulation.world import EventHeap, Turn
 from podwright.testing.parity.comparison import (
     Case,
     Check,
@@ -49,6 +49,7 @@ from podwright.testing.parity.comparison import (
     only,
     winners_of,
 )
+from podwright.testing.parity.queue import popped_pod, queue_state
 from podwright.testing.parity.trace_server import Call, Server, machine_of
 
 _EVENTS: dict[str, Callable[[dict[str, Any]], Event]] = {
@@ -101,11 +102,9 @@ class TraceReplay:
 
     def __init__(self, case: Case) -> None:
         self.start_ns = _time_of(case["start"])
-        self.now_ns = self.start_ns
+        self._heap: EventHeap[TimerFired | Call] = EventHeap(self.start_ns)
         self.shows_all_batches = case.get("family") == "batching"
         """Whether what batching did is given for every attempt."""
-        self._counter = 0
-        self._due: list[tuple[int, int, TimerFired | Call]] = []
         self._actions: deque[Action] = deque()
         self.plugin_calls: dict[str, list[Any]] = defaultdict(list)
         self.calls: dict[str, list[Any]] = defaultdict(list)
@@ -122,7 +121,7 @@ class TraceReplay:
             for name in self.machine.profiles
             if isinstance(runner := self.machine.runner(name), PluginRunner)
         }
-        self.server = Server(script, self._deliver, self.start_ns)
+        self.server = Server(script, self._deliver, self._heap)
         for document in case["objects"]:
             self.server.create(document)
             self._settle()
@@ -138,19 +137,16 @@ class TraceReplay:
             winners.clear()
         self.full = None
         until_ns = self.now_ns + round(dt * SECOND_NS)
-        while self._due and self._due[0][0] <= until_ns:
-            self.now_ns, _, due = heapq.heappop(self._due)
-            self._set_clock()
-            if isinstance(due, TimerFired):
-                self._deliver(due)
-            else:
-                self._deliver(self.server.finish(due))
+        while (due := self._heap.pop(until_ns)) is not None:
+            event = due.event
+            self._deliver(event if isinstance(event, TimerFired) else self.server.finish(event))
             self._settle()
-        self.now_ns = until_ns
-        self._set_clock()
+        self._heap.advance(until_ns)
 
-    def _set_clock(self) -> None:
-        self.server.now_ns = self.now_ns
+    @property
+    def now_ns(self) -> int:
+        """The time of the trace."""
+        return self._heap.now_ns
 
     def seconds(self, time_ns: int) -> float:
         """Return a time in seconds since the start, as the vectors write it."""
@@ -219,8 +215,7 @@ class TraceReplay:
             self._actions.extendleft(reversed(self.machine.handle(done, self.now_ns)))
 
     def _later(self, due_ns: int, due: TimerFired | Call) -> None:
-        self._counter += 1
-        heapq.heappush(self._due, (due_ns, self._counter, due))
+        self._heap.push(max(due_ns, self.now_ns), Turn.TIMER, due)
 
     # ---------------------------------------------------------------- steps
 
@@ -305,32 +300,13 @@ class TraceReplay:
 
     def state(self) -> dict[str, Any]:
         """Return the state after a step, as `expect` writes it."""
-        queue, machine = self.machine.queue, self.machine
-
-        def names(place: QueueName) -> list[str]:
-            return [queued.pod.metadata.name for queued in queue.pods_in(place)]
-
-        def ends(place: QueueName) -> list[list[Any]]:
-            return [
-                [queued.pod.metadata.name, self.seconds(queue.backoff_end_ns(queued))]
-                for queued in queue.pods_in(place)
-            ]
-
+        machine = self.machine
         return {
             "now": self.seconds(self.now_ns),
             "waiting": {name: sorted(plugins) for name, plugins in machine.waiting().items()},
             "assumed": machine.assumed(),
             "preempting": sorted(machine.preempting()),
-            "active": names(QueueName.ACTIVE),
-            "backoff": ends(QueueName.BACKOFF),
-            "error_backoff": sorted(ends(QueueName.ERROR_BACKOFF), key=lambda end: end[::-1]),
-            "unschedulable": sorted(names(QueueName.UNSCHEDULABLE)),
-            "gated": sorted(names(QueueName.GATED)),
-            "in_flight": sorted(names(QueueName.IN_FLIGHT)),
-            "nominated": {
-                node: sorted(pod.metadata.name for pod in pods)
-                for node, pods in queue.nominator.nodes().items()
-            },
+            **queue_state(machine.queue, self.seconds),
         }
 
 
@@ -362,14 +338,7 @@ def _next(machine: Machine) -> dict[str, Any]:
     if not machine.has_next:
         return {"name": None}
     queued = _next_queued(machine)
-    fields = {
-        "name": queued.pod.metadata.name,
-        "attempts": queued.attempts + 1,
-        "unschedulable_count": queued.unschedulable_count,
-        "consecutive_errors": queued.consecutive_errors,
-        "was_flushed": queued.was_flushed,
-    }
-    return {key: value for key, value in fields.items() if value}
+    return popped_pod(queued, queued.attempts + 1)
 
 
 def _next_queued(machine: Machine) -> QueuedPod:

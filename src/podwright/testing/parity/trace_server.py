@@ -35,10 +35,12 @@ from podwright.scheduler.machine import (
     PatchPodGroupStatus,
     PatchPodStatus,
     SchedulerOptions,
+    TimerFired,
     UpdateClaim,
     UpdateVolume,
 )
 from podwright.scheduler.queueing import SECOND_NS
+from podwright.simulation.world import EventHeap
 from podwright.testing.parity.comparison import Case
 from podwright.testing.parity.sequence import effective_configuration
 
@@ -63,13 +65,20 @@ class Server:
         `script` of the case: `api` rules and `grace_seconds`.
     watch : callable
         Receives every change before the call that made it returns.
+    clock : EventHeap
+        Has the current time.
     """
 
-    def __init__(self, script: Document, watch: Callable[[Event], None], now_ns: int) -> None:
+    def __init__(
+        self,
+        script: Document,
+        watch: Callable[[Event], None],
+        clock: EventHeap[TimerFired | Call],
+    ) -> None:
         self._rules = [dict(rule) for rule in script.get("api", [])]
         self._grace_seconds: float | None = script.get("grace_seconds")
         self._watch = watch
-        self.now_ns = now_ns
+        self._clock = clock
         self._objects: dict[tuple[str, str], Document] = {}
         self._version = 0
         self._binding_count = 0
@@ -112,7 +121,7 @@ class Server:
         if self._grace_seconds is None or not pod["spec"].get("nodeName"):
             self.delete("Pod", name)
         elif "deletionTimestamp" not in pod["metadata"]:
-            gone_ns = self.now_ns + round(self._grace_seconds * SECOND_NS)
+            gone_ns = self._clock.now_ns + round(self._grace_seconds * SECOND_NS)
             meta = {**pod["metadata"], "deletionTimestamp": timestamp_text(gone_ns)}
             self._write({**pod, "metadata": meta})
 
@@ -283,7 +292,7 @@ class Server:
             {
                 "type": "PodScheduled",
                 "status": "True",
-                "lastTransitionTime": timestamp_text(self.now_ns),
+                "lastTransitionTime": timestamp_text(self._clock.now_ns),
             }
         )
         status["conditions"] = conditions

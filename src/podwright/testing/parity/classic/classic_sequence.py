@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
@@ -28,7 +29,7 @@ from podwright.testing.parity.classic.classic_setup import (
     classic_cluster_of,
     classic_scheduler_of,
 )
-from podwright.testing.parity.comparison import Case, Check, equal, only
+from podwright.testing.parity.comparison import Case, Check, compared, equal, only
 
 _FIRST_START = datetime.fromisoformat("2026-01-02T00:00:00")
 
@@ -178,8 +179,7 @@ def check_classic_queue(case: Case) -> Check:
             yield equal(field, step.get(field), fields.get(field))
         actual = _state(queue, now_ns)
         expected = {"nominated": {}, "records": {}} | step["expect"]
-        for field in sorted(expected.keys() | actual.keys()):
-            yield equal(field, expected.get(field), actual.get(field))
+        yield from compared("", expected, actual)
 
 
 def _do(queue: ClassicQueue, step: dict[str, Any], now_ns: int) -> dict[str, str]:
@@ -193,27 +193,17 @@ def _do(queue: ClassicQueue, step: dict[str, Any], now_ns: int) -> dict[str, str
         return {"popped": queued.key} if queued is not None else {}
     pod = decode_pod(step["pod"])
     match op:
-        case "add":
-            queue.add(pod, now_ns)
-        case "add_if_not_present":
-            queue.add_if_not_present(pod, now_ns)
         case "add_unschedulable_if_not_present":
             error = queue.add_unschedulable_if_not_present(pod, step["cycle"], now_ns)
             return {"error": error} if error else {}
         case "update":
             queue.update(decode_pod(step["old"]), pod, now_ns)
-        case "delete":
-            queue.delete(pod, now_ns)
-        case "assigned_pod_added":
-            queue.assigned_pod_added(pod, now_ns)
-        case "assigned_pod_updated":
-            queue.assigned_pod_updated(pod, now_ns)
         case "update_nominated_pod_for_node":
             queue.update_nominated_pod_for_node(pod, step["node"])
         case "delete_nominated_pod_if_exists":
             queue.delete_nominated_pod_if_exists(pod)
         case _:
-            raise AssertionError(f"an operation that is not in the format: {op}")
+            _OF_POD[op](queue, pod, now_ns)
     return {}
 
 
@@ -222,6 +212,13 @@ _WITHOUT_POD = {
     "move_all_to_active_queue": ClassicQueue.move_all_to_active_queue,
     "flush_backoff_q_completed": ClassicQueue.flush_backoff,
     "flush_unschedulable_q_leftover": ClassicQueue.flush_unschedulable,
+}
+_OF_POD: dict[str, Callable[[ClassicQueue, Pod, int], object]] = {
+    "add": ClassicQueue.add,
+    "add_if_not_present": ClassicQueue.add_if_not_present,
+    "delete": ClassicQueue.delete,
+    "assigned_pod_added": ClassicQueue.assigned_pod_added,
+    "assigned_pod_updated": ClassicQueue.assigned_pod_updated,
 }
 
 

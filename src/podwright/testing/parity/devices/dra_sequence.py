@@ -16,16 +16,16 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.framework import Cycle, PluginRunner, ResourceClaimWrite, run_pre_filters
-from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only, winners_of
+from podwright.scheduler.framework import Cycle, ResourceClaimWrite, run_pre_filters
+from podwright.testing.parity.comparison import Case, Check, Comparison, equal, only
 from podwright.testing.parity.decision import gated_by
 from podwright.testing.parity.devices.dra import bind_on, normalized
 from podwright.testing.parity.sequence import (
     NOW_NS,
     STEP_FIELDS,
     ClusterHandle,
+    Deciding,
     compare_step,
-    profiles_of,
 )
 
 _Document = dict[str, Any]
@@ -53,14 +53,13 @@ class _Sequence:
     """The cluster, and the objects in it by kind and name."""
 
     def __init__(self, objects: list[_Document]) -> None:
-        (self._profile,) = profiles_of(None).values()
         self._cluster = Cluster()
+        self._deciding = Deciding(self._cluster)
+        self._profile = self._deciding.profile
         self._objects: dict[tuple[str, str], Object] = {}
         for document in objects:
             self.put(decode(document))
         ClusterHandle(self._cluster, NOW_NS).give_to(self._profile)
-        self._runner = PluginRunner(self._profile, self._cluster)
-        self._scoring = PluginRunner(self._profile, self._cluster, keeps_totals=True)
         self._plugin = next(
             plugin for plugin in self._profile.reserve if plugin.name == "DynamicResources"
         )
@@ -87,10 +86,7 @@ class _Sequence:
         yield equal("pre_enqueue", expect.get("pre_enqueue"), reasons)
         if held is not None:
             return
-        winners = winners_of(self._scoring, self._scoring.decide(pod, cycle_number=number))
-        decision = self._runner.decide(pod, cycle_number=number)
-        if not decision.node:
-            decision = self._runner.post_filter(decision, cycle_number=number, now_ns=NOW_NS)
+        decision, winners = self._deciding.decide(pod, number)
         error = None if decision.error is None else decision.error.message
         yield equal("error", expect.get("error"), error)
         if "error" not in expect:
