@@ -46,7 +46,7 @@ LINES = (
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1 -o json",
     "sweep examples/sweep/plan.yaml --out RESULTS --jobs 1 --seeds 0 -o json",
     "trace describe examples/trace/pods.csv -o json",
-    "tune examples/sweep/tune.yaml --out RESULTS-tuned --jobs 1 --trials 1 -o json",
+    "tune examples/sweep/tune.yaml --out TUNED --jobs 1 --trials 1 -o json",
     "version -o json",
 )
 
@@ -134,6 +134,7 @@ def paths(tmp_path_factory, a_run):
         "EVENTS": f"{folder}/events.jsonl",
         "CONFIG": f"{folder}/config.yaml",
         "RESULTS": f"{folder}/results",
+        "TUNED": f"{folder}/tuned",
         "RUN": str(a_run),
     }
 
