@@ -24,7 +24,7 @@ from podwright.apimachinery.schema.validation.names import (
     strict_cidr,
 )
 from podwright.apimachinery.schema.validation.pods.resources import validate_amounts
-from podwright.apimachinery.schema.validation.pods.scheduling import validate_taint_effect
+from podwright.apimachinery.schema.validation.pods.scheduling import TAINT_EFFECT
 
 _TAINTS: Final = "scheduler.alpha.kubernetes.io/taints"
 _AVOIDED: Final = "scheduler.alpha.kubernetes.io/preferAvoidPods"
@@ -123,7 +123,7 @@ def validate_taints(errors: FieldErrors, path: str, taints: list[Document]) -> N
         errors.each(f"{at}.key", key, qualified_name(key))
         if details := label_value(value):
             errors.invalid(f"{at}.value", value, ";".join(details))
-        validate_taint_effect(errors, f"{at}.effect", effect, allows_empty=False)
+        TAINT_EFFECT(errors, f"{at}.effect", effect)
         if (key, effect) in seen:
             text = "taints must be unique by key and effect pair"
             errors.duplicate(at, internal_form(taint, "Taint"), text)

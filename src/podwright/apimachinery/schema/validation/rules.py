@@ -39,16 +39,26 @@ ObjectRule: TypeAlias = Callable[[FieldErrors, Document], object]
 """Adds the errors of a whole object."""
 
 
+_passes: Final[dict[Rule, Callable[[Any], object]]] = {}
+"""Quick tests of values: one that passes has no errors by the rule."""
+
+
+def _tested(rule: Rule, passes: Callable[[Any], object] | None) -> Rule:
+    if passes is not None:
+        _passes[rule] = passes
+    return rule
+
+
 class _Always:
     """A rule that is called for absent fields, too."""
 
-    __slots__ = ("_rule",)
+    __slots__ = ("rule",)
 
     def __init__(self, rule: Rule) -> None:
-        self._rule = rule
+        self.rule = rule
 
     def __call__(self, errors: FieldErrors, path: str, value: Any) -> None:
-        self._rule(errors, path, value)
+        self.rule(errors, path, value)
 
 
 # ------------------------------------------------------------------------------ structs
@@ -56,20 +66,35 @@ class _Always:
 
 def struct(**rows: Rule) -> Rule:
     """Return the rule of a struct, from the rules of its fields in upstream's order."""
-    fields = [(name, rule, isinstance(rule, _Always)) for name, rule in rows.items()]
+    below, at_root = (
+        [
+            (name, start + name, rule.rule, True, _passes.get(rule.rule))
+            if isinstance(rule, _Always)
+            else (name, start + name, rule, False, _passes.get(rule))
+            for name, rule in rows.items()
+        ]
+        for start in (".", "")
+    )
 
     def check(errors: FieldErrors, path: str, value: Any) -> None:
-        prefix, found = f"{path}." if path else "", value or {}
-        for name, rule, is_always in fields:
+        found = value or {}
+        for name, end, rule, is_always, passes in below if path else at_root:
             part = found.get(name)
-            if is_always or part is not None:
-                rule(errors, prefix + name, part)
+            if part is None:
+                if is_always:
+                    rule(errors, path + end, None)
+            elif passes is None or not passes(part):
+                rule(errors, path + end, part)
 
     return check
 
 
 def all_of(*rules: Rule) -> Rule:
     """Return the rule of a value to which several rules apply, one after the other."""
+    if not rules:
+        return _tested(lambda _errors, _path, _value: None, lambda _value: True)
+    if len(rules) == 1:
+        return rules[0]
 
     def check(errors: FieldErrors, path: str, value: Any) -> None:
         for rule in rules:
@@ -108,7 +133,7 @@ def optional(*rules: Rule) -> Rule:
         if value:
             rule(errors, path, value)
 
-    return check
+    return _tested(check, _passes.get(rule))
 
 
 def nonempty(*rules: Rule, detail: str = "") -> Rule:
@@ -121,7 +146,8 @@ def nonempty(*rules: Rule, detail: str = "") -> Rule:
         else:
             errors.required(path, detail)
 
-    return check
+    passes = _passes.get(rule)
+    return _tested(check, passes and (lambda value: value and passes(value)))
 
 
 def required(*rules: Rule, detail: str = "") -> Rule:
@@ -162,7 +188,7 @@ def one_of(*choices: str) -> Rule:
         if value not in choices:
             errors.unsupported(path, value, choices)
 
-    return check
+    return _tested(check, choices.__contains__)
 
 
 def form(details: Callable[[Any], Iterable[str]]) -> Rule:
@@ -172,7 +198,7 @@ def form(details: Callable[[Any], Iterable[str]]) -> Rule:
         for detail in details(value):
             errors.invalid(path, value, detail)
 
-    return check
+    return _tested(check, lambda value: not any(details(value)))
 
 
 def joined(details: Callable[[Any], Iterable[str]], separator: str = ",") -> Rule:
@@ -187,7 +213,7 @@ def joined(details: Callable[[Any], Iterable[str]], separator: str = ",") -> Rul
 
 def valid(test: Callable[[Any], object], detail: str) -> Rule:
     """Return the rule of a value that must pass a test."""
-    return form(lambda value: () if test(value) else (detail,))
+    return _tested(form(lambda value: () if test(value) else (detail,)), test)
 
 
 def at_least(low: int, detail: str = "") -> Rule:
@@ -208,6 +234,16 @@ def max_bytes(limit: int) -> Rule:
     def check(errors: FieldErrors, path: str, value: Any) -> None:
         if len(value.encode()) > limit:
             errors.too_long(path, limit)
+
+    return check
+
+
+def max_items(limit: int) -> Rule:
+    """Return the rule of a list whose length is limited."""
+
+    def check(errors: FieldErrors, path: str, values: Any) -> None:
+        if len(values) > limit:
+            errors.too_many(path, len(values), limit)
 
     return check
 

@@ -6,19 +6,20 @@ validateInitContainers
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from podwright.apimachinery.objects import Document, format_quantity
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.names import (
     config_key,
-    dns_label,
     dns_subdomain,
     env_name,
     http_header,
     path_without_backsteps,
     port_name,
-    port_number,
     port_number_or_name,
     qualified_name,
     relative_path,
@@ -31,8 +32,9 @@ from podwright.apimachinery.schema.validation.pods.security import validate_cont
 
 Volumes = dict[str, Document]
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+PULL_POLICY: Final = r.optional(r.one_of("Always", "IfNotPresent", "Never"))
+"""When an image is pulled; an absent policy is set by a default."""
 
-_PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _FIELD_PATHS: Final = (
     "metadata.name",
     "metadata.namespace",
@@ -59,19 +61,12 @@ _RESOURCES: Final = tuple(
     for kind in ("limits", "requests")
     for name in ("cpu", "ephemeral-storage", "memory")
 )
-_MEMORY_DIVISORS: Final = frozenset(
-    {"1", *["1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"]}
-)
+_MEMORY_DIVISORS: Final = (
+    "1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei",
+)  # fmt: skip
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _NOT_FOR_INIT: Final = "may not be set for init containers without restartPolicy=Always"
-_PROBE_NUMBERS: Final = (
-    "initialDelaySeconds",
-    "timeoutSeconds",
-    "periodSeconds",
-    "successThreshold",
-    "failureThreshold",
-)
-_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_ONLY_ONE: Final = "may not have more than one field specified at a time"
 
 
 def validate_containers(
@@ -151,25 +146,12 @@ def validate_container(
 
     Upstream: validateContainerCommon
     """
-    name = container.get("name")
-    if not name:
-        errors.required(f"{path}.name")
-    elif details := dns_label(name):
-        errors.each(f"{path}.name", name, details)
-    if not container.get("image"):
-        errors.required(f"{path}.image")
-    policy = container.get("terminationMessagePolicy") or "File"
-    if policy not in ("File", "FallbackToLogsOnError"):
-        choices = ("File", "FallbackToLogsOnError")
-        errors.unsupported(f"{path}.terminationMessagePolicy", policy, choices)
-    if ports := container.get("ports"):
-        _validate_ports(errors, f"{path}.ports", ports)
-    for index, variable in enumerate(container.get("env") or ()):
-        _validate_variable(errors, path, index, variable)
-    for field, rule in _SOURCES_OF_FILES.items():
-        if container.get(field):
-            rule(errors, f"{path}.{field}", container, volumes)
-    validate_pull_policy(errors, f"{path}.imagePullPolicy", container.get("imagePullPolicy"))
+    _CONTAINER(errors, path, container)
+    if container.get("volumeMounts"):
+        _validate_mounts(errors, f"{path}.volumeMounts", container, volumes)
+    if container.get("volumeDevices"):
+        _validate_devices(errors, f"{path}.volumeDevices", container, volumes)
+    PULL_POLICY(errors, f"{path}.imagePullPolicy", container.get("imagePullPolicy"))
     if resources := container.get("resources"):
         validate_requirements(errors, f"{path}.resources", resources, claims)
     if container.get("resizePolicy"):
@@ -178,12 +160,6 @@ def validate_container(
         uses_host_users = spec.get("hostUsers") is not False
         at = f"{path}.securityContext"
         validate_container_security(errors, at, security, uses_host_users=uses_host_users)
-
-
-def validate_pull_policy(errors: FieldErrors, path: str, policy: str | None) -> None:
-    """Check when an image is pulled; an absent policy is set by a default."""
-    if policy and policy not in _PULL_POLICIES:
-        errors.unsupported(path, policy, _PULL_POLICIES)
 
 
 def _validate_ports(errors: FieldErrors, path: str, ports: list[Document]) -> None:
@@ -197,16 +173,7 @@ def _validate_ports(errors: FieldErrors, path: str, ports: list[Document]) -> No
             elif name in seen:
                 errors.duplicate(f"{at}.name", name)
             seen.add(name)
-        number = port.get("containerPort") or 0
-        if number == 0:
-            errors.required(f"{at}.containerPort")
-        elif details := port_number(number):
-            errors.each(f"{at}.containerPort", number, details)
-        if host_port := port.get("hostPort"):
-            errors.each(f"{at}.hostPort", host_port, port_number(host_port))
-        protocol = port.get("protocol") or "TCP"
-        if protocol not in PROTOCOLS:
-            errors.unsupported(f"{at}.protocol", protocol, PROTOCOLS)
+        _PORT(errors, at, port)
 
 
 def _validate_host_ports(errors: FieldErrors, path: str, containers: list[Document]) -> None:
@@ -223,30 +190,13 @@ def _validate_host_ports(errors: FieldErrors, path: str, containers: list[Docume
 # ------------------------------------------------------------------------------ environment
 
 
-def _validate_variable(errors: FieldErrors, container: str, index: int, variable: Document) -> None:
-    name = variable.get("name")
-    if not name:
-        errors.required(f"{container}.env[{index}].name")
-    elif details := env_name(name):
-        errors.each(f"{container}.env[{index}].name", name, details)
+def _validate_source(errors: FieldErrors, path: str, variable: Document) -> None:
     source = variable.get("valueFrom")
     if source is None:
         return
-    at, count = f"{container}.env[{index}].valueFrom", 0
-    if (field := source.get("fieldRef")) is not None:
-        count += 1
-        validate_field_ref(errors, f"{at}.fieldRef", field, _FIELD_PATHS)
-    if (resource := source.get("resourceFieldRef")) is not None:
-        count += 1
-        validate_resource_ref(errors, f"{at}.resourceFieldRef", resource, is_volume=False)
-    for kind in ("configMapKeyRef", "secretKeyRef"):
-        if (key := source.get(kind)) is not None:
-            count += 1
-            _validate_key_ref(errors, f"{at}.{kind}", key)
-    if (file := source.get("fileKeyRef")) is not None:
-        count += 1
-        _validate_file_ref(errors, f"{at}.fileKeyRef", file)
-    if count == 0:
+    at, count = f"{path}.valueFrom", _VALUES.keys() & _present(source)
+    _VALUE(errors, at, source)
+    if not count:
         text = (
             "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`,"
             " `secretKeyRef` or `fileKeyRef`"
@@ -254,8 +204,12 @@ def _validate_variable(errors: FieldErrors, container: str, index: int, variable
         errors.invalid(at, "", text)
     elif variable.get("value"):
         errors.invalid(at, "", "may not be specified when `value` is not empty")
-    elif count > 1:
-        errors.invalid(at, "", "may not have more than one field specified at a time")
+    elif len(count) > 1:
+        errors.invalid(at, "", _ONLY_ONE)
+
+
+def _present(part: Document) -> set[str]:
+    return {name for name, value in part.items() if value is not None}
 
 
 def validate_field_ref(
@@ -317,63 +271,57 @@ def validate_resource_ref(
     elif divisor not in _MEMORY_DIVISORS and (is_huge or what in ("memory", "ephemeral-storage")):
         label = "hugepages" if is_huge else what
         label = "local ephemeral storage" if label == "ephemeral-storage" else label
-        text = (
-            "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are"
-            f" supported with the {label} resource"
-        )
+        listed = ", ".join(_MEMORY_DIVISORS)
+        text = f"only divisor's values {listed} are supported with the {label} resource"
         errors.invalid(f"{path}.divisor", name, text)
 
 
-def _validate_key_ref(errors: FieldErrors, path: str, reference: Document) -> None:
-    name, key = reference.get("name") or "", reference.get("key")
-    if details := dns_subdomain(name):
-        errors.each(f"{path}.name", name, details)
-    if not key:
-        errors.required(f"{path}.key")
-    elif details := config_key(key):
-        errors.each(f"{path}.key", key, details)
+def _validate_prefix_of_names(errors: FieldErrors, path: str, name: str) -> None:
+    # Upstream accepts a dash at the end, as of a prefix.
+    masked = f"{name[:-2]}a" if len(name) > 1 and name.endswith("-") else name
+    errors.each(path, name, dns_subdomain(masked))
 
 
-def _validate_file_ref(errors: FieldErrors, path: str, reference: Document) -> None:
-    key, volume, file = (reference.get(name) for name in ("key", "volumeName", "path"))
-    if not key:
-        errors.required(f"{path}.key")
-    else:
-        errors.each(f"{path}.key", key, env_name(key))
-    if not volume:
-        errors.required(f"{path}.volumeName")
-    else:
-        errors.each(f"{path}.volumeName", volume, dns_label(volume))
-    if not file:
-        errors.required(f"{path}.path")
-    else:
-        path_without_backsteps(errors, f"{path}.path", file)
-
-
-def _validate_env_from(
-    errors: FieldErrors, path: str, container: Document, volumes: Volumes
-) -> None:
-    del volumes
-    for index, source in enumerate(container["envFrom"]):
-        at = f"{path}[{index}]"
-        if prefix := source.get("prefix"):
-            errors.each(f"{at}.prefix", prefix, env_name(prefix))
-        count = 0
-        for kind in ("configMapRef", "secretRef"):
-            if (reference := source.get(kind)) is None:
-                continue
-            count += 1
-            name = reference.get("name")
-            if not name:
-                errors.required(f"{at}.{kind}.name")
-            else:
-                # Upstream accepts a dash at the end, as of a prefix.
-                masked = f"{name[:-2]}a" if len(name) > 1 and name.endswith("-") else name
-                errors.each(f"{at}.{kind}.name", name, dns_subdomain(masked))
+def _validate_env_from(errors: FieldErrors, path: str, sources: list[Document]) -> None:
+    for index, source in enumerate(sources):
+        _ENV_FROM(errors, f"{path}[{index}]", source)
+        count = len(_present(source) & {"configMapRef", "secretRef"})
         if count == 0:
             errors.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
         elif count > 1:
-            errors.invalid(path, "", "may not have more than one field specified at a time")
+            errors.invalid(path, "", _ONLY_ONE)
+
+
+_KEY: Final = r.struct(name=r.always(r.SUBDOMAIN, ""), key=r.required(r.form(config_key)))
+_VALUES: Final[Mapping[str, r.Rule]] = {
+    "fieldRef": partial(validate_field_ref, supported=_FIELD_PATHS),
+    "resourceFieldRef": partial(validate_resource_ref, is_volume=False),
+    "configMapKeyRef": _KEY,
+    "secretKeyRef": _KEY,
+    "fileKeyRef": r.struct(
+        key=r.required(r.form(env_name)),
+        volumeName=r.required(r.LABEL),
+        path=r.required(path_without_backsteps),
+    ),
+}
+_VALUE: Final = r.struct(**_VALUES)
+_NAMED: Final = r.struct(name=r.required(_validate_prefix_of_names))
+_ENV_FROM: Final = r.struct(
+    prefix=r.optional(r.form(env_name)), configMapRef=_NAMED, secretRef=_NAMED
+)
+_PORT: Final = r.struct(
+    containerPort=r.required(r.PORT),
+    hostPort=r.optional(r.PORT),
+    protocol=r.optional(r.one_of(*PROTOCOLS)),
+)
+_CONTAINER: Final = r.struct(
+    name=r.required(r.LABEL),
+    image=r.required(),
+    terminationMessagePolicy=r.optional(r.one_of("File", "FallbackToLogsOnError")),
+    ports=_validate_ports,
+    env=r.each(r.all_of(r.struct(name=r.required(r.form(env_name))), _validate_source)),
+    envFrom=_validate_env_from,
+)
 
 
 # ----------------------------------------------------------------------- mounts and devices
@@ -403,6 +351,10 @@ def _validate_mounts(errors: FieldErrors, path: str, container: Document, volume
         _validate_mount_options(errors, path, at, mount, container)
 
 
+_PROPAGATION: Final = r.one_of("Bidirectional", "HostToContainer", "None")
+_RECURSION: Final = r.one_of("Disabled", "Enabled", "IfPossible")
+
+
 def _validate_mount_options(
     errors: FieldErrors, path: str, at: str, mount: Document, container: Document
 ) -> None:
@@ -415,9 +367,7 @@ def _validate_mount_options(
             errors.invalid(f"{at}.subPathExpr", expression, text)
         relative_path(errors, f"{path}.subPathExpr", expression)
     if (propagation := mount.get("mountPropagation")) is not None:
-        choices = ("Bidirectional", "HostToContainer", "None")
-        if propagation not in choices:
-            errors.unsupported(f"{path}.mountPropagation", propagation, choices)
+        _PROPAGATION(errors, f"{path}.mountPropagation", propagation)
         is_privileged = (container.get("securityContext") or {}).get("privileged")
         if propagation == "Bidirectional" and not is_privileged:
             text = "Bidirectional mount propagation is available only to privileged containers"
@@ -430,9 +380,8 @@ def _validate_mount_options(
         if mount.get("mountPropagation") not in (None, "None"):
             text = "may only be specified when mountPropagation is None or not specified"
             errors.forbidden(f"{path}.recursiveReadOnly", text)
-    elif recursive not in (None, "Disabled"):
-        choices = ("Disabled", "Enabled", "IfPossible")
-        errors.unsupported(f"{path}.recursiveReadOnly", recursive, choices)
+    elif recursive is not None:
+        _RECURSION(errors, f"{path}.recursiveReadOnly", recursive)
 
 
 def _validate_devices(
@@ -476,37 +425,36 @@ def _validate_devices(
             names.add(name)
 
 
-_SOURCES_OF_FILES: Final = {
-    "envFrom": _validate_env_from,
-    "volumeMounts": _validate_mounts,
-    "volumeDevices": _validate_devices,
-}
-
-
 # ------------------------------------------------------------------------- probes and hooks
 
 
 def _validate_probes(errors: FieldErrors, path: str, container: Document, spec: Document) -> None:
-    for kind in _PROBES:
-        probe = container.get(kind)
-        if probe is None:
-            continue
-        at = f"{path}.{kind}"
-        _validate_handler(errors, at, probe, spec)
-        for field in _PROBE_NUMBERS:
-            number = probe.get(field)
-            if number is not None and number < 0:
-                errors.not_negative(f"{at}.{field}", number)
-        grace = probe.get("terminationGracePeriodSeconds")
-        if grace is not None and grace <= 0:
-            at_grace = f"{at}.terminationGracePeriodSeconds"
-            errors.invalid(at_grace, grace, "must be greater than 0")
-        if kind == "readinessProbe":
-            if grace is not None:
-                at_grace = f"{at}.terminationGracePeriodSeconds"
-                errors.invalid(at_grace, grace, "must not be set for readinessProbes")
-        elif (probe.get("successThreshold") or 1) != 1:
-            errors.invalid(f"{at}.successThreshold", probe["successThreshold"], "must be 1")
+    for kind, rule in _PROBES.items():
+        if (probe := container.get(kind)) is not None:
+            at = f"{path}.{kind}"
+            _validate_handler(errors, at, probe, spec)
+            _PROBE(errors, at, probe)
+            rule(errors, at, probe)
+
+
+_PROBE: Final = r.struct(
+    initialDelaySeconds=r.NOT_NEGATIVE,
+    timeoutSeconds=r.NOT_NEGATIVE,
+    periodSeconds=r.NOT_NEGATIVE,
+    successThreshold=r.NOT_NEGATIVE,
+    failureThreshold=r.NOT_NEGATIVE,
+    terminationGracePeriodSeconds=r.at_least(1, "must be greater than 0"),
+)
+_ONE_SUCCESS: Final = r.struct(
+    successThreshold=r.optional(r.valid(lambda count: count == 1, "must be 1"))
+)
+_PROBES: Final = {
+    "livenessProbe": _ONE_SUCCESS,
+    "readinessProbe": r.struct(
+        terminationGracePeriodSeconds=r.form(lambda _: ("must not be set for readinessProbes",))
+    ),
+    "startupProbe": _ONE_SUCCESS,
+}
 
 
 def _validate_lifecycle(
@@ -528,34 +476,34 @@ def _validate_handler(errors: FieldErrors, path: str, handler: Document, spec: D
     if not kinds:
         errors.required(path, "must specify a handler type")
         return
-    _validate_action(errors, path, kinds[0], handler, spec)
+    _ACTION[kinds[0]](errors, f"{path}.{kinds[0]}", handler[kinds[0]])
+    if kinds[0] == "sleep":
+        grace = spec.get("terminationGracePeriodSeconds")
+        seconds = handler["sleep"].get("seconds") or 0
+        if grace is not None and not 0 <= seconds <= grace:
+            text = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+            errors.invalid(f"{path}.sleep", seconds, text)
     for kind in kinds[1:]:
         errors.forbidden(f"{path}.{kind}", "may not specify more than 1 handler type")
 
 
-def _validate_action(
-    errors: FieldErrors, path: str, kind: str, handler: Document, spec: Document
-) -> None:
-    action, at = handler[kind], f"{path}.{kind}"
-    match kind:
-        case "exec":
-            if not action.get("command"):
-                errors.required(f"{at}.command")
-        case "httpGet":
-            port_number_or_name(errors, f"{at}.port", action.get("port"))
-            scheme = action.get("scheme") or "HTTP"
-            if scheme not in ("HTTP", "HTTPS"):
-                errors.unsupported(f"{at}.scheme", scheme, ("HTTP", "HTTPS"))
-            for header in action.get("httpHeaders") or ():
-                name = header.get("name") or ""
-                errors.each(f"{at}.httpHeaders", name, http_header(name))
-        case "sleep":
-            grace, seconds = spec.get("terminationGracePeriodSeconds"), action.get("seconds") or 0
-            if grace is not None and not 0 <= seconds <= grace:
-                text = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
-                errors.invalid(at, seconds, text)
-        case _:
-            port_number_or_name(errors, f"{at}.port", action.get("port"))
+def _validate_header(errors: FieldErrors, path: str, header: Document) -> None:
+    name = header.get("name") or ""
+    errors.each(path, name, http_header(name))
+
+
+_TO_PORT: Final = r.struct(port=r.always(port_number_or_name))
+_ACTION: Final = {
+    "exec": r.struct(command=r.required()),
+    "httpGet": r.struct(
+        port=r.always(port_number_or_name),
+        scheme=r.optional(r.one_of("HTTP", "HTTPS")),
+        httpHeaders=r.every(_validate_header),
+    ),
+    "tcpSocket": _TO_PORT,
+    "grpc": _TO_PORT,
+    "sleep": r.struct(),
+}
 
 
 def _validate_resize(errors: FieldErrors, path: str, container: Document, spec: Document) -> None:
@@ -565,40 +513,38 @@ def _validate_resize(errors: FieldErrors, path: str, container: Document, spec: 
         if name in seen:
             errors.duplicate(f"{path}[{index}]", name)
         seen.add(name)
-        for value, choices in (
-            (name, ["cpu", "memory"]),
-            (restart, ["NotRequired", "RestartContainer"]),
-        ):
-            if not value:
-                errors.required(path)
-            elif value not in choices:
-                errors.unsupported(path, value, choices)
+        _RESIZED(errors, path, name)
+        _RESTARTED(errors, path, restart)
         if spec.get("restartPolicy") == "Never" and restart != "NotRequired":
             text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
             errors.invalid(path, restart, text)
 
 
+_RESIZED: Final = r.nonempty(r.one_of("cpu", "memory"))
+_RESTARTED: Final = r.nonempty(r.one_of("NotRequired", "RestartContainer"))
+
+
 def _validate_restart_rules(errors: FieldErrors, path: str, container: Document) -> None:
-    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
-    if policy is None:
-        if rules:
-            text = "must specify restartPolicy when restart rules are used"
-            errors.required(f"{path}.restartPolicy", text)
-    elif policy not in ("Always", "Never", "OnFailure"):
-        policies = ("Always", "Never", "OnFailure")
-        errors.unsupported(f"{path}.restartPolicy", policy, policies)
-    if len(rules) > 20:
-        errors.too_many(f"{path}.restartPolicyRules", len(rules), 20)
-    for index, rule in enumerate(rules):
-        at = f"{path}.restartPolicyRules[{index}]"
-        if (action := rule.get("action") or "") not in ("Restart", "RestartAllContainers"):
-            choices = ("Restart", "RestartAllContainers")
-            errors.unsupported(f"{at}.action", action, choices)
-        codes = rule.get("exitCodes")
-        if codes is None:
-            errors.required(f"{at}.exitCodes", "must be specified")
-            continue
-        if (operator := codes.get("operator") or "") not in ("In", "NotIn"):
-            errors.unsupported(f"{at}.exitCodes.operator", operator, ("In", "NotIn"))
-        if len(codes.get("values") or ()) > 255:
-            errors.too_many(f"{at}.exitCodes.values", len(codes["values"]), 255)
+    if container.get("restartPolicy") is None and container.get("restartPolicyRules"):
+        text = "must specify restartPolicy when restart rules are used"
+        errors.required(f"{path}.restartPolicy", text)
+    if _WITH_RULES & container.keys():
+        _RESTART(errors, path, container)
+
+
+_WITH_RULES: Final = frozenset({"restartPolicy", "restartPolicyRules"})
+_EXIT_CODES: Final = r.struct(
+    operator=r.always(r.one_of("In", "NotIn"), ""), values=r.max_items(255)
+)
+_RESTART: Final = r.struct(
+    restartPolicy=r.one_of("Always", "Never", "OnFailure"),
+    restartPolicyRules=r.all_of(
+        r.max_items(20),
+        r.each(
+            r.struct(
+                action=r.always(r.one_of("Restart", "RestartAllContainers"), ""),
+                exitCodes=r.not_null(_EXIT_CODES, detail="must be specified"),
+            )
+        ),
+    ),
+)

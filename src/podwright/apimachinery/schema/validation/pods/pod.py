@@ -13,19 +13,13 @@ import msgspec
 
 from podwright.apimachinery.objects import Document, QuantityFormat, format_quantity, parse_quantity
 from podwright.apimachinery.schema.container_totals import container_totals
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form
 from podwright.apimachinery.schema.validation.metadata import (
     validate_annotations,
     validate_labels,
 )
-from podwright.apimachinery.schema.validation.names import (
-    dns_label,
-    dns_search_path,
-    dns_subdomain,
-    in_range,
-    ip_address,
-    qualified_name,
-)
+from podwright.apimachinery.schema.validation.names import dns_search_path, in_range
 from podwright.apimachinery.schema.validation.pods.containers import (
     Volumes,
     validate_container,
@@ -35,6 +29,7 @@ from podwright.apimachinery.schema.validation.pods.containers import (
 from podwright.apimachinery.schema.validation.pods.pod_volumes import validate_volumes
 from podwright.apimachinery.schema.validation.pods.resources import (
     is_huge_page,
+    validate_overhead,
     validate_pod_resource_name,
     validate_requirements,
 )
@@ -45,6 +40,7 @@ from podwright.apimachinery.schema.validation.pods.scheduling import (
     validate_tolerations,
 )
 from podwright.apimachinery.schema.validation.pods.security import (
+    containers_of,
     validate_host_processes,
     validate_matching_fields,
     validate_operating_system,
@@ -53,19 +49,15 @@ from podwright.apimachinery.schema.validation.pods.security import (
 )
 
 _INT32_MAX: Final = 2**31 - 1
-_USUAL: Final = frozenset(
-    {"affinity", "containers", "dnsPolicy", "enableServiceLinks", "initContainers", "nodeName",
-     "nodeSelector", "preemptionPolicy", "priority", "priorityClassName", "restartPolicy",
-     "schedulerName", "securityContext", "serviceAccount", "serviceAccountName",
-     "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints", "volumes"}
-)  # fmt: skip
-"""The fields of most specs; rules of other fields are skipped for a spec that has only these."""
-_RESTART: Final = ("Always", "OnFailure", "Never")
-_DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-_PREEMPTION: Final = ("PreemptLowerPriority", "Never")
-_MIRROR: Final = "kubernetes.io/config.mirror"
+MIRROR: Final = "kubernetes.io/config.mirror"
+"""The annotation of static pods."""
 _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _TOLERATIONS: Final = "scheduler.alpha.kubernetes.io/tolerations"
+_OWN_CONTAINERS: Final = ("containers", "initContainers")
+_INIT_CONTAINERS_FIRST: Final = ("initContainers", "containers")
+TRIMMED: Final = r.valid(
+    lambda image: image == image.strip(), "must not have leading or trailing whitespace"
+)
 
 
 def validate_pod(errors: FieldErrors, pod: Document) -> None:
@@ -91,12 +83,8 @@ def validate_pod_parts(errors: FieldErrors, pod: Document) -> None:
     validate_pod_spec(errors, "spec", spec, metadata)
     if not spec.get("serviceAccountName"):
         _validate_tokens(errors, spec)
-    for field in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            image = container.get("image") or ""
-            if image != image.strip():
-                text = "must not have leading or trailing whitespace"
-                errors.invalid(f"spec.{field}[{index}].image", image, text)
+    for at, container in containers_of("spec", spec, _OWN_CONTAINERS):
+        TRIMMED(errors, f"{at}.image", container.get("image") or "")
 
 
 def _validate_tokens(errors: FieldErrors, spec: Document) -> None:
@@ -133,9 +121,9 @@ def _validate_pod_annotations(
     annotations = metadata.get("annotations")
     if not annotations:
         return
-    if _MIRROR in annotations and not spec.get("nodeName"):
+    if MIRROR in annotations and not spec.get("nodeName"):
         text = "must set spec.nodeName if mirror pod annotation is set"
-        errors.invalid(f"{path}[{_MIRROR}]", annotations[_MIRROR], text)
+        errors.invalid(f"{path}[{MIRROR}]", annotations[MIRROR], text)
     if written := annotations.get(_TOLERATIONS):
         try:
             tolerations = json.loads(written)
@@ -167,27 +155,12 @@ def validate_pod_spec(
     metadata : dict, optional
         The metadata of the pod; None for a template.
     """
-    is_usual = _USUAL.issuperset(spec)
     _validate_all_containers(errors, path, spec, metadata)
-    _validate_choice(errors, f"{path}.restartPolicy", spec.get("restartPolicy"), _RESTART)
-    _validate_choice(errors, f"{path}.dnsPolicy", spec.get("dnsPolicy"), _DNS)
-    if selector := spec.get("nodeSelector"):
-        validate_labels(errors, f"{path}.nodeSelector", selector)
+    _POLICIES(errors, path, spec)
     security: Document = spec.get("securityContext") or {}
     if security or spec.get("shareProcessNamespace"):
         validate_pod_security(errors, f"{path}.securityContext", security, spec)
-    if affinity := spec.get("affinity"):
-        validate_affinity(errors, f"{path}.affinity", affinity)
-    if not is_usual or spec.get("dnsPolicy") == "None":
-        _validate_dns(errors, f"{path}.dnsConfig", spec)
-    if not is_usual:
-        _validate_all_gates(errors, path, spec)
-    if constraints := spec.get("topologySpreadConstraints"):
-        validate_spread_constraints(errors, f"{path}.topologySpreadConstraints", constraints)
-    validate_host_processes(errors, path, spec)
-    for rule, is_rare in _REST:
-        if not is_rare or not is_usual:
-            rule(errors, path, spec)
+    _PLACEMENT(errors, path, spec)
 
 
 def _validate_all_containers(
@@ -211,111 +184,21 @@ def _validate_all_containers(
         _validate_host_network(errors, path, spec, is_pod=metadata is not None)
 
 
-def _validate_all_gates(errors: FieldErrors, path: str, spec: Document) -> None:
-    for index, gate in enumerate(spec.get("readinessGates") or ()):
-        at, name = f"{path}.readinessGates[{index}].conditionType", gate.get("conditionType") or ""
-        errors.each(at, name, qualified_name(name))
-    if gates := spec.get("schedulingGates"):
-        validate_gates(errors, f"{path}.schedulingGates", gates)
-
-
-def _validate_choice(
-    errors: FieldErrors, path: str, value: str | None, choices: tuple[str, ...]
-) -> None:
-    """Check an enumeration; an absent value is set by a default."""
-    if value and value not in choices:
-        errors.unsupported(path, value, choices)
-
-
-def _validate_names(errors: FieldErrors, path: str, spec: Document) -> None:
-    for name in ("serviceAccountName", "nodeName"):
-        if (value := spec.get(name)) and (details := dns_subdomain(value)):
-            errors.each(f"{path}.{name}", value, details)
-
-
-def _validate_host_names(errors: FieldErrors, path: str, spec: Document) -> None:
-    deadline = spec.get("activeDeadlineSeconds")
-    if deadline is not None:
-        at = f"{path}.activeDeadlineSeconds"
-        errors.each(at, deadline, in_range(deadline, 1, _INT32_MAX))
-    for name in ("hostname", "subdomain"):
-        if value := spec.get(name):
-            errors.each(f"{path}.{name}", value, dns_label(value))
-
-
-def _validate_tolerations(errors: FieldErrors, path: str, spec: Document) -> None:
-    if tolerations := spec.get("tolerations"):
-        validate_tolerations(errors, f"{path}.tolerations", tolerations)
-
-
-def _validate_aliases(errors: FieldErrors, path: str, spec: Document) -> None:
-    for index, alias in enumerate(spec.get("hostAliases") or ()):
-        at, address = f"{path}.hostAliases[{index}]", alias.get("ip") or ""
-        errors.each(f"{at}.ip", address, ip_address(address))
-        for number, name in enumerate(alias.get("hostnames") or ()):
-            errors.each(f"{at}.hostnames[{number}]", name, dns_subdomain(name))
-
-
-def _validate_priority_class(errors: FieldErrors, path: str, spec: Document) -> None:
-    if name := spec.get("priorityClassName"):
-        errors.each(f"{path}.priorityClassName", name, dns_subdomain(name))
-
-
-def _validate_runtime_class(errors: FieldErrors, path: str, spec: Document) -> None:
-    if name := spec.get("runtimeClassName"):
-        errors.each(f"{path}.runtimeClassName", name, dns_subdomain(name))
-
-
-def _validate_preemption(errors: FieldErrors, path: str, spec: Document) -> None:
-    _validate_choice(errors, f"{path}.preemptionPolicy", spec.get("preemptionPolicy"), _PREEMPTION)
-
-
-def _validate_rest(errors: FieldErrors, path: str, spec: Document) -> None:
-    if overhead := spec.get("overhead"):
-        validate_requirements(errors, f"{path}.overhead", {"limits": overhead}, set())
-    if spec.get("os") is not None:
-        validate_operating_system(errors, path, spec)
-    if (group := spec.get("schedulingGroup")) is not None:
-        at, name = f"{path}.schedulingGroup.podGroupName", group.get("podGroupName")
-        if name is None:
-            errors.invalid(at, None, "must specify one of: `podGroupName`")
-        else:
-            errors.each(at, name, dns_subdomain(name))
-
-
-def _validate_file_references(errors: FieldErrors, path: str, spec: Document) -> None:
-    for field in ("initContainers", "containers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            for number, variable in enumerate(container.get("env") or ()):
-                source = variable.get("valueFrom")
-                reference = None if source is None else source.get("fileKeyRef")
-                if reference is None:
-                    continue
-                volumes = {each.get("name"): each for each in spec.get("volumes") or ()}
-                at = f"{path}.{field}[{index}].env[{number}].valueFrom.fileKeyRef.volumeName"
-                name = reference.get("volumeName") or ""
-                if name not in volumes:
-                    errors.not_found(at, name)
-                elif volumes[name].get("emptyDir") is None:
-                    errors.invalid(at, name, "referenced volume must be of type emptyDir")
-
-
 def _validate_claims(
     errors: FieldErrors, path: str, claims: list[Document], metadata: Document | None
 ) -> None:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
-        if _MIRROR in ((metadata or {}).get("annotations") or {}):
+        if MIRROR in ((metadata or {}).get("annotations") or {}):
             errors.forbidden("", "static pods do not support resource claims")
             continue
         at, name = f"{path}[{index}]", claim.get("name") or ""
         direct, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
-        if not name:
-            errors.required(f"{at}.name")
-        elif name in seen:
+        if name in seen:
             errors.duplicate(f"{at}.name", name)
         else:
-            errors.each(f"{at}.name", name, dns_label(name))
+            _CLAIM_NAME(errors, at, claim)
+        if name:
             seen.add(name)
         shown = internal_form(claim, "PodResourceClaim")
         if direct is not None and template is not None:
@@ -326,12 +209,11 @@ def _validate_claims(
         if direct is None and template is None:
             text = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
             errors.invalid(at, shown, text)
-        for field, value in (
-            ("resourceClaimName", direct),
-            ("resourceClaimTemplateName", template),
-        ):
-            if value is not None:
-                errors.each(f"{at}.{field}", value, dns_subdomain(value))
+        _CLAIM(errors, at, claim)
+
+
+_CLAIM_NAME: Final = r.struct(name=r.required(r.LABEL))
+_CLAIM: Final = r.struct(resourceClaimName=r.SUBDOMAIN, resourceClaimTemplateName=r.SUBDOMAIN)
 
 
 def _validate_pod_resources(
@@ -386,49 +268,41 @@ def _format_of_total(spec: Document, kind: str, name: str) -> QuantityFormat:
 
 
 def _validate_host_network(errors: FieldErrors, path: str, spec: Document, *, is_pod: bool) -> None:
-    for index, container in enumerate(spec.get("containers") or ()):
-        for number, port in enumerate(container.get("ports") or ()):
+    for at, container in containers_of(path, spec, ("containers",)):
+        for index, port in enumerate(container.get("ports") or ()):
             host_port, own = port.get("hostPort") or 0, port.get("containerPort") or 0
             if (is_pod or host_port) and host_port != own:
-                at = f"{path}.containers[{index}].ports[{number}].hostPort"
                 text = "must match `containerPort` when `hostNetwork` is true"
-                errors.invalid(at, host_port, text)
+                errors.invalid(f"{at}.ports[{index}].hostPort", host_port, text)
+
+
+# ------------------------------------------------------------------ fields of the whole pod
 
 
 def _validate_dns(errors: FieldErrors, path: str, spec: Document) -> None:
     config: Document | None = spec.get("dnsConfig")
     if spec.get("dnsPolicy") == "None":
         if config is None:
-            errors.required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+            text = "must provide `dnsConfig` when `dnsPolicy` is None"
+            errors.required(f"{path}.dnsConfig", text)
             return
         if not config.get("nameservers"):
             text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            errors.required(f"{path}.nameservers", text)
+            errors.required(f"{path}.dnsConfig.nameservers", text)
             return
     if config is not None:
-        _validate_dns_config(errors, path, config)
+        _DNS_CONFIG(errors, f"{path}.dnsConfig", config)
 
 
-def _validate_dns_config(errors: FieldErrors, path: str, config: Document) -> None:
-    servers, searches = config.get("nameservers") or [], config.get("searches") or []
-    if len(servers) > 3:
-        text = "must not have more than 3 nameservers"
-        errors.invalid(f"{path}.nameservers", servers, text)
-    for index, server in enumerate(servers):
-        errors.each(f"{path}.nameservers[{index}]", server, ip_address(server))
-    if len(searches) > 32:
-        text = "must not have more than 32 search paths"
-        errors.invalid(f"{path}.searches", searches, text)
-    if len(" ".join(searches)) > 2048:
-        text = "must not have more than 2048 characters (including spaces) in the search list"
-        errors.invalid(f"{path}.searches", searches, text)
-    for index, search in enumerate(searches):
-        if search != ".":
-            name = search.removesuffix(".")
-            errors.each(f"{path}.searches[{index}]", name, dns_search_path(name))
-    for index, option in enumerate(config.get("options") or ()):
-        if not option.get("name"):
-            errors.required(f"{path}.options[{index}]", "must not be empty")
+def _validate_search(errors: FieldErrors, path: str, search: str) -> None:
+    if search != ".":
+        name = search.removesuffix(".")
+        errors.each(path, name, dns_search_path(name))
+
+
+def _validate_option(errors: FieldErrors, path: str, option: Document) -> None:
+    if not option.get("name"):
+        errors.required(path, "must not be empty")
 
 
 def _validate_host_users(errors: FieldErrors, path: str, spec: Document) -> None:
@@ -442,39 +316,97 @@ def _validate_host_users(errors: FieldErrors, path: str, spec: Document) -> None
     ):
         if spec.get(field):
             errors.forbidden(f"{path}.{name}", text)
-    for field in ("initContainers", "containers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            if container.get("volumeDevices"):
-                errors.forbidden(f"{path}.{field}[{index}].volumeDevices", text)
+    for at, container in containers_of(path, spec, _INIT_CONTAINERS_FIRST):
+        if container.get("volumeDevices"):
+            errors.forbidden(f"{at}.volumeDevices", text)
 
 
 def _validate_host_name(errors: FieldErrors, path: str, spec: Document) -> None:
-    name, at = spec.get("hostnameOverride"), f"{path}.hostnameOverride"
+    if spec.get("hostnameOverride") is not None:
+        for field in ("setHostnameAsFQDN", "hostNetwork"):
+            if spec.get(field):
+                text = f"may not be specified when {field} is true"
+                errors.forbidden(f"{path}.hostnameOverride", text)
+
+
+def _validate_system(errors: FieldErrors, path: str, spec: Document) -> None:
+    if spec.get("os") is not None:
+        validate_operating_system(errors, path, spec)
+
+
+def _validate_group(errors: FieldErrors, path: str, name: str | None) -> None:
     if name is None:
-        return
-    if spec.get("setHostnameAsFQDN"):
-        errors.forbidden(at, "may not be specified when setHostnameAsFQDN is true")
-    if spec.get("hostNetwork"):
-        errors.forbidden(at, "may not be specified when hostNetwork is true")
-    if len(name) > 64:
-        errors.too_long(at, 64)
-    errors.each(at, name, dns_subdomain(name))
+        errors.invalid(path, None, "must specify one of: `podGroupName`")
+    else:
+        r.SUBDOMAIN(errors, path, name)
 
 
-_REST: Final = (
-    (_validate_host_users, True),
-    (_validate_host_name, True),
-    (_validate_names, False),
-    (_validate_host_names, True),
-    (_validate_tolerations, False),
-    (_validate_aliases, True),
-    (_validate_priority_class, False),
-    (_validate_runtime_class, True),
-    (_validate_preemption, False),
-    (_validate_rest, True),
-    (_validate_file_references, False),
+def _validate_file_references(errors: FieldErrors, path: str, spec: Document) -> None:
+    for at, container in containers_of(path, spec, _INIT_CONTAINERS_FIRST):
+        for index, variable in enumerate(container.get("env") or ()):
+            source = variable.get("valueFrom")
+            reference = None if source is None else source.get("fileKeyRef")
+            if reference is None:
+                continue
+            volumes = {each.get("name"): each for each in spec.get("volumes") or ()}
+            at_name = f"{at}.env[{index}].valueFrom.fileKeyRef.volumeName"
+            name = reference.get("volumeName") or ""
+            if name not in volumes:
+                errors.not_found(at_name, name)
+            elif volumes[name].get("emptyDir") is None:
+                errors.invalid(at_name, name, "referenced volume must be of type emptyDir")
+
+
+_DNS_CONFIG: Final = r.struct(
+    nameservers=r.all_of(
+        r.valid(lambda servers: len(servers) <= 3, "must not have more than 3 nameservers"),
+        r.each(r.ADDRESS),
+    ),
+    searches=r.all_of(
+        r.valid(lambda paths: len(paths) <= 32, "must not have more than 32 search paths"),
+        r.valid(
+            lambda paths: len(" ".join(paths)) <= 2048,
+            "must not have more than 2048 characters (including spaces) in the search list",
+        ),
+        r.each(_validate_search),
+    ),
+    options=r.each(_validate_option),
 )
-"""The last rules in upstream's order, and whether they are about fields that few specs have."""
+_NAME: Final = r.optional(r.SUBDOMAIN)
+_POLICIES: Final = r.struct(
+    restartPolicy=r.optional(r.one_of("Always", "OnFailure", "Never")),
+    dnsPolicy=r.optional(r.one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")),
+    nodeSelector=validate_labels,
+)
+_PLACEMENT: Final = r.all_of(
+    r.struct(affinity=validate_affinity),
+    _validate_dns,
+    r.struct(
+        readinessGates=r.each(r.struct(conditionType=r.always(r.QUALIFIED, ""))),
+        schedulingGates=validate_gates,
+        topologySpreadConstraints=validate_spread_constraints,
+    ),
+    validate_host_processes,
+    _validate_host_users,
+    _validate_host_name,
+    r.struct(
+        hostnameOverride=r.all_of(r.max_bytes(64), r.SUBDOMAIN),
+        serviceAccountName=_NAME,
+        nodeName=_NAME,
+        activeDeadlineSeconds=r.form(lambda seconds: in_range(seconds, 1, _INT32_MAX)),
+        hostname=r.optional(r.LABEL),
+        subdomain=r.optional(r.LABEL),
+        tolerations=validate_tolerations,
+        hostAliases=r.each(r.struct(ip=r.always(r.ADDRESS, ""), hostnames=r.each(r.SUBDOMAIN))),
+        priorityClassName=_NAME,
+        runtimeClassName=_NAME,
+        preemptionPolicy=r.optional(r.one_of("PreemptLowerPriority", "Never")),
+        overhead=validate_overhead,
+    ),
+    _validate_system,
+    r.struct(schedulingGroup=r.struct(podGroupName=r.always(_validate_group))),
+    _validate_file_references,
+)
 
 
 # Validation of ephemeral containers.
@@ -500,10 +432,7 @@ def validate_ephemeral_containers(errors: FieldErrors, path: str, spec: Document
         at = f"{path}[{index}]"
         common = {name: one for name, one in container.items() if name in _EPHEMERAL_FIELDS}
         validate_container(errors, at, common, spec, volumes, claims)
-        image = container.get("image") or ""
-        if image != image.strip():
-            text = "must not have leading or trailing whitespace"
-            errors.invalid(f"{at}.image", image, text)
+        TRIMMED(errors, f"{at}.image", container.get("image") or "")
         name = container.get("name")
         if name in taken:
             errors.duplicate(f"{at}.name", name)

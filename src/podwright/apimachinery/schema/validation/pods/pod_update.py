@@ -11,6 +11,7 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.decoding import Problem
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
     difference,
@@ -20,11 +21,13 @@ from podwright.apimachinery.schema.validation.field_errors import (
 )
 from podwright.apimachinery.schema.validation.names import in_range
 from podwright.apimachinery.schema.validation.pods.pod import (
+    MIRROR,
+    TRIMMED,
     validate_ephemeral_containers,
     validate_pod_parts,
 )
+from podwright.apimachinery.schema.validation.pods.security import containers_of
 
-_MIRROR: Final = "kubernetes.io/config.mirror"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _UPDATABLE: Final = ",".join(
     (
@@ -38,6 +41,9 @@ _UPDATABLE: Final = ",".join(
 )
 
 
+_IMAGE: Final = r.struct(image=r.required(TRIMMED))
+
+
 def validate_pod_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed pod."""
     validate_pod_parts(errors, new)
@@ -48,8 +54,8 @@ def validate_pod_update(errors: FieldErrors, new: Document, old: Document) -> No
             text = "pod updates may not add or remove containers"
             errors.forbidden(f"spec.{field}", text)
             return
-        for index, container in enumerate(spec.get(field) or ()):
-            _validate_image(errors, f"spec.{field}[{index}].image", container.get("image") or "")
+        for at, container in containers_of("spec", spec, (field,)):
+            _IMAGE(errors, at, container)
     if not _validate_deadline(errors, spec, before):
         return
     _validate_added_tolerations(errors, spec, before)
@@ -63,20 +69,13 @@ def validate_pod_update(errors: FieldErrors, new: Document, old: Document) -> No
         errors.forbidden("spec", f"{text}\n{found}")
 
 
-def _validate_image(errors: FieldErrors, path: str, image: str) -> None:
-    if not image:
-        errors.required(path)
-    elif image.strip() != image:
-        errors.invalid(path, image, "must not have leading or trailing whitespace")
-
-
 def _validate_mirror(errors: FieldErrors, new: Document, old: Document) -> None:
     annotations = (new.get("metadata") or {}).get("annotations") or {}
     before = (old.get("metadata") or {}).get("annotations") or {}
-    if annotations.get(_MIRROR) != before.get(_MIRROR):
-        verb = "remove or update" if _MIRROR in before else "add"
+    if annotations.get(MIRROR) != before.get(MIRROR):
+        verb = "remove or update" if MIRROR in before else "add"
         text = f"may not {verb} mirror pod annotation"
-        errors.forbidden(f"metadata.annotations[{_MIRROR}]", text)
+        errors.forbidden(f"metadata.annotations[{MIRROR}]", text)
 
 
 def _validate_deadline(errors: FieldErrors, spec: Document, before: Document) -> bool:
@@ -199,7 +198,7 @@ def ephemeral_container_problems(new: Document, old: Document) -> list[Problem]:
     path = "spec.ephemeralContainers"
     spec: Document = new.get("spec") or {}
     validate_ephemeral_containers(errors, path, spec)
-    if _MIRROR in ((old.get("metadata") or {}).get("annotations") or {}):
+    if MIRROR in ((old.get("metadata") or {}).get("annotations") or {}):
         errors.forbidden("", "static pods do not support ephemeral containers")
     present = {each.get("name"): each for each in spec.get("ephemeralContainers") or ()}
     for container in (old.get("spec") or {}).get("ephemeralContainers") or ():
@@ -224,7 +223,7 @@ def resize_problems(new: Document, old: Document, *, qos_class: str) -> list[Pro
     """
     errors = FieldErrors()
     spec, stored = new.get("spec") or {}, old.get("spec") or {}
-    if _MIRROR in ((old.get("metadata") or {}).get("annotations") or {}):
+    if MIRROR in ((old.get("metadata") or {}).get("annotations") or {}):
         errors.forbidden("", "static pods cannot be resized")
         return errors.problems
     if (stored.get("os") or {}).get("name") == "windows":

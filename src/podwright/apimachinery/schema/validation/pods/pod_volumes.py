@@ -5,39 +5,36 @@ Upstream: pkg/apis/core/validation/validation.go, ValidateVolumes, validateProje
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.metadata import (
     validate_label_selector,
     validate_template_metadata,
 )
-from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain, file_path
+from podwright.apimachinery.schema.validation.names import dns_subdomain, file_path
 from podwright.apimachinery.schema.validation.pods.containers import (
+    PULL_POLICY,
     Volumes,
     validate_field_ref,
-    validate_pull_policy,
     validate_resource_ref,
 )
 from podwright.apimachinery.schema.validation.pods.resources import validate_quantity
 from podwright.apimachinery.schema.validation.pods.volume_sources import (
-    SourceRule,
-    validate_csi_source,
-    validate_file_mode,
+    CSI_SOURCE,
+    FILE_MODE,
+    sources,
     validate_sources,
 )
 from podwright.apimachinery.schema.validation.storage import validate_claim_spec
 
-_FIELDS: Final = (
-    "metadata.annotations",
-    "metadata.labels",
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
+_FIELDS: Final = tuple(
+    f"metadata.{name}" for name in ("annotations", "labels", "name", "namespace", "uid")
 )
-_TEN_MINUTES_S: Final = 600
+_NAME: Final = r.struct(name=r.required(r.LABEL))
 
 
 def validate_volumes(
@@ -67,10 +64,7 @@ def validate_volumes(
             owned = f"{pod}-{name}"
             for detail in dns_subdomain(owned):
                 errors.invalid(f"{at}.name", name, f'PVC name "{owned}": {detail}')
-        if not name:
-            errors.required(f"{at}.name")
-        elif details := dns_label(name):
-            errors.each(f"{at}.name", name, details)
+        _NAME(errors, at, volume)
         if name in valid:
             errors.duplicate(f"{at}.name", name)
         if len(errors) == before:
@@ -82,49 +76,14 @@ def validate_volumes(
     return valid
 
 
-def _empty_dir(errors: FieldErrors, path: str, source: Document) -> None:
-    if (limit := source.get("sizeLimit")) is not None:
-        amount = validate_quantity(errors, f"{path}.sizeLimit", limit)
-        if amount is not None and amount.unscaled < 0:
-            text = "SizeLimit field must be a valid resource quantity"
-            errors.forbidden(f"{path}.sizeLimit", text)
+def _validate_size_limit(errors: FieldErrors, path: str, limit: Any) -> None:
+    amount = validate_quantity(errors, path, limit)
+    if amount is not None and amount.unscaled < 0:
+        errors.forbidden(path, "SizeLimit field must be a valid resource quantity")
 
 
-def _secret(errors: FieldErrors, path: str, source: Document) -> None:
-    _files_of(errors, path, source, "secretName")
-
-
-def _config_map(errors: FieldErrors, path: str, source: Document) -> None:
-    _files_of(errors, path, source, "name")
-
-
-def _files_of(errors: FieldErrors, path: str, source: Document, name: str) -> None:
-    if not source.get(name):
-        errors.required(f"{path}.{name}")
-    validate_file_mode(errors, f"{path}.defaultMode", source.get("defaultMode"))
-    for index, item in enumerate(source.get("items") or ()):
-        _item(errors, f"{path}.items[{index}]", item)
-
-
-def _item(errors: FieldErrors, path: str, item: Document) -> None:
-    for name in ("key", "path"):
-        if not item.get(name):
-            errors.required(f"{path}.{name}")
-    file_path(errors, f"{path}.path", item.get("path") or "")
-    validate_file_mode(errors, f"{path}.mode", item.get("mode"))
-
-
-def _downward(errors: FieldErrors, path: str, source: Document) -> None:
-    validate_file_mode(errors, f"{path}.defaultMode", source.get("defaultMode"))
-    for item in source.get("items") or ():
-        _downward_file(errors, path, item)
-
-
-def _downward_file(errors: FieldErrors, path: str, item: Document) -> None:
-    # Upstream leaves the index of the item out of the path.
-    if not item.get("path"):
-        errors.required(f"{path}.path")
-    file_path(errors, f"{path}.path", item.get("path") or "")
+def _validate_downward_file(errors: FieldErrors, path: str, item: Document) -> None:
+    _FILE(errors, path, item)
     field, resource = item.get("fieldRef"), item.get("resourceFieldRef")
     if field is not None:
         validate_field_ref(errors, f"{path}.fieldRef", field, _FIELDS)
@@ -135,94 +94,64 @@ def _downward_file(errors: FieldErrors, path: str, item: Document) -> None:
         validate_resource_ref(errors, f"{path}.resourceFieldRef", resource, is_volume=True)
     else:
         errors.required(path, "one of fieldRef and resourceFieldRef is required")
-    validate_file_mode(errors, f"{path}.mode", item.get("mode"))
+    _MODE(errors, path, item)
 
 
-def _ephemeral(errors: FieldErrors, path: str, source: Document) -> None:
-    template = source.get("volumeClaimTemplate")
-    if template is None:
-        errors.required(f"{path}.volumeClaimTemplate")
-        return
-    at, metadata = f"{path}.volumeClaimTemplate", template.get("metadata") or {}
-    validate_template_metadata(errors, f"{at}.metadata", metadata)
-    validate_claim_spec(errors, f"{at}.spec", template.get("spec") or {})
+def _validate_downward_files(errors: FieldErrors, path: str, source: Document) -> None:
+    # Upstream leaves the list and the index of the item out of the path.
+    for item in source.get("items") or ():
+        _validate_downward_file(errors, path, item)
 
 
-def _image(errors: FieldErrors, path: str, source: Document) -> None:
-    validate_pull_policy(errors, f"{path}.pullPolicy", source.get("pullPolicy"))
+_FILE: Final = r.struct(path=r.required(file_path))
+_MODE: Final = r.struct(mode=FILE_MODE)
+_DEFAULT_MODE: Final = r.struct(defaultMode=FILE_MODE)
+_ITEM: Final = r.struct(key=r.required(), path=r.required(file_path), mode=FILE_MODE)
+_TEMPLATE: Final = r.struct(
+    metadata=r.always(validate_template_metadata, {}), spec=r.always(validate_claim_spec, {})
+)
 
 
-class _ProjectedPaths:
-    """The paths of the files of a projected volume, each of which exists once."""
+def _validate_projected(errors: FieldErrors, path: str, volume: Document) -> None:
+    seen: set[str] = set()
 
-    def __init__(self, errors: FieldErrors, path: str) -> None:
-        self._errors = errors
-        self._path = path
-        self._seen: set[str] = set()
+    def add(file: str, shown: str) -> None:
+        if file in seen:
+            errors.invalid(path, shown, "conflicting duplicate paths")
+        seen.add(file)
 
-    def add(self, path: str, value: str | None = None) -> None:
-        """Add a path; a second one like it is an error about `value`."""
-        if path in self._seen:
-            shown = path if value is None else value
-            self._errors.invalid(self._path, shown, "conflicting duplicate paths")
-        self._seen.add(path)
-
-
-def _projected(errors: FieldErrors, path: str, volume: Document) -> None:
-    validate_file_mode(errors, f"{path}.defaultMode", volume.get("defaultMode"))
-    paths = _ProjectedPaths(errors, path)
+    _DEFAULT_MODE(errors, path, volume)
     for index, source in enumerate(volume.get("sources") or ()):
-        at, count = f"{path}.sources[{index}]", 0
+        at = f"{path}.sources[{index}]"
         for kind in ("secret", "configMap"):
             if (files := source.get(kind)) is not None:
-                count += 1
-                _projected_files(errors, f"{at}.{kind}", files, paths)
-        if (downward := source.get("downwardAPI")) is not None:
-            count += 1
-            for item in downward.get("items") or ():
-                _downward_file(errors, f"{at}.downwardAPI", item)
-                if item.get("path"):
-                    paths.add(item["path"])
+                _validate_projected_files(errors, f"{at}.{kind}", files, add)
+        for item in (source.get("downwardAPI") or {}).get("items") or ():
+            _validate_downward_file(errors, f"{at}.downwardAPI", item)
+            if item.get("path"):
+                add(item["path"], item["path"])
         if (token := source.get("serviceAccountToken")) is not None:
-            count += 1
-            _token(errors, path, f"{at}.serviceAccountToken", token)
+            _TOKEN(errors, f"{at}.serviceAccountToken", token)
+            # Upstream names the volume, not the source.
+            _FILE(errors, path, token)
         if (bundle := source.get("clusterTrustBundle")) is not None:
-            count += 1
-            _trust_bundle(errors, f"{at}.clusterTrustBundle", bundle)
-            paths.add(bundle.get("path") or "")
-        if source.get("podCertificate") is not None:
-            count += 1
-        if count > 1:
+            _validate_trust_bundle(errors, f"{at}.clusterTrustBundle", bundle)
+            add(bundle.get("path") or "", bundle.get("path") or "")
+        if sum(source.get(kind) is not None for kind in _PROJECTED) > 1:
             errors.forbidden(at, "may not specify more than 1 volume type per source")
 
 
-def _projected_files(
-    errors: FieldErrors, path: str, source: Document, paths: _ProjectedPaths
+def _validate_projected_files(
+    errors: FieldErrors, path: str, files: Document, add: Callable[[str, str], None]
 ) -> None:
-    if not source.get("name"):
-        errors.required(f"{path}.name")
-    for index, item in enumerate(source.get("items") or ()):
-        _item(errors, f"{path}.items[{index}]", item)
+    _NAMED(errors, path, files)
+    for index, item in enumerate(files.get("items") or ()):
+        _ITEM(errors, f"{path}.items[{index}]", item)
         if item.get("path"):
-            paths.add(item["path"], source.get("name") or "")
+            add(item["path"], files.get("name") or "")
 
 
-def _token(errors: FieldErrors, volume_path: str, path: str, token: Document) -> None:
-    seconds = token.get("expirationSeconds")
-    if seconds is not None and seconds < _TEN_MINUTES_S:
-        text = "may not specify a duration less than 10 minutes"
-        errors.invalid(f"{path}.expirationSeconds", seconds, text)
-    elif seconds is not None and seconds > 1 << 32:
-        text = "may not specify a duration larger than 2^32 seconds"
-        errors.invalid(f"{path}.expirationSeconds", seconds, text)
-    # Upstream names the volume, not the source.
-    if not token.get("path"):
-        errors.required(f"{volume_path}.path")
-    else:
-        file_path(errors, f"{volume_path}.path", token["path"])
-
-
-def _trust_bundle(errors: FieldErrors, path: str, bundle: Document) -> None:
+def _validate_trust_bundle(errors: FieldErrors, path: str, bundle: Document) -> None:
     name, signer = bundle.get("name"), bundle.get("signerName")
     if name is not None and signer is not None:
         errors.invalid(path, bundle, "only one of name and signerName may be used")
@@ -233,41 +162,29 @@ def _trust_bundle(errors: FieldErrors, path: str, bundle: Document) -> None:
     elif bundle.get("labelSelector") is not None:
         text = "labelSelector must be unset if name is specified"
         errors.invalid(f"{path}.labelSelector", bundle["labelSelector"], text)
-    if not bundle.get("path"):
-        errors.required(f"{path}.path")
-    file_path(errors, f"{path}.path", bundle.get("path") or "")
+    _FILE(errors, path, bundle)
 
 
-_SOURCES: Final[Mapping[str, SourceRule | None]] = {
-    "emptyDir": _empty_dir,
-    "hostPath": None,
-    "gitRepo": None,
-    "gcePersistentDisk": None,
-    "awsElasticBlockStore": None,
-    "secret": _secret,
-    "nfs": None,
-    "iscsi": None,
-    "glusterfs": None,
-    "flocker": None,
-    "persistentVolumeClaim": None,
-    "rbd": None,
-    "cinder": None,
-    "cephfs": None,
-    "quobyte": None,
-    "downwardAPI": _downward,
-    "fc": None,
-    "flexVolume": None,
-    "configMap": _config_map,
-    "azureFile": None,
-    "vsphereVolume": None,
-    "photonPersistentDisk": None,
-    "portworxVolume": None,
-    "azureDisk": None,
-    "storageos": None,
-    "projected": _projected,
-    "scaleIO": None,
-    "csi": validate_csi_source,
-    "ephemeral": _ephemeral,
-    "image": _image,
-}
+_PROJECTED: Final = (
+    "secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle",
+    "podCertificate",
+)  # fmt: skip
+_NAMED: Final = r.struct(name=r.required())
+_TOKEN: Final = r.struct(expirationSeconds=r.TOKEN_SECONDS)
+_ITEMS: Final = r.each(_ITEM)
+_SOURCES: Final = sources(
+    "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs",
+    "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte",
+    "downwardAPI", "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume",
+    "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO",
+    "csi", "ephemeral", "image",
+    emptyDir=r.struct(sizeLimit=_validate_size_limit),
+    secret=r.struct(secretName=r.required(), defaultMode=FILE_MODE, items=_ITEMS),
+    configMap=r.struct(name=r.required(), defaultMode=FILE_MODE, items=_ITEMS),
+    downwardAPI=r.all_of(_DEFAULT_MODE, _validate_downward_files),
+    projected=_validate_projected,
+    csi=CSI_SOURCE,
+    ephemeral=r.struct(volumeClaimTemplate=r.not_null(_TEMPLATE)),
+    image=r.struct(pullPolicy=PULL_POLICY),
+)  # fmt: skip
 """The sources of volumes of pods, in upstream's order."""

@@ -193,6 +193,12 @@ def validate_requirements(
         _validate_claims(errors, f"{path}.claims", claims, claim_names)
 
 
+def validate_overhead(errors: FieldErrors, path: str, amounts: Quantities) -> None:
+    """Check what a pod needs beside its containers."""
+    # Upstream checks these amounts as limits.
+    validate_requirements(errors, path, {"limits": amounts}, set())
+
+
 def _validated(
     errors: FieldErrors, path: str, name: str, text: Any, name_rule: ResourceNameRule
 ) -> Quantity | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.metadata import validate_label_selector
 from podwright.apimachinery.schema.validation.names import (
@@ -19,70 +20,12 @@ from podwright.apimachinery.schema.validation.names import (
     qualified_name,
 )
 
-_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _IN: Final = "must be specified when `operator` is 'In' or 'NotIn'"
 _EXISTS: Final = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
 _BOTH: Final = "exists in both matchLabelKeys and "
 
 
-def validate_affinity(errors: FieldErrors, path: str, affinity: Document | None) -> None:
-    """Check the affinity of a pod; None passes."""
-    if not affinity:
-        return
-    if node := affinity.get("nodeAffinity"):
-        at = f"{path}.nodeAffinity"
-        if node.get(_REQUIRED) is not None:
-            validate_node_selector(errors, f"{at}.{_REQUIRED}", node[_REQUIRED])
-        for index, term in enumerate(node.get(_PREFERRED) or ()):
-            _validate_weight(errors, f"{at}.{_PREFERRED}[{index}]", term)
-            preference = term.get("preference") or {}
-            _validate_node_term(
-                errors, f"{at}.{_PREFERRED}[{index}].preference", preference, checks_values=False
-            )
-    for name in ("podAffinity", "podAntiAffinity"):
-        pods = affinity.get(name) or {}
-        at = f"{path}.{name}"
-        for index, term in enumerate(pods.get(_REQUIRED) or ()):
-            _validate_pod_term(errors, f"{at}.{_REQUIRED}[{index}]", term)
-        for index, term in enumerate(pods.get(_PREFERRED) or ()):
-            _validate_weight(errors, f"{at}.{_PREFERRED}[{index}]", term)
-            pod_term = term.get("podAffinityTerm") or {}
-            _validate_pod_term(errors, f"{at}.{_PREFERRED}[{index}].podAffinityTerm", pod_term)
-
-
-def _validate_weight(errors: FieldErrors, path: str, term: Document) -> None:
-    weight = term.get("weight") or 0
-    if not 1 <= weight <= 100:
-        errors.invalid(f"{path}.weight", weight, "must be in the range 1-100")
-
-
-def validate_node_selector(errors: FieldErrors, path: str, selector: Document) -> None:
-    """Check a node selector, which has at least one term."""
-    terms = selector.get("nodeSelectorTerms")
-    if not terms:
-        text = "must have at least one node selector term"
-        errors.required(f"{path}.nodeSelectorTerms", text)
-        return
-    for index, term in enumerate(terms):
-        at = f"{path}.nodeSelectorTerms[{index}]"
-        _validate_node_term(errors, at, term, checks_values=True)
-
-
-def _validate_node_term(
-    errors: FieldErrors, path: str, term: Document, *, checks_values: bool
-) -> None:
-    for index, each in enumerate(term.get("matchExpressions") or ()):
-        at = f"{path}.matchExpressions[{index}]"
-        _validate_node_requirement(errors, at, each, checks_values=checks_values)
-    for index, each in enumerate(term.get("matchFields") or ()):
-        _validate_node_field(errors, f"{path}.matchFields[{index}]", each)
-
-
-def _validate_node_requirement(
-    errors: FieldErrors, path: str, term: Document, *, checks_values: bool
-) -> None:
+def _validate_node_operator(errors: FieldErrors, path: str, term: Document) -> None:
     operator, values = term.get("operator") or "", term.get("values") or ()
     match operator:
         case "In" | "NotIn":
@@ -97,13 +40,6 @@ def _validate_node_requirement(
                 errors.required(f"{path}.values", text)
         case _:
             errors.invalid(f"{path}.operator", operator, "not a valid selector operator")
-    key = term.get("key") or ""
-    if details := qualified_name(key):
-        errors.each(f"{path}.key", key, details)
-    if checks_values:
-        for index, value in enumerate(values):
-            if details := label_value(value):
-                errors.each(f"{path}.values[{index}]", value, details)
 
 
 def _validate_node_field(errors: FieldErrors, path: str, term: Document) -> None:
@@ -118,20 +54,6 @@ def _validate_node_field(errors: FieldErrors, path: str, term: Document) -> None
         return
     for index, value in enumerate(values):
         errors.each(f"{path}.values[{index}]", value, dns_subdomain(value))
-
-
-def _validate_pod_term(errors: FieldErrors, path: str, term: Document) -> None:
-    for name in ("labelSelector", "namespaceSelector"):
-        if selector := term.get(name):
-            validate_label_selector(errors, f"{path}.{name}", selector)
-    for name in term.get("namespaces") or ():
-        errors.each(f"{path}.namespace", name, dns_label(name))
-    _validate_label_keys(errors, path, term)
-    key = term.get("topologyKey") or ""
-    if not key:
-        errors.required(f"{path}.topologyKey", "can not be empty")
-    if details := qualified_name(key):
-        errors.each(f"{path}.topologyKey", key, details)
 
 
 def _validate_label_keys(errors: FieldErrors, path: str, term: Document) -> None:
@@ -164,21 +86,59 @@ def _validate_label_keys(errors: FieldErrors, path: str, term: Document) -> None
             errors.invalid(f"{path}.matchLabelKeys[{index}]", key, f"{_BOTH}mismatchLabelKeys")
 
 
-def validate_taint_effect(
-    errors: FieldErrors, path: str, effect: str, *, allows_empty: bool
-) -> None:
-    """Check the effect of a taint or toleration."""
-    if not effect:
-        if not allows_empty:
-            errors.required(path)
-    elif effect not in _EFFECTS:
-        errors.unsupported(path, effect, _EFFECTS)
+def _validate_namespaces(errors: FieldErrors, path: str, names: list[str]) -> None:
+    # Upstream's path has the singular.
+    for name in names:
+        errors.each(path.removesuffix("s"), name, dns_label(name))
 
 
-def validate_tolerations(errors: FieldErrors, path: str, tolerations: list[Document]) -> None:
-    """Check tolerations."""
-    for index, toleration in enumerate(tolerations):
-        _validate_toleration(errors, f"{path}[{index}]", toleration)
+_KEY: Final = r.always(r.QUALIFIED, "")
+_MATCH_FIELDS: Final = r.each(_validate_node_field)
+_EXPRESSION: Final = r.all_of(
+    _validate_node_operator, r.struct(key=_KEY, values=r.each(r.LABEL_VALUE))
+)
+# Upstream does not check the values of preferred terms.
+_PREFERRED: Final = r.all_of(_validate_node_operator, r.struct(key=_KEY))
+_NODE_TERM: Final = r.struct(matchExpressions=r.each(_EXPRESSION), matchFields=_MATCH_FIELDS)
+validate_node_selector: Final = r.struct(
+    nodeSelectorTerms=r.required(
+        r.each(_NODE_TERM), detail="must have at least one node selector term"
+    )
+)
+_POD_TERM: Final = r.all_of(
+    r.struct(
+        labelSelector=validate_label_selector,
+        namespaceSelector=validate_label_selector,
+        namespaces=_validate_namespaces,
+    ),
+    _validate_label_keys,
+    r.struct(
+        topologyKey=r.always(r.all_of(r.nonempty(detail="can not be empty"), r.QUALIFIED), "")
+    ),
+)
+_WEIGHT: Final = r.always(
+    r.valid(lambda weight: 1 <= weight <= 100, "must be in the range 1-100"), 0
+)
+_PODS: Final = r.struct(
+    requiredDuringSchedulingIgnoredDuringExecution=r.each(_POD_TERM),
+    preferredDuringSchedulingIgnoredDuringExecution=r.each(
+        r.struct(weight=_WEIGHT, podAffinityTerm=r.always(_POD_TERM, {}))
+    ),
+)
+validate_affinity: Final = r.struct(
+    nodeAffinity=r.struct(
+        requiredDuringSchedulingIgnoredDuringExecution=validate_node_selector,
+        preferredDuringSchedulingIgnoredDuringExecution=r.each(
+            r.struct(
+                weight=_WEIGHT,
+                preference=r.struct(matchExpressions=r.each(_PREFERRED), matchFields=_MATCH_FIELDS),
+            )
+        ),
+    ),
+    podAffinity=_PODS,
+    podAntiAffinity=_PODS,
+)
+TAINT_EFFECT: Final = r.nonempty(r.one_of("NoSchedule", "PreferNoSchedule", "NoExecute"))
 
 
 def _validate_toleration(errors: FieldErrors, path: str, toleration: Document) -> None:
@@ -211,7 +171,10 @@ def _validate_toleration(errors: FieldErrors, path: str, toleration: Document) -
         case _:
             errors.unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
     if effect:
-        validate_taint_effect(errors, f"{path}.effect", effect, allows_empty=True)
+        TAINT_EFFECT(errors, f"{path}.effect", effect)
+
+
+validate_tolerations: Final = r.each(_validate_toleration)
 
 
 def validate_spread_constraints(
@@ -222,48 +185,38 @@ def validate_spread_constraints(
     last = {pair: index for index, pair in enumerate(pairs)}
     for index, constraint in enumerate(constraints):
         at = f"{path}[{index}]"
-        _validate_spread(errors, at, constraint)
+        _SPREAD(errors, at, constraint)
         key, action = pair = pairs[index]
         if last[pair] > index:
             name = f"{at}.{{topologyKey, whenUnsatisfiable}}"
             errors.duplicate(name, f"{{{key}, {action}}}")
-        _validate_spread_options(errors, at, constraint)
+        _SPREAD_OPTIONS(errors, at, constraint)
 
 
-def _validate_spread(errors: FieldErrors, path: str, constraint: Document) -> None:
-    skew = constraint.get("maxSkew") or 0
-    if skew <= 0:
-        errors.invalid(f"{path}.maxSkew", skew, "must be greater than zero")
-    if not constraint.get("topologyKey"):
-        errors.required(f"{path}.topologyKey", "can not be empty")
-    action = constraint.get("whenUnsatisfiable") or ""
-    if action not in ("DoNotSchedule", "ScheduleAnyway"):
-        choices = ("DoNotSchedule", "ScheduleAnyway")
-        errors.unsupported(f"{path}.whenUnsatisfiable", action, choices)
-
-
-def _validate_spread_options(errors: FieldErrors, path: str, constraint: Document) -> None:
+def _validate_domains(errors: FieldErrors, path: str, constraint: Document) -> None:
     domains, action = constraint.get("minDomains"), constraint.get("whenUnsatisfiable") or ""
-    if domains is not None:
-        if domains <= 0:
-            errors.invalid(f"{path}.minDomains", domains, "must be greater than zero")
-        if action != "DoNotSchedule":
-            text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-            errors.invalid(f"{path}.minDomains", domains, text)
-    for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        policy = constraint.get(name)
-        if policy is not None and policy not in ("Honor", "Ignore"):
-            errors.unsupported(f"{path}.{name}", policy, ("Honor", "Ignore"))
-    _validate_label_keys(errors, path, constraint)
-    validate_label_selector(errors, f"{path}.labelSelector", constraint.get("labelSelector"))
+    if domains is not None and action != "DoNotSchedule":
+        text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        errors.invalid(f"{path}.minDomains", domains, text)
+
+
+_POSITIVE: Final = r.at_least(1, "must be greater than zero")
+_POLICY: Final = r.one_of("Honor", "Ignore")
+_SPREAD: Final = r.struct(
+    maxSkew=r.always(_POSITIVE, 0),
+    topologyKey=r.required(detail="can not be empty"),
+    whenUnsatisfiable=r.always(r.one_of("DoNotSchedule", "ScheduleAnyway"), ""),
+)
+_SPREAD_OPTIONS: Final = r.all_of(
+    r.struct(minDomains=_POSITIVE),
+    _validate_domains,
+    r.struct(nodeAffinityPolicy=_POLICY, nodeTaintsPolicy=_POLICY),
+    _validate_label_keys,
+    r.struct(labelSelector=validate_label_selector),
+)
+_GATE_NAMES: Final = r.distinct(r.QUALIFIED)
 
 
 def validate_gates(errors: FieldErrors, path: str, gates: list[Document]) -> None:
     """Check scheduling gates."""
-    seen: set[str] = set()
-    for index, gate in enumerate(gates):
-        name = gate.get("name") or ""
-        errors.each(f"{path}[{index}]", name, qualified_name(name))
-        if name in seen:
-            errors.duplicate(f"{path}[{index}]", name)
-        seen.add(name)
+    _GATE_NAMES(errors, path, [gate.get("name") or "" for gate in gates])

@@ -10,89 +10,72 @@ validateWindowsSecurityContextOptions, validateWindowsHostProcessPod.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
     internal_form,
     printed,
 )
-from podwright.apimachinery.schema.validation.names import dns_subdomain, relative_path, user_id
+from podwright.apimachinery.schema.validation.names import relative_path, user_id
 
+ALL_CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL_SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL: Final = rf"({_SYSCTL_SEGMENT}[\./])*{_SYSCTL_SEGMENT}"
 _SYSCTL_RE: Final = re.compile(_SYSCTL)
 
 
+def containers_of(
+    path: str, spec: Document, fields: Sequence[str] = ALL_CONTAINERS
+) -> Iterator[tuple[str, Document]]:
+    """Yield the paths and the containers of a pod."""
+    for field in fields:
+        for index, container in enumerate(spec.get(field) or ()):
+            yield f"{path}.{field}[{index}]", container
+
+
 def validate_container_security(
     errors: FieldErrors, path: str, security: Document, *, uses_host_users: bool
 ) -> None:
     """Check the security context of a container."""
-    _validate_ids(errors, path, security, ("runAsUser", "runAsGroup"))
-    if (mount := security.get("procMount")) is not None:
-        if mount not in ("Default", "Unmasked"):
-            errors.unsupported(f"{path}.procMount", mount, ("Default", "Unmasked"))
-        if uses_host_users and mount == "Unmasked":
-            text = "`hostUsers` must be false to use `Unmasked`"
-            errors.invalid(f"{path}.procMount", mount, text)
-    _validate_seccomp(errors, f"{path}.seccompProfile", security.get("seccompProfile"))
+    _CONTAINER_IDS(errors, path, security)
+    if uses_host_users and security.get("procMount") == "Unmasked":
+        text = "`hostUsers` must be false to use `Unmasked`"
+        errors.invalid(f"{path}.procMount", "Unmasked", text)
+    _SECCOMP_PROFILE(errors, path, security)
     if security.get("allowPrivilegeEscalation") is False:
-        text = "cannot set `allowPrivilegeEscalation` to false and "
-        if security.get("privileged"):
-            shown = internal_form(security, "SecurityContext")
-            errors.invalid(path, shown, f"{text}`privileged` to true")
         added = (security.get("capabilities") or {}).get("add") or ()
-        if "CAP_SYS_ADMIN" in added:
-            shown = internal_form(security, "SecurityContext")
-            errors.invalid(path, shown, f"{text}`capabilities.Add` CAP_SYS_ADMIN")
-    validate_windows_options(errors, f"{path}.windowsOptions", security.get("windowsOptions"))
-    _validate_app_armor(errors, f"{path}.appArmorProfile", security.get("appArmorProfile"))
+        for is_set, what in (
+            (security.get("privileged"), "`privileged` to true"),
+            ("CAP_SYS_ADMIN" in added, "`capabilities.Add` CAP_SYS_ADMIN"),
+        ):
+            if is_set:
+                shown = internal_form(security, "SecurityContext")
+                text = f"cannot set `allowPrivilegeEscalation` to false and {what}"
+                errors.invalid(path, shown, text)
+    _OTHER_PROFILES(errors, path, security)
 
 
 def validate_pod_security(
     errors: FieldErrors, path: str, security: Document, spec: Document
 ) -> None:
     """Check the security context of a pod."""
-    _validate_ids(errors, path, security, ("fsGroup", "runAsUser", "runAsGroup"))
-    for index, group in enumerate(security.get("supplementalGroups") or ()):
-        errors.each(f"{path}.supplementalGroups[{index}]", group, user_id(group))
+    _POD_IDS(errors, path, security)
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         text = "ShareProcessNamespace and HostPID cannot both be enabled"
         errors.invalid(f"{path}.shareProcessNamespace", spec["shareProcessNamespace"], text)
     _validate_sysctls(errors, f"{path}.sysctls", security.get("sysctls") or [], spec)
-    for name, choices in (
-        ("fsGroupChangePolicy", ("Always", "OnRootMismatch")),
-        ("supplementalGroupsPolicy", ("Merge", "Strict")),
-        ("seLinuxChangePolicy", ("MountOption", "Recursive")),
-    ):
-        if (value := security.get(name)) is not None and value not in choices:
-            errors.unsupported(f"{path}.{name}", value, choices)
-    _validate_seccomp(errors, f"{path}.seccompProfile", security.get("seccompProfile"))
-    validate_windows_options(errors, f"{path}.windowsOptions", security.get("windowsOptions"))
-    _validate_app_armor(errors, f"{path}.appArmorProfile", security.get("appArmorProfile"))
+    _POD_POLICIES(errors, path, security)
 
 
-def _validate_ids(
-    errors: FieldErrors, path: str, security: Document, names: tuple[str, ...]
-) -> None:
-    for name in names:
-        if (number := security.get(name)) is not None:
-            errors.each(f"{path}.{name}", number, user_id(number))
-
-
-def _validate_seccomp(errors: FieldErrors, path: str, profile: Document | None) -> None:
-    if profile is None:
-        return
-    kind = profile.get("type") or ""
-    if not kind:
-        errors.required(f"{path}.type", "type is required when seccompProfile is set")
-    elif kind not in _PROFILES:
-        errors.unsupported(f"{path}.type", kind, _PROFILES)
+def _validate_seccomp(errors: FieldErrors, path: str, profile: Document) -> None:
+    _SECCOMP_TYPE(errors, path, profile)
     file = profile.get("localhostProfile")
-    if kind == "Localhost":
+    if profile.get("type") == "Localhost":
         if file is None:
             text = "must be set when seccomp type is Localhost"
             errors.required(f"{path}.localhostProfile", text)
@@ -104,9 +87,7 @@ def _validate_seccomp(errors: FieldErrors, path: str, profile: Document | None) 
         errors.invalid(f"{path}.localhostProfile", shown, text)
 
 
-def _validate_app_armor(errors: FieldErrors, path: str, profile: Document | None) -> None:
-    if profile is None:
-        return
+def _validate_app_armor(errors: FieldErrors, path: str, profile: Document) -> None:
     kind, name = profile.get("type") or "", profile.get("localhostProfile")
     at = f"{path}.localhostProfile"
     if kind == "Localhost":
@@ -175,8 +156,8 @@ def validate_profiles(
         return
     for key, value in annotations.items():
         if key == _SECCOMP_POD or key.startswith(_SECCOMP):
-            _validate_seccomp_security_annotations(errors, f"{path}.{key}", value)
-    names = {container.get("name") for _, container in _containers("spec", spec)}
+            _validate_seccomp_annotation(errors, f"{path}.{key}", value)
+    names = {container.get("name") for _, container in containers_of("spec", spec)}
     for key, value in annotations.items():
         if not key.startswith(_APPARMOR):
             continue
@@ -191,7 +172,7 @@ def _state_profiles(annotations: Document) -> bool:
     return any(_SECURITY in key for key in annotations)
 
 
-def _validate_seccomp_security_annotations(errors: FieldErrors, path: str, value: str) -> None:
+def _validate_seccomp_annotation(errors: FieldErrors, path: str, value: str) -> None:
     if value in ("runtime/default", "docker/default", "unconfined"):
         return
     if value.startswith(_LOCAL):
@@ -220,7 +201,7 @@ def validate_matching_fields(
         security.get("seccompProfile"),
         "seccomp",
     )
-    containers = list(_containers(path, spec))
+    containers = list(containers_of(path, spec))
     for at, container in containers:
         own: Document = container.get("securityContext") or {}
         _validate_match(
@@ -259,12 +240,6 @@ def _validate_match(
         errors.forbidden(f"{path}.type", f"{what} type in annotation and field must match")
 
 
-def _containers(path: str, spec: Document) -> Iterator[tuple[str, Document]]:
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            yield f"{path}.{field}[{index}]", container
-
-
 # Validation of the options of containers on Windows.
 
 _SPEC_KIB_MAX: Final = 64
@@ -278,20 +253,11 @@ _BAD_USER: Final = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
 _DOTS: Final = re.compile(r"[. ]+")
 
 
-def validate_windows_options(errors: FieldErrors, path: str, options: Document | None) -> None:
-    """Check the options of a pod or a container."""
-    if not options:
-        return
-    if (name := options.get("gmsaCredentialSpecName")) is not None:
-        errors.each(f"{path}.gmsaCredentialSpecName", name, dns_subdomain(name))
-    if (spec := options.get("gmsaCredentialSpec")) is not None:
-        at = f"{path}.gmsaCredentialSpec"
-        if not spec:
-            errors.invalid(at, spec, "gmsaCredentialSpec cannot be an empty string")
-        elif len(spec.encode()) > _SPEC_KIB_MAX * 1024:
-            errors.invalid(at, spec, f"gmsaCredentialSpec size must be under {_SPEC_KIB_MAX} KiB")
-    if (user := options.get("runAsUserName")) is not None:
-        errors.each(f"{path}.runAsUserName", user, _user_problems(user))
+def _credential_problems(spec: str) -> Iterator[str]:
+    if not spec:
+        yield "gmsaCredentialSpec cannot be an empty string"
+    elif len(spec.encode()) > _SPEC_KIB_MAX * 1024:
+        yield f"gmsaCredentialSpec size must be under {_SPEC_KIB_MAX} KiB"
 
 
 def _user_problems(text: str) -> Iterator[str]:
@@ -322,26 +288,57 @@ def _user_problems(text: str) -> Iterator[str]:
             )
 
 
+_USER_ID: Final = r.form(user_id)
+_CONTAINER_IDS: Final = r.struct(
+    runAsUser=_USER_ID, runAsGroup=_USER_ID, procMount=r.one_of("Default", "Unmasked")
+)
+_POD_IDS: Final = r.struct(
+    fsGroup=_USER_ID,
+    runAsUser=_USER_ID,
+    runAsGroup=_USER_ID,
+    supplementalGroups=r.each(_USER_ID),
+)
+_SECCOMP_TYPE: Final = r.struct(
+    type=r.required(r.one_of(*_PROFILES), detail="type is required when seccompProfile is set")
+)
+_SECCOMP_PROFILE: Final = r.struct(seccompProfile=_validate_seccomp)
+_OTHER_PROFILES: Final = r.struct(
+    windowsOptions=r.struct(
+        gmsaCredentialSpecName=r.SUBDOMAIN,
+        gmsaCredentialSpec=r.form(_credential_problems),
+        runAsUserName=r.form(_user_problems),
+    ),
+    appArmorProfile=_validate_app_armor,
+)
+_POD_POLICIES: Final = r.all_of(
+    r.struct(
+        fsGroupChangePolicy=r.one_of("Always", "OnRootMismatch"),
+        supplementalGroupsPolicy=r.one_of("Merge", "Strict"),
+        seLinuxChangePolicy=r.one_of("MountOption", "Recursive"),
+    ),
+    _SECCOMP_PROFILE,
+    _OTHER_PROFILES,
+)
+
+
 def validate_host_processes(errors: FieldErrors, path: str, spec: Document) -> None:
     """Check that either all containers of a pod are processes of the host, or none."""
     of_pod = _is_host_process(spec)
+    containers = list(containers_of(path, spec))
     found = 0
-    count = 0
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            own = _is_host_process(container)
-            count += 1
-            found += own is True or (own is None and of_pod is True)
-            if of_pod is not None and own is not None and of_pod != own:
-                errors.invalid(
-                    f"{path}.{field}[{index}].securityContext.windowsOptions.hostProcess",
-                    own,
-                    "pod hostProcess value must be identical if both are specified, was"
-                    f" {str(of_pod).lower()}",
-                )
+    for at, container in containers:
+        own = _is_host_process(container)
+        found += own is True or (own is None and of_pod is True)
+        if of_pod is not None and own is not None and of_pod != own:
+            errors.invalid(
+                f"{at}.securityContext.windowsOptions.hostProcess",
+                own,
+                "pod hostProcess value must be identical if both are specified, was"
+                f" {str(of_pod).lower()}",
+            )
     if not found:
         return
-    if found != count:
+    if found != len(containers):
         text = "If pod contains any hostProcess containers then all containers must be"
         errors.invalid(path, "", f"{text} HostProcess containers")
     if not spec.get("hostNetwork"):
@@ -396,18 +393,14 @@ def validate_operating_system(errors: FieldErrors, path: str, spec: Document) ->
         case None | "":
             errors.required(f"{path}.os.name")
         case "linux":
-            _validate_linux(errors, path, spec)
+            for at, security in _security_contexts(path, spec):
+                if security.get("windowsOptions") is not None:
+                    text = "windows options cannot be set for a linux pod"
+                    errors.forbidden(f"{at}.windowsOptions", text)
         case "windows":
             _validate_windows(errors, path, spec)
         case name:
             errors.unsupported(f"{path}.os", name, ("linux", "windows"))
-
-
-def _validate_linux(errors: FieldErrors, path: str, spec: Document) -> None:
-    for at, security in _security_contexts(path, spec):
-        if security.get("windowsOptions") is not None:
-            text = "windows options cannot be set for a linux pod"
-            errors.forbidden(f"{at}.windowsOptions", text)
 
 
 def _validate_windows(errors: FieldErrors, path: str, spec: Document) -> None:
@@ -426,7 +419,5 @@ def _validate_windows(errors: FieldErrors, path: str, spec: Document) -> None:
 def _security_contexts(path: str, spec: Document) -> Iterator[tuple[str, Document]]:
     """Yield the paths and security contexts of a pod and of its containers."""
     yield f"{path}.securityContext", spec.get("securityContext") or {}
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            at = f"{path}.{field}[{index}].securityContext"
-            yield at, container.get("securityContext") or {}
+    for at, container in containers_of(path, spec):
+        yield f"{at}.securityContext", container.get("securityContext") or {}

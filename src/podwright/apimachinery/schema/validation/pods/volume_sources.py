@@ -1,7 +1,5 @@
 """Validation of the sources of volumes, those of pods and those of persistent volumes.
 
-Most sources only have required fields, which are in a table. The others have a function each.
-
 Upstream: pkg/apis/core/validation/validation.go, validateVolumeSource,
 ValidatePersistentVolumeSpec
 """
@@ -9,46 +7,20 @@ ValidatePersistentVolumeSpec
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.names import (
-    dns_label,
     dns_subdomain,
     path_without_backsteps,
     relative_path,
 )
 
-SourceRule: TypeAlias = Callable[[FieldErrors, str, Document], None]
-
 ONE_SOURCE: Final = "may not specify more than 1 volume type"
 
-_HOST_PATH_TYPES: Final = (
-    "",
-    "BlockDevice",
-    "CharDevice",
-    "Directory",
-    "DirectoryOrCreate",
-    "File",
-    "FileOrCreate",
-    "Socket",
-)
-_REQUIRED: Final[dict[str, tuple[str, ...]]] = {
-    "awsElasticBlockStore": ("volumeID",),
-    "azureFile": ("secretName", "shareName"),
-    "cephfs": ("monitors",),
-    "cinder": ("volumeID",),
-    "gcePersistentDisk": ("pdName",),
-    "glusterfs": ("endpoints", "path"),
-    "persistentVolumeClaim": ("claimName",),
-    "photonPersistentDisk": ("pdID",),
-    "portworxVolume": ("volumeID",),
-    "rbd": ("monitors", "image"),
-    "scaleIO": ("gateway", "system", "volumeName"),
-    "vsphereVolume": ("volumePath",),
-}
 # Upstream writes these sources with other names in the paths of errors.
 _NAMES_IN_PATHS: Final = {"gcePersistentDisk": "persistentDisk"}
 _NAMES_IN_CONFLICTS: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
@@ -60,22 +32,14 @@ _IQN: Final = {
 
 
 def validate_sources(
-    errors: FieldErrors,
-    path: str,
-    volume: Document,
-    kinds: Mapping[str, SourceRule | None],
-) -> int:
+    errors: FieldErrors, path: str, volume: Document, kinds: Mapping[str, r.Rule]
+) -> None:
     """Check the sources of a volume, of which there is exactly one.
 
     Parameters
     ----------
     kinds : mapping
-        The possible sources in upstream's order, each with its rule; None for the common rule.
-
-    Returns
-    -------
-    int
-        The number of sources.
+        The possible sources in upstream's order, each with its rule.
     """
     found = [kind for kind in volume if kind in kinds and volume[kind] is not None]
     if len(found) > 1:
@@ -85,102 +49,48 @@ def validate_sources(
     for index, kind in enumerate(found):
         if index:
             errors.forbidden(f"{path}.{_NAMES_IN_CONFLICTS.get(kind, kind)}", ONE_SOURCE)
-            continue
-        rule = kinds[kind] or _COMMON.get(kind)
-        at = f"{path}.{_NAMES_IN_PATHS.get(kind, kind)}"
-        for name in _REQUIRED.get(kind, ()):
-            if not volume[kind].get(name):
-                errors.required(f"{at}.{name}")
-        if rule is not None:
-            rule(errors, at, volume[kind])
-    return len(found)
+        else:
+            kinds[kind](errors, f"{path}.{_NAMES_IN_PATHS.get(kind, kind)}", volume[kind])
 
 
-def validate_file_mode(errors: FieldErrors, path: str, mode: int | None) -> None:
-    """Check the permissions of a file; None passes."""
-    if mode is not None and not 0 <= mode <= 0o777:
-        text = "must be a number between 0 and 0777 (octal), both inclusive"
-        errors.invalid(path, mode, text)
+FILE_MODE: Final = r.valid(
+    lambda mode: 0 <= mode <= 0o777, "must be a number between 0 and 0777 (octal), both inclusive"
+)
+"""The permissions of a file."""
+validate_driver_name: Final = r.nonempty(
+    r.max_bytes(63), r.form(lambda name: dns_subdomain(name.lower()))
+)
 
 
-def validate_driver_name(errors: FieldErrors, path: str, name: str | None) -> None:
-    """Check the name of a CSI driver."""
-    if not name:
-        errors.required(path)
-        return
-    if len(name) > 63:
-        errors.too_long(path, 63)
-    errors.each(path, name, dns_subdomain(name.lower()))
+def _validate_path_type(errors: FieldErrors, path: str, source: Document) -> None:
+    if source.get("path"):
+        _PATH_TYPE(errors, path, source)
 
 
-def _host_path(errors: FieldErrors, path: str, source: Document) -> None:
-    where = source.get("path")
-    if not where:
-        errors.required(f"{path}.path")
-        return
-    path_without_backsteps(errors, f"{path}.path", where)
-    kind = source.get("type")
-    if kind is not None and kind not in _HOST_PATH_TYPES:
-        errors.unsupported(f"{path}.type", kind, _HOST_PATH_TYPES)
+def _initiator_problems(name: str) -> Iterator[str]:
+    syntax = _IQN.get(name[:3])
+    if syntax is None:
+        yield "must be valid format starting with iqn, eui, or naa"
+    elif not syntax.search(name):
+        yield "must be valid format"
 
 
-def _git_repo(errors: FieldErrors, path: str, source: Document) -> None:
-    if not source.get("repository"):
-        errors.required(f"{path}.repository")
-    relative_path(errors, f"{path}.directory", source.get("directory") or "")
-
-
-def _partition(errors: FieldErrors, path: str, source: Document) -> None:
-    partition = source.get("partition") or 0
-    if not 0 <= partition <= 255:
-        errors.invalid(f"{path}.partition", partition, "must be between 1 and 255, inclusive")
-
-
-def _nfs(errors: FieldErrors, path: str, source: Document) -> None:
-    where = source.get("path") or ""
-    for name in ("server", "path"):
-        if not source.get(name):
-            errors.required(f"{path}.{name}")
-    if not where.startswith("/"):
-        errors.invalid(f"{path}.path", where, "must be an absolute path")
-
-
-def _iscsi(errors: FieldErrors, path: str, source: Document) -> None:
-    if not source.get("targetPortal"):
-        errors.required(f"{path}.targetPortal")
-    if not source.get("iqn"):
-        errors.required(f"{path}.iqn")
-    for field, name in (("iqn", "iqn"), ("initiatorName", "initiatorname")):
-        value = source.get(field)
-        if not value and field == "iqn":
-            continue
-        if value is not None:
-            syntax = _IQN.get(value[:3])
-            if syntax is None:
-                text = "must be valid format starting with iqn, eui, or naa"
-                errors.invalid(f"{path}.{name}", value, text)
-            elif not syntax.search(value):
-                errors.invalid(f"{path}.{name}", value, "must be valid format")
-    lun = source.get("lun") or 0
-    if not 0 <= lun <= 255:
-        errors.invalid(f"{path}.lun", lun, "must be between 0 and 255, inclusive")
+def _validate_secret(errors: FieldErrors, path: str, source: Document) -> None:
     uses_secret = source.get("chapAuthDiscovery") or source.get("chapAuthSession")
     if uses_secret and source.get("secretRef") is None:
         errors.required(f"{path}.secretRef")
 
 
-def _flocker(errors: FieldErrors, path: str, source: Document) -> None:
-    name, uid = source.get("datasetName") or "", source.get("datasetUUID") or ""
+def _validate_dataset(errors: FieldErrors, path: str, source: Document) -> None:
+    name, uid = source.get("datasetName"), source.get("datasetUUID")
     if not name and not uid:
         errors.required(path, "one of datasetName and datasetUUID is required")
     if name and uid:
         text = "datasetName and datasetUUID can not be specified simultaneously"
         errors.invalid(path, "resource", text)
-    if "/" in name:
-        errors.invalid(f"{path}.datasetName", name, "must not contain '/'")
 
 
-def _quobyte(errors: FieldErrors, path: str, source: Document) -> None:
+def _validate_registry(errors: FieldErrors, path: str, source: Document) -> None:
     registry = source.get("registry") or ""
     text = "must be a host:port pair or multiple pairs separated by commas"
     if not registry:
@@ -190,11 +100,9 @@ def _quobyte(errors: FieldErrors, path: str, source: Document) -> None:
         errors.required(f"{path}.tenant", text)
     elif not all(pair.count(":") == 1 for pair in registry.split(",")):
         errors.invalid(f"{path}.registry", registry, text)
-    if not source.get("volume"):
-        errors.required(f"{path}.volume")
 
 
-def _fc(errors: FieldErrors, path: str, source: Document) -> None:
+def _validate_targets(errors: FieldErrors, path: str, source: Document) -> None:
     targets, ids, lun = source.get("targetWWNs"), source.get("wwids"), source.get("lun")
     if not targets and not ids:
         text = "must specify either targetWWNs or wwids, but not both"
@@ -204,31 +112,20 @@ def _fc(errors: FieldErrors, path: str, source: Document) -> None:
         errors.invalid(f"{path}.targetWWNs", targets, text)
     if targets and lun is None:
         errors.required(f"{path}.lun", "lun is required if targetWWNs is specified")
-    elif targets and not 0 <= (lun or 0) <= 255:
-        errors.invalid(f"{path}.lun", lun, "must be between 0 and 255, inclusive")
+    elif targets:
+        _LUN(errors, f"{path}.lun", lun)
 
 
-def _flex(errors: FieldErrors, path: str, source: Document) -> None:
-    if not source.get("driver"):
-        errors.required(f"{path}.driver")
-    for key in sorted(source.get("options") or ()):
+def _validate_options(errors: FieldErrors, path: str, options: Document) -> None:
+    for key in sorted(options):
         domain = f".{key.partition('/')[0].lower()}"
         if domain.endswith((".kubernetes.io", ".k8s.io")):
             text = "kubernetes.io and k8s.io namespaces are reserved"
-            errors.invalid(f"{path}.options[{key}]", key, text)
+            errors.invalid(f"{path}[{key}]", key, text)
 
 
-def _azure_disk(errors: FieldErrors, path: str, source: Document) -> None:
+def _validate_disk_uri(errors: FieldErrors, path: str, source: Document) -> None:
     uri, kind = source.get("diskURI") or "", source.get("kind")
-    for name in ("diskName", "diskURI"):
-        if not source.get(name):
-            errors.required(f"{path}.{name}")
-    for name, choices in (
-        ("cachingMode", ("None", "ReadOnly", "ReadWrite")),
-        ("kind", ("Dedicated", "Managed", "Shared")),
-    ):
-        if source.get(name) is not None and source[name] not in choices:
-            errors.unsupported(f"{path}.{name}", source[name], choices)
     if kind == "Managed" and not uri.startswith("/subscriptions/"):
         text = (
             "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute"
@@ -240,92 +137,100 @@ def _azure_disk(errors: FieldErrors, path: str, source: Document) -> None:
         errors.unsupported(f"{path}.diskURI", uri, (text,))
 
 
-def _storage_os(errors: FieldErrors, path: str, source: Document) -> None:
-    if not source.get("volumeName"):
-        errors.required(f"{path}.volumeName")
-    for name in ("volumeName", "volumeNamespace"):
-        if value := source.get(name):
-            errors.each(f"{path}.{name}", value, dns_label(value))
-
-
-def validate_csi_source(errors: FieldErrors, path: str, source: Document) -> None:
-    """Check an inline CSI volume of a pod."""
-    validate_driver_name(errors, f"{path}.driver", source.get("driver"))
-    secret: dict[str, Any] | None = source.get("nodePublishSecretRef")
-    if secret is None:
-        return
+def _validate_publish_secret(errors: FieldErrors, path: str, secret: Document) -> None:
     if not secret.get("name"):
-        errors.required(f"{path}.nodePublishSecretRef.name")
+        errors.required(f"{path}.name")
     else:
-        errors.each(f"{path}.name", secret["name"], dns_subdomain(secret["name"]))
+        # Upstream leaves the name of the reference out of the path.
+        r.SUBDOMAIN(errors, f"{path.rpartition('.')[0]}.name", secret["name"])
 
 
-def _csi_persistent(errors: FieldErrors, path: str, source: Document) -> None:
-    validate_driver_name(errors, f"{path}.driver", source.get("driver"))
-    if not source.get("volumeHandle"):
-        errors.required(f"{path}.volumeHandle")
-    for name in (
-        "controllerPublishSecretRef",
-        "controllerExpandSecretRef",
-        "nodePublishSecretRef",
-        "nodeExpandSecretRef",
-    ):
-        secret = source.get(name)
-        if secret is None:
-            continue
-        for field, rule in (("name", dns_subdomain), ("namespace", dns_label)):
-            if value := secret.get(field):
-                errors.each(f"{path}.{name}.{field}", value, rule(value))
-            else:
-                errors.required(f"{path}.{name}.{field}")
-
-
-def _local(errors: FieldErrors, path: str, source: Document) -> None:
-    where = source.get("path")
-    if not where:
-        errors.required(f"{path}.path")
-    else:
-        path_without_backsteps(errors, f"{path}.path", where)
-
-
-_COMMON: Final[dict[str, SourceRule]] = {
-    "awsElasticBlockStore": _partition,
-    "azureDisk": _azure_disk,
-    "fc": _fc,
-    "flexVolume": _flex,
-    "flocker": _flocker,
-    "gcePersistentDisk": _partition,
-    "gitRepo": _git_repo,
-    "hostPath": _host_path,
-    "iscsi": _iscsi,
-    "local": _local,
-    "nfs": _nfs,
-    "quobyte": _quobyte,
-    "storageos": _storage_os,
+_PATH_TYPE: Final = r.struct(
+    type=r.one_of(
+        "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate",
+        "Socket",
+    )
+)  # fmt: skip
+_INITIATOR: Final = r.form(_initiator_problems)
+_LUN: Final = r.valid(lambda lun: 0 <= lun <= 255, "must be between 0 and 255, inclusive")
+_PARTITION: Final = r.valid(lambda n: 0 <= n <= 255, "must be between 1 and 255, inclusive")
+_SECRET: Final = r.struct(name=r.required(r.SUBDOMAIN), namespace=r.required(r.LABEL))
+_REQUIRED_PATH: Final = r.required(path_without_backsteps)
+_COMMON: Final[Mapping[str, r.Rule]] = {
+    "awsElasticBlockStore": r.struct(volumeID=r.required(), partition=_PARTITION),
+    "azureDisk": r.all_of(
+        r.struct(
+            diskName=r.required(),
+            diskURI=r.required(),
+            cachingMode=r.one_of("None", "ReadOnly", "ReadWrite"),
+            kind=r.one_of("Dedicated", "Managed", "Shared"),
+        ),
+        _validate_disk_uri,
+    ),
+    "azureFile": r.struct(secretName=r.required(), shareName=r.required()),
+    "cephfs": r.struct(monitors=r.required()),
+    "cinder": r.struct(volumeID=r.required()),
+    "fc": _validate_targets,
+    "flexVolume": r.struct(driver=r.required(), options=_validate_options),
+    "flocker": r.all_of(
+        _validate_dataset,
+        r.struct(datasetName=r.valid(lambda name: "/" not in name, "must not contain '/'")),
+    ),
+    "gcePersistentDisk": r.struct(pdName=r.required(), partition=_PARTITION),
+    "gitRepo": r.struct(repository=r.required(), directory=relative_path),
+    "glusterfs": r.struct(endpoints=r.required(), path=r.required()),
+    "hostPath": r.all_of(r.struct(path=_REQUIRED_PATH), _validate_path_type),
+    "iscsi": r.all_of(
+        r.struct(
+            targetPortal=r.required(),
+            iqn=r.required(_INITIATOR),
+            initiatorName=lambda errors, path, name: _INITIATOR(
+                errors, path.replace("iscsi.initiatorName", "iscsi.initiatorname"), name
+            ),
+            lun=_LUN,
+        ),
+        _validate_secret,
+    ),
+    "local": r.struct(path=_REQUIRED_PATH),
+    "nfs": r.all_of(
+        r.struct(server=r.required(), path=r.required()),
+        r.struct(
+            path=r.always(
+                r.valid(lambda path: path.startswith("/"), "must be an absolute path"), ""
+            )
+        ),
+    ),
+    "persistentVolumeClaim": r.struct(claimName=r.required()),
+    "photonPersistentDisk": r.struct(pdID=r.required()),
+    "portworxVolume": r.struct(volumeID=r.required()),
+    "quobyte": r.all_of(_validate_registry, r.struct(volume=r.required())),
+    "rbd": r.struct(monitors=r.required(), image=r.required()),
+    "scaleIO": r.struct(gateway=r.required(), system=r.required(), volumeName=r.required()),
+    "storageos": r.struct(volumeName=r.required(r.LABEL), volumeNamespace=r.optional(r.LABEL)),
+    "vsphereVolume": r.struct(volumePath=r.required()),
 }
+CSI_SOURCE: Final = r.struct(
+    driver=r.always(validate_driver_name), nodePublishSecretRef=_validate_publish_secret
+)
+"""An inline CSI volume of a pod."""
 
-PERSISTENT_SOURCES: Final[dict[str, SourceRule | None]] = {
-    "hostPath": None,
-    "gcePersistentDisk": None,
-    "awsElasticBlockStore": None,
-    "glusterfs": None,
-    "flocker": None,
-    "nfs": None,
-    "rbd": None,
-    "quobyte": None,
-    "cephfs": None,
-    "iscsi": None,
-    "cinder": None,
-    "fc": None,
-    "flexVolume": None,
-    "azureFile": None,
-    "vsphereVolume": None,
-    "photonPersistentDisk": None,
-    "portworxVolume": None,
-    "azureDisk": None,
-    "scaleIO": None,
-    "local": None,
-    "storageos": None,
-    "csi": _csi_persistent,
-}
+
+def sources(*kinds: str, **own: r.Rule) -> Mapping[str, r.Rule]:
+    """Return rules of sources: those that pods and persistent volumes share, and others."""
+    return {kind: own.get(kind) or _COMMON[kind] for kind in kinds}
+
+
+PERSISTENT_SOURCES: Final = sources(
+    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd",
+    "quobyte", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume",
+    "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi",
+    csi=r.struct(
+        driver=r.always(validate_driver_name),
+        volumeHandle=r.required(),
+        controllerPublishSecretRef=_SECRET,
+        controllerExpandSecretRef=_SECRET,
+        nodePublishSecretRef=_SECRET,
+        nodeExpandSecretRef=_SECRET,
+    ),
+)  # fmt: skip
 """The sources of persistent volumes, in upstream's order."""
