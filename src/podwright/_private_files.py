@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, cast
@@ -30,6 +31,18 @@ def write_private(path: Path, data: bytes) -> None:
     """Write a file; one that is created gets the mode 0600."""
     with open_private(path, "wb") as file:
         file.write(data)
+
+
+if sys.platform == "win32":
+
+    def lock_file(file: BinaryIO) -> None:
+        """Do nothing: the platform has no such locks."""
+else:
+    import fcntl
+
+    def lock_file(file: BinaryIO) -> None:
+        """Lock a file until it is closed; a `BlockingIOError` if another process has locked it."""
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def make_private_folder(folder: Path) -> None:

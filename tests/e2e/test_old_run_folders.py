@@ -32,7 +32,7 @@ def test_an_old_folder_is_refused_in_one_line(old):
     by = msgspec.json.decode(written)["podwright"]
     line = (
         f"{old} is in format 3, written by podwright {by}; podwright {pw.__version__} reads"
-        " format 5: run it again in another folder. It was left as it is"
+        " format 6: run it again in another folder. It was left as it is"
     )
     assert " ".join(found.stderr.split()) == f"error: {line}"
     assert found.stdout == ""

@@ -111,7 +111,7 @@ def test_the_start_of_the_run_is_that_of_the_manifest(a_run, tmp_path):
     manifest = folder / "manifest.json"
     manifest.write_bytes(msgspec.json.encode(Manifest(start_ns=START - 3_600 * 10**9, seed=7)))
     assert "1h0m10s into the run" in run(f"explain web --run {folder}").stdout
-    manifest.write_text('{"format": 5, "seed": 7}')
+    manifest.write_text('{"format": 6, "seed": 7}')
     refused = run(f"explain web --run {folder}", status=2).stderr
     assert refused.startswith(f"error: {manifest} cannot be read: Object missing required field")
 

@@ -44,7 +44,8 @@ from podwright.cluster.store import ObjectStore
 from podwright.scheduler.framework.decision import Decision
 from podwright.scheduler.machine import Event, Machine
 from podwright.simulation.recording.log.decision_log import DecisionLog
-from podwright.simulation.recording.timelines import TimelineFeed, encode_chunks
+from podwright.simulation.recording.timelines.columns import encode_chunks
+from podwright.simulation.recording.timelines.feed import TimelineFeed
 from podwright.simulation.world.inputs.operations import Apply, Delete, FailNode, RestoreNode
 from podwright.simulation.world.observers import KubernetesEvent
 from podwright.simulation.world.runs.simulation import LOG_CHECKPOINT_EVENTS

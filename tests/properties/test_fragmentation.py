@@ -52,7 +52,8 @@ def node_by_node(nodes: list[list[int]], typical: tuple[tuple[Shape, int], ...])
 
 def typical_pods(typical: tuple[tuple[Shape, int], ...], columns: dict[str, int]) -> TypicalPods:
     pods = TypicalPods()
-    pods._set_typical(typical)
+    count = sum(number for _, number in typical)
+    pods.restore({"counts": {}, "typical": typical, "pod_count": count, "typical_pod_count": count})
     pods.set_columns(columns)
     return pods
 
@@ -127,7 +128,7 @@ def test_means_equal_those_of_measuring_every_node_each_time(steps):
 
 def shares_now(cluster: Cluster, pods: TypicalPods) -> dict[str, float]:
     """Return the fragmentation now, by the definition applied to each node and shape."""
-    nodes, typical = cluster.nodes, pods.state().typical
+    nodes, typical = cluster.nodes, pods.state()["typical"]
     total = sum(count for _, count in typical)
     free = {
         name: {

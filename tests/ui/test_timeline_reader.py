@@ -5,7 +5,8 @@ import base64
 import pytest
 
 import podwright as pw
-from podwright.simulation.recording.timelines import decode_chunks, encode_chunks, timeline_of_log
+from podwright.simulation.recording.timelines.columns import decode_chunks, encode_chunks
+from podwright.simulation.recording.timelines.feed import timeline_of_log
 from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.ui

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         decode as decode,
         has_more_documents as has_more_documents,
         parse_document as parse_document,
+        read_document as read_document,
     )
     from podwright.apimachinery.documents.field import (
         DID_YOU_MEAN as DID_YOU_MEAN,

@@ -26,7 +26,7 @@ from podwright.apimachinery.documents.field import (
     not_supported,
     problem,
 )
-from podwright.apimachinery.objects import FieldError, go_json_error, parse_duration
+from podwright.apimachinery.objects import FieldError, InputError, go_json_error, parse_duration
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -148,6 +148,14 @@ def _mapping(pairs: list[tuple[str, Any]]) -> Keys:
 
 def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def read_document(text: str | bytes, *, source: str) -> object:
+    """Read a document as `parse_document` does; an invalid text is an `InputError`."""
+    try:
+        return parse_document(text)
+    except ValueError as error:
+        raise InputError.of(source, str(error)) from error
 
 
 def parse_document(text: str | bytes) -> object:

@@ -37,7 +37,7 @@ class FieldError(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     source: str
-    path: str
+    path: str = ""
     message: str
     value: Any = None
 
@@ -66,6 +66,11 @@ class InputError(PodwrightError, ValueError):
         if len(self.errors) > _SHOWN:
             self.texts.append(f"... and {len(self.errors) - _SHOWN} more errors")
         super().__init__("\n".join(self.texts))
+
+    @classmethod
+    def of(cls, source: str, message: str, path: str = "", value: Any = None) -> InputError:
+        """Return the error of one field, or of a whole input."""
+        return InputError([FieldError(source=source, path=path, message=message, value=value)])
 
 
 class InvalidObject(InputError):  # noqa: N818  # named for what it is, as upstream's `Invalid`

@@ -179,10 +179,11 @@ def _describe(finding: Finding) -> list[str]:
     lines = [f"chosen:    {finding.node}"]
     if finding.best and finding.best != finding.node:
         lines.append(f"podwright: {finding.best}")
-    if finding.victims:
-        lines.append(f"victims: {', '.join(finding.victims)}")
-    if finding.our_victims and set(finding.our_victims) != set(finding.victims):
-        lines.append(f"podwright's victims there: {', '.join(finding.our_victims)}")
+    victims, our_victims = (each or () for each in (finding.victims, finding.our_victims))
+    if victims:
+        lines.append(f"victims: {', '.join(victims)}")
+    if our_victims and set(our_victims) != set(victims):
+        lines.append(f"podwright's victims there: {', '.join(our_victims)}")
     if finding.rejection:
         lines.append(f"podwright rejects it: {finding.rejection}")
     if finding.scores:

@@ -38,7 +38,6 @@ from podwright.simulation.files.document_cache import DocumentCache
 from podwright.simulation.files.documents import Watch
 from podwright.simulation.files.object_reader import (
     FieldValidation,
-    PartialManifest,
     Sourced,
     SourcedDocument,
     read_manifest,
@@ -171,11 +170,11 @@ def read_paths(
     for path in map(str, paths):
         if path == STDIN:
             if stdin is None:
-                errors.append(FieldError(source=path, path="", message="no standard input"))
+                errors.append(FieldError(source=path, message="no standard input"))
             elif STDIN_SOURCE not in found:
                 found[STDIN_SOURCE] = stdin.read()
         elif not path:
-            errors.append(FieldError(source='""', path="", message="an empty name is not a file"))
+            errors.append(FieldError(source='""', message="an empty name is not a file"))
         elif Path(path).is_dir():
             _read_folder(Path(path), unrendered, found, errors, report)
         elif path not in found and (data := _read_file(Path(path), errors)) is not None:
@@ -184,7 +183,7 @@ def read_paths(
                 found[path] = data
             else:
                 message = f"part of {reason.what}, not a manifest{reason.remedy}"
-                errors.append(FieldError(source=path, path="", message=message))
+                errors.append(FieldError(source=path, message=message))
     if errors:
         raise InputError(errors)
     return list(found.items())
@@ -195,10 +194,10 @@ def _read_file(file: Path, errors: list[FieldError]) -> bytes | None:
         return file.read_bytes()
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
-        errors.append(FieldError(source=str(file), path="", message=message))
+        errors.append(FieldError(source=str(file), message=message))
         return None
     except ValueError as error:  # a NUL character in the path
-        errors.append(FieldError(source=quoted(str(file)), path="", message=f"no file: {error}"))
+        errors.append(FieldError(source=quoted(str(file)), message=f"no file: {error}"))
         return None
 
 
@@ -224,14 +223,14 @@ def _read_folder(
             skipped.setdefault(reason, []).append(file)
     if not files:
         message = f"no manifests in this folder (looked for {', '.join(SUFFIXES)}, also .gz)"
-        errors.append(FieldError(source=str(folder), path="", message=message))
+        errors.append(FieldError(source=str(folder), message=message))
     has_manifests = len(files) > sum(map(len, skipped.values()))
     for reason, group in skipped.items():
         if has_manifests:
             report(skipped_text(reason, group))
         else:
             message = f"no manifests in this folder, only {reason.what}{reason.remedy}"
-            errors.append(FieldError(source=str(reason.folder), path="", message=message))
+            errors.append(FieldError(source=str(reason.folder), message=message))
 
 
 def _folders_of(files: list[Path], folder: Path) -> list[Path]:
@@ -308,9 +307,7 @@ def load(
             meter.advance(begin + share * length, lambda: source)
 
         loaded = load_bytes(contents, validate=validate, watch=watch)
-    return count_openb_gpus(
-        loaded, openb_gpus, FieldError(source="openb_gpus", path="", message="")
-    )
+    return count_openb_gpus(loaded, openb_gpus, FieldError(source="openb_gpus", message=""))
 
 
 def count_openb_gpus(
@@ -371,19 +368,16 @@ def load_bytes(
     configuration: SourcedDocument | None = None
     warnings: list[str] = []
     for source, data in files:
-        try:
-            manifest = read_manifest(
-                data,
-                source=source,
-                validate=validate,
-                has_defaults=has_defaults,
-                watch=watch,
-                cache=None if source == STDIN_SOURCE else cache,
-            )
-        except PartialManifest as error:
-            errors.extend(error.errors)
-            is_complete = is_complete and error.is_complete
-            manifest = error.manifest
+        manifest = read_manifest(
+            data,
+            source=source,
+            validate=validate,
+            has_defaults=has_defaults,
+            watch=watch,
+            cache=None if source == STDIN_SOURCE else cache,
+        )
+        errors += manifest.errors
+        is_complete = is_complete and manifest.is_complete
         warnings += manifest.warnings
         for entry in manifest.objects:
             distinct.add(entry)
@@ -392,7 +386,7 @@ def load_bytes(
                 configuration = document
             elif configuration.document != document.document:
                 message = f"a second scheduler configuration; the first is {configuration.source}"
-                errors.append(FieldError(source=document.source, path="", message=message))
+                errors.append(FieldError(source=document.source, message=message))
     kept = with_device_slices(distinct.kept, errors, warnings)
     warnings += overflows(kept)
     loaded = LoadedObjects(tuple(kept), configuration, tuple(warnings), validate)
@@ -452,7 +446,7 @@ class DistinctObjects:
             return _version_rank(version) > _version_rank(first_version)
         if encode(first.object) != encode(obj):
             message = f"{obj.kind} {obj.key} is different in {first.source}"
-            self._errors.append(FieldError(source=entry.source, path="", message=message))
+            self._errors.append(FieldError(source=entry.source, message=message))
         return False
 
 

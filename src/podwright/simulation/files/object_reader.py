@@ -18,7 +18,7 @@ admission.go, which forbid such pods.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -72,8 +72,7 @@ def require_validation(validate: FieldValidation) -> None:
     InputError
     """
     if validate not in get_args(FieldValidation):
-        message = unsupported(validate, get_args(FieldValidation))
-        raise InputError([FieldError(source="validate", path="", message=message)])
+        raise InputError.of("validate", unsupported(validate, get_args(FieldValidation)))
 
 
 _FIELDS_SHOWN: Final = 5
@@ -325,30 +324,22 @@ def _listed(fields: list[str]) -> str:
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The content of one file, in order."""
+    """The content of one file, in order.
+
+    Attributes
+    ----------
+    errors : tuple of FieldError
+        Those of all documents. Objects without values of wrong types are there nevertheless, so
+        that references can be checked, too.
+    is_complete : bool
+        Whether every document of the file is among the objects and configurations.
+    """
 
     objects: tuple[Sourced, ...] = ()
     configurations: tuple[SourcedDocument, ...] = ()
     warnings: tuple[str, ...] = ()
-
-
-class PartialManifest(InputError):  # noqa: N818 - named for what it carries
-    """The errors of a file, with what can be read of it.
-
-    Attributes
-    ----------
-    manifest : Manifest
-        The objects, without values of wrong types, so that references can be checked, too.
-    is_complete : bool
-        Whether every document of the file is among them.
-    """
-
-    def __init__(
-        self, errors: Iterable[FieldError], manifest: Manifest, *, is_complete: bool
-    ) -> None:
-        super().__init__(errors)
-        self.manifest = manifest
-        self.is_complete = is_complete
+    errors: tuple[FieldError, ...] = ()
+    is_complete: bool = True
 
 
 def read_manifest(
@@ -374,11 +365,6 @@ def read_manifest(
         Whether the objects of manifests get upstream's defaults.
     watch, cache : optional
         As for `load_bytes`.
-
-    Raises
-    ------
-    PartialManifest
-        With the errors of all documents.
     """
     reader = ObjectReader(validate, has_defaults=has_defaults)
     objects: list[Sourced] = []
@@ -407,11 +393,13 @@ def read_manifest(
             objects.append(Sourced(str(place), obj))
     reader.note_duplicates(duplicates)
     reader.errors += unreadable
-    manifest = Manifest(tuple(objects), tuple(configurations), (*notes, *reader.warnings()))
-    if reader.errors:
-        is_complete = is_complete and not unreadable
-        raise PartialManifest(reader.errors, manifest, is_complete=is_complete)
-    return manifest
+    return Manifest(
+        tuple(objects),
+        tuple(configurations),
+        (*notes, *reader.warnings()),
+        tuple(reader.errors),
+        is_complete and not unreadable,
+    )
 
 
 # References of pods and workloads to priority classes and runtime classes that do not exist.

@@ -271,8 +271,7 @@ def file_lines(path: str | Path) -> Iterator[tuple[int, bytes, bool]]:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError([_error(source, f"cannot be unpacked: {error}")]) from None
     except OSError as error:
-        message = f"cannot be read: {error.strerror or error}"
-        raise InputError([_error(source, message)]) from None
+        raise InputError([_error(source, f"cannot be read: {error.strerror or error}")]) from None
 
 
 def _error(source: str, message: str, *, path: str = "", value: Any = None) -> FieldError:

@@ -145,8 +145,7 @@ def load_scheduler_log(path: str | Path, *, near_ns: int = 0) -> SchedulerLog:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        message = f"cannot be read: {error.strerror}"
-        raise InputError([FieldError(source=str(path), path="", message=message)]) from None
+        raise InputError.of(str(path), f"cannot be read: {error.strerror}") from None
     return read_scheduler_log(data, source=str(path), near_ns=near_ns)
 
 
@@ -177,7 +176,7 @@ def read_scheduler_log(data: bytes, *, source: str, near_ns: int = 0) -> Schedul
             value = json_line(value) if is_json else value
         except (ValueError, SyntaxError, RecursionError) as error:
             kind, found = ("not a line of a log", errors) if is_text else ("not JSON", unread)
-            found.append(FieldError(source=place, path="", message=f"{kind}: {error}"))
+            found.append(FieldError(source=place, message=f"{kind}: {error}"))
             continue
         is_of_process |= is_text or is_json
         if value is None:
@@ -194,7 +193,7 @@ def read_scheduler_log(data: bytes, *, source: str, near_ns: int = 0) -> Schedul
             'no attempts in this file: no line has "what": "attempt", or is of kube-scheduler '
             "with -v=3 or more"
         )
-        errors.append(FieldError(source=source, path="", message=message))
+        errors.append(FieldError(source=source, message=message))
     if errors:
         raise InputError(errors)
     return SchedulerLog(source, tuple(lines))
@@ -219,8 +218,7 @@ def _entries(data: bytes, source: str) -> Iterator[tuple[int, bytes]]:
 
 def _problems(value: Any, place: str) -> list[FieldError]:
     if not isinstance(value, dict):
-        message = f"an object is expected, not {quoted(value)}"
-        return [FieldError(source=place, path="", message=message)]
+        return [FieldError(source=place, message=f"an object is expected, not {quoted(value)}")]
 
     def problem(path: str, message: str) -> FieldError:
         return FieldError(source=place, path=path, message=message, value=value.get(path))

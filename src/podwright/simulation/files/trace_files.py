@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import UNDECODABLE, Document, FieldError, InputError
+from podwright.apimachinery.objects import UNDECODABLE, Document, InputError
 from podwright.simulation.files.document_cache import unpacked
 
 TraceFormat: TypeAlias = Literal["lines", "simkube", "objects"]
@@ -80,7 +80,7 @@ def trace_format(path: str) -> TraceFormat:
         with Path(path).open("rb") as file:
             start = file.read(_START_BYTES)
     except OSError as error:
-        raise _error(path, f"cannot be read: {error.strerror or error}") from None
+        raise InputError.of(path, f"cannot be read: {error.strerror or error}") from None
     if start[:1] and start[0] in _SMALL_MAP and b"version" in start:
         return "simkube"
     if Path(path).name.removesuffix(".gz").endswith(".jsonl"):
@@ -105,15 +105,17 @@ def read_simkube(path: str) -> SimkubeTrace:
         version = msgspec.msgpack.decode(data, type=_Version).version
         if version != _VERSION:
             detail = f"version {_VERSION} is expected, not {version or 'none'}"
-            raise _error(path, f"{detail}; export the trace with a current SimKube", "version")
+            raise InputError.of(
+                path, f"{detail}; export the trace with a current SimKube", "version"
+            )
         trace = msgspec.msgpack.decode(data, type=SimkubeTrace)
     except OSError as error:
-        raise _error(path, f"cannot be read: {error.strerror or error}") from None
+        raise InputError.of(path, f"cannot be read: {error.strerror or error}") from None
     except UNDECODABLE as error:
-        raise _error(path, f"not a SimKube trace: {error}") from None
+        raise InputError.of(path, f"not a SimKube trace: {error}") from None
     for index, (one, other) in enumerate(zip(trace.events, trace.events[1:], strict=False), 1):
         if other.ts < one.ts:
-            raise _error(
+            raise InputError.of(
                 path, f"{one.ts - other.ts}s before the previous event", f"events[{index}].ts"
             )
     return trace
@@ -149,10 +151,6 @@ def write_trace(path: str, parts: Iterable[bytes]) -> None:
             file.writelines(parts)
         beside.replace(place)
     except OSError as error:
-        raise _error(path, f"cannot be written: {error.strerror or error}") from None
+        raise InputError.of(path, f"cannot be written: {error.strerror or error}") from None
     finally:
         beside.unlink(missing_ok=True)
-
-
-def _error(source: str, message: str, path: str = "") -> InputError:
-    return InputError([FieldError(source=source, path=path, message=message)])

@@ -100,8 +100,8 @@ class LiveResults:
         bool
             Whether the end of the log is reached.
         """
-        while self._can_follow and (item := next(self._events)) is not None:
-            self._process(*item)
+        while self._can_follow and (entry := next(self._events)) is not None:
+            self._process(entry)
             if is_over():
                 return False
         return True
@@ -137,7 +137,7 @@ class LiveResults:
         explanation, profile, trace = attempt.explanation, attempt.profile, attempt.trace
         return finished_attempt(explanation, profile, self._weights, trace).results
 
-    def _process(self, entry: Entry, ended: Sequence[NamespacedName]) -> None:
+    def _process(self, entry: Entry) -> None:
         machine = self._machine
         match entry.event:
             case ExtenderReplied(reply=reply) if not machine.defers(entry.event):
@@ -146,7 +146,7 @@ class LiveResults:
                 self._can_follow = False  # another driver than those of podwright
             case _:
                 pass
-        for key in ended:
+        for key in entry.pods:
             self._begin(key, entry)
         if not self._can_follow:
             self._pods.clear()

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from podwright.apimachinery.documents import decode, problem, read_document
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
@@ -21,7 +22,6 @@ from podwright.apimachinery.objects import (
     SelectorError,
     label_selector,
 )
-from podwright.scheduler.config import decode, parse_document
 
 API_VERSION: Final = "kube-scheduler-simulator-config/v1alpha1"
 KIND: Final = "SimulatorConfiguration"
@@ -113,16 +113,13 @@ def read_simulator_configuration(
         Unknown keys, wrong types, values that are missing, or that exclude each other.
     """
     errors: list[FieldError] = []
-    try:
-        document = parse_document(text)
-    except ValueError as error:
-        raise InputError([_problem("", str(error), source)]) from error
+    document = read_document(text, source=source)
     if not isinstance(document, dict):
-        raise InputError([_problem("", f"must be a {KIND}", source)])
+        raise InputError.of(source, f"must be a {KIND}")
     written = (document.get("kind"), document.get("apiVersion"))
     if written != (KIND, API_VERSION):
         message = f"must be a {KIND} of {API_VERSION}, not {written[0]} of {written[1]}"
-        raise InputError([_problem("kind", message, source)])
+        raise InputError.of(source, message, "kind")
     fields = {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}
     found = decode(fields, SimulatorConfiguration, "", errors)
     found = _overridden(found, environment)
@@ -168,11 +165,11 @@ def _validated(given: SimulatorConfiguration) -> list[FieldError]:
         "etcdURL": given.etcd_url,
         "kubeApiServerUrl": given.kube_api_server_url,
     }
-    found += [_problem(key, "Required value") for key, value in required.items() if not value]
+    found += [problem(key, "Required value") for key, value in required.items() if not value]
     for index, origin in enumerate(given.cors_allowed_origin_list):
         if not _is_url(origin):
             path = f"corsAllowedOriginList[{index}]"
-            found.append(_problem(path, f"Invalid value: {origin!r}: must be a URL"))
+            found.append(problem(path, f"Invalid value: {origin!r}: must be a URL"))
     sources = {
         "externalImportEnabled": given.external_import_enabled,
         "resourceSyncEnabled": given.resource_sync_enabled,
@@ -181,21 +178,17 @@ def _validated(given: SimulatorConfiguration) -> list[FieldError]:
     enabled = [name for name, is_on in sources.items() if is_on]
     if len(enabled) > 1:
         names = " and ".join(enabled)
-        found.append(_problem(enabled[0], f"{names} cannot be used simultaneously"))
+        found.append(problem(enabled[0], f"{names} cannot be used simultaneously"))
     if given.resource_import_label_selector is not None:
         try:
             label_selector(given.resource_import_label_selector)
         except SelectorError as error:
-            found.append(_problem("resourceImportLabelSelector", str(error)))
+            found.append(problem("resourceImportLabelSelector", str(error)))
     if (given.external_import_enabled or given.resource_sync_enabled) and not given.kube_config:
-        found.append(_problem("kubeConfig", f"Required value: with {enabled[0]}"))
+        found.append(problem("kubeConfig", f"Required value: with {enabled[0]}"))
     return found
 
 
 def _is_url(text: str) -> bool:
     """Whether Go's url.ParseRequestURI accepts a text, for origins."""
     return text.startswith("/") or _SCHEME.match(text) is not None
-
-
-def _problem(path: str, message: str, source: str = "") -> FieldError:
-    return FieldError(source=source, path=path, message=message)

@@ -60,35 +60,29 @@ if TYPE_CHECKING:
         diff_scenarios as diff_scenarios,
         diff_with_each as diff_with_each,
     )
-    from podwright.simulation.recording.explanations import (
-        QUEUE_LABELS as QUEUE_LABELS,
+    from podwright.simulation.recording.explanations.attempts import (
         Attempt as Attempt,
+        attempts_of as attempts_of,
+    )
+    from podwright.simulation.recording.explanations.decision import (
+        decision_document as decision_document,
+        nomination_of as nomination_of,
+        outcome_of as outcome_of,
+        rejections_of as rejections_of,
+    )
+    from podwright.simulation.recording.explanations.document import (
+        explanation_document as explanation_document,
+        ordered_candidates as ordered_candidates,
+        preemption_of as preemption_of,
+        typed_explanation as typed_explanation,
+        without_nodes as without_nodes,
+    )
+    from podwright.simulation.recording.explanations.document_structs import (
         ExplanationDocument as ExplanationDocument,
-        ExplanationMatrix as ExplanationMatrix,
-        ExplanationView as ExplanationView,
-        NodeResult as NodeResult,
-        RecordedOutcome as RecordedOutcome,
         RemedyChange as RemedyChange,
         RemedyRequests as RemedyRequests,
         ReplicaOutcome as ReplicaOutcome,
         WorkloadView as WorkloadView,
-        attempts_of as attempts_of,
-        decision_document as decision_document,
-        explanation_document as explanation_document,
-        explanation_matrix as explanation_matrix,
-        explanation_of_pod as explanation_of_pod,
-        extender_name as extender_name,
-        node_results as node_results,
-        nomination_of as nomination_of,
-        ordered_candidates as ordered_candidates,
-        outcome_of as outcome_of,
-        preemption_of as preemption_of,
-        present_view as present_view,
-        recorded_view as recorded_view,
-        rejections_of as rejections_of,
-        typed_explanation as typed_explanation,
-        view_of_pod as view_of_pod,
-        without_nodes as without_nodes,
     )
     from podwright.simulation.recording.explanations.explain import (
         Cycles as Cycles,
@@ -99,6 +93,13 @@ if TYPE_CHECKING:
         find_cycle as find_cycle,
         select_cycles as select_cycles,
     )
+    from podwright.simulation.recording.explanations.matrix import (
+        ExplanationMatrix as ExplanationMatrix,
+        NodeResult as NodeResult,
+        explanation_matrix as explanation_matrix,
+        extender_name as extender_name,
+        node_results as node_results,
+    )
     from podwright.simulation.recording.explanations.outcome import (
         AttemptOutcome as AttemptOutcome,
         OutcomeKind as OutcomeKind,
@@ -106,10 +107,23 @@ if TYPE_CHECKING:
         gated_pods as gated_pods,
     )
     from podwright.simulation.recording.explanations.past_advice import past_advice as past_advice
+    from podwright.simulation.recording.explanations.present import (
+        explanation_of_pod as explanation_of_pod,
+        present_view as present_view,
+        view_of_pod as view_of_pod,
+    )
+    from podwright.simulation.recording.explanations.recorded import (
+        QUEUE_LABELS as QUEUE_LABELS,
+        recorded_view as recorded_view,
+    )
     from podwright.simulation.recording.explanations.remedy_changes import (
         remedy_changes as remedy_changes,
     )
     from podwright.simulation.recording.explanations.replicas import Replicas as Replicas
+    from podwright.simulation.recording.explanations.view import (
+        ExplanationView as ExplanationView,
+        RecordedOutcome as RecordedOutcome,
+    )
     from podwright.simulation.recording.folders.recorded_state import (
         ClusterAt as ClusterAt,
         PendingPod as PendingPod,
@@ -144,7 +158,6 @@ if TYPE_CHECKING:
         TABLES as TABLES,
         Counts as Counts,
         RunTables as RunTables,
-        RunTablesState as RunTablesState,
         joined as joined,
     )
     from podwright.simulation.recording.folders.stepping import Moment as Moment, Stepper as Stepper
@@ -200,16 +213,20 @@ if TYPE_CHECKING:
         save_cycle as save_cycle,
     )
     from podwright.simulation.recording.log.verification import Difference as Difference
-    from podwright.simulation.recording.timelines import (
+    from podwright.simulation.recording.timelines.columns import (
         TIMELINE_MEDIA_TYPE as TIMELINE_MEDIA_TYPE,
-        CountPods as CountPods,
-        PresentState as PresentState,
         Timeline as Timeline,
-        TimelineFeed as TimelineFeed,
-        counted_pods as counted_pods,
         decode_chunks as decode_chunks,
         encode_chunks as encode_chunks,
+    )
+    from podwright.simulation.recording.timelines.feed import (
+        TimelineFeed as TimelineFeed,
         timeline_of_log as timeline_of_log,
+    )
+    from podwright.simulation.recording.timelines.present_state import (
+        CountPods as CountPods,
+        PresentState as PresentState,
+        counted_pods as counted_pods,
     )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from podwright._arrays import I32Array, I64Array
 from podwright.apimachinery.objects import NamespacedName, Pod
@@ -351,7 +352,7 @@ Reason: TypeAlias = Literal["sampling", "image counts", "delay"]
 """
 
 
-class ScoreDifference(msgspec.Struct, frozen=True):
+class ScoreDifference(msgspec.Struct, frozen=True, rename={"chosen": "node", "best": "ourNode"}):
     """A score plugin whose scores of the two nodes differ.
 
     Attributes
@@ -366,7 +367,12 @@ class ScoreDifference(msgspec.Struct, frozen=True):
     best: int
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Finding(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"best": "ourNode", "our_victims": "ourVictims"},
+):
     """One binding or preemption of the real scheduler, compared with podwright's decision.
 
     Attributes
@@ -391,39 +397,39 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     scores : tuple of ScoreDifference
         The score plugins whose scores of the best and the chosen node differ.
     victims, our_victims : tuple of str
-        Of a preemption: the victims on the chosen node that the real scheduler and podwright
-        select.
+        The victims on the chosen node that the real scheduler and podwright select; left out of
+        bindings.
     """
 
     what: Literal["binding", "preemption"]
     line: int
     pod: NamespacedName
     node: str
+    best: str = ""
     outcome: Outcome
     reasons: tuple[Reason, ...] = ()
     explanation: str = ""
-    best: str = ""
     rejection: str = ""
     scores: tuple[ScoreDifference, ...] = ()
-    victims: tuple[NamespacedName, ...] = ()
-    our_victims: tuple[NamespacedName, ...] = ()
+    victims: tuple[NamespacedName, ...] | UnsetType = UNSET
+    our_victims: tuple[NamespacedName, ...] | UnsetType = UNSET
 
 
-class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+class Agreement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How often the two schedulers agree.
 
     Attributes
     ----------
     total, agreed, explained, unexplained : int
-    by_reason : dict of str to int
+    explained_by : dict of str to int
         The explained ones, by their reasons joined with a plus sign.
     """
 
-    total: int = 0
-    agreed: int = 0
-    explained: int = 0
-    unexplained: int = 0
-    by_reason: dict[str, int] = {}
+    total: int
+    agreed: int
+    explained: int
+    unexplained: int
+    explained_by: dict[str, int]
 
 
 def agreement(findings: Iterable[Finding]) -> Agreement:
@@ -439,17 +445,17 @@ def agreement(findings: Iterable[Finding]) -> Agreement:
         agreed=outcomes["agreed"],
         explained=outcomes["explained"],
         unexplained=outcomes["unexplained"],
-        by_reason=dict(sorted(reasons.items())),
+        explained_by=dict(sorted(reasons.items())),
     )
 
 
 def sum_of(one: Agreement, other: Agreement) -> Agreement:
     """Add the counts of two sets of findings."""
-    reasons = Counter(one.by_reason) + Counter(other.by_reason)
+    reasons = Counter(one.explained_by) + Counter(other.explained_by)
     return Agreement(
         total=one.total + other.total,
         agreed=one.agreed + other.agreed,
         explained=one.explained + other.explained,
         unexplained=one.unexplained + other.unexplained,
-        by_reason=dict(sorted(reasons.items())),
+        explained_by=dict(sorted(reasons.items())),
     )

@@ -89,8 +89,8 @@ class LiveShadow:
         self._next_line = 1
         self._settled_line = 0
         self._waiting: dict[str, int] = {}
-        self._bindings = Agreement()
-        self._preemptions = Agreement()
+        self._bindings = agreement(())
+        self._preemptions = agreement(())
         self._differences: list[Finding] = []
         # The configuration is checked before there is anything to compare.
         self._shadow(Record(source="", lines=()))
@@ -232,10 +232,10 @@ class LiveShadow:
     def report(self) -> ShadowReport:
         """Return the agreement of all settled decisions."""
         return ShadowReport(
-            bindings=counts_of(self._bindings),
-            preemptions=counts_of(self._preemptions),
+            bindings=self._bindings,
+            preemptions=self._preemptions,
             failed_attempts=FailedAttempts(total=0, same_message=0),
-            differences=tuple(map(difference_of, self._differences)),
+            differences=tuple(self._differences),
         )
 
 
@@ -255,23 +255,6 @@ def _may_be_result(line: RecordLine) -> bool:
 # The agreement of two schedulers as a document: of `podwright shadow -o json` and over HTTP.
 
 
-class AgreementCounts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How often the two schedulers agree.
-
-    Attributes
-    ----------
-    total, agreed, explained, unexplained : int
-    explained_by : dict of str to int
-        The explained ones, by their reasons joined with a plus sign.
-    """
-
-    total: int
-    agreed: int
-    explained: int
-    unexplained: int
-    explained_by: dict[str, int]
-
-
 class FailedAttempts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Attempts that found no node.
 
@@ -286,47 +269,22 @@ class FailedAttempts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     same_message: int
 
 
-class PluginScores(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The weighted scores of a plugin, for the chosen node and for podwright's."""
-
-    plugin: str
-    node: int
-    our_node: int
-
-
-class Difference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A binding or preemption that differs from podwright's decision; see `Finding`."""
-
-    what: str
-    line: int
-    pod: str
-    node: str
-    our_node: str
-    outcome: str
-    reasons: tuple[str, ...]
-    explanation: str
-    rejection: str
-    scores: tuple[PluginScores, ...]
-    victims: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    our_victims: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-
-
 class ShadowReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The agreement of a scheduler with podwright.
 
     Attributes
     ----------
-    bindings, preemptions : AgreementCounts
+    bindings, preemptions : Agreement
     failed_attempts : FailedAttempts
         Only the scheduler's log has them.
-    differences : tuple of Difference
+    differences : tuple of Finding
         In the order of the decisions.
     """
 
-    bindings: AgreementCounts
-    preemptions: AgreementCounts
+    bindings: Agreement
+    preemptions: Agreement
     failed_attempts: FailedAttempts
-    differences: tuple[Difference, ...]
+    differences: tuple[Finding, ...]
 
 
 def report_of(
@@ -342,41 +300,8 @@ def report_of(
     """
     listed = list(findings)
     return ShadowReport(
-        bindings=counts_of(agreement(one for one in listed if one.what == "binding")),
-        preemptions=counts_of(agreement(one for one in listed if one.what == "preemption")),
+        bindings=agreement(one for one in listed if one.what == "binding"),
+        preemptions=agreement(one for one in listed if one.what == "preemption"),
         failed_attempts=FailedAttempts(total=failed_count, same_message=same_message_count),
-        differences=tuple(difference_of(one) for one in listed if one.outcome != "agreed"),
-    )
-
-
-def counts_of(counted: Agreement) -> AgreementCounts:
-    """Return counts as a part of the document."""
-    return AgreementCounts(
-        total=counted.total,
-        agreed=counted.agreed,
-        explained=counted.explained,
-        unexplained=counted.unexplained,
-        explained_by=counted.by_reason,
-    )
-
-
-def difference_of(finding: Finding) -> Difference:
-    """Return a finding as a part of the document."""
-    is_preemption = finding.what == "preemption"
-    return Difference(
-        what=finding.what,
-        line=finding.line,
-        pod=finding.pod,
-        node=finding.node,
-        our_node=finding.best,
-        outcome=finding.outcome,
-        reasons=finding.reasons,
-        explanation=finding.explanation,
-        rejection=finding.rejection,
-        scores=tuple(
-            PluginScores(plugin=one.plugin, node=one.chosen, our_node=one.best)
-            for one in finding.scores
-        ),
-        victims=finding.victims if is_preemption else msgspec.UNSET,
-        our_victims=finding.our_victims if is_preemption else msgspec.UNSET,
+        differences=tuple(one for one in listed if one.outcome != "agreed"),
     )

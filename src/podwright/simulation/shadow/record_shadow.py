@@ -357,7 +357,7 @@ class Shadow:
             self._missing_from_log = [(line, pod) for line, pod in ours if line not in in_log]
             if ours and len(self._missing_from_log) == len(ours):
                 message = f"none of the bindings in {record.source} is in this log"
-                raise InputError([FieldError(source=log.source, path="", message=message)])
+                raise InputError.of(log.source, message)
         self.attempt_count = len(self._attempts.attempts)
         self._start = 0
         self.failed_count = 0
@@ -455,6 +455,7 @@ class Shadow:
             node=attempt.preempted_node,
             outcome="agreed",
             victims=tuple(attempt.victims),
+            our_victims=(),
         )
         reasons = find_reasons()
         if reasons == ():

@@ -163,6 +163,10 @@ if TYPE_CHECKING:
         describe as describe,
         write_lines as write_lines,
     )
-    from podwright.simulation.world.world_copies import CannotCopy as CannotCopy, World as World
+    from podwright.simulation.world.world import World as World
+    from podwright.simulation.world.world_copies import (
+        CannotCopy as CannotCopy,
+        WorldCopy as WorldCopy,
+    )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

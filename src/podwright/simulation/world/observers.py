@@ -81,18 +81,7 @@ def event_of(event: EmitEvent | RecordEvent) -> KubernetesEvent:
             related=event.related,
             resource_version=event.resource_version,
         )
-    return KubernetesEvent(
-        event.object_kind,
-        event.key,
-        event.type,
-        event.reason,
-        event.note,
-        event.source,
-        group=event.group,
-        uid=event.uid,
-        host=event.host,
-        field_path=event.field_path,
-    )
+    return msgspec.convert(event, KubernetesEvent, from_attributes=True)
 
 
 @runtime_checkable

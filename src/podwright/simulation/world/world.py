@@ -34,7 +34,7 @@ unproductive that no progress can be expected.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import ClassVar, Protocol, Unpack, get_args
+from typing import Unpack, get_args
 
 from podwright._html import facts, section
 from podwright._progress import metered
@@ -72,6 +72,7 @@ from podwright.scheduler.machine import (
     names_machine_keywords,
 )
 from podwright.scheduler.queueing import Touch
+from podwright.simulation import world as room
 from podwright.simulation.files import FieldValidation
 from podwright.simulation.recording import DecisionLog, record
 from podwright.simulation.world.clock import START_NS, Turn
@@ -89,18 +90,6 @@ from podwright.simulation.world.world_components import (
 )
 from podwright.simulation.world.world_review import WorldReview
 from podwright.simulation.world.world_steps import WorldSteps
-
-
-class CopiedWorld(Protocol):
-    """A copy of a world; `world_copies` has the class."""
-
-    def world(self, observers: tuple[Observer, ...] = ()) -> World:
-        """Return the world."""
-
-
-def unpickled_world(copied: CopiedWorld) -> World:
-    """Return the world of a pickled copy."""
-    return copied.world()
 
 
 class World(WorldSteps):
@@ -176,9 +165,6 @@ class World(WorldSteps):
     'n1'
     """
 
-    _copy_of: ClassVar[Callable[[World], CopiedWorld]]
-    """Set by `world_copies`, which is above this module."""
-
     @names_machine_keywords(shortest_time_text(START_NS))
     def __init__(  # noqa: PLR0913 - the options of a world
         self,
@@ -230,7 +216,7 @@ class World(WorldSteps):
                 recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns, store=store
             )
         given = components.options.review
-        self.report_observers = ReportObservers({} if given is None else given.missing_owners)
+        self.report_observers = ReportObservers(self, {} if given is None else given.missing_owners)
         # Drivers that do not wait for extenders run for very long, and make no report.
         waits = components.options.begin_extender_call is None
         reporting = self.report_observers.observers if waits else ()
@@ -242,7 +228,6 @@ class World(WorldSteps):
         self.log: DecisionLog = components.recorder.log
         self.api = components.api
         self._review = WorldReview(components.options.stages, given, is_new=is_new)
-        self.report_observers.attach(self)
         if is_new:
             for document in BOOTSTRAP_OBJECTS:
                 obj = decode(document)
@@ -375,11 +360,11 @@ class World(WorldSteps):
         CannotCopy
             If the scheduler waits for an extender, or a server drives the world.
         """
-        return World._copy_of(self).world(tuple(observers))
+        return room.WorldCopy(self).world(tuple(observers))
 
-    def __reduce__(self) -> tuple[Callable[[CopiedWorld], World], tuple[CopiedWorld]]:
+    def __reduce__(self) -> tuple[Callable[..., World], tuple[object]]:
         """Pickle a world like a fork, without its observers."""
-        return unpickled_world, (World._copy_of(self),)
+        return room.WorldCopy.world, (room.WorldCopy(self),)
 
     def review_so_far(self) -> WorldReview:
         """Return a copy of the review of the added objects."""
@@ -472,4 +457,4 @@ class World(WorldSteps):
 
     def _before_advance(self) -> None:
         self._review.begin(self.store)
-        self.report_observers.passed(self.now_ns)
+        self.report_observers.disruptions.passed(self.now_ns)

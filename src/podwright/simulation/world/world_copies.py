@@ -2,8 +2,6 @@
 
 A copy consists of a saved state, a copy of the decision log, and what neither holds: operations of
 the user that are due later, inputs that are not read yet, and the options that are Python objects.
-
-The face takes `World` from here, so that each world can be copied.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from itertools import chain, tee
-from typing import Any
 
 import msgspec
 
@@ -30,16 +27,9 @@ from podwright.simulation.world.world_state import (
     world_state,
 )
 
-__all__ = ["CannotCopy", "World", "WorldCopy"]
-
 
 class CannotCopy(PodwrightError):  # noqa: N818 - named for what it is
     """A world that cannot be copied now, or not at all."""
-
-
-class _Saved(msgspec.Struct, frozen=True):
-    world: WorldState
-    report: dict[str, Any]
 
 
 class WorldCopy:
@@ -71,11 +61,9 @@ class WorldCopy:
             for each in world.components.heap.entries()
             if isinstance(each.event, InputOperation)
         ]
-        state = world_state(world, due)
-        self._due = due
         # As bytes, so that no part of the state is shared.
-        saved = _Saved(state, world.report_observers.state())
-        self._state: bytes = msgspec.msgpack.encode(saved)
+        self._state: bytes = msgspec.msgpack.encode(world_state(world, due))
+        self._due = due
         self._log: DecisionLog = world.log.copy()
         self._options: WorldOptions = msgspec.structs.replace(options, observers=())
         self._review: WorldReview = world.review_so_far()
@@ -102,13 +90,9 @@ class WorldCopy:
 
     def world(self, observers: tuple[Observer, ...] = ()) -> World:
         """Return the world; once, because the copy is a part of it."""
-        saved = msgspec.msgpack.decode(self._state, type=_Saved)
+        state = msgspec.msgpack.decode(self._state, type=WorldState)
         options = msgspec.structs.replace(self._options, observers=checked_observers(observers))
         recorder = resume_log(self._log, "the copy of the world", plugins=options.plugins)
-        world = restored_world(saved.world, recorder, options, self._inputs, self._due)
-        world.report_observers.restore(saved.report)
+        world = restored_world(state, recorder, options, self._inputs, self._due)
         world.restore_review(self._review)
         return world
-
-
-World._copy_of = WorldCopy  # noqa: SLF001 - the module below may not import this one

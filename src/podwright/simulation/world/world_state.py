@@ -67,6 +67,7 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
     controllers: ControllerLoopState
     unproductive_cycles: int = 0
     delays: dict[str, Any] | None = None
+    report: dict[str, Any] = {}
 
 
 _FIRST_OTHER: Final = 1 << 48
@@ -128,6 +129,7 @@ def world_state(world: World, others: list[Due[DueEvent]] | None = None) -> Worl
         controllers=components.controllers.state(),
         unproductive_cycles=world.unproductive_cycles,
         delays=None if components.delays is None else components.delays.state(),
+        report=world.report_observers.state(),
     )
 
 
@@ -193,4 +195,6 @@ def restored_world(
         inputs_taken=state.inputs_taken,
         unproductive_cycles=state.unproductive_cycles,
     )
-    return World(components=components)
+    world = World(components=components)
+    world.report_observers.restore(state.report)
+    return world

@@ -22,7 +22,11 @@ from podwright.simulation.recording import (
     recorded_view,
 )
 from podwright.simulation.recording.tests.recording import named_state
-from podwright.simulation.recording.timelines import PLACES, TIMELINE_MEDIA_TYPE, decode_chunks
+from podwright.simulation.recording.timelines.columns import (
+    PLACES,
+    TIMELINE_MEDIA_TYPE,
+    decode_chunks,
+)
 
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"

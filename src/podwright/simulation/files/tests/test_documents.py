@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from podwright.apimachinery.objects import InputError, Node, Pod
+from podwright.apimachinery.objects import Node, Pod
 from podwright.simulation.files import read_manifest
 
 SPEC = {"containers": [{"name": "main", "image": "app"}]}
@@ -228,9 +228,7 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
     ],
 )
 def test_errors_have_their_location(data, errors):
-    with pytest.raises(InputError) as refused:
-        read_manifest(data, source="f")
-    lines = str(refused.value).splitlines()
+    lines = list(map(str, read_manifest(data, source="f").errors))
     assert len(lines) == len(errors)
     for line, error in zip(lines, errors, strict=True):
         assert line.startswith(error)

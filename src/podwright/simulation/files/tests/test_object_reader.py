@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import InputError, Object, Unknown
+from podwright.apimachinery.objects import Object, Unknown
 from podwright.simulation.files import ObjectReader, Place, read_manifest
 
 
@@ -206,9 +206,7 @@ items:
 
 
 def refused(data: bytes) -> list[str]:
-    with pytest.raises(InputError) as error:
-        read_manifest(data, source="f")
-    return str(error.value).splitlines()
+    return list(map(str, read_manifest(data, source="f").errors))
 
 
 def test_errors_have_the_line_of_their_field() -> None:

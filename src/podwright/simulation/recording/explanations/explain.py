@@ -177,11 +177,6 @@ def _recorded_answers(
     return answer
 
 
-def cycles_of(log: DecisionLog, pod: NamespacedName) -> list[int]:
-    """Return the numbers of the events in which cycles of one pod ended."""
-    return log.cycles_of(pod)
-
-
 def find_cycle(
     log: DecisionLog,
     pod: NamespacedName,

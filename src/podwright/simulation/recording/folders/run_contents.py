@@ -12,7 +12,8 @@ from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import Machine
 from podwright.simulation.recording.folders.run_folder import RunFolder
 from podwright.simulation.recording.log.decision_log import DecisionLog
-from podwright.simulation.recording.timelines import encode_chunks, timeline_of_log
+from podwright.simulation.recording.timelines.columns import encode_chunks
+from podwright.simulation.recording.timelines.feed import timeline_of_log
 
 
 class _Summary(msgspec.Struct):

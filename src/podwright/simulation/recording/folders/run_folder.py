@@ -21,14 +21,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from podwright._private_files import make_private_folder, open_private
+from podwright._private_files import lock_file, make_private_folder, open_private
 from podwright.apimachinery.objects import UNDECODABLE, KubernetesObject, Pod, decode_pod, encode
 from podwright.simulation.recording.folders.run_manifest import (
     Manifest,
@@ -65,19 +64,6 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
     part_count: int
     state: bytes
-
-
-if sys.platform == "win32":
-
-    def _lock(file: BinaryIO) -> None:
-        """Do nothing: the platform has no such locks."""
-
-else:
-    import fcntl
-
-    def _lock(file: BinaryIO) -> None:
-        """Lock a file until it is closed."""
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class RunFolder:
@@ -214,7 +200,7 @@ class RunFolder:
         """
         file = open_private(self.path / ".lock", "ab")
         try:
-            _lock(file)
+            lock_file(file)
         except BlockingIOError as error:
             file.close()
             raise RunError(

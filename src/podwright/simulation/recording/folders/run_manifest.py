@@ -18,7 +18,7 @@ from podwright.apimachinery.objects import UNDECODABLE, PodwrightError
 from podwright.simulation.files import STDIN_SOURCE
 from podwright.simulation.recording.folders.tables import camel_case
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """The format of a run folder. Formats before the first release are not read."""
 
 Status: TypeAlias = Literal["running", "interrupted", "finished"]

@@ -14,12 +14,13 @@ are in the next sample.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
 from podwright._arrays import I64Array
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Node, Pod
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import Decision
@@ -34,13 +35,10 @@ from podwright.simulation.recording.folders.table_rows import Columns, ColumnTyp
 from podwright.simulation.recording.usage.fragmentation_meter import (
     FragmentationMeter,
     TypicalPods,
-    TypicalPodsState,
 )
 from podwright.simulation.recording.usage.utilization import (
     DeviceShares,
     NodeAmounts,
-    ResourceUse,
-    TimeWeightedShare,
     UtilizationMeter,
 )
 
@@ -143,31 +141,7 @@ class Counts(msgspec.Struct, rename="camel"):
     victims: int = 0
 
 
-class RunTablesState(msgspec.Struct, frozen=True, kw_only=True):
-    """`RunTables` as plain values, after `take_rows`.
-
-    Attributes
-    ----------
-    kept_decisions : dict of str to list
-        The rows of `decisions` that were not taken, from the first open attempt on.
-    open_attempts : tuple of (str, str, int)
-        Name and UID of each pod whose attempt has no outcome yet, and the index of its row.
-    """
-
-    sample_ns: int
-    counts: Counts
-    waiting: dict[NamespacedName, Waiting]
-    typical_pods: TypicalPodsState
-    utilization: dict[str, ResourceUse]
-    fragmentation: dict[str, TimeWeightedShare]
-    sampled_ns: int | None
-    shown_reasons: tuple[str, ...]
-    is_changed: bool
-    kept_decisions: Columns
-    open_attempts: tuple[tuple[NamespacedName, str, int], ...]
-
-
-class RunTables:
+class RunTables(Checkpointed):
     """Observes a world while it runs, and fills the tables.
 
     Parameters
@@ -187,6 +161,16 @@ class RunTables:
         Their means and peaks do not depend on samples.
     """
 
+    counts: Saved[Counts]
+    waiting: Saved[dict[NamespacedName, Waiting]]
+    _typical_pods: Saved[TypicalPods]
+    utilization: Saved[UtilizationMeter]
+    fragmentation: Saved[FragmentationMeter]
+    _sampled_ns: Saved[int | None]
+    _shown_reasons: Saved[tuple[str, ...]]
+    _is_changed: Saved[bool]
+    _open: Saved[dict[tuple[NamespacedName, str], int]]
+
     def __init__(
         self, sample_ns: int, *, sampled: Callable[[int, NodeAmounts], None] | None = None
     ) -> None:
@@ -195,19 +179,19 @@ class RunTables:
         self._machine: Machine | None = None
         self._rows = {name: TableRows(types) for name, types in TABLES.items()}
         self.counts = Counts()
-        self.waiting: dict[NamespacedName, Waiting] = {}
+        self.waiting = {}
         self._typical_pods = TypicalPods()
         self._amounts = NodeAmounts(only_ready=True)
         self._shares = DeviceShares()
         self.utilization = UtilizationMeter()
         self.fragmentation = FragmentationMeter(self._typical_pods)
-        self._sampled_ns: int | None = None
-        self._shown_reasons: tuple[str, ...] = ()
+        self._sampled_ns = None
+        self._shown_reasons = ()
         self._is_changed = True
         self._failed: dict[NamespacedName, Failure] = {}
         # An attempt is open from its decision until the pod is bound or the attempt fails:
         # name and UID of the pod, and the index of the row.
-        self._open: dict[tuple[NamespacedName, str], int] = {}
+        self._open = {}
 
     def attach(self, machine: Machine) -> None:
         """Set the machine whose cluster is sampled."""
@@ -501,35 +485,15 @@ class RunTables:
         """Return the rows that were not taken."""
         return {name: rows.columns() for name, rows in self._rows.items()}
 
-    def state(self) -> RunTablesState:
+    def state(self) -> dict[str, Any]:
         """Return what is needed to continue, after `take_rows`."""
-        return RunTablesState(
-            sample_ns=self._sample_ns,
-            counts=self.counts,
-            waiting=self.waiting,
-            typical_pods=self._typical_pods.state(),
-            utilization=self.utilization.uses,
-            fragmentation=self.fragmentation.shares,
-            sampled_ns=self._sampled_ns,
-            shown_reasons=self._shown_reasons,
-            is_changed=self._is_changed,
-            kept_decisions=self._rows["decisions"].columns(),
-            open_attempts=tuple((key, uid, row) for (key, uid), row in self._open.items()),
-        )
+        return super().state() | {"rows": self.rows()}
 
-    @classmethod
-    def restore(cls, state: RunTablesState) -> RunTables:
-        """Return tables that continue from a state."""
-        tables = cls(state.sample_ns)
-        tables.counts, tables.waiting = state.counts, dict(state.waiting)
-        tables._typical_pods = TypicalPods.restore(state.typical_pods)
-        tables.utilization = UtilizationMeter.restore(state.utilization)
-        tables.fragmentation = FragmentationMeter.restore(tables._typical_pods, state.fragmentation)
-        tables._sampled_ns, tables._is_changed = state.sampled_ns, state.is_changed
-        tables._shown_reasons = state.shown_reasons
-        tables._rows["decisions"].extend(state.kept_decisions)
-        tables._open = {(key, uid): row for key, uid, row in state.open_attempts}
-        return tables
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore the result of `state`."""
+        super().restore(state)
+        for name, columns in state["rows"].items():
+            self._rows[name].extend(columns)
 
 
 def _result_of(failure: Failure) -> str:

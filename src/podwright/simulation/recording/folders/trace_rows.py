@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import FieldError, InputError, required
+from podwright.apimachinery.objects import InputError, required
 from podwright.simulation.files import file_lines
 from podwright.simulation.recording.folders.tables import require_arrow
 
@@ -57,13 +57,13 @@ def trace_rows(path: str, *, header: Sequence[str] = (), query: str = "") -> Ite
         else:
             yield from _of_text(path, header)
     except OSError as error:
-        raise _error(path, f"cannot be read: {error.strerror or error}") from None
+        raise InputError.of(path, f"cannot be read: {error.strerror or error}") from None
 
 
 def _of_sqlite(path: str, query: str) -> Iterator[TableRow]:
     if not query:
         detail = "a SELECT statement is expected, because the file is a SQLite database"
-        raise _error(path, required(detail), "query")
+        raise InputError.of(path, required(detail), "query")
     uri = f"{Path(path).resolve().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as database:
@@ -72,7 +72,7 @@ def _of_sqlite(path: str, query: str) -> Iterator[TableRow]:
             for number, values in enumerate(cursor, start=1):
                 yield number, dict(zip(names, values, strict=True))
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise _error(path, str(error), "query") from None
+        raise InputError.of(path, str(error), "query") from None
 
 
 def _of_parquet(path: str) -> Iterator[TableRow]:
@@ -83,14 +83,14 @@ def _of_parquet(path: str) -> Iterator[TableRow]:
                 number += 1
                 yield number, row
     except ValueError as error:
-        raise _error(path, f"cannot be read as Parquet: {error}") from None
+        raise InputError.of(path, f"cannot be read as Parquet: {error}") from None
 
 
 def _of_text(path: str, header: Sequence[str]) -> Iterator[TableRow]:
     lines = ((number, line) for number, line, _ in file_lines(path))
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
-        raise _error(path, "no rows in this file")
+        raise InputError.of(path, "no rows in this file")
     if first[1].lstrip()[:1] in _JSON_START:
         yield from _of_json(path, first, lines)
     else:
@@ -109,7 +109,7 @@ def _of_json(
             rows = msgspec.json.decode(whole, type=list[dict[str, Any]])
         except msgspec.MsgspecError as error:
             detail = "a list of objects, or an object in each line, is expected"
-            raise _error(path, f"{detail}: {error}") from None
+            raise InputError.of(path, f"{detail}: {error}") from None
         yield from enumerate(rows, start=1)
         return
     decoder = msgspec.json.Decoder(dict[str, Any])
@@ -119,7 +119,7 @@ def _of_json(
             try:
                 yield number, decoder.decode(line)
             except msgspec.MsgspecError as error:
-                raise _error(f"{path}: line {number}", str(error)) from None
+                raise InputError.of(f"{path}: line {number}", str(error)) from None
 
 
 def _of_csv(
@@ -142,11 +142,7 @@ def _of_csv(
             number = reader.line_num + first[0] - 1
             if len(cells) != len(names):
                 message = f"{len(cells)} cells, but {len(names)} columns"
-                raise _error(f"{path}: line {number}", message)
+                raise InputError.of(f"{path}: line {number}", message)
             yield number, {name: cell or None for name, cell in zip(names, cells, strict=True)}
     except (csv.Error, UnicodeDecodeError) as error:
-        raise _error(path, f"cannot be read as CSV: {error}") from None
-
-
-def _error(source: str, message: str, path: str = "") -> InputError:
-    return InputError([FieldError(source=source, path=path, message=message)])
+        raise InputError.of(path, f"cannot be read as CSV: {error}") from None

@@ -9,11 +9,10 @@ acknowledged, so readers of the log ignore it, and the next writer truncates the
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
-from podwright._private_files import make_private_folder, open_private
+from podwright._private_files import lock_file, make_private_folder, open_private
 from podwright.simulation.recording.log.log_format import (
     FRAME_HEAD_BYTES,
     HEADER,
@@ -29,19 +28,6 @@ SEGMENT_LIMIT_BYTES = 64 << 20
 """The size at which a new segment starts."""
 
 SUFFIX = ".pwlog"
-
-
-if sys.platform == "win32":
-
-    def _lock(file: BinaryIO) -> None:
-        """Do nothing: there are no such locks."""
-
-else:
-    import fcntl
-
-    def _lock(file: BinaryIO) -> None:
-        """Lock a file for as long as it is open."""
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Frame(NamedTuple):
@@ -211,7 +197,7 @@ class Folder:
         """Lock the log for this writer, until it closes the log or its process ends."""
         self._lock = self._file_of(0).open("rb")
         try:
-            _lock(self._lock)
+            lock_file(self._lock)
         except BlockingIOError as error:
             self._lock.close()
             raise LogError(

@@ -290,14 +290,10 @@ class ReferenceNumbers:
         """Return the numbers of many objects; fast if most of them are known."""
         given = list(objects)
         known = list(map(self._known.get, map(id, given)))
-        if None in known:
-            of = self.of
-            numbers = [
-                of(obj) if number is None else number
-                for obj, number in zip(given, known, strict=True)
-            ]
-        else:
-            numbers = cast("list[int]", known)
+        numbers = [
+            self.of(obj) if number is None else number
+            for obj, number in zip(given, known, strict=True)
+        ]
         self.objects.update(zip(numbers, given, strict=True))
         return numbers
 

@@ -208,8 +208,8 @@ class LogReading:
         for frame in self._frames[start.frame_index :]:
             yield from self._entries_of(frame, objects, start.given)
 
-    def follow(self) -> Iterator[tuple[Entry, tuple[str, ...]] | None]:
-        """Yield all events, each with the pods whose cycles ended in it, and None at the end.
+    def follow(self) -> Iterator[Entry | None]:
+        """Yield all events, and None at the end.
 
         After None, the next item is the first of the events that were appended meanwhile, or None
         again; the iterator never ends.
@@ -218,13 +218,7 @@ class LogReading:
         while True:
             self._flush_to_read()
             for frame in self._frames[place:]:
-                ended: dict[int, list[str]] = {}
-                if frame.head.kind == EVENTS:
-                    columns = self._read(frame, EventIndex)
-                    for at, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
-                        ended.setdefault(frame.head.first + at, []).append(pod)
-                for entry in self._entries_of(frame, objects, {}):
-                    yield entry, tuple(ended.get(entry.index, ()))
+                yield from self._entries_of(frame, objects, {})
                 place += 1
             yield None
 

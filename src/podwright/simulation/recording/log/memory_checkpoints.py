@@ -27,7 +27,11 @@ from podwright.simulation.recording.log.log_format import (
     deltas,
     encode_frame,
 )
-from podwright.simulation.recording.log.log_objects import ObjectWriter, encode_objects
+from podwright.simulation.recording.log.log_objects import (
+    ObjectWriter,
+    ReferenceNumbers,
+    encode_objects,
+)
 
 MEMORY_CHECKPOINTS_MAX: Final = 16
 """How many are kept: one of 50,000 pods has 4 MB."""
@@ -102,7 +106,7 @@ def encode_memory_checkpoint(
     compression : int
         0 (none) to 9 (smallest), as zlib has it.
     """
-    numbers = _Numbers(writer.numbers)
+    numbers = _Numbers(writer)
     snapshot = machine.snapshot(numbers)
     objects = dict(sorted(numbers.objects.items()))
     parts = (
@@ -144,32 +148,18 @@ class MemoryCheckpointObjects(dict[int, KubernetesObject]):
         return self[number]
 
 
-class _Numbers:
-    """The numbers of objects in a log, and others for those that it does not have.
+class _Numbers(ReferenceNumbers):
+    """The numbers of objects in a log, and others for those that it does not have."""
 
-    Attributes
-    ----------
-    objects : dict of int to object
-        Those that were referred to, by number.
-    """
-
-    def __init__(self, known: Mapping[int, int]) -> None:
-        self._numbers = dict(known)  # by address; `objects` keeps the others alive
+    def __init__(self, writer: ObjectWriter) -> None:
+        super().__init__(writer)
+        self._known = dict(writer.numbers)  # by address; `objects` keeps the others alive
         self._next = _OUTSIDE
-        self.objects: dict[int, KubernetesObject] = {}
 
-    def of(self, obj: KubernetesObject) -> int:
-        """Return the number of an object."""
-        number = self._numbers.get(id(obj))
-        if number is None:
-            number = self._numbers[id(obj)] = self._next
-            self._next += 1
-        self.objects[number] = obj
+    def _new(self, obj: KubernetesObject) -> int:
+        number = self._known[id(obj)] = self._next
+        self._next += 1
         return number
-
-    def of_all(self, objects: Iterable[KubernetesObject]) -> list[int]:
-        """Return the numbers of many."""
-        return [self.of(each) for each in objects]
 
 
 def _index_of(checkpoint: MemoryCheckpoint) -> int:

@@ -12,7 +12,8 @@ from tests.properties.effort import effort
 from podwright.apimachinery.objects import Condition, Node
 from podwright.scheduler.machine import ObjectDeleted
 from podwright.simulation.recording.tests.recording import Recorded
-from podwright.simulation.recording.timelines import PresentState, timeline_of_log
+from podwright.simulation.recording.timelines.feed import timeline_of_log
+from podwright.simulation.recording.timelines.present_state import PresentState
 from podwright.testing import make_node, make_pod
 
 

@@ -130,7 +130,7 @@ def test_a_run_with_another_manifest_is_not_resumed(tmp_path, other, message, be
     [
         pytest.param(None, "is not a run folder", id="none"),
         pytest.param("{", "cannot be read", id="damaged"),
-        pytest.param('{"format": 5}', "cannot be read", id="incomplete"),
+        pytest.param('{"format": 6}', "cannot be read", id="incomplete"),
         pytest.param(
             '{"format": 4, "podwright": "0.1"}',
             "is in format 4, written by podwright 0.1; .* run it again in another folder",

@@ -167,7 +167,8 @@ def test_tables_continue_from_a_state():
     world.run()
     tables.sample(world.now_ns)
     assert len(tables.take_rows()["decisions"]["pod"]) == 2
-    again = RunTables.restore(tables.state())
+    again = RunTables(MINUTE)
+    again.restore(tables.state())
     assert again.state() == tables.state()
     assert again.pending_by_reason() == {"Insufficient cpu": 1}
     assert all(not column for columns in again.rows().values() for column in columns.values())
@@ -184,7 +185,8 @@ def test_the_rows_from_an_open_attempt_on_are_kept_and_amended():
     tables.decided(decided, SECOND)
     tables.changed(decided[0].pod, with_node_name(decided[0].pod, "n1"), SECOND)
     assert tables.take_rows()["decisions"]["pod"] == ["a"]
-    again = RunTables.restore(tables.state())
+    again = RunTables(MINUTE)
+    again.restore(tables.state())
     again.failed(decided[1].pod, Failure(message="no licence is left"), 2 * SECOND)
     again.attach(pw.World().machine)
     again.end(3 * SECOND)

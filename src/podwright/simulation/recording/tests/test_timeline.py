@@ -20,13 +20,9 @@ from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.record import record
 from podwright.simulation.recording.log.replay import replay
 from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded
-from podwright.simulation.recording.timelines import (
-    PHASES,
-    PLACES,
-    Timeline,
-    feed,
-    timeline_of_log,
-)
+from podwright.simulation.recording.timelines import feed
+from podwright.simulation.recording.timelines.columns import PHASES, PLACES, Timeline
+from podwright.simulation.recording.timelines.feed import timeline_of_log
 from podwright.testing import make_node, make_pod
 
 DEPLOYMENT = {

@@ -5,12 +5,8 @@ import pytest
 
 import podwright as pw
 from podwright.simulation.recording.log.log_format import LogError
-from podwright.simulation.recording.timelines import (
-    Timeline,
-    decode_chunks,
-    encode_chunks,
-    timeline_of_log,
-)
+from podwright.simulation.recording.timelines.columns import Timeline, decode_chunks, encode_chunks
+from podwright.simulation.recording.timelines.feed import timeline_of_log
 from podwright.testing import make_node, make_pod
 
 COLUMNS = ("times_ns", "subject_index", "field_index", "deltas")

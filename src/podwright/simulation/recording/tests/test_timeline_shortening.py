@@ -6,8 +6,7 @@ import pytest
 
 import podwright as pw
 from podwright.simulation.recording.tests.recording import named_state
-from podwright.simulation.recording.timelines import timeline_of_log
-from podwright.simulation.recording.timelines.feed import shortened
+from podwright.simulation.recording.timelines.feed import shortened, timeline_of_log
 from podwright.testing import make_node, make_pod
 
 

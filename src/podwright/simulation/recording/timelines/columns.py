@@ -84,14 +84,10 @@ class Timeline:
             deltas = np.concatenate((deltas, -deltas[end:]))
         else:
             keys, deltas = keys[:end], deltas[:end]
-        cells, cell_of_row = np.unique(keys, return_inverse=True)
-        values = np.zeros(len(cells), dtype=np.int64)
-        np.add.at(values, cell_of_row, deltas)
-        found = zip(cells.tolist(), values.tolist(), strict=True)
+        cells, values = sums_of_cells(keys, deltas)
         return {
             (self.subjects[cell // len(self.fields)], self.fields[cell % len(self.fields)]): value
-            for cell, value in found
-            if value
+            for cell, value in zip(cells.tolist(), values.tolist(), strict=True)
         }
 
 
@@ -139,7 +135,14 @@ def encode_chunks(timeline: Timeline, *, chunk_rows: int = CHUNK_ROWS) -> Iterat
     """
     subject_end = field_end = 0
     row_count = len(timeline.times_ns)
-    referred = _referred_subjects(timeline)
+    referred: I64Array = np.full(row_count, -1, dtype=np.int64)
+    rows_with, subjects_of = references_in(
+        timeline.fields,
+        timeline.subject_index.astype(np.int64),
+        timeline.field_index.astype(np.int64),
+        timeline.deltas,
+    )
+    referred[rows_with] = subjects_of
     for first in range(0, max(1, row_count), chunk_rows):
         rows = slice(first, first + chunk_rows)
         subjects, fields = subject_end, field_end
@@ -215,18 +218,33 @@ def decode_chunks(content: bytes) -> Timeline:
     )
 
 
-def _referred_subjects(timeline: Timeline) -> I64Array:
-    """Return the subject to which the value of each row refers; -1 if it refers to none."""
-    fields = [index for index, field in enumerate(timeline.fields) if field in REFERENCES]
-    referred: I64Array = np.full(len(timeline.deltas), -1, dtype=np.int64)
-    for field in fields:
-        rows = np.flatnonzero(timeline.field_index == field)
-        rows = rows[np.argsort(timeline.subject_index[rows], kind="stable")]
-        # The sum over the rows of all subjects, without that over the subjects before.
-        values = np.cumsum(timeline.deltas[rows])
-        subjects = timeline.subject_index[rows]
-        starts = np.flatnonzero(np.diff(subjects, prepend=-1))
-        before = np.concatenate((np.zeros(1, dtype=np.int64), values))[starts]
-        lengths = np.diff(np.append(starts, len(rows)))
-        referred[rows] = values - np.repeat(before, lengths) - 1
-    return referred
+def references_in(
+    names: tuple[str, ...], subjects: I64Array, fields: I64Array, deltas: I64Array
+) -> tuple[I64Array, I64Array]:
+    """Return the rows of references, and the subject to which each value refers; -1 for none.
+
+    The rows of each subject and field follow each other, in order of time.
+    """
+    numbers = [index for index, name in enumerate(names) if name in REFERENCES]
+    rows: I64Array = np.flatnonzero(np.isin(fields, numbers))
+    rows = rows[np.lexsort((fields[rows], subjects[rows]))]
+    sums = np.cumsum(deltas[rows])
+    starts = starts_of_cells(subjects[rows], fields[rows])
+    # The sum over the rows of all cells, without that over the cells before.
+    before = np.concatenate((np.zeros(1, dtype=np.int64), sums))[starts]
+    lengths = np.diff(np.append(starts, len(rows)))
+    return rows, sums - np.repeat(before, lengths) - 1
+
+
+def starts_of_cells(subjects: I64Array, fields: I64Array) -> I64Array:
+    """Return the places at which another subject or field starts."""
+    is_other = (np.diff(subjects, prepend=-1) != 0) | (np.diff(fields, prepend=-1) != 0)
+    return np.flatnonzero(is_other)
+
+
+def sums_of_cells(keys: I64Array, deltas: I64Array) -> tuple[I64Array, I64Array]:
+    """Return the cells whose deltas do not add up to 0, and the sums."""
+    cells, cell_of_row = np.unique(keys, return_inverse=True)
+    values = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(values, cell_of_row, deltas)
+    return cells[values != 0], values[values != 0]

@@ -19,10 +19,10 @@ from operator import mul
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-import msgspec
 import numpy as np
 
 from podwright._arrays import F64Array, F64Matrix, I64Array, I64Matrix
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.devices import DeviceIndex
 from podwright.apimachinery.objects import Pod, is_extended_resource, pending_requests
 from podwright.scheduler.columns import PODS
@@ -38,7 +38,7 @@ _ROWS_AT_ONCE = 8_192
 """So many nodes are compared with all typical pods at once; it bounds the memory."""
 
 
-class FragmentationMeter:
+class FragmentationMeter(Checkpointed):
     """Measures the fragmentation of all resources of a cluster.
 
     Parameters
@@ -56,9 +56,11 @@ class FragmentationMeter:
         The part of it that the typical pods cannot use.
     """
 
+    shares: Saved[dict[str, TimeWeightedShare]]
+
     def __init__(self, pods: TypicalPods) -> None:
         self._pods = pods
-        self.shares: dict[str, TimeWeightedShare] = {}
+        self.shares = {}
         self.free: list[int] = []
         self.unusable: list[float] = []
         self._free: I64Matrix = np.zeros((0, 0), dtype=np.int64)
@@ -188,13 +190,6 @@ class FragmentationMeter:
             elif has_any:
                 self.shares[name] = TimeWeightedShare(share, at_ns)
 
-    @classmethod
-    def restore(cls, pods: TypicalPods, shares: dict[str, TimeWeightedShare]) -> FragmentationMeter:
-        """Return a meter that continues from the `shares` of another one."""
-        meter = cls(pods)
-        meter.shares = dict(shares)
-        return meter
-
 
 def sums_of_products(amounts: I64Matrix, weights: I64Matrix) -> list[int]:
     """Return the exact sum of `amounts * weights` of each column.
@@ -244,16 +239,7 @@ _NOWHERE: Final = 2**62
 """A number of pods that no node has room for."""
 
 
-class TypicalPodsState(msgspec.Struct, frozen=True, kw_only=True):
-    """`TypicalPods` as plain values."""
-
-    shapes: tuple[tuple[Shape, int], ...]
-    typical: tuple[tuple[Shape, int], ...]
-    pod_count: int
-    typical_pod_count: int
-
-
-class TypicalPods:
+class TypicalPods(Checkpointed):
     """Counts the shapes of pods, and finds the typical ones.
 
     Attributes
@@ -262,13 +248,18 @@ class TypicalPods:
         The number of pods with a typical shape, as of the last update.
     """
 
+    _counts: Saved[dict[Shape, int]]
+    _typical: Saved[tuple[tuple[Shape, int], ...]]
+    _pod_count: Saved[int]
+    _typical_pod_count: Saved[int]
+
     def __init__(self) -> None:
         self.typical_count = 0
-        self._counts: dict[Shape, int] = {}
+        self._counts = {}
         self._pod_count = 0
         # Pods of one template share their spec.
         self._shape_of: dict[int, tuple[object, Shape]] = {}
-        self._typical: tuple[tuple[Shape, int], ...] = ()
+        self._typical = ()
         self._typical_pod_count = 0
         # Of the typical shapes, by the columns of the resources: see `set_columns`.
         self._requests: I64Matrix = np.zeros((0, 0), dtype=np.int64)
@@ -313,12 +304,12 @@ class TypicalPods:
                 break
             chosen.append(entry)
             count += entry[1]
-        self._set_typical(tuple(chosen))
+        self._typical = tuple(chosen)
+        self._derive()
         return True
 
-    def _set_typical(self, typical: tuple[tuple[Shape, int], ...]) -> None:
-        self._typical = typical
-        self.typical_count = sum(count for _, count in typical)
+    def _derive(self) -> None:
+        self.typical_count = sum(count for _, count in self._typical)
 
     def set_columns(self, columns: Mapping[str, int], device_columns: Sequence[int] = ()) -> None:
         """Set the columns for `weights`; also after an update.
@@ -395,22 +386,3 @@ class TypicalPods:
             found = np.hstack((found, lost.sum(axis=1) + self._unconcerned[self._column_of]))
         weights: I64Matrix = found.astype(np.int64)
         return weights
-
-    def state(self) -> TypicalPodsState:
-        """Return what is needed to continue."""
-        return TypicalPodsState(
-            shapes=tuple(self._counts.items()),
-            typical=self._typical,
-            pod_count=self._pod_count,
-            typical_pod_count=self._typical_pod_count,
-        )
-
-    @classmethod
-    def restore(cls, state: TypicalPodsState) -> TypicalPods:
-        """Return typical pods that continue from a state."""
-        pods = cls()
-        pods._counts = dict(state.shapes)
-        pods._pod_count = state.pod_count
-        pods._typical_pod_count = state.typical_pod_count
-        pods._set_typical(state.typical)
-        return pods

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I64Array, I64Matrix, Mask
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.devices import DeviceIndex, SliceDevice
 from podwright.apimachinery.objects import Node, Pod, parse_quantity
 from podwright.scheduler.columns import Cluster, NodeColumns
@@ -74,7 +75,7 @@ class ResourceUse(TimeWeightedShare):
     peak: float = 0.0
 
 
-class UtilizationMeter:
+class UtilizationMeter(Checkpointed):
     """Measures the utilization of all resources of a cluster.
 
     Attributes
@@ -83,8 +84,10 @@ class UtilizationMeter:
         The measurements by resource.
     """
 
+    uses: Saved[dict[str, ResourceUse]]
+
     def __init__(self) -> None:
-        self.uses: dict[str, ResourceUse] = {}
+        self.uses = {}
 
     def advance(
         self, amounts: NodeAmounts, changed: I64Array | None, before_ns: int, now_ns: int
@@ -126,13 +129,6 @@ class UtilizationMeter:
                 use.change(share, at_ns)
             elif allocatable:
                 self.uses[name] = ResourceUse(share, at_ns)
-
-    @classmethod
-    def restore(cls, uses: dict[str, ResourceUse]) -> UtilizationMeter:
-        """Return a meter that continues from the `uses` of another one."""
-        meter = cls()
-        meter.uses = dict(uses)
-        return meter
 
 
 # The amounts of the live nodes and their sums, kept up to date from the journals of the columns.

@@ -435,7 +435,7 @@ def test_all_decisions_of_a_sampling_scheduler_are_explained(has_log):
         cluster.bind(1001 + 20 * i, document, decision.node, evaluated=decision.evaluated_count)
     counted = agreement(cluster.findings(has_log=has_log))
     assert (counted.total, counted.unexplained) == (80, 0)
-    assert counted.by_reason == {"sampling": counted.explained}
+    assert counted.explained_by == {"sampling": counted.explained}
     assert counted.explained > 5
 
 

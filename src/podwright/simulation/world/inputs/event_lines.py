@@ -36,6 +36,8 @@ import msgspec
 
 from podwright.apimachinery.documents import decode as decode_struct, join
 from podwright.apimachinery.objects import (
+    FIRST_NS,
+    LAST_NS,
     Document,
     FieldError,
     InputError,
@@ -69,6 +71,7 @@ from podwright.simulation.files import (
     Place,
     RecordLine,
     RecordReader,
+    Sourced,
 )
 from podwright.simulation.world.inputs.conditions import Condition, Step, identity_of
 from podwright.simulation.world.inputs.operations import (
@@ -150,25 +153,6 @@ class PodEnd(msgspec.Struct, frozen=True, gc=False):
     has_failed: bool
 
 
-class PartialEventLines(InputError):  # noqa: N818 - named for what it carries
-    """The errors of a file, with the objects that can be read.
-
-    Attributes
-    ----------
-    added : list of (str, Object)
-        As in `EventLines`.
-    nodes : set of str
-        The names of the initial nodes and of those that the lines create.
-    """
-
-    def __init__(
-        self, errors: Iterable[FieldError], added: list[tuple[str, Object]], nodes: set[str]
-    ) -> None:
-        super().__init__(errors)
-        self.added = added
-        self.nodes = nodes
-
-
 class EventLines:
     """A validated file of event lines.
 
@@ -198,20 +182,17 @@ class EventLines:
         The end of each recorded pod, by name and UID.
     end_ns : int
         The time of the last line.
-    added : list of (str, Object)
-        The objects of `apply` lines, with the line of each, without the pods that `note_pod`
-        receives: there may be millions.
+    errors : list of FieldError
+        Those of all lines, or that the file cannot be read or has no lines.
+    added : list of Sourced
+        The objects of `apply` lines, without the pods that `note_pod` receives: there may be
+        millions.
+    nodes : set of str
+        The names of the initial nodes and of those that the lines create.
     unterminated_line : int
         The number of the last line if it has no line feed and was ignored, else 0.
     warnings : tuple of str
         What was read although it may be wrong.
-
-    Raises
-    ------
-    PartialEventLines
-        With the errors of all lines.
-    InputError
-        If the file cannot be read or has no lines.
     """
 
     def __init__(
@@ -235,21 +216,27 @@ class EventLines:
         self.ends: dict[tuple[NamespacedName, str], PodEnd] = {}
         self.is_complete = there is not None
         self.there = {(kind_of(obj), obj.key) for obj in there or ()}
-        self.added: list[tuple[str, Object]] = []
+        self.added: list[Sourced] = []
         self.end_ns = start_ns
         self.unterminated_line = 0
         reading = _Reading(self, is_check=True)
+        self.errors = reading.errors
         count = 0
-        for due_ns, step in reading.steps():
-            self.end_ns = due_ns
-            self.waits = self.waits or step.wait is not None
-            count += 1
-        if reading.errors:
-            raise PartialEventLines(reading.errors, self.added, reading.nodes())
+        try:
+            for due_ns, step in reading.steps():
+                self.end_ns = due_ns
+                self.waits = self.waits or step.wait is not None
+                count += 1
+        except InputError as error:
+            self.errors, self.added = list(error.errors), []
         self.warnings = reading.warnings()
-        if not count:
+        self.nodes = reading.nodes()
+        if not count and not self.errors:
             message = 'no lines in this file; a line is {"at": "10m", "drain": "node-1"} or a'
-            raise InputError([_error(source, f"{message} recorded change")])
+            self.errors.append(_error(source, f"{message} recorded change"))
+        if not FIRST_NS <= self.end_ns < LAST_NS and not self.errors:
+            message = "a line is due outside of the years that can be simulated, 1678 to 2261"
+            self.errors.append(_error(source, message))
 
     def __iter__(self) -> Iterator[Timed]:
         for due_ns, step in _Reading(self, is_check=False).steps():
@@ -554,7 +541,7 @@ class _Reading:
             return Apply(obj) if name == "apply" else Create(obj)
         self._known.add(identity)
         if self._is_check:
-            self._of.added.append((place, obj))
+            self._of.added.append(Sourced(place, obj))
         return Apply(obj) if name == "apply" else Create(obj)
 
     def _reference(

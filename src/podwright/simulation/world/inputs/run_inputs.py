@@ -12,9 +12,9 @@ times are moved if the world starts at another time.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -49,7 +49,6 @@ from podwright.simulation.world.inputs.conditions import OperationSequence, Step
 from podwright.simulation.world.inputs.event_lines import (
     EventLines,
     Lines,
-    PartialEventLines,
     Timed,
     first_recorded_ns,
 )
@@ -184,17 +183,8 @@ class Inputs:
         warnings: list[str] = []
         self.stages = _stages(stages, start_ns, errors, warnings)
         objects = [entry.object for entry in sourced]
-        arrivals: list[Arrival] = []
         pods = [obj for obj in objects if isinstance(obj, Pod)]
-        try:
-            arrivals = openb_arrivals(pods, trace_start_ns=start_ns, ending=ending)
-        except InputError as error:
-            # These errors name the pod; replace it by the place in the file.
-            places = {f"pod {entry.object.key}": entry.source for entry in sourced}
-            errors += [
-                msgspec.structs.replace(one, source=places.get(one.source, one.source))
-                for one in error.errors
-            ]
+        arrivals = _arrivals(pods, sourced, start_ns, ending, errors)
         # Pods of the start that are never deleted are created with the other initial objects.
         later = [one for one in arrivals if one.due_ns > start_ns or one.gone_ns is not None]
         self._later = _timed(later)
@@ -203,12 +193,23 @@ class Inputs:
         nodes: set[str] = set()
         collisions = Collisions(sourced, errors)
         for number, file in enumerate(events, start=1):
-            before = len(added)
-            note = collisions.pods(is_workload=file.is_workload, is_last=number == len(events))
-            found = _Found(errors, added, nodes, objects if is_complete else None, note)
-            lines = _read_events(file, start_ns, validate, found)
-            collisions.add(added[before:], is_workload=file.is_workload)
-            if lines is not None:
+            lines = EventLines(
+                file.lines,
+                file.source,
+                start_ns,
+                objects if is_complete else None,
+                validate=validate,
+                list_path=file.list_path,
+                note_pod=collisions.pods(
+                    is_workload=file.is_workload, is_last=number == len(events)
+                ),
+            )
+            errors += lines.errors
+            added += lines.added
+            collisions.add(lines.added, is_workload=file.is_workload)
+            if lines.errors:
+                nodes |= lines.nodes
+            else:
                 self._events.append(lines)
                 warnings += (*file.warnings, *lines.warnings)
         if loaded.validate != "strict":
@@ -294,55 +295,6 @@ class Inputs:
         )
 
 
-class _Found(NamedTuple):
-    """What files of events have: lists and a set that receive more; and what is there before."""
-
-    errors: list[FieldError]
-    added: list[Sourced]
-    nodes: set[str]
-    there: Iterable[KubernetesObject] | None
-    note_pod: Callable[[str, Pod], None]
-
-
-def _read_events(
-    file: EventFile,
-    start_ns: int,
-    validate: FieldValidation,
-    found: _Found,
-) -> EventLines | None:
-    """Return the lines of a file, and add its errors, objects and, with errors, its nodes.
-
-    Returns
-    -------
-    EventLines or None
-        None if there are errors.
-    """
-    try:
-        lines = EventLines(
-            file.lines,
-            file.source,
-            start_ns,
-            found.there,
-            validate=validate,
-            list_path=file.list_path,
-            note_pod=found.note_pod,
-        )
-    except PartialEventLines as error:
-        found.errors.extend(error.errors)
-        found.added.extend(Sourced(place, obj) for place, obj in error.added)
-        found.nodes.update(error.nodes)
-        return None
-    except InputError as error:
-        found.errors.extend(error.errors)
-        return None
-    found.added.extend(Sourced(place, obj) for place, obj in lines.added)
-    if FIRST_NS <= lines.end_ns < LAST_NS:
-        return lines
-    message = "a line is due outside of the years that can be simulated, 1678 to 2261"
-    found.errors.append(FieldError(source=file.source, path="", message=message))
-    return None
-
-
 def _problems_of(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
     """Yield what the API would reject in objects that were not validated when they were read."""
     for entry in sourced:
@@ -378,6 +330,25 @@ def _stages(
         if (stage.group, stage.kind) not in replaced
     ]
     return (*kept, *own)
+
+
+def _arrivals(
+    pods: Iterable[Pod],
+    sourced: Iterable[Sourced],
+    start_ns: int,
+    ending: Ending,
+    errors: list[FieldError],
+) -> list[Arrival]:
+    try:
+        return openb_arrivals(pods, trace_start_ns=start_ns, ending=ending)
+    except InputError as error:
+        # These errors name the pod; replace it by the place in the file.
+        places = {f"pod {entry.object.key}": entry.source for entry in sourced}
+        errors += [
+            msgspec.structs.replace(one, source=places.get(one.source, one.source))
+            for one in error.errors
+        ]
+        return []
 
 
 def _timed(arrivals: Iterable[Arrival]) -> list[Timed]:

@@ -163,6 +163,7 @@ class Disruptions(Checkpointed):
 
     Parameters
     ----------
+    world : World
     missing_owners : mapping of str to str
         The owner of each pod whose owner is not among the inputs.
 
@@ -176,19 +177,15 @@ class Disruptions(Checkpointed):
     _lost: Saved[dict[str, LostPod]]
     _deleted_uids: Saved[dict[str, None]]
 
-    def __init__(self, missing_owners: Mapping[NamespacedName, str]) -> None:
+    def __init__(self, world: ObservedWorld, missing_owners: Mapping[NamespacedName, str]) -> None:
         self._missing_owners = missing_owners
-        self._world: ObservedWorld | None = None
+        self._world = world
         self._drains = []
         self._open: dict[str, DrainRecord] = {}
         self.evictions = Evictions()
         self._lost = {}
         # Dependents of these objects are deleted on purpose.
         self._deleted_uids = {}
-
-    def attach(self, world: ObservedWorld) -> None:
-        """Set the world that is observed."""
-        self._world = world
 
     # ------------------------------------------------------------------------- observing
 
@@ -287,14 +284,12 @@ class Disruptions(Checkpointed):
 
     @property
     def _store(self) -> ObjectStore:
-        assert self._world is not None, "attach a world before it runs"
         return self._world.store
 
     def passed(self, before_ns: int) -> None:
         """Receive that time advances; drains that are not in progress any more have ended."""
         if not self._open:
             return
-        assert self._world is not None, "attach a world before it runs"
         draining = self._world.draining_nodes
         for node in [node for node in self._open if node not in draining]:
             self._open.pop(node).ended_ns = before_ns

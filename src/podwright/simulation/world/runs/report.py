@@ -108,41 +108,34 @@ class ReportObservers(Checkpointed):
 
     Parameters
     ----------
+    world : World
     missing_owners : mapping of str to str
         The owner of each pod whose owner is not among the inputs.
     """
 
-    _disruptions: Saved[Disruptions]
+    disruptions: Saved[Disruptions]
     _health: Saved[WorkloadHealth]
 
-    def __init__(self, missing_owners: Mapping[NamespacedName, str]) -> None:
-        self._disruptions = Disruptions(missing_owners)
+    def __init__(self, world: ObservedWorld, missing_owners: Mapping[NamespacedName, str]) -> None:
+        self.disruptions = Disruptions(world, missing_owners)
         self._health = WorkloadHealth()
 
     @property
     def observers(self) -> tuple[Disruptions, WorkloadHealth]:
         """The observers that receive the changes and the removals of pods."""
-        return self._disruptions, self._health
-
-    def attach(self, world: ObservedWorld) -> None:
-        """Set the world that is observed."""
-        self._disruptions.attach(world)
-
-    def passed(self, before_ns: int) -> None:
-        """Receive that time advances."""
-        self._disruptions.passed(before_ns)
+        return self.disruptions, self._health
 
     def report(self, review: InputReview, now_ns: int, timing: Timing | None = None) -> Report:
         """Return the report so far; pods that were never tried are left to the tables."""
-        self._disruptions.passed(now_ns)
+        self.disruptions.passed(now_ns)
         availability = self._health.availability(now_ns)
         return Report(
-            drains=self._disruptions.drains,
+            drains=self.disruptions.drains,
             # A copy: the world may continue.
-            evictions=msgspec.structs.replace(self._disruptions.evictions),
+            evictions=msgspec.structs.replace(self.disruptions.evictions),
             availability=availability,
             rollouts=self._health.rollouts(now_ns),
-            lost_pods=self._disruptions.lost,
+            lost_pods=self.disruptions.lost,
             missing_owners=review.missing_owners,
             ignored_kinds=review.ignored_kinds,
             estimate=review.estimate,

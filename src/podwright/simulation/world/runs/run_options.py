@@ -105,4 +105,4 @@ def check_seed(what: str, seed: int, errors: list[FieldError]) -> None:
 
 def option_error(source: str, message: str) -> FieldError:
     """Return an error of an option."""
-    return FieldError(source=source, path="", message=message)
+    return FieldError(source=source, message=message)

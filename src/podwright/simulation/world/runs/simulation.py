@@ -40,7 +40,6 @@ from podwright.simulation.recording import (
     RunError,
     RunFolder,
     RunTables,
-    RunTablesState,
     Timeline,
     TimelineFeed,
     encode_chunks,
@@ -84,8 +83,7 @@ class SimulationState(msgspec.Struct, frozen=True):
     """A run at a checkpoint."""
 
     world: WorldState
-    tables: RunTablesState
-    report: dict[str, Any]
+    tables: dict[str, Any]
     sizes: dict[str, Any] = {}
 
 
@@ -299,7 +297,6 @@ class Simulation:
             state = SimulationState(
                 world_state(world),
                 self.tables.state(),
-                world.report_observers.state(),
                 {} if self._sizes is None else self._sizes.state(),
             )
             data = msgspec.msgpack.encode(state)
@@ -310,7 +307,7 @@ class Simulation:
 
     def _restored(self, state: SimulationState, inputs: Iterable[tuple[int, Operation]]) -> World:
         assert self._folder is not None, "a run in memory cannot be resumed"
-        self.tables = RunTables.restore(state.tables)
+        self.tables.restore(state.tables)
         recorder = resume(
             self._folder.log_path,
             until=state.world.event_count,
@@ -327,7 +324,6 @@ class Simulation:
             timing=options.timing,
         )
         world = restored_world(state.world, recorder, world_options, inputs)
-        world.report_observers.restore(state.report)
         if self._sizes is not None:
             self._sizes.restore(state.sizes)
         self.tables.attach(world.machine)

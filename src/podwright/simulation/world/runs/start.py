@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, Unpack, get_args
+from typing import Any, Final, NamedTuple, Unpack, get_args
 
 import msgspec
 
@@ -168,13 +168,6 @@ class PreparedRun(NamedTuple):
     inputs: Inputs
     manifest: Manifest
     warnings: tuple[str, ...]
-
-
-class RunPlan(Protocol):
-    """What knows all inputs and options of a run, such as a scenario."""
-
-    def simulate(self, **keywords: Any) -> Run:
-        """Simulate it; keywords are those that do not change the run."""
 
 
 _BESIDE_A_PLAN: Final = (

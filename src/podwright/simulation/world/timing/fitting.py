@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from podwright.apimachinery.objects import FieldError, InputError, NamespacedName
+from podwright.apimachinery.objects import InputError, NamespacedName
 from podwright.simulation.files import SchedulerLog
 from podwright.simulation.world.timing.distributions import Distribution
 from podwright.simulation.world.timing.model import (
@@ -79,7 +79,7 @@ def fit_timing(
             f"{len(cycles)} attempts that follow another one immediately, and {len(bound)} pods"
             f" bound: at least {_LEAST_CYCLES} and 1 are needed to fit a timing model"
         )
-        raise InputError([FieldError(source=log.source, path="", message=message)])
+        raise InputError.of(log.source, message)
     durations_ns = np.array([each.gap_ns for each in cycles], dtype=np.float64)
     rates_ns = _rates(_terms(cycles), durations_ns)
     factors = durations_ns / np.maximum(_terms(cycles) @ rates_ns, 1.0)

@@ -23,9 +23,9 @@ from podwright.apimachinery.documents import (
     decode,
     invalid,
     join,
-    parse_document,
     problem,
     raise_errors,
+    read_document,
     required,
 )
 from podwright.apimachinery.objects import FieldError, InputError
@@ -175,10 +175,7 @@ def read_timing(text: str | bytes, *, source: str) -> Timing:
         With all mistakes, each with its path.
     """
     errors: list[FieldError] = []
-    try:
-        written = parse_document(text)
-    except ValueError as error:
-        raise InputError([FieldError(source=source, path="", message=str(error))]) from error
+    written = read_document(text, source=source)
     timing = decode(written, Timing, "", errors)
     if isinstance(written, dict):
         for name, expected in (("apiVersion", _API_VERSION), ("kind", _KIND)):

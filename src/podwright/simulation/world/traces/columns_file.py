@@ -26,9 +26,9 @@ from podwright.apimachinery.documents import (
     decode,
     invalid,
     not_supported,
-    parse_document,
     problem,
     raise_errors,
+    read_document,
     required,
 )
 from podwright.apimachinery.objects import FieldError
@@ -164,11 +164,7 @@ def read_columns(text: str | bytes, *, source: str) -> TraceColumns:
         With all mistakes, each with its path.
     """
     errors: list[FieldError] = []
-    document: object = None
-    try:
-        document = parse_document(text)
-    except ValueError as error:
-        raise_errors([problem("", str(error))], source=source)
+    document = read_document(text, source=source)
     columns = decode(_with_texts(document), TraceColumns, "", errors)
     if not columns.arrival.read():
         errors.append(required("arrival", "the column of arrival times is expected"))

@@ -14,7 +14,6 @@ from podwright.apimachinery.objects import (
     GPU_COUNT,
     GPU_MILLI,
     Document,
-    FieldError,
     InputError,
     draw,
     parse_duration,
@@ -182,7 +181,7 @@ def merge(traces: Sequence[Iterable[TraceLine]], prefixes: Sequence[str] = ()) -
             message = f"{key[0]} {key[1]}/{key[2]} is also in trace {taken[key] + 1}"
             hint = "give the names of each trace a prefix: --prefix a --prefix b"
             source = f"trace {number + 1}"
-            raise InputError([FieldError(source=source, path="", message=f"{message}; {hint}")])
+            raise InputError.of(source, f"{message}; {hint}")
         yield line
 
 

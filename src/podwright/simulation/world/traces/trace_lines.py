@@ -175,19 +175,19 @@ def _of_lines(path: str) -> TraceLines:
         try:
             action = msgspec.json.decode(line, type=dict[str, Any])
         except UNDECODABLE as error:
-            raise _error(place, str(error)) from None
+            raise InputError.of(place, str(error)) from None
         at = action.pop("at", None)
         if not isinstance(at, str):
             message = "an event line is expected, with a time such as 1h30m or 2026-01-01T00:00:00Z"
-            raise _error(place, invalid(at, message), "at")
+            raise InputError.of(place, invalid(at, message), "at")
         try:
             at_ns = read_time(at, "at", start_ns=0)
         except InputError as error:
-            raise _error(place, error.errors[0].message, "at") from None
+            raise InputError.of(place, error.errors[0].message, "at") from None
         if before_ns is None:
             origin_ns = at_ns if at[4:5] == "-" else 0
         elif at_ns < before_ns:
-            raise _error(
+            raise InputError.of(
                 place, invalid(at, "before the previous line; times must not decrease"), "at"
             )
         before_ns = at_ns
@@ -259,12 +259,14 @@ class _TableReader:
                 if at_ns < last_ns:
                     message = "rows are not in the order of arrival; use --sort, or is_sorted=False"
                     number = part[0][0]
-                    raise _error(f"{self._path}: line {number}", message, self._place("arrival"))
+                    raise InputError.of(
+                        f"{self._path}: line {number}", message, self._place("arrival")
+                    )
                 last_ns = at_ns
                 yield TraceLine(at_ns - origin_ns, {"apply": line["apply"]})
             count += len(part)
         if not count:
-            raise _error(self._path, "no rows that the columns select")
+            raise InputError.of(self._path, "no rows that the columns select")
 
     def _rows(self) -> Iterator[TableRow]:
         columns = self._columns
@@ -392,7 +394,9 @@ class _TableReader:
             key = f"{line['apply']['kind']} {metadata['namespace']}/{metadata['name']}"
             first = self._names.setdefault(key, place)
             if first is not place:
-                raise _error(place, f"Duplicate value: {key}: also in the part {first}", "name")
+                raise InputError.of(
+                    place, f"Duplicate value: {key}: also in the part {first}", "name"
+                )
 
     def _value(self, source: ColumnSource, row: Mapping[str, Any], shared: Fraction | None) -> Any:
         if source.columns:
@@ -458,7 +462,3 @@ def _moment_ns(value: Any, unit: str) -> int | None:
         return absolute_ns
     number = number_of(value)
     return None if number is None or not unit else round(number * ARRIVAL_UNITS[unit])
-
-
-def _error(source: str, message: str, path: str = "") -> InputError:
-    return InputError([FieldError(source=source, path=path, message=message)])

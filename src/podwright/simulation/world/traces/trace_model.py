@@ -26,9 +26,9 @@ from podwright._arrays import F64Array
 from podwright.apimachinery.documents import (
     decode,
     invalid,
-    parse_document,
     problem,
     raise_errors,
+    read_document,
     required,
 )
 from podwright.apimachinery.objects import Document, FieldError, parse_quantity
@@ -169,12 +169,7 @@ def read_model(text: str | bytes, *, source: str) -> TraceModel:
         With all mistakes, each with its path.
     """
     errors: list[FieldError] = []
-    document: object = None
-    try:
-        document = parse_document(text)
-    except ValueError as error:
-        raise_errors([problem("", str(error))], source=source)
-    model = decode(document, TraceModel, "", errors)
+    model = decode(read_document(text, source=source), TraceModel, "", errors)
     if not errors:
         errors += _problems(model)
     raise_errors(errors, source=source)

@@ -19,7 +19,6 @@ from podwright.apimachinery.objects import (
     GPU_MILLI,
     SCHEDULED_TIME,
     Document,
-    FieldError,
     InputError,
     unsupported,
 )
@@ -162,7 +161,7 @@ def write_lines(
     suffix = next((each for each in _SUFFIXES if path.endswith(each)), None)
     if suffix is None:
         message = unsupported(path.rpartition("/")[2], [f"*{each}" for each in _SUFFIXES])
-        raise InputError([FieldError(source=path, path="", message=message)])
+        raise InputError.of(path, message)
     writer = _Writer(warn)
     parts = {".jsonl": writer.event_lines, ".json": writer.manifest, ".csv": writer.table}[suffix]
     write_trace(path, parts(lines))
