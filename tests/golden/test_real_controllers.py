@@ -15,7 +15,8 @@ from tests.golden import real_cluster
 
 from podwright.apimachinery.objects.texts.times import timestamp_ns
 from podwright.apimachinery.schema import decode
-from podwright.cluster.controllers.interface import DeleteObject, DrainNode
+from podwright.cluster.api import DeleteObject
+from podwright.cluster.controllers.interface import DrainNode
 from podwright.cluster.controllers.registry import CLUSTER_CONTROLLERS
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY, STOP_DELAY

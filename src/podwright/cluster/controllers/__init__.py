@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
+    from podwright.cluster.api import NodeDown as NodeDown, NodeUp as NodeUp
     from podwright.cluster.controllers.adoption import pod_from_template as pod_from_template
     from podwright.cluster.controllers.apps.rollout import (
         Rollout as Rollout,
@@ -59,9 +60,7 @@ if TYPE_CHECKING:
         ControllerAction as ControllerAction,
         CreateRejected as CreateRejected,
         DrainNode as DrainNode,
-        NodeDown as NodeDown,
         NodeEvent as NodeEvent,
-        NodeUp as NodeUp,
         SyncAt as SyncAt,
         SyncDue as SyncDue,
         SyncNext as SyncNext,

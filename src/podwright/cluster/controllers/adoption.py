@@ -9,7 +9,6 @@ GetPodFromTemplate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -29,6 +28,7 @@ from podwright.apimachinery.objects import (
     label_selector,
     with_fields,
 )
+from podwright.cluster.controllers.interface import Keys, Version
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.store import GroupKind
 
@@ -119,9 +119,7 @@ class Orphans:
             self.owners.pop(owner.namespace, None)
         self._candidates.pop(owner.key, None)
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Process a change of an object; return the owners that may adopt it now."""
         if new is None or new.metadata.controller is not None:
             return ()

@@ -12,7 +12,7 @@ DefaultTypedControllerRateLimiter.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -23,30 +23,25 @@ from podwright.apimachinery.objects import (
     ObjectPut,
     api_group,
 )
-from podwright.cluster.api import RecordEvent
+from podwright.cluster.api import NodeDown, NodeUp
 from podwright.cluster.controllers.interface import (
+    Actions,
     Controller,
-    ControllerAction,
     ControllerEvent,
     CreateRejected,
-    CreateRejectedController,
-    DeleteObject,
-    DrainingController,
     DrainNode,
-    GroupKind,
-    NodeController,
-    NodeDown,
-    NodeUp,
-    RejectionReporter,
+    Keys,
     SyncAt,
     SyncDue,
     SyncNext,
+    Version,
     WriteRejected,
+    event_by,
 )
 from podwright.cluster.controllers.kinds import EVENT
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.subscriptions import Subscriptions
-from podwright.cluster.store import Change, kind_of
+from podwright.cluster.store import Change, GroupKind, kind_of
 
 ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
 """Receives the name of a controller, the key that it synced, and what failed."""
@@ -68,9 +63,6 @@ class ControllerLoopState(msgspec.Struct, frozen=True):
     workqueue: tuple[tuple[str, NamespacedName], ...]
     requeue_at: tuple[tuple[str, NamespacedName, int], ...]
     controller_states: dict[str, dict[str, Any]]
-
-
-Actions: TypeAlias = list[ControllerAction]
 
 
 class RejectedWrite(Exception):  # noqa: N818 - it is reported, not raised
@@ -124,12 +116,9 @@ class ControllerLoop:
     @property
     def draining_nodes(self) -> Collection[str]:
         """The nodes whose drains are in progress."""
-        for controller in self._controllers.values():
-            if isinstance(controller, DrainingController):
-                return controller.draining_nodes
-        return ()
+        return [node for each in self._controllers.values() for node in each.draining_nodes]
 
-    def handle(self, event: ControllerEvent, now_ns: int) -> list[ControllerAction]:
+    def handle(self, event: ControllerEvent, now_ns: int) -> Actions:
         """Process an event and return the actions."""
         match event:
             case ObjectPut(obj):
@@ -146,9 +135,8 @@ class ControllerLoop:
                     del self._requeue_at[name, key]
                     self._workqueue[name, key] = None
             case NodeDown() | NodeUp() | DrainNode():
-                for controller in self._controllers.values():
-                    if isinstance(controller, NodeController):
-                        self._enqueue(controller, controller.on_node_event(event, now_ns))
+                for each in self._controllers.values():
+                    self._enqueue(each.name, each.on_node_event(event, now_ns))
             case CreateRejected():
                 retry = self._retry(event.request.user, event.message, now_ns)
                 return [*self._create_rejected(event), *retry]
@@ -164,7 +152,7 @@ class ControllerLoop:
         """Whether a controller of the name runs, and is tried again after failures."""
         return self._report_failure is not None and self.runs(name)
 
-    def _retry(self, name: str, message: str, now_ns: int) -> list[ControllerAction]:
+    def _retry(self, name: str, message: str, now_ns: int) -> Actions:
         """Return when the current sync is tried again, after a write that was rejected."""
         item = self._failures.present
         if self._report_failure is None or item is None or item[0] != name:
@@ -175,7 +163,7 @@ class ControllerLoop:
         self._report_failure(*item, RejectedWrite(message))
         return self._requeue(item, due_ns)
 
-    def _requeue(self, item: tuple[str, NamespacedName], due_ns: int) -> list[ControllerAction]:
+    def _requeue(self, item: tuple[str, NamespacedName], due_ns: int) -> Actions:
         self._requeue_at[item] = due_ns
         return [SyncAt(due_ns, SyncDue(*item))]
 
@@ -195,7 +183,7 @@ class ControllerLoop:
         # Without a time, an earlier failure has set one.
         return [*events[:1], *([] if due_ns is None else self._requeue(item, due_ns))]
 
-    def _create_rejected(self, event: CreateRejected) -> list[ControllerAction]:
+    def _create_rejected(self, event: CreateRejected) -> Actions:
         """Record the FailedCreate Event once per sync and owner, or the controller's own Event.
 
         Upstream starts with one create and stops when it fails: controller_utils.go,
@@ -205,10 +193,9 @@ class ControllerLoop:
         obj, name = event.request.obj, event.request.user
         reference = obj.metadata.controller
         if reference is None:
+            # A driver or a kubelet whose part a controller takes is not a controller.
             creator = self._controllers.get(name)
-            if creator is not None and isinstance(creator, RejectionReporter):
-                return creator.report_rejected(obj, event.message)
-            return []
+            return [] if creator is None else creator.report_rejected(obj, event.message)
         if reference.uid in self._rejected_owners:
             return []
         self._rejected_owners.append(reference.uid)
@@ -216,9 +203,7 @@ class ControllerLoop:
         owner = self.lister.get((api_group(reference.api_version), reference.kind), key)
         if owner is None:
             return []
-        controller = self._controllers[name]
-        if isinstance(controller, CreateRejectedController):
-            self._enqueue(controller, controller.on_create_rejected(key, event.message))
+        self._enqueue(name, self._controllers[name].on_create_rejected(key, event.message))
         note = f"Error creating: {event.message}"
         if owner.kind == "StatefulSet":
             what = f"create {obj.kind} {obj.name} in StatefulSet {owner.name}"
@@ -246,9 +231,7 @@ class ControllerLoop:
                 lister.replace(kind, change.key, old, new)
             deliver(kind, old, new)
 
-    def _deliver(
-        self, kind: GroupKind, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> None:
+    def _deliver(self, kind: GroupKind, old: Version, new: Version) -> None:
         """Deliver a change, which the lister has already, to its subscribers."""
         workqueue = self._workqueue
         for name, observe, pending_work in self._subscriptions.of(kind, old, new):
@@ -263,17 +246,17 @@ class ControllerLoop:
                     obj = new if new is not None else old
                     self._report_failure(name, "" if obj is None else obj.key, error)
 
-    def _enqueue(self, controller: Controller, keys: Iterable[NamespacedName]) -> None:
+    def _enqueue(self, name: str, keys: Keys) -> None:
         for key in keys:
-            self._workqueue[controller.name, key] = None
+            self._workqueue[name, key] = None
 
-    def _sync(self, now_ns: int) -> list[ControllerAction]:
+    def _sync(self, now_ns: int) -> Actions:
         if not self._workqueue:
             return []
         name, key = next(iter(self._workqueue))
         del self._workqueue[name, key]
         self._rejected_owners.clear()
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         self._failures.begin((name, key), is_waiting=(name, key) in self._requeue_at)
         try:
             found = self._controllers[name].sync(key, now_ns)
@@ -314,6 +297,8 @@ class ControllerLoop:
         self._requeue_at = {(name, key): due_ns for name, key, due_ns in state.requeue_at}
         for name, each in self._controllers.items():
             each.restore(state.controller_states[name])
+        # A restored controller can have other collections of pending work than at delivery above.
+        self._subscriptions = Subscriptions(self._controllers.values())
 
 
 # The back-off of syncs that fail.
@@ -368,34 +353,3 @@ class Failures:
         count = self._counts.get(item, 0)
         self._counts[item] = count + 1
         return now_ns + min(FIRST_NS << min(count, 30), LONGEST_NS)
-
-
-# Constructors of the actions that controllers return most often.
-
-T = TypeVar("T", bound=KubernetesObject)
-
-
-def deletion_by(
-    controller: str,
-    obj: KubernetesObject,
-    *,
-    grace_seconds: int | None = None,
-    propagation: Literal["Background", "Foreground", "Orphan"] | None = None,
-) -> DeleteObject:
-    """Return the action that deletes an object."""
-    group, kind = kind_of(obj)
-    return DeleteObject(group, kind, obj.key, obj.uid, controller, grace_seconds, propagation)
-
-
-def event_by(
-    controller: str,
-    obj: KubernetesObject,
-    reason: str,
-    note: str,
-    *,
-    is_warning: bool = False,
-) -> RecordEvent:
-    """Return the action that records an Event about an object."""
-    group, kind = kind_of(obj)
-    severity = "Warning" if is_warning else "Normal"
-    return RecordEvent(group, kind, obj.key, obj.uid, severity, reason, note, controller)

@@ -15,14 +15,16 @@ expectations and conflict retries that upstream needs because its caches lag beh
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence, Sized
 from enum import IntFlag
-from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
+    Document,
     KubernetesObject,
     NamespacedName,
     ObjectDeleted,
@@ -36,42 +38,13 @@ from podwright.cluster.api import (
     NodeDown,
     NodeUp,
     RecordEvent,
+    Scope,
     UpdateObject,
+    section,
 )
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.workload_fields import with_status
 from podwright.cluster.store import GroupKind, kind_of
-
-__all__ = [
-    "ALL_KINDS",
-    "Controller",
-    "ControllerAction",
-    "ControllerEvent",
-    "CreateObject",
-    "CreateRejected",
-    "CreateRejectedController",
-    "CreationEvents",
-    "DeleteObject",
-    "DrainNode",
-    "EvictPod",
-    "GroupKind",
-    "NodeController",
-    "NodeDown",
-    "NodeEvent",
-    "NodeUp",
-    "OrphanAdopter",
-    "PendingWorkController",
-    "PodChange",
-    "PodDeviceController",
-    "PodOwnerController",
-    "PodReader",
-    "PodVolumeController",
-    "RejectionReporter",
-    "StatelessController",
-    "SyncAt",
-    "SyncDue",
-    "SyncNext",
-    "UpdateObject",
-    "WriteRejected",
-]
 
 ALL_KINDS: Final[GroupKind] = ("*", "*")
 """In `Controller.kinds`: the changes of all kinds are delivered."""
@@ -170,178 +143,150 @@ ControllerAction: TypeAlias = (
     CreateObject | UpdateObject | DeleteObject | EvictPod | RecordEvent | SyncAt
 )
 
+Actions: TypeAlias = list[ControllerAction]
+
+Keys: TypeAlias = Iterable[NamespacedName]
+"""The keys of objects to sync."""
+
+Version: TypeAlias = KubernetesObject | None
+"""A version of an object in a change; None before it was added, and after it was removed."""
+
 # --------------------------------------------------------------------------- controllers
 
 
-class Controller(Protocol):
+class Requests:
+    """Makes the actions of a controller: requests by its name, and Events from it.
+
+    Attributes
+    ----------
+    name : str
+        The name of the controller.
+    event_source : str
+        The source component of its Events, if that is not its name.
+    """
+
+    name: str
+    event_source: str = ""
+
+    def create(self, obj: KubernetesObject) -> CreateObject:
+        """Return the creation of an object."""
+        return CreateObject(obj, self.name)
+
+    def update(self, obj: KubernetesObject, scope: Scope = "main") -> UpdateObject:
+        """Return the update of an object, or of a part of it."""
+        return UpdateObject(obj, scope, self.name)
+
+    def delete(
+        self,
+        obj: KubernetesObject,
+        *,
+        grace_seconds: int | None = None,
+        propagation: Literal["Background", "Foreground", "Orphan"] | None = None,
+    ) -> DeleteObject:
+        """Return the deletion of an object."""
+        about = (*kind_of(obj), obj.key, obj.uid)
+        return DeleteObject(*about, self.name, grace_seconds, propagation)
+
+    def event(self, obj: KubernetesObject, reason: str, note: str) -> RecordEvent:
+        """Return an Event about an object."""
+        return event_by(self.event_source or self.name, obj, reason, note)
+
+    def warning(self, obj: KubernetesObject, reason: str, note: str) -> RecordEvent:
+        """Return an Event of the type Warning about an object."""
+        return event_by(self.event_source or self.name, obj, reason, note, is_warning=True)
+
+    def status_update(self, obj: KubernetesObject, status: Document) -> Actions:
+        """Return the update of a status, if it changes."""
+        if status == section(obj, "status"):
+            return []
+        return [self.update(with_status(obj, status), "status")]
+
+    def sync_at(self, key: NamespacedName, due_ns: int) -> SyncAt:
+        """Return the action that syncs an object at a time."""
+        return SyncAt(due_ns, SyncDue(self.name, key))
+
+
+def event_by(
+    source: str, obj: KubernetesObject, reason: str, note: str, *, is_warning: bool = False
+) -> RecordEvent:
+    """Return an Event about an object from any source."""
+    severity = "Warning" if is_warning else "Normal"
+    return RecordEvent(*kind_of(obj), obj.key, obj.uid, severity, reason, note, source)
+
+
+class Controller(Requests, Checkpointed, ABC):
     """A controller: a deterministic state machine that `ControllerLoop` runs.
 
-    The constructor takes the `Lister` that all controllers share.
+    Its state is what the lister does not show: the fields that it declares as `Saved`.
+
+    Parameters
+    ----------
+    lister : Lister
+        The objects of the cluster, which all controllers share.
 
     Attributes
     ----------
     name : str
         The source component of its Events upstream, such as `replicaset-controller`.
     kinds : sequence of GroupKind
-        The kinds whose changes are delivered to it.
-    """
-
-    name: str
-    kinds: Sequence[GroupKind]
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
-        """Return the keys of the objects to sync after a change, which the lister has already.
-
-        `old` is None for an added object, `new` for a removed one.
-        """
-        ...
-
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Sync one object, which may no longer exist, and return the actions."""
-        ...
-
-    def state(self) -> dict[str, Any]:
-        """Return the state that the lister does not show, as JSON values."""
-        ...
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`; the lister has all objects already."""
-        ...
-
-
-@runtime_checkable
-class PodOwnerController(Protocol):
-    """A controller that observes only the pods of its own kind of owner, and orphans.
-
-    The changes of a pod that an owner of another kind controls, before and after the change, are
-    not delivered to it.
-
-    Attributes
-    ----------
+        The kinds whose changes are delivered to it. The other attributes select changes of pods.
     owner_kind : str
+        Only the pods of this kind of owner, and orphans: a change of a pod that an owner of another
+        kind controls, before and after the change, is not delivered.
+    pod_changes : PodChange, optional
+        Only changes that include one of these.
+    only_with_volumes : bool
+        Only pods with volumes.
+    only_with_devices : bool
+        Only pods with resource claims. A pod whose claim is for extended resources is delivered
+        when it terminates.
+    pending_work : sized, optional
+        What pods are observed for, such as the nodes that are being drained. While it is empty,
+        only removals of pods are delivered.
+    adopters : sized, optional
+        The owners that may adopt orphans. While it is empty, the changes of pods that had and have
+        no controlling owner are not delivered, except removals.
+    draining_nodes : collection of str
+        The nodes whose drains are in progress.
     """
 
-    owner_kind: str
+    kinds: Sequence[GroupKind]
+    owner_kind: str = ""
+    pod_changes: PodChange | None = None
+    only_with_volumes: bool = False
+    only_with_devices: bool = False
+    pending_work: Sized | None = None
+    adopters: Sized | None = None
+    draining_nodes: Collection[str] = ()
 
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
 
-@runtime_checkable
-class OrphanAdopter(Protocol):
-    """A `PodOwnerController` to which orphans matter only while there is an owner.
+    @abstractmethod
+    def observe(self, old: Version, new: Version) -> Keys:
+        """Return the keys of the objects to sync after a change, which the lister has already."""
 
-    Attributes
-    ----------
-    adopters : sized
-        While it is empty, the changes of pods that had and have no controlling owner are not
-        delivered, except removals. The property always returns the same collection.
-    """
+    @abstractmethod
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
+        """Sync one object, which may no longer exist, and return the actions."""
 
-    @property
-    def adopters(self) -> Sized:
-        """The owners that may adopt orphans."""
-        ...
+    def on_node_event(self, event: NodeEvent, now_ns: int) -> Keys:
+        """Return the keys to sync after an event of a node, which no object shows."""
+        del event, now_ns
+        return ()
 
+    def on_create_rejected(self, owner: NamespacedName, message: str) -> Keys:
+        """Return the keys to sync after objects of an owner were rejected, once per sync.
 
-@runtime_checkable
-class PodReader(Protocol):
-    """A controller that observes only some changes of pods.
+        The controller must not retry the same create at once.
+        """
+        del owner, message
+        return ()
 
-    Only the changes of a pod that include one of these are delivered to it.
-
-    Attributes
-    ----------
-    pod_changes : PodChange
-    """
-
-    pod_changes: PodChange
-
-
-@runtime_checkable
-class PodVolumeController(Protocol):
-    """A controller that observes only pods with volumes.
-
-    Attributes
-    ----------
-    only_with_volumes : True
-    """
-
-    only_with_volumes: Literal[True]
-
-
-@runtime_checkable
-class PodDeviceController(Protocol):
-    """A controller that observes only pods with resource claims.
-
-    A pod whose claim is for extended resources is delivered when it terminates.
-
-    Attributes
-    ----------
-    only_with_devices : True
-    """
-
-    only_with_devices: Literal[True]
-
-
-@runtime_checkable
-class PendingWorkController(Protocol):
-    """A controller that observes pods only while it has pending work.
-
-    Attributes
-    ----------
-    pending_work : sized
-        While it is empty, only removals of pods are delivered. The property always returns the
-        same collection, so that subscriptions can keep it.
-    """
-
-    @property
-    def pending_work(self) -> Sized:
-        """The pending work, such as the nodes that are being drained."""
-        ...
-
-
-@runtime_checkable
-class DrainingController(Protocol):
-    """A controller that drains nodes."""
-
-    @property
-    def draining_nodes(self) -> Collection[str]:
-        """The nodes whose drains are in progress."""
-        ...
-
-
-@runtime_checkable
-class NodeController(Protocol):
-    """A controller that also receives node events, which no object shows."""
-
-    def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
-        """Return the keys to sync after an event."""
-        ...
-
-
-@runtime_checkable
-class CreateRejectedController(Protocol):
-    """A controller that is also notified of rejected objects, once per owner and sync."""
-
-    def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
-        """Return the keys to sync; the controller must not retry the same create at once."""
-        ...
-
-
-@runtime_checkable
-class RejectionReporter(Protocol):
-    """A controller with its own Events about rejected objects that have no controlling owner."""
-
-    def report_rejected(self, obj: KubernetesObject, message: str) -> list[ControllerAction]:
-        """Return the actions that report the rejection of an object to users."""
-        ...
-
-
-# What controllers have in common whose whole state the objects show.
-
-
-class StatelessController(Checkpointed):
-    """A controller of which checkpoints save nothing: it observes all objects again."""
+    def report_rejected(self, obj: KubernetesObject, message: str) -> Actions:
+        """Return the Events about a rejected object that has no controlling owner."""
+        del obj, message
+        return []
 
 
 # SuccessfulCreate Events about pods whose names the API server generates.
@@ -374,20 +319,17 @@ class CreationEvents(Checkpointed):
                 created = self._created[owner] = []
             created.append(pod.metadata.name)
 
-    def events(self, owner: KubernetesObject, source: str) -> list[ControllerAction]:
+    def events(self, owner: KubernetesObject, source: str) -> Actions:
         """Return the Events about the pods created since the last sync, and expect no more.
 
         Notes
         -----
         Upstream: controller_utils.go, createPods
         """
-        key, (group, kind), uid = owner.key, kind_of(owner), owner.uid
-        self._expected.pop(key, None)
+        self._expected.pop(owner.key, None)
         return [
-            RecordEvent(
-                group, kind, key, uid, "Normal", "SuccessfulCreate", f"Created pod: {name}", source
-            )
-            for name in self._created.pop(key, ())
+            event_by(source, owner, "SuccessfulCreate", f"Created pod: {name}")
+            for name in self._created.pop(owner.key, ())
         ]
 
     def forget(self, owner: NamespacedName) -> None:

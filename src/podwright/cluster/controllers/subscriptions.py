@@ -10,26 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Final, TypeAlias
 
-from podwright.apimachinery.objects import (
-    Condition,
-    KubernetesObject,
-    NamespacedName,
-    OwnerReference,
-    Pod,
-)
-from podwright.cluster.controllers.interface import (
-    ALL_KINDS,
-    Controller,
-    GroupKind,
-    OrphanAdopter,
-    PendingWorkController,
-    PodChange,
-    PodDeviceController,
-    PodOwnerController,
-    PodReader,
-    PodVolumeController,
-)
-from podwright.cluster.store import POD
+from podwright.apimachinery.objects import Condition, KubernetesObject, OwnerReference, Pod
+from podwright.cluster.controllers.interface import ALL_KINDS, Controller, Keys, PodChange, Version
+from podwright.cluster.store import POD, GroupKind
 
 # As plain integers: they are combined for every change, and IntFlag arithmetic is slow.
 _METADATA: Final = int(PodChange.METADATA)
@@ -51,7 +34,7 @@ _NO_OWNER: Final = ""
 
 Subscriber: TypeAlias = tuple[
     str,
-    Callable[[KubernetesObject | None, KubernetesObject | None], Iterable[NamespacedName]],
+    Callable[[KubernetesObject | None, KubernetesObject | None], Keys],
     Sized | None,
 ]
 """The name of a controller, its `observe`, and what has to be there for a delivery, if anything."""
@@ -131,9 +114,7 @@ class Subscriptions:
         self._references: tuple[OwnerReference, ...] | None = None
         self._owner_kind = ""
 
-    def of(
-        self, kind: GroupKind, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> tuple[Subscriber, ...]:
+    def of(self, kind: GroupKind, old: Version, new: Version) -> tuple[Subscriber, ...]:
         """Return the subscribers of a change."""
         pod = new if new is not None else old
         assert pod is not None, "neither an old nor a new object"
@@ -183,20 +164,14 @@ class Subscriptions:
     def _pod_subscribers(self, owner_kind: str, parts: int) -> tuple[Subscriber, ...]:
         subscribers: list[Subscriber] = []
         for each in self._subscribers_of(POD):
-            if isinstance(each, PodOwnerController) and owner_kind not in (
-                each.owner_kind,
-                _ANY_OWNER,
-                _NO_OWNER,
+            if (
+                (each.owner_kind and owner_kind not in (each.owner_kind, _ANY_OWNER, _NO_OWNER))
+                or (each.pod_changes is not None and not each.pod_changes & parts)
+                or (each.only_with_volumes and not parts & _HAS_VOLUMES)
+                or (each.only_with_devices and not parts & _HAS_DEVICES)
             ):
                 continue
-            if isinstance(each, PodReader) and not each.pod_changes & parts:
-                continue
-            if isinstance(each, PodVolumeController) and not parts & _HAS_VOLUMES:
-                continue
-            if isinstance(each, PodDeviceController) and not parts & _HAS_DEVICES:
-                continue
-            pending_work = each.pending_work if isinstance(each, PendingWorkController) else None
-            if owner_kind == _NO_OWNER and isinstance(each, OrphanAdopter):
-                pending_work = each.adopters
-            subscribers.append((each.name, each.observe, None if parts & _GONE else pending_work))
+            condition = each.adopters if owner_kind == _NO_OWNER else None
+            condition = each.pending_work if condition is None else condition
+            subscribers.append((each.name, each.observe, None if parts & _GONE else condition))
         return tuple(subscribers)

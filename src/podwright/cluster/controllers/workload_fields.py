@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
-)
+from podwright.apimachinery.objects import Document, KubernetesObject, encode
+from podwright.apimachinery.schema import decode
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -47,8 +42,11 @@ def is_only_status(old: KubernetesObject | None, new: KubernetesObject | None) -
 
 
 def with_status(obj: T, status: Document) -> T:
-    """Return an object, of a kind whose status is not typed, with a new status."""
-    return msgspec.structs.replace(obj, raw=obj.raw | {"status": status})
+    """Return an object with another status."""
+    document = encode(obj) | {"status": status}
+    if "status" in obj.__struct_fields__:
+        return cast(T, decode(document, source=f"the status of {obj.kind} {obj.key}"))
+    return msgspec.structs.replace(obj, raw=document)
 
 
 def with_annotations(obj: T, annotations: Mapping[str, str]) -> T:
@@ -69,16 +67,3 @@ def without_zeros(counts: Mapping[str, Any], always: Iterable[str]) -> Document:
     """Return counts as the API serializes them: zeros only for the required fields."""
     kept = tuple(always)
     return {name: value for name, value in counts.items() if value or name in kept}
-
-
-def put_status(
-    actions: list[ControllerAction], obj: KubernetesObject, status: Document, controller: str
-) -> None:
-    """Append the update of a status, if it changes."""
-    if status != status_of(obj):
-        actions.append(UpdateObject(with_status(obj, status), "status", controller))
-
-
-def requeue_at(controller: str, key: NamespacedName, due_ns: int) -> SyncAt:
-    """Return the action that requeues an object at a time."""
-    return SyncAt(due_ns, SyncDue(controller, key))

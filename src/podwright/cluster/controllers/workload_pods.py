@@ -50,11 +50,7 @@ from podwright.cluster.controllers.batch.job_spec import (
     job_spec,
     pods_of,
 )
-from podwright.cluster.controllers.expansion import (
-    EXPANDED_KINDS,
-    ExpandedWorkload,
-    Expansion,
-)
+from podwright.cluster.controllers.expansion import EXPANDED_KINDS, ExpandedWorkload, Expansion
 from podwright.cluster.controllers.kinds import (
     CRON_JOB,
     DAEMON_SET,

@@ -27,7 +27,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     SECOND_NS,
     KubernetesObject,
@@ -40,8 +40,8 @@ from podwright.apimachinery.objects import (
     with_node_name,
 )
 from podwright.cluster.api import CreateObject
-from podwright.cluster.controllers import ControllerAction, Lister, SyncAt, SyncDue
-from podwright.cluster.store import GroupKind, kind_of
+from podwright.cluster.controllers import Controller, ControllerAction, Lister, SyncAt, SyncDue
+from podwright.cluster.store import kind_of
 from podwright.scheduler.config import format_duration
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling.autoscaler_events import (
@@ -51,11 +51,7 @@ from podwright.simulation.autoscaling.autoscaler_events import (
     status_event,
 )
 from podwright.simulation.autoscaling.expanders import Choice, best_option
-from podwright.simulation.autoscaling.node_groups import (
-    Autoscaling,
-    NodeGroup,
-    pool_of,
-)
+from podwright.simulation.autoscaling.node_groups import Autoscaling, NodeGroup, pool_of
 from podwright.simulation.autoscaling.scale_down import REMOVAL, ScaleDown
 from podwright.simulation.autoscaling.scale_up import (
     BACKOFF,
@@ -130,7 +126,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     time_ns: int
 
 
-class ClusterAutoscaler(Checkpointed):
+class ClusterAutoscaler(Controller):
     """Scales node groups.
 
     Parameters
@@ -142,7 +138,7 @@ class ClusterAutoscaler(Checkpointed):
     """
 
     name = NAME
-    kinds: Sequence[GroupKind] = (("*", "*"),)
+    kinds = (("*", "*"),)
     _arrivals: Saved[list[Arrival]]
     _requests: Saved[dict[str, ScaleUpRequest]]
     _backoffs: Saved[dict[str, Backoff]]
@@ -158,7 +154,7 @@ class ClusterAutoscaler(Checkpointed):
     def __init__(
         self, lister: Lister, *, autoscaling: Autoscaling, scheduler: SchedulerOptions
     ) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._options = autoscaling.options
         self._groups = {each.name: each for each in autoscaling.groups}
         self._templates = {

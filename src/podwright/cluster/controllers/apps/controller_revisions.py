@@ -17,8 +17,7 @@ import msgspec
 from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers.adoption import controller_reference_document
-from podwright.cluster.controllers.controller_loop import deletion_by
-from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.cluster.controllers.interface import Actions, ControllerAction, Requests
 from podwright.cluster.controllers.kinds import CONTROLLER_REVISION
 from podwright.cluster.controllers.lister import Lister
 
@@ -43,7 +42,7 @@ class RevisionNaming(msgspec.Struct, frozen=True):
     label: str
 
 
-class Revisions:
+class Revisions(Requests):
     """The revisions of one set, with the one of its present template.
 
     Parameters
@@ -66,7 +65,7 @@ class Revisions:
     ----------
     all : list of KubernetesObject
         The existing revisions, oldest first.
-    update : KubernetesObject
+    update_revision : KubernetesObject
         The revision of the current template, existing or created by `actions`.
     collision_count : int or None
         The updated number of hash collisions.
@@ -87,12 +86,12 @@ class Revisions:
         owned = lister.controlled_by(owner.uid, CONTROLLER_REVISION).values()
         self.all = sorted(owned, key=_order)
         self.collision_count = collision_count
-        self.actions: list[ControllerAction] = []
+        self.actions: Actions = []
         self._lister = lister
         self._owner = owner
-        self._source = source
+        self.name = source
         self._initial = None if self.all else initial
-        self.update = self._find_or_create(data, naming)
+        self.update_revision = self._find_or_create(data, naming)
 
     def _find_or_create(self, data: Document, naming: RevisionNaming) -> KubernetesObject:
         number = number_of(self.all[-1]) + 1 if self.all else 1
@@ -105,7 +104,7 @@ class Revisions:
         if found is not self.all[-1]:
             # A rollback to an earlier template: its revision becomes the newest.
             found = msgspec.structs.replace(found, raw=found.raw | {"revision": number})
-            self.actions.append(UpdateObject(found, "main", self._source))
+            self.actions.append(self.update(found))
         return found
 
     def _create(self, data: Document, naming: RevisionNaming, number: int) -> KubernetesObject:
@@ -140,18 +139,18 @@ class Revisions:
                 "revision": number,
             }
         )
-        self.actions.append(CreateObject(made, self._source))
+        self.actions.append(self.create(made))
         return made
 
     def named(self, name: str) -> KubernetesObject:
         """Return the revision of a name; the current one if there is none."""
-        return next((each for each in self.all if each.name == name), self.update)
+        return next((each for each in self.all if each.name == name), self.update_revision)
 
     def truncate_history(self, live: Collection[str], limit: int) -> Iterable[ControllerAction]:
         """Delete the oldest unused revisions beyond a limit."""
         past = [each for each in self.all if each.name not in live]
         for each in past[: max(len(past) - limit, 0)]:
-            yield deletion_by(self._source, each)
+            yield self.delete(each)
 
 
 def number_of(revision: KubernetesObject) -> int:

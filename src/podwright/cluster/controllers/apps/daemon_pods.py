@@ -30,6 +30,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.controllers.adoption import pod_from_template
 from podwright.cluster.controllers.apps.controller_revisions import REVISION_LABEL
+from podwright.cluster.controllers.interface import Keys
 
 GENERATION_LABEL: Final = "pod-template-generation"
 
@@ -261,7 +262,7 @@ class DaemonNodes:
             del self._revisions[revision]
         return True
 
-    def pods_on(self, node: str) -> Iterable[NamespacedName]:
+    def pods_on(self, node: str) -> Keys:
         """Return the pods that run on a node or are tied to it."""
         return self._pods_on.get(node, ())
 

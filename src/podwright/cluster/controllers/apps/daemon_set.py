@@ -9,12 +9,11 @@ Upstream: pkg/controller/daemon/daemon_controller.go, update.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
 from typing import Final
 
 import msgspec
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     NOTHING,
     SECOND_NS,
@@ -54,12 +53,13 @@ from podwright.cluster.controllers.apps.daemon_pods import (
     daemon_pod,
 )
 from podwright.cluster.controllers.apps.rollout import scaled_value
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    CreateObject,
+    Actions,
+    Controller,
     CreationEvents,
-    UpdateObject,
+    Keys,
+    Requests,
+    Version,
 )
 from podwright.cluster.controllers.kinds import (
     CONTROLLER_REVISION,
@@ -67,14 +67,11 @@ from podwright.cluster.controllers.kinds import (
     NODE,
     POD,
     PRIORITY_CLASS,
-    GroupKind,
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
 from podwright.cluster.controllers.workload_fields import (
     is_only_status,
-    put_status,
-    requeue_at,
     spec_of,
     status_of,
     without_zeros,
@@ -105,7 +102,7 @@ class _Daemon:
         self.number = 0
 
 
-class DaemonSetController(Checkpointed):
+class DaemonSetController(Controller):
     """Maintains one pod of each daemon set on each eligible node.
 
     Parameters
@@ -115,29 +112,23 @@ class DaemonSetController(Checkpointed):
     """
 
     name = "daemonset-controller"
-    kinds: Sequence[GroupKind] = (DAEMON_SET, POD, NODE, PRIORITY_CLASS)
+    kinds = (DAEMON_SET, POD, NODE, PRIORITY_CLASS)
     owner_kind = DAEMON_SET[1]
     _creation_events: Saved[CreationEvents]
     _backoff: Saved[dict[str, tuple[int, int]]]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._daemons: dict[str, _Daemon] = {}
         self._orphans = Orphans(lister, POD)
+        self.adopters = self._orphans.owners
         self._creation_events = CreationEvents()
         # The delay before a failed pod is replaced, and its start, by daemon set and node.
         self._backoff = {}
 
     # ----------------------------------------------------------------------------- changes
 
-    @property
-    def adopters(self) -> Sized:
-        """The namespaces with owners that may adopt orphans."""
-        return self._orphans.owners
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Mark the nodes to evaluate again, and return their daemon sets."""
         obj = new if new is not None else old
         if isinstance(obj, Pod):
@@ -152,9 +143,7 @@ class DaemonSetController(Checkpointed):
             )
         return self._owner_changed(old, new)
 
-    def _owner_changed(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _owner_changed(self, old: Version, new: Version) -> Keys:
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
             self._creation_events.forget(old.key)
@@ -170,9 +159,7 @@ class DaemonSetController(Checkpointed):
         self._orphans.put_owner(new, daemon.selector)
         return (new.key,)
 
-    def _node_changed(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _node_changed(self, old: Version, new: Version) -> Keys:
         if isinstance(old, Node) and isinstance(new, Node):
             is_same = old.metadata.labels == new.metadata.labels
             if is_same and old.spec.taints == new.spec.taints:
@@ -184,9 +171,7 @@ class DaemonSetController(Checkpointed):
             daemon.nodes.dirty[node.name] = None
         return sorted(daemon.key for daemon in daemons)
 
-    def _pod_changed(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _pod_changed(self, old: Version, new: Version) -> Keys:
         was = old.metadata.controller if old is not None else None
         now = new.metadata.controller if new is not None else None
         if was is not None and now is not None and was.uid == now.uid:
@@ -216,7 +201,7 @@ class DaemonSetController(Checkpointed):
 
     # -------------------------------------------------------------------------------- sync
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Create and delete pods where necessary, and update the status."""
         owner = self._lister.get(DAEMON_SET, key)
         if owner is None:
@@ -228,16 +213,13 @@ class DaemonSetController(Checkpointed):
         if owner.metadata.deletion_timestamp is not None or not daemon.selector.matches(labels):
             # The API server rejects a selector that does not match the template.
             return actions
-        adoptions = [
-            UpdateObject(adopted(pod, owner), "main", self.name)
-            for pod in self._orphans.adoptable_by(owner)
-        ]
+        adoptions = [self.update(adopted(pod, owner)) for pod in self._orphans.adoptable_by(owner)]
         if adoptions:
             return actions + adoptions
         revisions = self._sync_revisions(owner, daemon, template)
         if isinstance(revisions, InvalidObject):
             text = f"Error creating: {revisions}"
-            event = event_by(self.name, owner, "FailedCreate", text, is_warning=True)
+            event = self.warning(owner, "FailedCreate", text)
             return [*actions, event]
         sync = _Sync(self._lister, self.name, owner, daemon, self._backoff, now_ns)
         sync.evaluate()
@@ -245,7 +227,7 @@ class DaemonSetController(Checkpointed):
         actions += [*revisions.actions, *sync.actions]
         if sync.created_count:
             self._creation_events.expect(key, sync.created_count)
-        put_status(actions, owner, sync.status(revisions.collision_count), self.name)
+        actions += self.status_update(owner, sync.status(revisions.collision_count))
         limit = spec_of(owner).get("revisionHistoryLimit")
         hashes = {*daemon.nodes.live_revisions, daemon.revision}
         live = {
@@ -256,7 +238,7 @@ class DaemonSetController(Checkpointed):
         actions += revisions.truncate_history(live, 10 if limit is None else int(limit))
         due_ns = daemon.nodes.next_ns()
         if due_ns is not None:
-            actions.append(requeue_at(self.name, key, due_ns))
+            actions.append(self.sync_at(key, due_ns))
         return actions
 
     def _sync_revisions(
@@ -267,8 +249,8 @@ class DaemonSetController(Checkpointed):
         data = template_patch(template)
         initial = self._initial_revision(owner)
         revisions = Revisions(self._lister, owner, data, _NAMING, collisions, self.name, initial)
-        revision = revisions.update.metadata.labels[REVISION_LABEL]
-        number = number_of(revisions.update)
+        revision = revisions.update_revision.metadata.labels[REVISION_LABEL]
+        number = number_of(revisions.update_revision)
         if daemon.spec != spec_of(owner) or (daemon.revision, daemon.number) != (revision, number):
             try:
                 base = base_daemon_pod(owner, template, revision, number)
@@ -298,7 +280,7 @@ class DaemonSetController(Checkpointed):
         return (min(hashes), int(generation)) if hashes else None
 
 
-class _Sync:
+class _Sync(Requests):
     """One sync of one daemon set."""
 
     def __init__(
@@ -313,7 +295,7 @@ class _Sync:
         assert daemon.base is not None, f"{owner.key} was not revised"
         assert daemon.placement is not None, f"{owner.key} was not revised"
         self._lister = lister
-        self._source = source
+        self.name = source
         self._owner = owner
         self._nodes = daemon.nodes
         self._base = daemon.base
@@ -322,9 +304,9 @@ class _Sync:
         self._revision = daemon.revision
         self._backoff = backoff
         self._now_ns = now_ns
-        self._events: list[ControllerAction] = []
-        self._writes: list[ControllerAction] = []
-        self._deletions: list[ControllerAction] = []
+        self._events: Actions = []
+        self._writes: Actions = []
+        self._deletions: Actions = []
         self._deleted = 0
         self.created_count = 0
         spec = spec_of(owner)
@@ -335,7 +317,7 @@ class _Sync:
         self._min_ready_seconds = int(spec.get("minReadySeconds") or 0)
 
     @property
-    def actions(self) -> list[ControllerAction]:
+    def actions(self) -> Actions:
         """The actions, creations before deletions."""
         return [*self._events, *self._writes, *self._deletions]
 
@@ -394,7 +376,7 @@ class _Sync:
         for key in sorted(self._nodes.pods_on(name)):
             pod = self._pod(key)
             if not self._selector.matches(pod.metadata.labels):
-                self._writes.append(UpdateObject(released(pod, self._owner), "main", self._source))
+                self._writes.append(self.update(released(pod, self._owner)))
 
     def _delete_excess(self, name: str, pods: list[Pod]) -> None:
         """Delete terminated and duplicate pods.
@@ -409,7 +391,7 @@ class _Sync:
                 self._replace_failed(name, pod)
             elif pod.status.phase == "Succeeded":
                 text = f"Found succeeded daemon pod {pod.key} on node {name}, will try to delete it"
-                self._record_event("SucceededDaemonPod", text)
+                self._events.append(self.event(self._owner, "SucceededDaemonPod", text))
                 self._delete(pod)
             else:
                 running.append(pod)
@@ -435,7 +417,7 @@ class _Sync:
         delay_ns = min(2 * delay_ns, _BACKOFF_MAX_NS) if delay_ns else _BACKOFF_NS
         self._backoff[place] = (delay_ns, self._now_ns)
         text = f"Found failed daemon pod {pod.key} on node {name}, will try to kill it"
-        self._record_event("FailedDaemonPod", text, is_warning=True)
+        self._events.append(self.warning(self._owner, "FailedDaemonPod", text))
         self._delete(pod)
 
     # ------------------------------------------------------------------------------ shares
@@ -536,21 +518,16 @@ class _Sync:
         if self.created_count >= BURST:
             return
         self.created_count += 1
-        self._writes.append(CreateObject(daemon_pod(self._base, name), self._source))
+        self._writes.append(self.create(daemon_pod(self._base, name)))
 
     def _delete(self, pod: Pod) -> None:
         if self._deleted >= BURST:
             self._nodes.dirty[self._nodes.node_of(pod.key)] = None
             return
         self._deleted += 1
-        self._deletions.append(deletion_by(self._source, pod))
+        self._deletions.append(self.delete(pod))
         text = f"Deleted pod: {pod.name}"
-        self._deletions.append(event_by(self._source, self._owner, "SuccessfulDelete", text))
-
-    def _record_event(self, reason: str, text: str, *, is_warning: bool = False) -> None:
-        self._events.append(
-            event_by(self._source, self._owner, reason, text, is_warning=is_warning)
-        )
+        self._deletions.append(self.event(self._owner, "SuccessfulDelete", text))
 
     def status(self, collision_count: int | None) -> Document:
         """Return the status of the daemon set."""

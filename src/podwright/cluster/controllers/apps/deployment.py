@@ -9,7 +9,7 @@ Upstream: pkg/controller/deployment/deployment_controller.go, sync.go, rolling.g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, Self
 
 import msgspec
@@ -49,19 +49,19 @@ from podwright.cluster.controllers.apps.rollout import (
     deployment_spec,
     revision_number,
 )
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
     ControllerAction,
-    CreateObject,
+    Keys,
     PodChange,
-    StatelessController,
-    UpdateObject,
+    Requests,
+    Version,
 )
-from podwright.cluster.controllers.kinds import DEPLOYMENT, POD, REPLICA_SET, GroupKind
+from podwright.cluster.controllers.kinds import DEPLOYMENT, POD, REPLICA_SET
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.workload_fields import (
     is_only_status,
-    requeue_at,
     spec_of,
     status_of,
     with_annotations,
@@ -81,7 +81,7 @@ _NOT_COPIED: Final = (
 _ENDED: Final = ("Succeeded", "Failed")
 
 
-class DeploymentController(StatelessController):
+class DeploymentController(Controller):
     """Rolls out deployments.
 
     Parameters
@@ -91,20 +91,18 @@ class DeploymentController(StatelessController):
     """
 
     name = "deployment-controller"
-    kinds: Sequence[GroupKind] = (DEPLOYMENT, REPLICA_SET, POD)
+    kinds = (DEPLOYMENT, REPLICA_SET, POD)
     owner_kind = REPLICA_SET[1]
     pod_changes = PodChange.TERMINAL | PodChange.DELETED
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._orphans = Orphans(lister, REPLICA_SET)
         self._parsed: dict[NamespacedName, _ParsedDeployment] = {}
 
     # ----------------------------------------------------------------------------- changes
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return deployments that changed, or whose replica sets or last old pod did."""
         obj = new if new is not None else old
         if isinstance(obj, Pod):
@@ -113,9 +111,7 @@ class DeploymentController(StatelessController):
             return self._set_changed(old, new)
         return self._deployment_changed(old, new)
 
-    def _deployment_changed(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _deployment_changed(self, old: Version, new: Version) -> Keys:
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
             self._parsed.pop(old.key, None)
@@ -125,9 +121,7 @@ class DeploymentController(StatelessController):
         self._orphans.put_owner(new, parsed.selector)
         return (new.key,)
 
-    def _set_changed(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _set_changed(self, old: Version, new: Version) -> Keys:
         keys: dict[NamespacedName, None] = {}
         for obj in (old, new):
             owner = obj.metadata.controller if obj is not None else None
@@ -135,9 +129,7 @@ class DeploymentController(StatelessController):
                 keys[f"{obj.namespace}/{owner.name}"] = None
         return [*keys, *self._orphans.observe(old, new)]
 
-    def _pod_changed(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _pod_changed(self, old: Version, new: Version) -> Keys:
         """Requeue Recreate deployments when one of their pods terminates.
 
         Upstream: deployment_controller.go, deletePod
@@ -160,7 +152,7 @@ class DeploymentController(StatelessController):
 
     # -------------------------------------------------------------------------------- sync
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Scale the deployment or take the next step of its rollout."""
         deployment = self._lister.get(DEPLOYMENT, key)
         if deployment is None:
@@ -172,7 +164,7 @@ class DeploymentController(StatelessController):
             text = "This deployment does not select its own pods."
             if not spec_of(deployment).get("selector"):
                 text = "This deployment is selecting all pods. A non-empty selector is required."
-            return [event_by(self.name, deployment, "SelectingAll", text, is_warning=True)]
+            return [self.warning(deployment, "SelectingAll", text)]
         is_going = deployment.metadata.deletion_timestamp is not None
         ownership_changes = (
             [] if is_going else self._adoptions_and_releases(deployment, parsed.selector)
@@ -182,16 +174,14 @@ class DeploymentController(StatelessController):
             or _Sync(self._lister, self.name, deployment, parsed.spec, now_ns).actions()
         )
 
-    def _adoptions_and_releases(
-        self, deployment: KubernetesObject, selector: Selector
-    ) -> list[ControllerAction]:
-        adoptions: list[ControllerAction] = [
-            UpdateObject(adopted(each, deployment), "main", self.name)
+    def _adoptions_and_releases(self, deployment: KubernetesObject, selector: Selector) -> Actions:
+        adoptions: Actions = [
+            self.update(adopted(each, deployment))
             for each in self._orphans.adoptable_by(deployment)
         ]
         owned = self._lister.controlled_by(deployment.uid, REPLICA_SET)
         return adoptions + [
-            UpdateObject(released(each, deployment), "main", self.name)
+            self.update(released(each, deployment))
             for _, each in sorted(owned.items())
             if not selector.matches(each.metadata.labels)
         ]
@@ -212,7 +202,7 @@ class _ParsedDeployment(msgspec.Struct, frozen=True):
         return cls(spec, selector, selector.matches(labels))
 
 
-class _Sync:
+class _Sync(Requests):
     """One sync of one deployment."""
 
     def __init__(
@@ -224,18 +214,18 @@ class _Sync:
         now_ns: int,
     ) -> None:
         self._lister = lister
-        self._source = source
+        self.name = source
         self._deployment = deployment
         self._now_ns = now_ns
         self._spec = spec
         self._annotations = deployment.metadata.annotations
         self._objects: dict[str, KubernetesObject] = {}
-        self._actions: list[ControllerAction] = []
+        self._actions: Actions = []
         collisions = status_of(deployment).get("collisionCount")
         self._collisions: int | None = collisions
         self._draft = StatusDraft(deployment, now_ns, collisions)
 
-    def actions(self) -> list[ControllerAction]:
+    def actions(self) -> Actions:
         rollout = self._rollout()
         is_rolling = False
         cleans_up = False
@@ -254,18 +244,14 @@ class _Sync:
         status = self._draft.finish(rollout, is_rolling=is_rolling)
         actions = [*self._actions, *self._replica_set_updates(rollout)]
         actions += [
-            event_by(self._source, self._deployment, "ScalingReplicaSet", text)
-            for text in rollout.event_notes
+            self.event(self._deployment, "ScalingReplicaSet", text) for text in rollout.event_notes
         ]
         if cleans_up and (self._spec.is_paused or is_complete(rollout, status)):
-            actions += [
-                deletion_by(self._source, self._objects[each.name])
-                for each in rollout.excess_history()
-            ]
+            actions += [self.delete(self._objects[each.name]) for each in rollout.excess_history()]
         actions += self._status_update(status)
         due_ns = self._draft.deadline_ns(rollout, status) if is_rolling else None
         if due_ns is not None:
-            actions.append(requeue_at(self._source, self._deployment.key, due_ns))
+            actions.append(self.sync_at(self._deployment.key, due_ns))
         return actions
 
     def _is_being_scaled(self, rollout: Rollout) -> bool:
@@ -359,14 +345,10 @@ class _Sync:
             obj = decode_as(document, ReplicaSet, source=f"ReplicaSet {name}")
         except InvalidObject as error:
             text = f'Failed to create new replica set "{name}": {error}'
-            self._actions.append(
-                event_by(
-                    self._source, self._deployment, "ReplicaSetCreateError", text, is_warning=True
-                )
-            )
+            self._actions.append(self.warning(self._deployment, "ReplicaSetCreateError", text))
             return False
         self._objects[name] = obj
-        self._actions.append(CreateObject(obj, self._source))
+        self._actions.append(self.create(obj))
         if new.replicas:
             rollout.event_notes.append(f"Scaled up replica set {name} from 0 to {new.replicas}")
         self._set_revision(new)
@@ -432,14 +414,14 @@ class _Sync:
                 continue  # created by this sync
             changed = _with_size(obj, each)
             if changed is not obj:
-                yield UpdateObject(changed, "main", self._source)
+                yield self.update(changed)
 
     def _status_update(self, status: Document) -> Iterable[ControllerAction]:
         obj = self._deployment
         if self._annotations != obj.metadata.annotations:
             obj = with_annotations(obj, self._annotations)
         if obj is not self._deployment or status != self._draft.current:
-            yield UpdateObject(with_status(obj, status), "status", self._source)
+            yield self.update(with_status(obj, status), "status")
 
 
 # ------------------------------------------------------------------------------ documents

@@ -6,7 +6,7 @@ pkg/controller/replication/replication_controller.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from podwright.apimachinery.objects import (
     NOTHING,
@@ -25,7 +25,6 @@ from podwright.cluster.controllers.kinds import (
     PRIORITY_CLASS,
     REPLICA_SET,
     REPLICATION_CONTROLLER,
-    GroupKind,
 )
 from podwright.cluster.controllers.pod_state import PodCounts
 
@@ -36,7 +35,7 @@ class ReplicaSetController(ReplicasController):
     name = "replicaset-controller"
     kind = REPLICA_SET
     owner_kind = REPLICA_SET[1]
-    kinds: Sequence[GroupKind] = (REPLICA_SET, POD, PRIORITY_CLASS)
+    kinds = (REPLICA_SET, POD, PRIORITY_CLASS)
 
     def selector_of(self, owner: KubernetesObject) -> Selector:
         """Return the selector of a replica set."""
@@ -70,7 +69,7 @@ class ReplicationControllerController(ReplicasController):
     name = "replication-controller"
     kind = REPLICATION_CONTROLLER
     owner_kind = REPLICATION_CONTROLLER[1]
-    kinds: Sequence[GroupKind] = (REPLICATION_CONTROLLER, POD, PRIORITY_CLASS)
+    kinds = (REPLICATION_CONTROLLER, POD, PRIORITY_CLASS)
 
     def selector_of(self, owner: KubernetesObject) -> Selector:
         """Return the selector; without one, the labels of the template."""

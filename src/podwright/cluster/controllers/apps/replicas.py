@@ -10,11 +10,11 @@ Upstream: pkg/controller/replicaset/replica_set.go, replica_set_utils.go
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence, Sized
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -32,13 +32,13 @@ from podwright.cluster.controllers.adoption import (
     owners_with_priority_class,
     released,
 )
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    CreateObject,
+    Actions,
+    Controller,
     CreationEvents,
+    Keys,
     PodChange,
-    UpdateObject,
+    Version,
 )
 from podwright.cluster.controllers.kinds import POD, GroupKind
 from podwright.cluster.controllers.lister import Lister
@@ -50,8 +50,6 @@ from podwright.cluster.controllers.pod_state import (
 )
 from podwright.cluster.controllers.workload_fields import (
     is_only_status,
-    put_status,
-    requeue_at,
     spec_of,
     status_of,
     without_zeros,
@@ -63,7 +61,7 @@ BURST: Final = 500
 REPLICA_FAILURE: Final = "ReplicaFailure"
 
 
-class ReplicasController(Checkpointed, ABC):
+class ReplicasController(Controller):
     """Maintains the number of pods of each owner of one kind.
 
     Parameters
@@ -92,18 +90,14 @@ class ReplicasController(Checkpointed, ABC):
     _rejections: Saved[dict[NamespacedName, str]]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._counts: dict[str, PodCounts] = {}
         self._orphans = Orphans(lister, POD)
+        self.adopters = self._orphans.owners
         self._templates = PodTemplates()
         self._creation_events = CreationEvents()
         # Why the API server rejected a pod since the last sync, by the key of the owner.
         self._rejections = {}
-
-    @property
-    def adopters(self) -> Sized:
-        """The namespaces with owners that may adopt orphans."""
-        return self._orphans.owners
 
     # ---------------------------------------------------------------- differences by kind
 
@@ -121,9 +115,7 @@ class ReplicasController(Checkpointed, ABC):
 
     # ----------------------------------------------------------------------------- changes
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Update the counts of pods, and return the owners whose counts changed."""
         if type(new) is Pod or type(old) is Pod:
             return self._pod_changed(old, new)
@@ -135,9 +127,7 @@ class ReplicasController(Checkpointed, ABC):
             return ()
         return self._owner_changed(old, new)
 
-    def _owner_changed(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _owner_changed(self, old: Version, new: Version) -> Keys:
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
             self._templates.forget(old)
@@ -162,14 +152,12 @@ class ReplicasController(Checkpointed, ABC):
         counts = self._counts.get(owner.uid)
         return counts is not None and status_of(owner).get("readyReplicas", 0) != counts.ready
 
-    def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
+    def on_create_rejected(self, owner: NamespacedName, message: str) -> Keys:
         """Return the owner, whose status will report the rejection."""
         self._rejections[owner] = message
         return (owner,)
 
-    def _pod_changed(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Sequence[NamespacedName]:
+    def _pod_changed(self, old: Version, new: Version) -> Sequence[NamespacedName]:
         now = new.metadata.controller if new is not None else None
         if old is None:
             was = None
@@ -207,7 +195,7 @@ class ReplicasController(Checkpointed, ABC):
 
     # -------------------------------------------------------------------------------- sync
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Create or delete pods to match `spec.replicas`, and update the status."""
         owner = self._lister.get(self.kind, key)
         rejection = self._rejections.pop(key, None)
@@ -236,51 +224,44 @@ class ReplicasController(Checkpointed, ABC):
                 actions += self._delete(owner, min(difference, BURST), now_ns)
         status = self._status(owner, counts, now_ns)
         conditions = _conditions(owner, difference, rejection, now_ns)
-        put_status(
-            actions,
-            owner,
-            status | {"conditions": conditions} if conditions else status,
-            self.name,
-        )
+        if conditions:
+            status["conditions"] = conditions
+        actions += self.status_update(owner, status)
         due_ns = counts.next_available_ns()
         if due_ns is not None:
-            actions.append(requeue_at(self.name, key, due_ns))
+            actions.append(self.sync_at(key, due_ns))
         return actions
 
-    def _adoptions_and_releases(
-        self, owner: KubernetesObject, counts: PodCounts
-    ) -> list[ControllerAction]:
+    def _adoptions_and_releases(self, owner: KubernetesObject, counts: PodCounts) -> Actions:
         if owner.metadata.deletion_timestamp is not None:
             return []
-        actions: list[ControllerAction] = [
-            UpdateObject(adopted(pod, owner), "main", self.name)
+        actions: Actions = [
+            self.update(adopted(pod, owner))
             for pod in self._orphans.adoptable_by(owner)
             if isinstance(pod, Pod) and is_active(pod)
         ]
         if counts.unmatched:
             selector = counts.criteria.selector
             actions += [
-                UpdateObject(released(pod, owner), "main", self.name)
+                self.update(released(pod, owner))
                 for pod in sorted(self._pods_of(owner.uid), key=_key)
                 if not selector.matches(pod.metadata.labels)
             ]
         return actions
 
-    def _create(self, owner: KubernetesObject, count: int) -> list[ControllerAction]:
+    def _create(self, owner: KubernetesObject, count: int) -> Actions:
         self._creation_events.expect(owner.key, count)
         pod = self._templates.pod(owner, spec_of(owner).get("template") or {})
-        return [CreateObject(pod, self.name)] * count
+        return [self.create(pod)] * count
 
-    def _delete(self, owner: KubernetesObject, count: int, now_ns: int) -> list[ControllerAction]:
+    def _delete(self, owner: KubernetesObject, count: int, now_ns: int) -> Actions:
         # Pods that the selector does not match were released before, so all of these match.
         pods = [pod for pod in self._pods_of(owner.uid) if is_active(pod)]
         pods = deletion_order(pods, self._ranks(owner, pods), now_ns)
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for pod in pods[:count]:
-            actions.append(deletion_by(self.name, pod))
-            actions.append(
-                event_by(self.name, owner, "SuccessfulDelete", f"Deleted pod: {pod.name}")
-            )
+            actions.append(self.delete(pod))
+            actions.append(self.event(owner, "SuccessfulDelete", f"Deleted pod: {pod.name}"))
         return actions
 
     def _ranks(self, owner: KubernetesObject, pods: list[Pod]) -> dict[NamespacedName, int]:

@@ -10,13 +10,11 @@ Upstream: pkg/controller/statefulset/stateful_set.go, stateful_set_control.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
 from typing import Final
 
 from podwright.apimachinery.objects import (
     Document,
     InvalidObject,
-    KubernetesObject,
     NamespacedName,
     PersistentVolumeClaim,
     Pod,
@@ -54,28 +52,12 @@ from podwright.cluster.controllers.apps.stateful_pods import (
     stateful_spec,
     with_retention,
 )
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    CreateObject,
-    StatelessController,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import (
-    POD,
-    PRIORITY_CLASS,
-    PVC,
-    STATEFUL_SET,
-    GroupKind,
-)
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Requests, Version
+from podwright.cluster.controllers.kinds import POD, PRIORITY_CLASS, PVC, STATEFUL_SET
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
 from podwright.cluster.controllers.workload_fields import (
     is_only_status,
-    put_status,
-    requeue_at,
     spec_of,
     status_of,
     without_zeros,
@@ -85,7 +67,7 @@ _ENDED: Final = ("Succeeded", "Failed")
 _NAMING: Final = RevisionNaming(revision_hash, "controller.kubernetes.io/hash")
 
 
-class StatefulSetController(StatelessController):
+class StatefulSetController(Controller):
     """Maintains the pods and claims of each stateful set.
 
     A pod has the name of the one before. A kubelet that deletes pods by name only, such as kwok,
@@ -100,26 +82,20 @@ class StatefulSetController(StatelessController):
     """
 
     name = "statefulset-controller"
-    kinds: Sequence[GroupKind] = (STATEFUL_SET, POD, PVC, PRIORITY_CLASS)
+    kinds = (STATEFUL_SET, POD, PVC, PRIORITY_CLASS)
     owner_kind = STATEFUL_SET[1]
 
     def __init__(self, lister: Lister, *, recreation_delay_ns: int = 0) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._orphans = Orphans(lister, POD)
+        self.adopters = self._orphans.owners
         self._recreation_delay_ns = recreation_delay_ns
         # Not saved: the delay is short.
         self._waits_until: dict[NamespacedName, int | None] = {}
 
     # ----------------------------------------------------------------------------- changes
 
-    @property
-    def adopters(self) -> Sized:
-        """The namespaces with owners that may adopt orphans."""
-        return self._orphans.owners
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return sets that changed, or whose pods or claims did."""
         obj = new if new is not None else old
         if isinstance(obj, Pod):
@@ -139,9 +115,7 @@ class StatefulSetController(StatelessController):
         self._orphans.put_owner(new, compiled_selector(new.spec.selector))
         return (new.key,)
 
-    def _pod_changed(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _pod_changed(self, old: Version, new: Version) -> Keys:
         was = old.metadata.controller if old is not None else None
         now = new.metadata.controller if new is not None else None
         keys: list[NamespacedName] = []
@@ -161,7 +135,7 @@ class StatefulSetController(StatelessController):
             return ()
         return keys
 
-    def _claim_deleted(self, claim: PersistentVolumeClaim) -> Iterable[NamespacedName]:
+    def _claim_deleted(self, claim: PersistentVolumeClaim) -> Keys:
         # A stale claim may block an ordinal, and a pod may need its claim recreated.
         parent, ordinal = parent_and_ordinal(claim.name)
         if ordinal < 0:
@@ -171,7 +145,7 @@ class StatefulSetController(StatelessController):
 
     # -------------------------------------------------------------------------------- sync
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Create, delete and update the pods of a set, as far as its policy allows."""
         owner = self._lister.get(STATEFUL_SET, key)
         if not isinstance(owner, StatefulSet):
@@ -182,7 +156,7 @@ class StatefulSetController(StatelessController):
             if due_ns is None:
                 due_ns = self._waits_until[key] = now_ns + self._recreation_delay_ns
             if now_ns < due_ns:
-                return [SyncAt(due_ns, SyncDue(self.name, key))]
+                return [self.sync_at(key, due_ns)]
             del self._waits_until[key]
         selector = compiled_selector(owner.spec.selector)
         if not selector.matches(owner.spec.template.metadata.labels):
@@ -192,13 +166,13 @@ class StatefulSetController(StatelessController):
         owned = self._lister.controlled_by(owner.uid, POD).values()
         pods = [pod for pod in owned if isinstance(pod, Pod)]
         if owner.metadata.deletion_timestamp is None:
-            claims: list[ControllerAction] = [
-                UpdateObject(adopted(pod, owner), "main", self.name)
+            claims: Actions = [
+                self.update(adopted(pod, owner))
                 for pod in self._orphans.adoptable_by(owner)
                 if parent_and_ordinal(pod.name)[0] == owner.name
             ]
             claims += [
-                UpdateObject(released(pod, owner), "main", self.name)
+                self.update(released(pod, owner))
                 for pod in sorted(pods, key=lambda pod: pod.key)
                 if not selector.matches(pod.metadata.labels)
                 or parent_and_ordinal(pod.name)[0] != owner.name
@@ -208,14 +182,14 @@ class StatefulSetController(StatelessController):
         return _Sync(self._lister, self.name, owner, pods, now_ns).actions()
 
 
-class _Sync:
+class _Sync(Requests):
     """One sync of one set."""
 
     def __init__(
         self, lister: Lister, source: str, owner: StatefulSet, pods: list[Pod], now_ns: int
     ) -> None:
         self._lister = lister
-        self._source = source
+        self.name = source
         self._owner = owner
         self._now_ns = now_ns
         self._spec: StatefulSpec = stateful_spec(spec_of(owner))
@@ -229,21 +203,21 @@ class _Sync:
         data = template_patch(self._spec.template)
         collisions = self._current_status.get("collisionCount") or 0
         self._revisions = Revisions(lister, owner, data, _NAMING, collisions, source)
-        self._update = self._revisions.update
+        self._update = self._revisions.update_revision
         self._current = self._revisions.named(self._current_status.get("currentRevision") or "")
         self._bases: dict[str, Pod] = {}
-        self._out: list[ControllerAction] = list(self._revisions.actions)
+        self._out: Actions = list(self._revisions.actions)
         self._deleted_current = 0
 
-    def actions(self) -> list[ControllerAction]:
+    def actions(self) -> Actions:
         if self._owner.metadata.deletion_timestamp is None:
             try:
                 self._step()
             except InvalidObject as error:
                 text = f"create Pod in StatefulSet {self._owner.name} failed error: {error}"
-                self._record_event("FailedCreate", text, is_warning=True)
+                self._out.append(self.warning(self._owner, "FailedCreate", text))
         status = self._status()
-        put_status(self._out, self._owner, status, self._source)
+        self._out += self.status_update(self._owner, status)
         live = {self._update.name, status["currentRevision"], *map(revision_of, self._all)}
         self._out += self._revisions.truncate_history(live, self._spec.revision_history_limit)
         self._requeue_when_available()
@@ -343,7 +317,7 @@ class _Sync:
             return  # the stale claim must be removed first
         pod = self._new_pod(ordinal)
         self._create_claims(ordinal)
-        self._out.append(CreateObject(pod, self._source))
+        self._out.append(self.create(pod))
         text = f"Create Pod {pod.name} in StatefulSet {self._owner.name} successful"
         self._record_event("SuccessfulCreate", text)
 
@@ -357,7 +331,7 @@ class _Sync:
         return stateful_pod(base, self._owner, self._spec, ordinal, revision.name)
 
     def _delete(self, pod: Pod) -> None:
-        self._out.append(deletion_by(self._source, pod))
+        self._out.append(self.delete(pod))
         self._record_event(
             "SuccessfulDelete",
             f"Delete Pod {pod.name} in StatefulSet {self._owner.name} successful",
@@ -366,7 +340,7 @@ class _Sync:
     def _update_identity(self, pod: Pod, ordinal: int) -> None:
         labels = identity_labels(pod.name, ordinal)
         if not labels.items() <= pod.metadata.labels.items():
-            self._out.append(UpdateObject(with_labels(pod, labels), "main", self._source))
+            self._out.append(self.update(with_labels(pod, labels)))
             self._record_event(
                 "SuccessfulUpdate",
                 f"Update Pod {pod.name} in StatefulSet {self._owner.name} successful",
@@ -384,7 +358,7 @@ class _Sync:
             name = claim_name(template, self._owner, ordinal)
             if self._claim(name) is None:
                 made = stateful_claim(template, self._owner, self._spec, ordinal)
-                self._out.append(CreateObject(made, self._source))
+                self._out.append(self.create(made))
                 pod = f"{self._owner.name}-{ordinal}"
                 self._record_event(
                     "SuccessfulCreate",
@@ -398,7 +372,7 @@ class _Sync:
             if claim is not None:
                 kept = with_retention(claim, self._owner, pod, self._spec)
                 if kept is not claim:
-                    self._out.append(UpdateObject(kept, "main", self._source))
+                    self._out.append(self.update(kept))
 
     # ------------------------------------------------------------------------------ status
 
@@ -453,7 +427,7 @@ class _Sync:
             and from_ns > self._now_ns
         ]
         if times:
-            self._out.append(requeue_at(self._source, self._owner.key, min(times)))
+            self._out.append(self.sync_at(self._owner.key, min(times)))
 
-    def _record_event(self, reason: str, text: str, *, is_warning: bool = False) -> None:
-        self._out.append(event_by(self._source, self._owner, reason, text, is_warning=is_warning))
+    def _record_event(self, reason: str, text: str) -> None:
+        self._out.append(self.event(self._owner, reason, text))

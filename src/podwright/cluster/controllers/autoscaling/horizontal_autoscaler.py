@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -23,13 +23,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import conditions_with, patched, section
-from podwright.cluster.controllers.controller_loop import event_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
-)
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
 from podwright.cluster.controllers.kinds import (
     DEPLOYMENT,
     HPA,
@@ -69,27 +63,25 @@ class MissingMetric(NamedTuple):
     message: str
 
 
-class HorizontalAutoscalerController(Checkpointed):
+class HorizontalAutoscalerController(Controller):
     """Keeps the bounds of autoscalers, and reports the missing metrics."""
 
     name = "horizontal-pod-autoscaler"
-    kinds: Sequence[GroupKind] = (HPA,)
+    kinds = (HPA,)
     _due_ns: Saved[dict[NamespacedName, int]]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         # When each autoscaler is next reconciled.
         self._due_ns = {}
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a new autoscaler; changes of it are seen in the next period."""
         if new is None and old is not None:
             self._due_ns.pop(old.key, None)
         return () if new is None or new.key in self._due_ns else (new.key,)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Reconcile an autoscaler that is due; a new one is due after the first period."""
         autoscaler = self._lister.get(HPA, key)
         if autoscaler is None:
@@ -99,15 +91,15 @@ class HorizontalAutoscalerController(Checkpointed):
             return []
         actions = [] if due_ns is None else self._reconciled(autoscaler, now_ns)
         self._due_ns[key] = now_ns + _PERIOD_NS
-        return [*actions, SyncAt(now_ns + _PERIOD_NS, SyncDue(self.name, key))]
+        return [*actions, self.sync_at(key, now_ns + _PERIOD_NS)]
 
-    def _reconciled(self, autoscaler: KubernetesObject, now_ns: int) -> list[ControllerAction]:
+    def _reconciled(self, autoscaler: KubernetesObject, now_ns: int) -> Actions:
         spec = section(autoscaler, "spec")
         target = self._target(autoscaler, spec)
         if isinstance(target, str):
             note = f"the HPA controller was unable to get the target's current scale: {target}"
             return [
-                event_by(self.name, autoscaler, "FailedGetScale", target, is_warning=True),
+                self.warning(autoscaler, "FailedGetScale", target),
                 *self._written(
                     autoscaler, [_condition("AbleToScale", "False", "FailedGetScale", note, now_ns)]
                 ),
@@ -133,17 +125,14 @@ class HorizontalAutoscalerController(Checkpointed):
         error = f"failed to get {first.what} metric value: {first.message}"
         note = f"invalid metrics ({count} invalid out of {count}), first error is: {error}"
         return [
-            *(
-                event_by(self.name, autoscaler, each.reason, each.message, is_warning=True)
-                for each in missing
-            ),
+            *(self.warning(autoscaler, each.reason, each.message) for each in missing),
             *self._written(
                 autoscaler,
                 [able, off],
                 currentReplicas=current,
                 currentMetrics=[{"type": ""} for _ in missing],
             ),
-            event_by(self.name, autoscaler, "FailedComputeMetricsReplicas", note, is_warning=True),
+            self.warning(autoscaler, "FailedComputeMetricsReplicas", note),
         ]
 
     def _target(self, autoscaler: KubernetesObject, spec: Document) -> KubernetesObject | str:
@@ -164,13 +153,13 @@ class HorizontalAutoscalerController(Checkpointed):
         desired: int,
         reason: str,
         now_ns: int,
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         note = f"the HPA controller was able to update the target scale to {desired}"
         able = _condition("AbleToScale", "True", "SucceededRescale", note, now_ns)
         note = f"New size: {desired}; reason: {reason}"
         return [
-            UpdateObject(patched(target, spec={"replicas": desired}), "main", self.name),
-            event_by(self.name, autoscaler, "SuccessfulRescale", note),
+            self.update(patched(target, spec={"replicas": desired})),
+            self.event(autoscaler, "SuccessfulRescale", note),
             *self._written(
                 autoscaler,
                 [able],
@@ -183,7 +172,7 @@ class HorizontalAutoscalerController(Checkpointed):
 
     def _written(
         self, autoscaler: KubernetesObject, conditions: Iterable[Document], **counts: Any
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         """Return the write of the status, if it changes."""
         document = encode(autoscaler)
         status = document.get("status") or {}
@@ -195,7 +184,7 @@ class HorizontalAutoscalerController(Checkpointed):
             found.pop("currentMetrics", None)
             found.setdefault("currentReplicas", 0)
         new = decode(document | {"status": found})
-        return [] if new == autoscaler else [UpdateObject(new, "status", self.name)]
+        return [] if new == autoscaler else [self.update(new, "status")]
 
 
 def _bound(spec: Document, current: int) -> tuple[int, str] | None:

@@ -9,7 +9,7 @@ Upstream: pkg/controller/cronjob/cronjob_controllerv2.go, utils.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Final, cast
 
@@ -29,17 +29,8 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import patched, section
 from podwright.cluster.controllers.batch.job_spec import finished_condition
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    CreateObject,
-    StatelessController,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import CRON_JOB, JOB, GroupKind
-from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import CRON_JOB, JOB
 
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
@@ -76,18 +67,13 @@ class Missed(msgspec.Struct, frozen=True):
     count: int = 0
 
 
-class CronJobController(StatelessController):
+class CronJobController(Controller):
     """Creates jobs on schedules."""
 
     name = "cronjob-controller"
-    kinds: Sequence[GroupKind] = (CRON_JOB, JOB)
+    kinds = (CRON_JOB, JOB)
 
-    def __init__(self, lister: Lister) -> None:
-        self._lister = lister
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a cron job that changed, or whose jobs were added, finished or removed."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
@@ -100,7 +86,7 @@ class CronJobController(StatelessController):
             return ()
         return (f"{obj.namespace}/{owner.name}",)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Clean up finished jobs, create the job that is due, and requeue for the next time."""
         cron_job = self._lister.get(CRON_JOB, key)
         if cron_job is None:
@@ -120,17 +106,17 @@ class CronJobController(StatelessController):
         if status != section(cron_job, "status"):
             removed = {name: None for name in section(cron_job, "status") if name not in status}
             new = patched(cron_job, status={**status, **removed})
-            actions.append(UpdateObject(new, "status", self.name))
+            actions.append(self.update(new, "status"))
         return actions
 
     def _clean_up_finished(
         self, cron_job: KubernetesObject, spec: CronJobSpec, jobs: Sequence[KubernetesObject]
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         """Delete the oldest finished jobs beyond the limits.
 
         Upstream: cleanupFinishedJobs
         """
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         limits = (
             ("Complete", spec.successful_jobs_history_limit),
             ("Failed", spec.failed_jobs_history_limit),
@@ -142,17 +128,15 @@ class CronJobController(StatelessController):
                     actions.extend(self._delete_job(cron_job, job))
         return actions
 
-    def _delete_job(
-        self, cron_job: KubernetesObject, job: KubernetesObject
-    ) -> list[ControllerAction]:
+    def _delete_job(self, cron_job: KubernetesObject, job: KubernetesObject) -> Actions:
         return [
-            deletion_by(self.name, job, propagation="Background"),
-            event_by(self.name, cron_job, "SuccessfulDelete", f"Deleted job {job.name}"),
+            self.delete(job, propagation="Background"),
+            self.event(cron_job, "SuccessfulDelete", f"Deleted job {job.name}"),
         ]
 
     def _update_active(
         self, cron_job: KubernetesObject, status: Document, jobs: Sequence[KubernetesObject]
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         """Set the active jobs and the last successful time in the status.
 
         Notes
@@ -160,7 +144,7 @@ class CronJobController(StatelessController):
         Upstream adds a job when it is created, before it is observed. Unfinished jobs that somebody
         else gave to the cron job are only reported, at each sync.
         """
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         known = {entry.get("uid") for entry in status.get("active") or ()}
         active: list[Document] = []
         last_ns = timestamp_ns(status.get("lastSuccessfulTime")) or 0
@@ -170,14 +154,12 @@ class CronJobController(StatelessController):
                     active.append(_reference(job))
                 else:
                     note = f"Saw a job that the controller did not create or forgot: {job.name}"
-                    actions.append(
-                        event_by(self.name, cron_job, "UnexpectedJob", note, is_warning=True)
-                    )
+                    actions.append(self.warning(cron_job, "UnexpectedJob", note))
                 continue
             outcome = _outcome(job)
             if job.uid in known:
                 note = f"Saw completed job: {job.name}, condition: {outcome}"
-                actions.append(event_by(self.name, cron_job, "SawCompletedJob", note))
+                actions.append(self.event(cron_job, "SawCompletedJob", note))
             if outcome == "Complete":
                 completed = section(job, "status").get("completionTime")
                 if (timestamp_ns(completed) or 0) > last_ns:
@@ -187,7 +169,7 @@ class CronJobController(StatelessController):
         for entry in status.get("active") or ():
             if entry.get("uid") not in there:
                 note = f"Active job went missing: {entry.get('name')}"
-                actions.append(event_by(self.name, cron_job, "MissingJob", note))
+                actions.append(self.event(cron_job, "MissingJob", note))
         if active:
             kept = {entry.get("uid"): entry for entry in status.get("active") or ()}
             status["active"] = [kept.get(entry["uid"], entry) for entry in active]
@@ -202,7 +184,7 @@ class CronJobController(StatelessController):
         status: Document,
         running: Sequence[KubernetesObject],
         now_ns: int,
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         """Create the job that is due, and requeue for the next scheduled time.
 
         Upstream: syncCronJob
@@ -211,12 +193,12 @@ class CronJobController(StatelessController):
             zone = time_zone(spec.time_zone)
         except ValueError:
             note = f'invalid timeZone: "{spec.time_zone}"'
-            return [event_by(self.name, cron_job, "UnknownTimeZone", note, is_warning=True)]
+            return [self.warning(cron_job, "UnknownTimeZone", note)]
         try:
             schedule = parse_schedule(spec.schedule)
         except ValueError as error:
             note = f'unparseable schedule: "{spec.schedule}" : {error}'
-            return [event_by(self.name, cron_job, "UnparseableSchedule", note, is_warning=True)]
+            return [self.warning(cron_job, "UnparseableSchedule", note)]
         last = status.get("lastScheduleTime")
         after_ns = timestamp_ns(last) or _start_ns(cron_job)
         deadline = spec.starting_deadline_seconds
@@ -224,9 +206,9 @@ class CronJobController(StatelessController):
             after_ns = max(after_ns, now_ns - deadline * SECOND_NS)
         missed = most_recent_due(schedule, after_ns, now_ns, zone)
         next_ns = schedule.next_ns(now_ns, zone)
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         if next_ns is not None:
-            actions.append(SyncAt(next_ns, SyncDue(self.name, cron_job.key)))
+            actions.append(self.sync_at(cron_job.key, next_ns))
         if missed.due_ns is None:
             return actions
         # Upstream: only a warning; the job of the most recent time is created nevertheless.
@@ -235,9 +217,7 @@ class CronJobController(StatelessController):
                 f"too many missed start times: {missed.count}. Set or decrease"
                 " .spec.startingDeadlineSeconds or check clock skew"
             )
-            actions.append(
-                event_by(self.name, cron_job, "TooManyMissedTimes", note, is_warning=True)
-            )
+            actions.append(self.warning(cron_job, "TooManyMissedTimes", note))
         # Upstream: getJobName; one name per scheduled time, so that no time gets two jobs.
         name = f"{cron_job.name}-{missed.due_ns // _MINUTE_NS}"
         if self._lister.get(JOB, f"{cron_job.namespace}/{name}") is not None:
@@ -247,15 +227,13 @@ class CronJobController(StatelessController):
                 "Not starting job because prior execution is running and concurrency policy is"
                 " Forbid"
             )
-            return [*actions, event_by(self.name, cron_job, "JobAlreadyActive", note)]
+            return [*actions, self.event(cron_job, "JobAlreadyActive", note)]
         if spec.concurrency_policy == "Replace":
             for job in running:
                 actions.extend(self._delete_job(cron_job, job))
         status["lastScheduleTime"] = timestamp_text(missed.due_ns)
-        actions.append(
-            CreateObject(job_from_template(cron_job, spec, name, missed.due_ns), self.name)
-        )
-        actions.append(event_by(self.name, cron_job, "SuccessfulCreate", f"Created job {name}"))
+        actions.append(self.create(job_from_template(cron_job, spec, name, missed.due_ns)))
+        actions.append(self.event(cron_job, "SuccessfulCreate", f"Created job {name}"))
         return actions
 
 

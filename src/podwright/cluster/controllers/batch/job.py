@@ -18,13 +18,13 @@ Upstream: pkg/controller/job/job_controller.go, backoff_utils.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final, cast
 
 import msgspec
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     SECOND_NS,
     Document,
@@ -72,16 +72,15 @@ from podwright.cluster.controllers.batch.job_spec import (
     index_of,
     pods_of,
 )
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
     ControllerAction,
-    CreateObject,
     CreationEvents,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
+    Keys,
+    Version,
 )
-from podwright.cluster.controllers.kinds import JOB, POD, PRIORITY_CLASS, GroupKind
+from podwright.cluster.controllers.kinds import JOB, POD, PRIORITY_CLASS
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.store import with_metadata
 
@@ -120,32 +119,26 @@ class _Memory(msgspec.Struct):
     rejected: dict[str, bool] = {}
 
 
-class JobController(Checkpointed):
+class JobController(Controller):
     """Creates the pods of jobs, and counts them."""
 
     name = "job-controller"
-    kinds: Sequence[GroupKind] = (JOB, POD, PRIORITY_CLASS)
+    kinds = (JOB, POD, PRIORITY_CLASS)
     owner_kind = JOB[1]
     _memory: Saved[_Memory]
     _creation_events: Saved[CreationEvents]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._memory = _Memory()
         self._parsed = ParsedJobs()
         self._creation_events = CreationEvents()
         self._orphans = Orphans(lister, POD)
+        self.adopters = self._orphans.owners
 
     # ---------------------------------------------------------------------------- changes
 
-    @property
-    def adopters(self) -> Sized:
-        """The namespaces with owners that may adopt orphans."""
-        return self._orphans.owners
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a job that changed, or whose pod did."""
         obj = new if new is not None else old
         if type(obj) is Pod:
@@ -156,7 +149,7 @@ class JobController(Checkpointed):
             return keys
         return () if obj is None else self._observe_job(old, new, obj.key)
 
-    def _observe_pod(self, old: Pod | None, new: Pod | None, pod: Pod) -> Iterable[NamespacedName]:
+    def _observe_pod(self, old: Pod | None, new: Pod | None, pod: Pod) -> Keys:
         metadata = pod.metadata
         owner = metadata.controller
         if owner is None or owner.kind != self.owner_kind:
@@ -178,9 +171,7 @@ class JobController(Checkpointed):
         self._record_terminated(key, job, old, new)
         return (key,)
 
-    def _observe_job(
-        self, old: KubernetesObject | None, new: KubernetesObject | None, key: str
-    ) -> Iterable[NamespacedName]:
+    def _observe_job(self, old: Version, new: Version, key: str) -> Keys:
         if new is None:
             assert old is not None, "neither an old nor a new object"
             self._record_deleted_job(key, old.uid)
@@ -201,7 +192,7 @@ class JobController(Checkpointed):
                 self._record_terminated(key, new, None, cast(Pod, pod))
         return (key,)
 
-    def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
+    def on_create_rejected(self, owner: NamespacedName, message: str) -> Keys:
         """Return the job, to update its status without the rejected pods."""
         self._memory.rejected[owner] = True
         self._memory.urgent[owner] = True
@@ -252,7 +243,7 @@ class JobController(Checkpointed):
 
     # ------------------------------------------------------------------------------- sync
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Count terminated pods, and create or delete pods."""
         actions = self._released_orphans(key)
         job = self._lister.get(JOB, key)
@@ -266,7 +257,7 @@ class JobController(Checkpointed):
             batch_ns = now_ns + _BATCH_NS
             if due_ns is None or due_ns > batch_ns:
                 memory.due_ns[key] = batch_ns
-                actions.append(SyncAt(batch_ns, SyncDue(self.name, key)))
+                actions.append(self.sync_at(key, batch_ns))
             return actions
         memory.due_ns.pop(key, None)
         spec = self._parsed.of(job).spec
@@ -274,7 +265,7 @@ class JobController(Checkpointed):
             return actions
         complete = with_generated_selector(job)
         if complete is not job:
-            return [*actions, UpdateObject(complete, "whole", self.name)]
+            return [*actions, self.update(complete, "whole")]
         adoptions = self._adoptions(job)
         if adoptions:
             # The adopted pods are counted after the update, which requeues the job.
@@ -283,20 +274,20 @@ class JobController(Checkpointed):
         actions.extend(self._sync_pods(job, spec, now_ns))
         return actions
 
-    def _adoptions(self, job: KubernetesObject) -> list[ControllerAction]:
+    def _adoptions(self, job: KubernetesObject) -> Actions:
         """Adopt orphans.
 
         Upstream: getPodsForJob
         """
         if job.metadata.deletion_timestamp is not None or finished_condition(job) is not None:
             return []
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for orphan in self._orphans.adoptable_by(job):
             pod = cast(Pod, orphan)
             if not pod.is_terminating:
                 kept = (each for each in pod.metadata.finalizers if each != TRACKING)
                 held = with_metadata(adopted(pod, job), finalizers=(*kept, TRACKING))
-                actions.append(UpdateObject(held, "main", self.name))
+                actions.append(self.update(held))
         return actions
 
     def _unmatched_pods(self, job: KubernetesObject, pods: Sequence[Pod]) -> list[Pod]:
@@ -312,12 +303,12 @@ class JobController(Checkpointed):
                 unmatched.append(pod)
         return unmatched
 
-    def _released_orphans(self, key: str) -> list[ControllerAction]:
+    def _released_orphans(self, key: str) -> Actions:
         """Remove the finalizers of pods whose job was removed.
 
         Upstream: syncOrphanPod
         """
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         job = self._lister.get(JOB, key)
         for uid in self._memory.gone.pop(key, ()):
             if job is None or job.uid != uid:
@@ -338,12 +329,12 @@ class JobController(Checkpointed):
         self._creation_events.forget(key)
         self._parsed.forget(key)
 
-    def _release(self, pod: Pod) -> list[ControllerAction]:
+    def _release(self, pod: Pod) -> Actions:
         if TRACKING not in pod.metadata.finalizers:
             return []
         self._memory.released[pod.uid] = True
         kept = tuple(each for each in pod.metadata.finalizers if each != TRACKING)
-        return [UpdateObject(with_metadata(pod, finalizers=kept), "main", self.name)]
+        return [self.update(with_metadata(pod, finalizers=kept))]
 
     def _sync_pods(
         self, job: KubernetesObject, spec: JobSpec, now_ns: int
@@ -352,7 +343,7 @@ class JobController(Checkpointed):
         if finished_condition(job) is not None:
             self._forget(job.key)
             return self._release_counted(job.key, ended)
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         status: Document = dict(section(job, "status"))
         found = self._lister.controlled_by(job.uid, POD)
         pods = cast(list[Pod], [found[key] for key in sorted(found)])
@@ -394,7 +385,7 @@ class JobController(Checkpointed):
             actions.extend(self._finished(job, finishing, status, counts, now_ns))
         set_status_counts(status, spec, counts)
         if status != section(job, "status"):
-            actions.append(UpdateObject(_with_status(job, status), "status", self.name))
+            actions.append(self.update(_with_status(job, status), "status"))
         return actions
 
     def _last_failures(
@@ -410,12 +401,12 @@ class JobController(Checkpointed):
 
     def _release_counted(
         self, key: str, ended: Iterable[TerminatedPod], delayed: Iterable[TerminatedPod] = ()
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         """Remove the finalizers of counted pods, and keep the delayed ones for a later sync."""
         later = {each.uid: each for each in delayed}
         if later:
             self._memory.ended.setdefault(key, {}).update(later)
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for each in ended:
             pod = self._lister.get(POD, each.key)
             if each.uid not in later and isinstance(pod, Pod) and pod.uid == each.uid:
@@ -432,7 +423,7 @@ class JobController(Checkpointed):
         for pod in pods:
             kept = tuple(each for each in pod.metadata.finalizers if each != TRACKING)
             free = with_metadata(released(pod, job), finalizers=kept)
-            yield UpdateObject(free, "main", self.name)
+            yield self.update(free)
 
     def _back_off(self, key: str, ended: Sequence[TerminatedPod], now_ns: int) -> None:
         known = self._memory.back_off
@@ -451,7 +442,7 @@ class JobController(Checkpointed):
         status: Document,
         counts: JobCounts,
         now_ns: int,
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         """Set the final condition once no pod of the job is left.
 
         Upstream: enactJobFinished
@@ -471,9 +462,9 @@ class JobController(Checkpointed):
         self._memory.back_off.pop(job.key, None)
         if is_success:
             status["completionTime"] = timestamp_text(now_ns)
-            return [event_by(self.name, job, "Completed", "Job completed")]
+            return [self.event(job, "Completed", "Job completed")]
         reason, message = str(over["reason"]), str(over["message"])
-        return [event_by(self.name, job, reason, message, is_warning=True)]
+        return [self.warning(job, reason, message)]
 
     # ------------------------------------------------------------------------------- pods
 
@@ -484,7 +475,7 @@ class JobController(Checkpointed):
         counts: JobCounts,
         last: Mapping[int, TerminatedPod],
         now_ns: int,
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         """Create or delete pods until the desired number is active.
 
         Upstream: manageJob
@@ -496,7 +487,7 @@ class JobController(Checkpointed):
             leaving = {pod.uid for pod in surplus}
             counts.active = [pod for pod in counts.active if pod.uid not in leaving]
             counts.terminating += len(surplus)
-            actions: list[ControllerAction] = []
+            actions: Actions = []
             for pod in surplus:
                 # A surplus pod is not a failure: its finalizer is removed before its deletion.
                 actions.extend(self._release(pod))
@@ -525,7 +516,7 @@ class JobController(Checkpointed):
         count: int,
         last: Mapping[int, TerminatedPod],
         now_ns: int,
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         if spec.is_indexed:
             pods = self._new_indexed_pods(job, spec, counts, count, last, now_ns)
         else:
@@ -537,7 +528,7 @@ class JobController(Checkpointed):
         counts.active = [*counts.active, *pods]
         if len(pods) == PODS_PER_SYNC_MAX:
             self._schedule_sync(job.key, now_ns + _BATCH_NS)
-        return [CreateObject(pod, self.name) for pod in pods]
+        return [self.create(pod) for pod in pods]
 
     def _new_indexed_pods(
         self,
@@ -559,17 +550,17 @@ class JobController(Checkpointed):
             annotations = {index: failure_annotations(last.get(index)) for index in indexes}
         return pods_of(job, spec, indexes, annotations)
 
-    def _deletions(self, job: KubernetesObject, pods: Iterable[Pod]) -> list[ControllerAction]:
-        actions: list[ControllerAction] = []
+    def _deletions(self, job: KubernetesObject, pods: Iterable[Pod]) -> Actions:
+        actions: Actions = []
         for pod in pods:
-            actions.append(deletion_by(self.name, pod))
+            actions.append(self.delete(pod))
             note = f"Deleted pod: {pod.name}"
-            actions.append(event_by(self.name, job, "SuccessfulDelete", note))
+            actions.append(self.event(job, "SuccessfulDelete", note))
         return actions
 
     def _suspended_or_resumed(
         self, job: KubernetesObject, spec: JobSpec, status: Document, now_ns: int
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         conditions = status.get("conditions") or ()
         known = [each for each in conditions if each.get("type") == "Suspended"]
         was = bool(known) and known[0].get("status") == "True"
@@ -588,7 +579,7 @@ class JobController(Checkpointed):
         status["conditions"] = conditions_with(conditions, condition)
         if not spec.suspend:
             status["startTime"] = timestamp_text(now_ns)
-        return [event_by(self.name, job, reason.removeprefix("Job"), note)]
+        return [self.event(job, reason.removeprefix("Job"), note)]
 
     # ---------------------------------------------------------------------- delayed syncs
 
@@ -603,11 +594,11 @@ class JobController(Checkpointed):
         begun_ns = now_ns if started_ns is None else started_ns
         self._schedule_sync(job.key, begun_ns + spec.active_deadline_seconds * SECOND_NS)
 
-    def _requeue_at(self, key: str, now_ns: int) -> list[ControllerAction]:
+    def _requeue_at(self, key: str, now_ns: int) -> Actions:
         due_ns = self._memory.due_ns.get(key)
         if due_ns is None:
             return []
-        return [SyncAt(max(due_ns, now_ns), SyncDue(self.name, key))]
+        return [self.sync_at(key, max(due_ns, now_ns))]
 
 
 def _with_status(job: KubernetesObject, status: Document) -> KubernetesObject:

@@ -5,41 +5,27 @@ Upstream: pkg/controller/ttlafterfinished/ttlafterfinished_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName, timestamp_ns
+from podwright.apimachinery.objects import NamespacedName, timestamp_ns
 from podwright.cluster.api import section
 from podwright.cluster.controllers.batch.job_spec import finished_condition
-from podwright.cluster.controllers.controller_loop import deletion_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    StatelessController,
-    SyncAt,
-    SyncDue,
-)
-from podwright.cluster.controllers.kinds import JOB, GroupKind
-from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import JOB
 
 
-class JobTTLController(StatelessController):
+class JobTTLController(Controller):
     """Deletes jobs `ttlSecondsAfterFinished` after their end."""
 
     name = "ttl-after-finished-controller"
-    kinds: Sequence[GroupKind] = (JOB,)
+    kinds = (JOB,)
 
-    def __init__(self, lister: Lister) -> None:
-        self._lister = lister
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a finished job that has a time to live."""
         if new is None or new.metadata.deletion_timestamp is not None:
             return ()
         has_ttl = section(new, "spec").get("ttlSecondsAfterFinished") is not None
         return (new.key,) if has_ttl and finished_condition(new) is not None else ()
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Delete the job, or requeue it for the end of its time to live."""
         job = self._lister.get(JOB, key)
         if job is None or job.metadata.deletion_timestamp is not None:
@@ -51,5 +37,5 @@ class JobTTLController(StatelessController):
         finished_ns = timestamp_ns(finished.get("lastTransitionTime")) or now_ns
         due_ns = finished_ns + int(ttl) * 1_000_000_000
         if due_ns > now_ns:
-            return [SyncAt(due_ns, SyncDue(self.name, key))]
-        return [deletion_by(self.name, job, propagation="Foreground")]
+            return [self.sync_at(key, due_ns)]
+        return [self.delete(job, propagation="Foreground")]

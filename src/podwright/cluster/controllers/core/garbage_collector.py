@@ -27,20 +27,25 @@ from podwright.apimachinery.objects import (
     api_group,
 )
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api import FOREGROUND, ORPHAN, finalizers_without, patched, section
-from podwright.cluster.controllers.controller_loop import deletion_by
+from podwright.cluster.api import (
+    FOREGROUND,
+    ORPHAN,
+    UpdateObject,
+    finalizers_without,
+    patched,
+    section,
+)
 from podwright.cluster.controllers.interface import (
     ALL_KINDS,
-    ControllerAction,
-    GroupKind,
+    Actions,
+    Controller,
+    Keys,
     PodChange,
-    StatelessController,
     SyncAt,
-    SyncDue,
-    UpdateObject,
+    Version,
 )
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.store import kind_of
+from podwright.cluster.store import GroupKind, kind_of
 
 WRITES_MAX: Final = 100
 """The number of dependents that one sync of an owner writes, so that none takes long."""
@@ -60,15 +65,15 @@ class _OwnerCheck(NamedTuple):
 _NO_CHECK: Final = _OwnerCheck(("", ""), "", (), "")
 
 
-class GarbageCollector(StatelessController):
+class GarbageCollector(Controller):
     """Deletes objects whose owners were deleted."""
 
     name = "garbage-collector-controller"
-    kinds: Sequence[GroupKind] = (ALL_KINDS,)
+    kinds = (ALL_KINDS,)
     pod_changes = PodChange.METADATA | PodChange.ADDED | PodChange.DELETED
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         # The dependents that an owner does not control, by the uid of the owner.
         self._uncontrolled_dependents: dict[str, dict[NamespacedName, None]] = {}
         # The kinds that have controlled objects, whose dependents the lister indexes.
@@ -79,9 +84,7 @@ class GarbageCollector(StatelessController):
 
     # ---------------------------------------------------------------------------- changes
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return dependents of removed owners, and owners with a deletion finalizer."""
         if new is None:
             assert old is not None, "neither an old nor a new object"
@@ -186,7 +189,7 @@ class GarbageCollector(StatelessController):
 
     # ------------------------------------------------------------------------------- sync
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Process the deletion finalizer of an object, or delete it if it has no owner left."""
         obj = self._at(key)
         if obj is None:
@@ -199,7 +202,7 @@ class GarbageCollector(StatelessController):
             return self._process_deleting_dependents(obj, now_ns)
         return []
 
-    def _attempt_to_delete(self, obj: KubernetesObject) -> list[ControllerAction]:
+    def _attempt_to_delete(self, obj: KubernetesObject) -> Actions:
         """Delete an object without an existing owner, or remove the references to removed owners.
 
         Upstream: attemptToDeleteItem
@@ -214,10 +217,10 @@ class GarbageCollector(StatelessController):
         unblocked = self._unblocked(obj) if waiting else []
         return [
             *unblocked,
-            deletion_by(self.name, obj, propagation=self._propagation(obj, waiting)),
+            self.delete(obj, propagation=self._propagation(obj, waiting)),
         ]
 
-    def _unblocked(self, obj: KubernetesObject) -> list[ControllerAction]:
+    def _unblocked(self, obj: KubernetesObject) -> Actions:
         """Let an object block no owner, if a dependent of it is deleted in the foreground too.
 
         The references may form a circle, of which no object would go.
@@ -230,9 +233,7 @@ class GarbageCollector(StatelessController):
         if not any(each.get("blockOwnerDeletion") for each in written):
             return []
         references = [each | {"blockOwnerDeletion": False} for each in written]
-        return [
-            UpdateObject(patched(obj, metadata={"ownerReferences": references}), "main", self.name)
-        ]
+        return [self.update(patched(obj, metadata={"ownerReferences": references}))]
 
     def _propagation(
         self, obj: KubernetesObject, waiting: Sequence[OwnerReference]
@@ -243,13 +244,13 @@ class GarbageCollector(StatelessController):
             return "Orphan"
         return "Foreground" if FOREGROUND in obj.metadata.finalizers else "Background"
 
-    def _orphan_dependents(self, owner: KubernetesObject, now_ns: int) -> list[ControllerAction]:
+    def _orphan_dependents(self, owner: KubernetesObject, now_ns: int) -> Actions:
         """Remove the references of dependents to an owner, then the owner's finalizer.
 
         Upstream: attemptToOrphanWorker
         """
         keys = self._dependent_keys(owner)
-        actions: list[ControllerAction] = [
+        actions: Actions = [
             self._without_owners(dependent, {owner.uid})
             for object_key in keys[:WRITES_MAX]
             if (dependent := self._at(object_key)) is not None
@@ -259,11 +260,9 @@ class GarbageCollector(StatelessController):
         return [*actions, self._without(owner, ORPHAN)]
 
     def _sync_again(self, owner: KubernetesObject, now_ns: int) -> SyncAt:
-        return SyncAt(now_ns, SyncDue(self.name, _object_key(owner)))
+        return self.sync_at(_object_key(owner), now_ns)
 
-    def _process_deleting_dependents(
-        self, owner: KubernetesObject, now_ns: int
-    ) -> list[ControllerAction]:
+    def _process_deleting_dependents(self, owner: KubernetesObject, now_ns: int) -> Actions:
         """Delete the dependents that block an owner; without any, remove the owner's finalizer.
 
         Upstream: processDeletingDependentsItem
@@ -278,7 +277,7 @@ class GarbageCollector(StatelessController):
         ]
         if not blocking:
             return [self._without(owner, FOREGROUND)]
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for dependent in blocking:
             if len(actions) >= WRITES_MAX:
                 return [*actions, self._sync_again(owner, now_ns)]
@@ -329,11 +328,11 @@ class GarbageCollector(StatelessController):
         written = section(dependent, "metadata").get("ownerReferences") or ()
         kept = [each for each in written if each.get("uid") not in forgotten]
         new = patched(dependent, metadata={"ownerReferences": kept or None})
-        return UpdateObject(new, "main", self.name)
+        return self.update(new)
 
     def _without(self, owner: KubernetesObject, finalizer: str) -> UpdateObject:
         new = patched(owner, metadata=finalizers_without(owner, finalizer))
-        return UpdateObject(new, "main", self.name)
+        return self.update(new)
 
 
 def _object_key(obj: KubernetesObject) -> NamespacedName:

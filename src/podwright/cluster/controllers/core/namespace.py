@@ -9,10 +9,10 @@ status_condition_utils.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -20,14 +20,13 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.cluster.api import conditions_with, patched, section
-from podwright.cluster.controllers.controller_loop import deletion_by
 from podwright.cluster.controllers.interface import (
     ALL_KINDS,
-    ControllerAction,
+    Actions,
+    Controller,
+    Keys,
     PodChange,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
+    Version,
 )
 from podwright.cluster.controllers.kinds import NAMESPACE, POD, GroupKind
 from podwright.cluster.controllers.lister import Lister
@@ -60,29 +59,23 @@ _FAILURES: Final = (
 )
 
 
-class NamespaceController(Checkpointed):
+class NamespaceController(Controller):
     """Deletes the content of terminating namespaces."""
 
     name = "namespace-controller"
-    kinds: Sequence[GroupKind] = (ALL_KINDS,)
+    kinds = (ALL_KINDS,)
     pod_changes = PodChange.METADATA | PodChange.ADDED | PodChange.DELETED
     _last_pass_ns: Saved[dict[str, int]]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._terminating: dict[str, None] = {}
+        self.pending_work = self._terminating
         # The content that the current pass has not visited, last one first, by namespace.
         self._unvisited: dict[str, list[tuple[GroupKind, NamespacedName]]] = {}
         self._last_pass_ns = {}
 
-    @property
-    def pending_work(self) -> Sized:
-        """The terminating namespaces."""
-        return self._terminating
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a namespace that was added, deleted or removed, or whose content changed."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
@@ -101,15 +94,15 @@ class NamespaceController(Checkpointed):
             return ()
         return (obj.name,)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Delete the content of a namespace; once it is empty, remove its finalizer."""
         namespace = self._lister.get(NAMESPACE, key)
         if namespace is not None and namespace.metadata.deletion_timestamp is None:
             complete = with_namespace_defaults(namespace)
-            return [] if complete is namespace else [UpdateObject(complete, "whole", self.name)]
+            return [] if complete is namespace else [self.update(complete, "whole")]
         later_ns = self._next_pass_ns(key, now_ns)
         if later_ns is not None:
-            return [SyncAt(later_ns, SyncDue(self.name, key))]
+            return [self.sync_at(key, later_ns)]
         unvisited = self._unvisited.pop(key, None)
         if unvisited is None:
             self._last_pass_ns[key] = now_ns
@@ -122,7 +115,7 @@ class NamespaceController(Checkpointed):
         actions = self._deletions(unvisited)
         if unvisited:
             self._unvisited[key] = unvisited
-            return [*actions, SyncAt(now_ns, SyncDue(self.name, key))]
+            return [*actions, self.sync_at(key, now_ns)]
         if namespace is None:
             if not actions:
                 self._last_pass_ns.pop(key, None)
@@ -138,13 +131,13 @@ class NamespaceController(Checkpointed):
         if content:
             if written != list(conditions):
                 new = patched(namespace, status={"conditions": written})
-                actions.append(UpdateObject(new, "status", self.name))
+                actions.append(self.update(new, "status"))
             return actions
         kept = [
             each for each in section(namespace, "spec").get("finalizers") or () if each != FINALIZER
         ]
         new = patched(namespace, spec={"finalizers": kept or None}, status={"conditions": written})
-        return [UpdateObject(new, "whole", self.name)]
+        return [self.update(new, "whole")]
 
     def _deleted_kinds(self, key: str) -> Iterable[GroupKind]:
         """Return the kinds to delete now: pods may need the others until they have ended.
@@ -165,15 +158,13 @@ class NamespaceController(Checkpointed):
         count = sum(self._lister.count_in_namespace(kind, key) for kind in kinds)
         return None if count <= DELETIONS_MAX else last_ns + PASS_NS
 
-    def _deletions(
-        self, unvisited: list[tuple[GroupKind, NamespacedName]]
-    ) -> list[ControllerAction]:
+    def _deletions(self, unvisited: list[tuple[GroupKind, NamespacedName]]) -> Actions:
         """Return the deletions of the next objects, and remove these from the list."""
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         while unvisited and len(actions) < DELETIONS_MAX:
             obj = self._lister.get(*unvisited.pop())
             if obj is not None and obj.metadata.deletion_timestamp is None:
-                actions.append(deletion_by(self.name, obj, propagation="Background"))
+                actions.append(self.delete(obj, propagation="Background"))
         return actions
 
 

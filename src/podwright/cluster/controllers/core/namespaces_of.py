@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName
+from podwright.apimachinery.objects import KubernetesObject
 from podwright.cluster.api import section
+from podwright.cluster.controllers.interface import Keys, Version
 
 
-def namespace_to_sync(
-    old: KubernetesObject | None, new: KubernetesObject | None, name: str
-) -> Iterable[NamespacedName]:
+def namespace_to_sync(old: Version, new: Version, name: str) -> Keys:
     """Return the namespace that a change concerns.
 
     Parameters

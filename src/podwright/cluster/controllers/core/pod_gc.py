@@ -13,22 +13,14 @@ Upstream: pkg/controller/podgc/gc_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Final, cast
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Node, Pod, timestamp_ns
 from podwright.cluster.api import patched, with_disruption_target
-from podwright.cluster.controllers.controller_loop import deletion_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    PodChange,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import NODE, POD, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
+from podwright.cluster.controllers.kinds import NODE, POD
 from podwright.cluster.controllers.lister import Lister
 
 QUARANTINE_NS: Final = 40_000_000_000
@@ -45,11 +37,11 @@ _TERMINATED: Final = "*"
 """The key of terminated pods in the workqueue; it is not a valid node name."""
 
 
-class PodGarbageCollector(Checkpointed):
+class PodGarbageCollector(Controller):
     """Deletes pods that would otherwise never be removed."""
 
     name = "pod-garbage-collector-controller"
-    kinds: Sequence[GroupKind] = (POD, NODE)
+    kinds = (POD, NODE)
     pod_changes = (
         PodChange.METADATA
         | PodChange.SPEC
@@ -62,7 +54,7 @@ class PodGarbageCollector(Checkpointed):
     _terminated_due_ns: Saved[int]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         # The creation times of terminated pods, and a heap of the same, oldest first. Stale
         # entries stay in the heap until they are popped or it is rebuilt.
         self._terminated = {}
@@ -70,9 +62,7 @@ class PodGarbageCollector(Checkpointed):
         self._gone_since_ns = {}
         self._terminated_due_ns = 0
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return removed and out-of-service nodes, and pods to collect."""
         if type(new) is Pod:
             return self._observe_pod(old, new)
@@ -113,7 +103,7 @@ class PodGarbageCollector(Checkpointed):
             self._rebuild_heap()
         return known_ns is None and len(self._terminated) > TERMINATED_PODS_MAX
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Delete the pods that are due."""
         if key == _TERMINATED:
             return self._sync_terminated(now_ns)
@@ -132,18 +122,18 @@ class PodGarbageCollector(Checkpointed):
     def _is_out_of_service(self, node: str) -> bool:
         return _is_out_of_service(self._lister.get(NODE, node))
 
-    def _sync_out_of_service(self, node: str, now_ns: int) -> list[ControllerAction]:
+    def _sync_out_of_service(self, node: str, now_ns: int) -> Actions:
         """Delete the terminating pods of an out-of-service node.
 
         Upstream: gcTerminating
         """
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for _, pod in sorted(self._lister.pods_on(node).items()):
             if pod.is_terminating:
                 actions.extend(self._fail_and_delete(pod, now_ns, is_orphan=False))
         return actions
 
-    def _sync_node(self, node: str, now_ns: int) -> list[ControllerAction]:
+    def _sync_node(self, node: str, now_ns: int) -> Actions:
         """Delete the pods of a removed node, after the quarantine time.
 
         Upstream: gcOrphaned
@@ -154,14 +144,14 @@ class PodGarbageCollector(Checkpointed):
             return []
         due_ns = self._gone_since_ns.setdefault(node, now_ns) + QUARANTINE_NS
         if due_ns > now_ns:
-            return [SyncAt(due_ns, SyncDue(self.name, node))]
+            return [self.sync_at(node, due_ns)]
         del self._gone_since_ns[node]
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for _, pod in sorted(pods.items()):
             actions.extend(self._fail_and_delete(pod, now_ns, is_orphan=True))
         return actions
 
-    def _sync_terminated(self, now_ns: int) -> list[ControllerAction]:
+    def _sync_terminated(self, now_ns: int) -> Actions:
         """Delete the oldest terminated pods beyond the threshold.
 
         Upstream: gcTerminated
@@ -173,11 +163,9 @@ class PodGarbageCollector(Checkpointed):
         if not self._terminated_due_ns:
             self._terminated_due_ns = now_ns + _PERIOD_NS
         if now_ns < self._terminated_due_ns:
-            return [SyncAt(self._terminated_due_ns, SyncDue(self.name, _TERMINATED))]
+            return [self.sync_at(_TERMINATED, self._terminated_due_ns)]
         self._terminated_due_ns = 0
-        return [
-            deletion_by(self.name, pod, grace_seconds=0) for pod in self._oldest_terminated(surplus)
-        ]
+        return [self.delete(pod, grace_seconds=0) for pod in self._oldest_terminated(surplus)]
 
     def _oldest_terminated(self, count: int) -> list[Pod]:
         """Return the terminated pods that were created first; the heap keeps their entries."""
@@ -194,17 +182,17 @@ class PodGarbageCollector(Checkpointed):
         self._oldest = [(created_ns, key) for key, created_ns in self._terminated.items()]
         heapify(self._oldest)
 
-    def _fail_and_delete(self, pod: Pod, now_ns: int, *, is_orphan: bool) -> list[ControllerAction]:
+    def _fail_and_delete(self, pod: Pod, now_ns: int, *, is_orphan: bool) -> Actions:
         """Set a pod to Failed, so that its controller counts it, and delete it without grace."""
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         if not pod.is_terminal:
             failed = patched(pod, status={"phase": "Failed"})
             if is_orphan:
                 failed = with_disruption_target(
                     failed, "DeletionByPodGC", "PodGC: node no longer exists", now_ns
                 )
-            actions.append(UpdateObject(failed, "status", self.name))
-        return [*actions, deletion_by(self.name, pod, grace_seconds=0)]
+            actions.append(self.update(failed, "status"))
+        return [*actions, self.delete(pod, grace_seconds=0)]
 
     def _derive(self) -> None:
         self._rebuild_heap()

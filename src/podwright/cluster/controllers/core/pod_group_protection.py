@@ -7,37 +7,29 @@ Upstream: pkg/controller/scheduling/podgroupprotection/podgroup_protection_contr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Pod
+from podwright.apimachinery.objects import NamespacedName, Pod
 from podwright.cluster.api import finalizers_without, patched
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    PodChange,
-    StatelessController,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import POD, POD_GROUP, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
+from podwright.cluster.controllers.kinds import POD, POD_GROUP
 from podwright.cluster.controllers.lister import Lister
 
 FINALIZER: Final = "scheduling.k8s.io/podgroup-protection"
 
 
-class PodGroupProtectionController(StatelessController):
+class PodGroupProtectionController(Controller):
     """Removes the finalizers of deleted groups without active pods."""
 
     name = "podgroup-protection-controller"
-    kinds: Sequence[GroupKind] = (POD_GROUP, POD)
+    kinds = (POD_GROUP, POD)
     pod_changes = PodChange.ADDED | PodChange.TERMINAL | PodChange.DELETED
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._active: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return deleted groups, and the groups of pods that ended."""
         changed = new if new is not None else old
         if not isinstance(changed, Pod):
@@ -55,7 +47,7 @@ class PodGroupProtectionController(StatelessController):
             self._active.pop(key, None)
         return [key]
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Remove the finalizer of a deleted group without active pods."""
         group = self._lister.get(POD_GROUP, key)
         if (
@@ -66,4 +58,4 @@ class PodGroupProtectionController(StatelessController):
         ):
             return []
         new = patched(group, metadata=finalizers_without(group, FINALIZER))
-        return [UpdateObject(new, "main", self.name)]
+        return [self.update(new)]

@@ -8,10 +8,10 @@ Upstream: pkg/controller/resourcequota/{resource_quota_controller,resource_quota
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable
 from typing import Final
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -25,11 +25,11 @@ from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import QuotaEvaluators, patched, section
 from podwright.cluster.controllers.interface import (
     ALL_KINDS,
-    ControllerAction,
+    Actions,
+    Controller,
+    Keys,
     PodChange,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
+    Version,
 )
 from podwright.cluster.controllers.kinds import RESOURCE_QUOTA, GroupKind
 from podwright.cluster.controllers.lister import Lister
@@ -43,7 +43,7 @@ _CHANGING: Final = frozenset({"Service", "PersistentVolumeClaim", "ResourceClaim
 """The kinds besides pods whose objects can change what they use."""
 
 
-class ResourceQuotaController(Checkpointed):
+class ResourceQuotaController(Controller):
     """Writes the status of quotas.
 
     Parameters
@@ -54,24 +54,18 @@ class ResourceQuotaController(Checkpointed):
     """
 
     name = "resourcequota-controller"
-    kinds: Sequence[GroupKind] = (ALL_KINDS,)
+    kinds = (ALL_KINDS,)
     pod_changes = PodChange.TERMINAL | PodChange.SPEC | PodChange.DELETED
     _computed: Saved[dict[NamespacedName, tuple[int, int]]]
 
     def __init__(self, lister: Lister, evaluators: QuotaEvaluators) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._evaluators = evaluators
         self._quotas: dict[str, dict[NamespacedName, None]] = {}
+        self.pending_work = self._quotas
         self._computed = {}
 
-    @property
-    def pending_work(self) -> Sized:
-        """The namespaces with quotas."""
-        return self._quotas
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a quota that is new or changed, and those that a change frees."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
@@ -92,9 +86,7 @@ class ResourceQuotaController(Checkpointed):
             and evaluator.matching((section(quota, "spec").get("hard") or {}).keys())
         ]
 
-    def _observe_quota(
-        self, old: KubernetesObject | None, new: KubernetesObject | None, obj: KubernetesObject
-    ) -> Iterable[NamespacedName]:
+    def _observe_quota(self, old: Version, new: Version, obj: KubernetesObject) -> Keys:
         quotas = self._quotas.setdefault(obj.metadata.namespace, {})
         if new is None:
             quotas.pop(obj.key, None)
@@ -113,7 +105,7 @@ class ResourceQuotaController(Checkpointed):
         """Return the other quotas of a namespace that count quotas."""
         return [key for key in self._quotas.get(obj.metadata.namespace, ()) if key != obj.key]
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Write the status of a quota if it is another one.
 
         Upstream: syncResourceQuota
@@ -126,7 +118,7 @@ class ResourceQuotaController(Checkpointed):
         last_ns, count = self._computed.get(key, (0, 0))
         is_same = status.get("hard") == hard
         if is_same and count > _MANY and now_ns < last_ns + _PERIOD_NS:
-            return [SyncAt(last_ns + _PERIOD_NS, SyncDue(self.name, key))]
+            return [self.sync_at(key, last_ns + _PERIOD_NS)]
         counted = len(hard)
         kinds: dict[tuple[str, str], list[GroupKind]] = {}
         for each in self._lister.kinds():
@@ -152,7 +144,7 @@ class ResourceQuotaController(Checkpointed):
         if is_same and is_equal and "used" in status:
             return []
         new = patched(quota, status={"hard": hard, "used": dict(sorted(used.items()))})
-        return [UpdateObject(new, "status", self.name)]
+        return [self.update(new, "status")]
 
 
 def _resource(kind: GroupKind) -> tuple[str, str]:

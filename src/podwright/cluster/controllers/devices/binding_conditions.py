@@ -12,7 +12,6 @@ Upstream: staging/src/k8s.io/api/resource/v1/types.go, Device.BindingConditions
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from podwright.apimachinery.devices import (
@@ -23,7 +22,6 @@ from podwright.apimachinery.devices import (
 )
 from podwright.apimachinery.objects import (
     Document,
-    KubernetesObject,
     NamespacedName,
     ResourceClaim,
     ResourceSlice,
@@ -31,16 +29,9 @@ from podwright.apimachinery.objects import (
     timestamp_ns,
     timestamp_text,
 )
-from podwright.cluster.api import patched, section
-from podwright.cluster.controllers.controller_loop import event_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    StatelessController,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import RESOURCE_CLAIM, RESOURCE_SLICE, GroupKind
+from podwright.cluster.api import UpdateObject, patched, section
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import RESOURCE_CLAIM, RESOURCE_SLICE
 from podwright.cluster.controllers.lister import Lister
 
 _SLICE: Final = "slice:"
@@ -53,20 +44,18 @@ class _Binding(NamedTuple):
     failure: str
 
 
-class BindingConditionsController(StatelessController):
+class BindingConditionsController(Controller):
     """Sets the binding conditions of allocated devices."""
 
     name = "device-driver"
-    kinds: Sequence[GroupKind] = (RESOURCE_CLAIM, RESOURCE_SLICE)
+    kinds = (RESOURCE_CLAIM, RESOURCE_SLICE)
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         # By pool, by the name of a slice; most clusters have none.
         self._bindings: dict[PoolId, dict[str, _Binding]] = {}
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a claim that waits for its devices, and a slice with a wrong annotation."""
         changed = new if new is not None else old
         if isinstance(changed, ResourceSlice):
@@ -97,7 +86,7 @@ class BindingConditionsController(StatelessController):
             if isinstance(claim, ResourceClaim) and has_binding_conditions(claim)
         ]
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Set the conditions that are due."""
         if key.startswith(_SLICE):
             return self._report(key.removeprefix(_SLICE))
@@ -133,12 +122,12 @@ class BindingConditionsController(StatelessController):
             present = [each for each in status.get("conditions") or () if each["type"] not in names]
             status["conditions"] = [*present, *missing]
             driver = result["driver"]
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         if driver:
             updated = patched(claim, status={"devices": statuses})
             actions.append(UpdateObject(updated, "status", driver))
         if next_ns is not None:
-            actions.append(SyncAt(next_ns, SyncDue(self.name, key)))
+            actions.append(self.sync_at(key, next_ns))
         return actions
 
     def _binding_of(self, result: Document) -> _Binding | None:
@@ -147,14 +136,14 @@ class BindingConditionsController(StatelessController):
         bindings = self._bindings.get(PoolId(result["driver"], result["pool"]))
         return None if not bindings else next(iter(bindings.values()))
 
-    def _report(self, name: str) -> list[ControllerAction]:
+    def _report(self, name: str) -> Actions:
         """Report an annotation that is not a duration."""
         found = self._lister.get(RESOURCE_SLICE, name)
         text = None if found is None else found.metadata.annotations.get(BINDING_DELAY)
         if found is None or text is None:
             return []
         note = f'{BINDING_DELAY}: "{text}" is not a duration such as 5s; no condition is set'
-        return [event_by(self.name, found, "InvalidBindingDelay", note, is_warning=True)]
+        return [self.warning(found, "InvalidBindingDelay", note)]
 
 
 def _missing_conditions(

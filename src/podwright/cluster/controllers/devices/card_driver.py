@@ -8,7 +8,6 @@ then. Nodes with other slices of the driver, and those of a mirrored cluster, ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -22,44 +21,29 @@ from podwright.apimachinery.devices import (
     read_cards,
     slices_of_cards,
 )
-from podwright.apimachinery.objects import (
-    SOURCE_UID,
-    KubernetesObject,
-    NamespacedName,
-    Node,
-    ResourceSlice,
-    encode,
-)
-from podwright.cluster.api import CreateObject
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    StatelessController,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import DEVICE_CARDS, NODE, RESOURCE_SLICE, GroupKind
+from podwright.apimachinery.objects import SOURCE_UID, NamespacedName, Node, ResourceSlice, encode
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import DEVICE_CARDS, NODE, RESOURCE_SLICE
 from podwright.cluster.controllers.lister import Lister
 
 _CARDS: Final = "cards:"
 """Starts the key of DeviceCards; others are those of nodes."""
 
 
-class CardDriver(StatelessController):
+class CardDriver(Controller):
     """Publishes the slices of described cards."""
 
     name = "device-cards"
-    kinds: Sequence[GroupKind] = (NODE, DEVICE_CARDS, RESOURCE_SLICE)
+    kinds = (NODE, DEVICE_CARDS, RESOURCE_SLICE)
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         # By name, and None while they cannot be read; most clusters have none.
         self._cards: dict[str, CardSpec | None] = {}
         # By node, by name.
         self._slices: dict[str, dict[str, ResourceSlice]] = {}
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return the nodes whose cards may have changed, and DeviceCards to be checked."""
         changed = new if new is not None else old
         assert changed is not None, "a change has an object"
@@ -91,7 +75,7 @@ class CardDriver(StatelessController):
         if not known:
             del self._slices[node]
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Publish the cards of a node, or report DeviceCards that cannot be read."""
         if key.startswith(_CARDS):
             return self._report(key.removeprefix(_CARDS))
@@ -102,7 +86,7 @@ class CardDriver(StatelessController):
         for of in self._slices.get(key, {}).values():
             present.setdefault(of.spec.driver, []).append(of)
         described = self._cards_of(node) if isinstance(node, Node) else {}
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for driver in sorted(present.keys() | described.keys()):
             actions += self._published(key, described.get(driver), present.get(driver, []))
         return actions
@@ -116,16 +100,14 @@ class CardDriver(StatelessController):
                 found.setdefault(spec.driver, name)
         return found
 
-    def _published(
-        self, node: str, name: str | None, present: list[ResourceSlice]
-    ) -> list[ControllerAction]:
+    def _published(self, node: str, name: str | None, present: list[ResourceSlice]) -> Actions:
         """Return the writes after which the slices of one driver are those of its cards."""
         owners = [of.metadata.annotations.get(CARDS) for of in present]
         if any(each is None or self._is_unreadable(each) for each in owners):
             return []  # another driver publishes them, or they stay until the cards can be read
         spec = None if name is None else self._cards[name]
         if name is None or spec is None:
-            return [deletion_by(self.name, of) for of in present]
+            return [self.delete(of) for of in present]
         known = {
             (of.metadata.annotations.get(CARDS), of.metadata.annotations.get(CARDS_HASH))
             for of in present
@@ -137,11 +119,11 @@ class CardDriver(StatelessController):
         if problems:
             return []  # `_report` reports them
         old = {of.name: of for of in present}
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for of in made:
             before = old.pop(of.name, None)
             if before is None:
-                actions.append(CreateObject(of, self.name))
+                actions.append(self.create(of))
                 continue
             metadata = msgspec.structs.replace(
                 before.metadata,
@@ -152,16 +134,14 @@ class CardDriver(StatelessController):
                 "metadata"
             ]
             actions.append(
-                UpdateObject(
-                    msgspec.structs.replace(of, metadata=metadata, raw=document), "main", self.name
-                )
+                self.update(msgspec.structs.replace(of, metadata=metadata, raw=document))
             )
-        return [*actions, *(deletion_by(self.name, of) for of in old.values())]
+        return [*actions, *(self.delete(of) for of in old.values())]
 
     def _is_unreadable(self, name: str) -> bool:
         return name in self._cards and self._cards[name] is None
 
-    def _report(self, name: str) -> list[ControllerAction]:
+    def _report(self, name: str) -> Actions:
         """Report what is wrong with DeviceCards."""
         found = self._lister.get(DEVICE_CARDS, name)
         if found is None:
@@ -172,9 +152,9 @@ class CardDriver(StatelessController):
         if not problems:
             return []
         note = "; ".join(f"{path}: {message}" for path, message in problems)
-        return [event_by(self.name, found, "InvalidDeviceCards", note, is_warning=True)]
+        return [self.warning(found, "InvalidDeviceCards", note)]
 
 
-def _has_moved(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+def _has_moved(old: Version, new: Version) -> bool:
     """Return whether a node was added or removed, or has other labels."""
     return old is None or new is None or old.metadata.labels != new.metadata.labels

@@ -12,10 +12,9 @@ Upstream: pkg/controller/resourceclaim/controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Literal
+from typing import Final
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.devices import generated_claims, is_reserved_for
 from podwright.apimachinery.objects import (
     DELETE_PROTECTION,
@@ -27,21 +26,16 @@ from podwright.apimachinery.objects import (
     ResourceClaimConsumerReference,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import finalizers_without, patched, section
-from podwright.cluster.controllers.controller_loop import event_by
+from podwright.cluster.api import DeleteObject, finalizers_without, patched, section
 from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
     ControllerAction,
-    CreateObject,
-    DeleteObject,
+    Keys,
     PodChange,
-    UpdateObject,
+    Version,
 )
-from podwright.cluster.controllers.kinds import (
-    POD,
-    RESOURCE_CLAIM,
-    RESOURCE_CLAIM_TEMPLATE,
-    GroupKind,
-)
+from podwright.cluster.controllers.kinds import POD, RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
 from podwright.cluster.controllers.lister import Lister
 
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
@@ -51,26 +45,24 @@ _RESERVED_FOR_MAX: Final = 256
 `ResourceClaimReservedForMaxSize`."""
 
 
-class ResourceClaimController(Checkpointed):
+class ResourceClaimController(Controller):
     """Creates claims from templates, and frees the claims of pods that are done."""
 
     name = "resource-claim-controller"
-    kinds: Sequence[GroupKind] = (POD, RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE)
+    kinds = (POD, RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE)
     pod_changes = PodChange.ADDED | PodChange.TERMINAL | PodChange.DELETED | PodChange.SPEC
-    only_with_devices: Literal[True] = True
+    only_with_devices = True
     _waiting: Saved[dict[NamespacedName, dict[NamespacedName, None]]]
     _unreserved: Saved[dict[NamespacedName, dict[NamespacedName, None]]]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         # By the key of a template that does not exist: the pods that wait for it.
         self._waiting = {}
         # By the key of a claim that cannot be reserved yet: the pods on nodes that wait for it.
         self._unreserved = {}
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return the pods that need claims, and the claims whose pods are done."""
         changed = new if new is not None else old
         if isinstance(changed, Pod):
@@ -104,7 +96,7 @@ class ResourceClaimController(Checkpointed):
             for key in dict.fromkeys((*keys, *self._lister.controlled_by(pod.uid, RESOURCE_CLAIM)))
         ]
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Create the claims of a pod, or free a claim."""
         if key.startswith(_POD):
             pod = self._lister.get(POD, key.removeprefix(_POD))
@@ -114,7 +106,7 @@ class ResourceClaimController(Checkpointed):
 
     # ------------------------------------------------------------ pods
 
-    def _sync_pod(self, pod: Pod) -> list[ControllerAction]:
+    def _sync_pod(self, pod: Pod) -> Actions:
         known = generated_claims(pod)
         owned = {
             claim.metadata.annotations.get(POD_CLAIM_NAME): claim.name
@@ -126,7 +118,7 @@ class ResourceClaimController(Checkpointed):
             for entry in pod.spec.resource_claims
             if entry.resource_claim_template_name is not None and entry.name in owned
         }
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for entry in pod.spec.resource_claims:
             template = entry.resource_claim_template_name
             if template is None or entry.name in owned:
@@ -142,7 +134,7 @@ class ResourceClaimController(Checkpointed):
                 if name is not None
             ]
             updated = patched(pod, status={"resourceClaimStatuses": statuses})
-            actions.append(UpdateObject(updated, "status", self.name))
+            actions.append(self.update(updated, "status"))
         if pod.spec.node_name:
             actions += self._reserve(pod, known)
         return actions
@@ -157,12 +149,12 @@ class ResourceClaimController(Checkpointed):
                 f' resourceclaimtemplate.resource.k8s.io "{name}" not found'
             )
             reason = "FailedResourceClaimCreation"
-            return event_by(self.name, pod, reason, note, is_warning=True)
-        return CreateObject(claim_from_template(pod, entry, section(template, "spec")), self.name)
+            return self.warning(pod, reason, note)
+        return self.create(claim_from_template(pod, entry, section(template, "spec")))
 
-    def _reserve(self, pod: Pod, generated: dict[str, str | None]) -> list[ControllerAction]:
+    def _reserve(self, pod: Pod, generated: dict[str, str | None]) -> Actions:
         """Reserve allocated claims for a pod that was bound without the scheduler."""
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for entry in pod.spec.resource_claims:
             name = entry.resource_claim_name or generated.get(entry.name)
             key = f"{pod.namespace}/{name}"
@@ -180,16 +172,16 @@ class ResourceClaimController(Checkpointed):
             user = {"resource": "pods", "name": pod.name, "uid": pod.uid}
             users = [*(section(claim, "status").get("reservedFor") or ()), user]
             reserved = patched(claim, status={"reservedFor": users})
-            actions.append(UpdateObject(reserved, "status", self.name))
+            actions.append(self.update(reserved, "status"))
         return actions
 
     # ------------------------------------------------------------ claims
 
-    def _sync_claim(self, claim: ResourceClaim) -> list[ControllerAction]:
+    def _sync_claim(self, claim: ResourceClaim) -> Actions:
         users = claim.status.reserved_for
         left = [user for user in users if self._is_using(claim, user)]
         is_protected = DELETE_PROTECTION in claim.metadata.finalizers
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         if len(left) < len(users):
             actions += self._without_users(claim, left, is_protected=is_protected)
         elif is_protected and claim.metadata.deletion_timestamp is not None and not left:
@@ -207,21 +199,21 @@ class ResourceClaimController(Checkpointed):
         left: list[ResourceClaimConsumerReference],
         *,
         is_protected: bool,
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         if not left and is_protected:
             return [self._freed(claim), self._unprotected(claim)]
         uids = {user.uid for user in left}
         kept = [user for user in section(claim, "status")["reservedFor"] if user["uid"] in uids]
-        return [UpdateObject(patched(claim, status={"reservedFor": kept}), "status", self.name)]
+        return [self.update(patched(claim, status={"reservedFor": kept}), "status")]
 
     def _freed(self, claim: ResourceClaim) -> ControllerAction:
         status = dict.fromkeys(("allocation", "reservedFor", "devices"))
-        return UpdateObject(patched(claim, status=status), "status", self.name)
+        return self.update(patched(claim, status=status), "status")
 
     def _unprotected(self, claim: ResourceClaim) -> ControllerAction:
         # The version is that after the update of the status.
         metadata = finalizers_without(claim, DELETE_PROTECTION) | {"resourceVersion": None}
-        return UpdateObject(patched(claim, metadata=metadata), "main", self.name)
+        return self.update(patched(claim, metadata=metadata))
 
     def _is_using(self, claim: ResourceClaim, user: ResourceClaimConsumerReference) -> bool:
         """Return whether an entry of `reservedFor` is valid; only pods can be checked."""
@@ -239,9 +231,7 @@ class ResourceClaimController(Checkpointed):
         return isinstance(pod, Pod) and (pod.uid != owner.uid or _is_done(pod))
 
 
-def _users_lost(
-    old: KubernetesObject | None, new: KubernetesObject | None
-) -> Iterable[NamespacedName]:
+def _users_lost(old: Version, new: Version) -> Keys:
     """Return the pods for which a claim was reserved and is no longer."""
     if not isinstance(old, ResourceClaim):
         return []

@@ -12,13 +12,13 @@ pkg/controller/devicetainteviction/device_taint_eviction.go, maybeUpdateRuleStat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.devices import (
     DeviceId,
     PoolId,
@@ -32,7 +32,6 @@ from podwright.apimachinery.objects import (
     DeviceTaint,
     DeviceTaintRule,
     Document,
-    KubernetesObject,
     NamespacedName,
     Pod,
     ResourceClaim,
@@ -43,20 +42,19 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.cluster.api import RecordEvent, patched, section, with_disruption_target
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
     ControllerAction,
+    Keys,
     PodChange,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
+    Version,
 )
 from podwright.cluster.controllers.kinds import (
     DEVICE_TAINT_RULE,
     POD,
     RESOURCE_CLAIM,
     RESOURCE_SLICE,
-    GroupKind,
 )
 from podwright.cluster.controllers.lister import Lister
 
@@ -74,7 +72,7 @@ class _Eviction(NamedTuple):
     rules: tuple[str, ...]
 
 
-class DeviceTaintEvictionController(Checkpointed):
+class DeviceTaintEvictionController(Controller):
     """Deletes pods that use tainted devices.
 
     Parameters
@@ -84,14 +82,14 @@ class DeviceTaintEvictionController(Checkpointed):
     """
 
     name = "device-taint-eviction-controller"
-    kinds: Sequence[GroupKind] = (POD, RESOURCE_CLAIM, RESOURCE_SLICE, DEVICE_TAINT_RULE)
+    kinds = (POD, RESOURCE_CLAIM, RESOURCE_SLICE, DEVICE_TAINT_RULE)
     pod_changes = PodChange.ADDED | PodChange.SPEC | PodChange.DELETED
-    only_with_devices: Literal[True] = True
+    only_with_devices = True
     _scheduled: Saved[dict[NamespacedName, tuple[str, int]]]
     _evicted: Saved[dict[str, int]]
 
     def __init__(self, lister: Lister, *, reads_rules: bool = False) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._reads_rules = reads_rules
         self._rules: dict[str, DeviceTaintRule] = {}
         # By the uid of a rule: how many pods were deleted for it.
@@ -105,9 +103,7 @@ class DeviceTaintEvictionController(Checkpointed):
 
     # ------------------------------------------------------------ changes
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return the pods whose devices became tainted, or are no longer."""
         changed = new if new is not None else old
         if isinstance(changed, ResourceSlice):
@@ -124,9 +120,7 @@ class DeviceTaintEvictionController(Checkpointed):
                 found.update(dict.fromkeys(_users_of(claim)))
         return found
 
-    def _observe_slice(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _observe_slice(self, old: Version, new: Version) -> Keys:
         pools: dict[PoolId, None] = {}
         for each, is_present in ((old, False), (new, True)):
             if not isinstance(each, ResourceSlice):
@@ -142,9 +136,7 @@ class DeviceTaintEvictionController(Checkpointed):
             changed |= self._update_taints(pool)
         return self._users_where(changed.__contains__) if changed else ()
 
-    def _observe_rule(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _observe_rule(self, old: Version, new: Version) -> Keys:
         """Return a rule whose status is to be written, and then the pods that it concerns.
 
         Upstream: handleRuleChange
@@ -169,7 +161,7 @@ class DeviceTaintEvictionController(Checkpointed):
             keys += self._users_where(lambda of: any(_taints(rule, of) for rule in evicting))
         return keys
 
-    def _users_where(self, is_concerned: Callable[[DeviceId], bool]) -> Iterable[NamespacedName]:
+    def _users_where(self, is_concerned: Callable[[DeviceId], bool]) -> Keys:
         """Return the pods that use a device of some kind."""
         return {
             user: None
@@ -204,7 +196,7 @@ class DeviceTaintEvictionController(Checkpointed):
 
     # ------------------------------------------------------------ pods
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Delete a pod, schedule its deletion, or cancel it; or write the status of a rule.
 
         Upstream: handlePod, maybeDeletePod
@@ -220,9 +212,8 @@ class DeviceTaintEvictionController(Checkpointed):
         eviction = self._eviction(pod, now_ns, None if scheduled is None else scheduled[1])
         if eviction is None:
             return [] if scheduled is None else [_cancel_event(self.name, pod)]
-        later: list[ControllerAction] = [
-            SyncAt(now_ns + STATUS_PERIOD_NS, SyncDue(self.name, _RULE + name))
-            for name in eviction.rules
+        later: Actions = [
+            self.sync_at(_RULE + name, now_ns + STATUS_PERIOD_NS) for name in eviction.rules
         ]
         if eviction.due_ns <= now_ns:
             for name in eviction.rules:
@@ -230,7 +221,7 @@ class DeviceTaintEvictionController(Checkpointed):
                 self._evicted[uid] = self._evicted.get(uid, 0) + 1
             return [*self._evict(pod, now_ns), *later]
         self._scheduled[key] = pod.uid, eviction.due_ns
-        return [SyncAt(eviction.due_ns, SyncDue(self.name, key)), *later]
+        return [self.sync_at(key, eviction.due_ns), *later]
 
     def _eviction(self, pod: Pod, now_ns: int, known_ns: int | None) -> _Eviction | None:
         """Return when a pod has to be deleted, and why; None: no taint requires it.
@@ -273,8 +264,8 @@ class DeviceTaintEvictionController(Checkpointed):
             if isinstance(claim, ResourceClaim) and is_reserved_for(claim, pod):
                 yield claim
 
-    def _evict(self, pod: Pod, now_ns: int) -> list[ControllerAction]:
-        actions: list[ControllerAction] = [event_by(self.name, pod, _EVENT, "Marking for deletion")]
+    def _evict(self, pod: Pod, now_ns: int) -> Actions:
+        actions: Actions = [self.event(pod, _EVENT, "Marking for deletion")]
         known = condition_of(pod, "DisruptionTarget")
         if known is None or known.reason != _REASON:
             target = with_disruption_target(
@@ -284,12 +275,12 @@ class DeviceTaintEvictionController(Checkpointed):
                 now_ns,
                 sets_observed_generation=False,
             )
-            actions.append(UpdateObject(target, "status", self.name))
-        return [*actions, deletion_by(self.name, pod)]
+            actions.append(self.update(target, "status"))
+        return [*actions, self.delete(pod)]
 
     # ------------------------------------------------------------ rules
 
-    def _sync_rule(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def _sync_rule(self, key: NamespacedName, now_ns: int) -> Actions:
         """Write the status of a rule, at most once in ten seconds.
 
         Upstream: maybeUpdateRuleStatus
@@ -301,13 +292,13 @@ class DeviceTaintEvictionController(Checkpointed):
         if known is not None and known.get("observedGeneration", 0) == rule.metadata.generation:
             since_ns = timestamp_ns(known.get("lastTransitionTime")) or 0
             if now_ns < since_ns + STATUS_PERIOD_NS:
-                return [SyncAt(since_ns + STATUS_PERIOD_NS, SyncDue(self.name, key))]
+                return [self.sync_at(key, since_ns + STATUS_PERIOD_NS)]
         condition = eviction_condition(rule, self._count(rule, now_ns), now_ns)
         if condition is None:
             return []
         others = [each for each in section(rule, "status").get("conditions") or () if each != known]
         updated = patched(rule, status={"conditions": [*others, condition]})
-        return [UpdateObject(updated, "status", self.name)]
+        return [self.update(updated, "status")]
 
     def _count(self, rule: DeviceTaintRule, now_ns: int) -> EvictionCount:
         """Count the devices that a rule selects, and the pods that it evicts.

@@ -10,7 +10,7 @@ pkg/apis/certificates/helpers.go, ValidateKubeletClientCSR.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import (
@@ -23,26 +23,17 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import UnreadableRequest, certificate_subject, section
-from podwright.cluster.controllers.controller_loop import deletion_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    StatelessController,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import CSR, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import CSR
 from podwright.cluster.controllers.lister import Lister
 
 
-class CertificateRequestController(StatelessController):
+class CertificateRequestController(Controller):
     """A controller whose keys are those of certificate requests."""
 
-    kinds: Sequence[GroupKind] = (CSR,)
+    kinds = (CSR,)
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a request that was added or changed."""
         del old
         return () if new is None else (new.key,)
@@ -63,10 +54,7 @@ class CertificateCleanerController(CertificateRequestController):
 
     name = "certificatesigningrequest-cleaner-controller"
 
-    def __init__(self, lister: Lister) -> None:
-        self._lister = lister
-
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Delete a request that is over, or wait for that."""
         request = self._lister.get(CSR, key)
         if request is None:
@@ -75,8 +63,8 @@ class CertificateCleanerController(CertificateRequestController):
         if due_ns is None:
             return []
         if due_ns > now_ns:
-            return [SyncAt(due_ns, SyncDue(self.name, key))]
-        return [deletion_by(self.name, request)]
+            return [self.sync_at(key, due_ns)]
+        return [self.delete(request)]
 
 
 def _due_ns(request: KubernetesObject) -> int | None:
@@ -131,10 +119,10 @@ class CertificateSigningController(CertificateRequestController):
     name = "certificatesigningrequest-signing-controller"
 
     def __init__(self, lister: Lister, sign: SignRequest) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._sign = sign
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Sign an approved request, or set its condition `Failed`."""
         request = self._lister.get(CSR, key)
         if request is None:
@@ -159,7 +147,7 @@ class CertificateSigningController(CertificateRequestController):
             status = status | {"conditions": [*conditions, _failed(str(error), now_ns)]}
         else:
             status = status | {"certificate": b64encode(certificate).decode()}
-        return [UpdateObject(decode(document | {"status": status}), "status", self.name)]
+        return [self.update(decode(document | {"status": status}), "status")]
 
 
 def _lifetime_seconds(spec: Document) -> int:
@@ -211,10 +199,10 @@ class CertificateApprovingController(CertificateRequestController):
     name = "certificatesigningrequest-approving-controller"
 
     def __init__(self, lister: Lister, may_create: MayCreate) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._may_create = may_create
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Approve a request that is not decided yet, if its user may have it approved."""
         request = self._lister.get(CSR, key)
         if request is None:
@@ -229,7 +217,7 @@ class CertificateApprovingController(CertificateRequestController):
             if self._may_create(spec, subresource):
                 approved = status | {"conditions": [*conditions, _approved(message, now_ns)]}
                 new = decode(document | {"status": approved})
-                return [UpdateObject(new, "status", self.name)]
+                return [self.update(new, "status")]
         return []
 
 

@@ -5,14 +5,12 @@ Upstream: pkg/controller/clusterroleaggregation/clusterroleaggregation_controlle
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
 from podwright.apimachinery.objects import (
     Document,
-    KubernetesObject,
     LabelSelector,
     NamespacedName,
     SelectorError,
@@ -20,30 +18,24 @@ from podwright.apimachinery.objects import (
     label_selector,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    StatelessController,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import CLUSTER_ROLE, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import CLUSTER_ROLE
 from podwright.cluster.controllers.lister import Lister
 
 _FIELDS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
 
-class ClusterRoleAggregationController(StatelessController):
+class ClusterRoleAggregationController(Controller):
     """Writes the rules of cluster roles with an aggregation rule."""
 
     name = "clusterrole-aggregation-controller"
-    kinds: Sequence[GroupKind] = (CLUSTER_ROLE,)
+    kinds = (CLUSTER_ROLE,)
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._aggregated: dict[str, None] = {}
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return all aggregated roles: any of them may select the role that changed."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
@@ -53,7 +45,7 @@ class ClusterRoleAggregationController(StatelessController):
             self._aggregated.pop(obj.name, None)
         return sorted(self._aggregated)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Write the rules of one role, if they are others."""
         role = self._lister.get(CLUSTER_ROLE, key)
         if role is None:
@@ -65,7 +57,7 @@ class ClusterRoleAggregationController(StatelessController):
         rules = self._rules(key, aggregation)
         if rules == [_rule(each) for each in document.get("rules") or ()]:
             return []
-        return [UpdateObject(decode({**document, "rules": rules}), "main", self.name)]
+        return [self.update(decode({**document, "rules": rules}))]
 
     def _rules(self, name: str, aggregation: Document) -> list[Document]:
         roles = sorted(self._lister.all(CLUSTER_ROLE).items())

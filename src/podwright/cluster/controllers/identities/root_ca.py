@@ -5,20 +5,14 @@ Upstream: pkg/controller/certificates/rootcacertpublisher/publisher.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
-from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, encode
+from podwright.apimachinery.objects import Document, NamespacedName, encode
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import patched
 from podwright.cluster.controllers.core.namespaces_of import is_active, namespace_to_sync
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    CreateObject,
-    StatelessController,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import CONFIG_MAP, NAMESPACE, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import CONFIG_MAP, NAMESPACE
 from podwright.cluster.controllers.lister import Lister
 
 NO_CERTIFICATE_AUTHORITY: Final = (
@@ -35,7 +29,7 @@ _DESCRIPTION: Final = (
 )
 
 
-class RootCAPublisher(StatelessController):
+class RootCAPublisher(Controller):
     """Keeps the ConfigMap of each active namespace; its keys are namespaces.
 
     Parameters
@@ -46,19 +40,17 @@ class RootCAPublisher(StatelessController):
     """
 
     name = "root-ca-certificate-publisher-controller"
-    kinds: Sequence[GroupKind] = (NAMESPACE, CONFIG_MAP)
+    kinds = (NAMESPACE, CONFIG_MAP)
 
     def __init__(self, lister: Lister, certificates: str = NO_CERTIFICATE_AUTHORITY) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._data = {"ca.crt": certificates}
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a namespace that was added or changed, or whose ConfigMap changed."""
         return namespace_to_sync(old, new, NAME)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Create the ConfigMap of a namespace, or restore its data."""
         if not is_active(self._lister.get(NAMESPACE, key)):
             return []
@@ -69,13 +61,13 @@ class RootCAPublisher(StatelessController):
                 "namespace": key,
                 "annotations": {_ANNOTATION: _DESCRIPTION},
             }
-            return [CreateObject(decode(self._document(metadata)), self.name)]
+            return [self.create(decode(self._document(metadata)))]
         document = encode(present)
         if document.get("data") == self._data and present.metadata.annotations.get(_ANNOTATION):
             return []
         annotations = {**present.metadata.annotations, _ANNOTATION: _DESCRIPTION}
         new = patched(present, metadata={"annotations": annotations})
-        return [UpdateObject(decode({**encode(new), "data": self._data}), "main", self.name)]
+        return [self.update(decode({**encode(new), "data": self._data}))]
 
     def _document(self, metadata: Document) -> Document:
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": self._data}

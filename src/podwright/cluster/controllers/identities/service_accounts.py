@@ -5,39 +5,28 @@ Upstream: pkg/controller/serviceaccount/serviceaccounts_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName
+from podwright.apimachinery.objects import NamespacedName
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers.core.namespaces_of import is_active, namespace_to_sync
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    CreateObject,
-    StatelessController,
-)
-from podwright.cluster.controllers.kinds import NAMESPACE, SERVICE_ACCOUNT, GroupKind
-from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import NAMESPACE, SERVICE_ACCOUNT
 
 NAME: Final = "default"
 
 
-class ServiceAccountsController(StatelessController):
+class ServiceAccountsController(Controller):
     """Creates the default service account of each active namespace; its keys are namespaces."""
 
     name = "service-account-controller"
-    kinds: Sequence[GroupKind] = (NAMESPACE, SERVICE_ACCOUNT)
+    kinds = (NAMESPACE, SERVICE_ACCOUNT)
 
-    def __init__(self, lister: Lister) -> None:
-        self._lister = lister
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a namespace that was added or changed, or whose default account was removed."""
         return namespace_to_sync(old, new, NAME)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Create the account if it is missing."""
         if not is_active(self._lister.get(NAMESPACE, key)):
             return []
@@ -48,4 +37,4 @@ class ServiceAccountsController(StatelessController):
             "kind": "ServiceAccount",
             "metadata": {"name": NAME, "namespace": key},
         }
-        return [CreateObject(decode(account), self.name)]
+        return [self.create(decode(account))]

@@ -9,19 +9,14 @@ Upstream: pkg/controller/serviceaccount/tokens_controller.go
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, encode
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import patched
-from podwright.cluster.controllers.controller_loop import deletion_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    StatelessController,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import SECRET, SERVICE_ACCOUNT, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import SECRET, SERVICE_ACCOUNT
 from podwright.cluster.controllers.lister import Lister
 
 TYPE: Final = "kubernetes.io/service-account-token"
@@ -32,7 +27,7 @@ IssueToken: TypeAlias = Callable[[KubernetesObject, KubernetesObject], str]
 """Returns a token of an account that is good as long as a secret exists."""
 
 
-class TokensController(StatelessController):
+class TokensController(Controller):
     """Fills secrets with tokens, and deletes them with their accounts.
 
     Parameters
@@ -45,18 +40,16 @@ class TokensController(StatelessController):
     """
 
     name = "tokens-controller"
-    kinds: Sequence[GroupKind] = (SECRET, SERVICE_ACCOUNT)
+    kinds = (SECRET, SERVICE_ACCOUNT)
 
     def __init__(self, lister: Lister, issue: IssueToken, certificates: str) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._issue = issue
         self._certificates = certificates
         # The token secrets of each account.
         self._of_account: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a token secret that changed, or those of an account that came, left or changed."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
@@ -74,7 +67,7 @@ class TokensController(StatelessController):
             self._of_account.setdefault(account, {})[obj.key] = None
         return (obj.key,)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Complete a secret, or delete it if its account is not there."""
         secret = self._lister.get(SECRET, key)
         account_key = None if secret is None else account_of(secret)
@@ -83,7 +76,7 @@ class TokensController(StatelessController):
         account = self._lister.get(SERVICE_ACCOUNT, account_key)
         uid = secret.metadata.annotations.get(UID_ANNOTATION)
         if account is None or (uid and uid != account.uid):
-            return [deletion_by(self.name, secret)]
+            return [self.delete(secret)]
         document = encode(secret)
         data = dict(document.get("data") or {})
         data["ca.crt"] = _encoded(self._certificates)
@@ -98,7 +91,7 @@ class TokensController(StatelessController):
             UID_ANNOTATION: account.uid,
         }
         new = patched(secret, metadata={"annotations": annotations})
-        return [UpdateObject(decode({**encode(new), "data": data}), "main", self.name)]
+        return [self.update(decode({**encode(new), "data": data}))]
 
 
 def account_of(secret: KubernetesObject) -> NamespacedName | None:

@@ -5,21 +5,13 @@ Upstream: pkg/controller/endpointslicemirroring/{endpointslicemirroring_controll
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, encode
 from podwright.cluster.api import section
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    CreateObject,
-    StatelessController,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, ENDPOINTS, SERVICE, GroupKind
-from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, ENDPOINTS, SERVICE
 from podwright.cluster.controllers.network.endpoint_subsets import repacked
 from podwright.cluster.controllers.network.service_pods import TRIGGER_TIME
 from podwright.cluster.controllers.network.slice_parts import (
@@ -44,18 +36,13 @@ _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _Group: TypeAlias = tuple[list[Document], list[Document]]
 
 
-class EndpointSliceMirroringController(StatelessController):
+class EndpointSliceMirroringController(Controller):
     """Writes the slices of endpoints that users manage."""
 
     name = "endpoint-slice-mirroring-controller"
-    kinds: Sequence[GroupKind] = (ENDPOINTS, SERVICE, ENDPOINT_SLICE)
+    kinds = (ENDPOINTS, SERVICE, ENDPOINT_SLICE)
 
-    def __init__(self, lister: Lister) -> None:
-        self._lister = lister
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return the key that endpoints, their service and their slices share."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
@@ -64,12 +51,12 @@ class EndpointSliceMirroringController(StatelessController):
         is_mirror = obj.metadata.labels.get(MANAGED_BY) == MANAGER
         return (service_of(obj),) if is_mirror else ()
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Create, change and delete the slices of endpoints."""
         present = slices_of(self._lister, key, MANAGER)
         endpoints = self._lister.get(ENDPOINTS, key)
         if endpoints is None or not self._is_mirrored(endpoints):
-            return [deletion_by(self.name, each) for each in present]
+            return [self.delete(each) for each in present]
         by_group: dict[tuple[str, PortsKey], list[KubernetesObject]] = {}
         for each in present:
             document = encode(each)
@@ -102,11 +89,11 @@ class EndpointSliceMirroringController(StatelessController):
         deleted += [each for slices in by_group.values() for each in slices]
         while created and deleted and _family(deleted[0]) == created[-1]["addressType"]:
             changed.append((deleted.pop(0), created.pop()))
-        actions: list[ControllerAction] = [*events]
+        actions: Actions = [*events]
         if endpoints.metadata.deletion_timestamp is None:
-            actions += [CreateObject(made(each), self.name) for each in created]
-        actions += [UpdateObject(renewed(old, new), "main", self.name) for old, new in changed]
-        actions += [deletion_by(self.name, each) for each in deleted]
+            actions += [self.create(made(each)) for each in created]
+        actions += [self.update(renewed(old, new)) for old, new in changed]
+        actions += [self.delete(each) for each in deleted]
         return actions
 
     def _is_mirrored(self, endpoints: KubernetesObject) -> bool:
@@ -120,7 +107,7 @@ class EndpointSliceMirroringController(StatelessController):
 
     def _groups(
         self, endpoints: KubernetesObject
-    ) -> tuple[dict[tuple[str, PortsKey], _Group], list[ControllerAction]]:
+    ) -> tuple[dict[tuple[str, PortsKey], _Group], Actions]:
         """Return the ports and endpoints of each slice, and the Events about those left out."""
         groups: dict[tuple[str, PortsKey], _Group] = {}
         skipped_count = 0
@@ -148,7 +135,7 @@ class EndpointSliceMirroringController(StatelessController):
             f" subset. {skipped_count} addresses were skipped"
         )
         reason = "TooManyAddressesToMirror"
-        return groups, [event_by(self.name, endpoints, reason, note, is_warning=True)]
+        return groups, [self.warning(endpoints, reason, note)]
 
 
 def _endpoint(address: Document, ip: str, *, is_ready: bool) -> Document:

@@ -9,11 +9,11 @@ staging/src/k8s.io/endpointslice/reconciler.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -23,9 +23,8 @@ from podwright.apimachinery.objects import (
     is_ready,
 )
 from podwright.cluster.api import section
-from podwright.cluster.controllers.controller_loop import deletion_by
-from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
-from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.network.service_pods import (
     HEADLESS,
@@ -62,29 +61,23 @@ _CLOSE: Final = frozenset({"PreferClose", "PreferSameZone", "PreferSameNode"})
 _VERSIONS: Final = {"IPv4": 4, "IPv6": 6}
 
 
-class EndpointSliceController(Checkpointed):
+class EndpointSliceController(Controller):
     """Writes the endpoint slices of services."""
 
     name = "endpoint-slice-controller"
-    kinds: Sequence[GroupKind] = (SERVICE, ENDPOINT_SLICE, POD, NODE)
+    kinds = (SERVICE, ENDPOINT_SLICE, POD, NODE)
     pod_changes = POD_CHANGES
     _pods: Saved[ServicePods]
     _incomplete: Saved[dict[NamespacedName, None]]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._pods = ServicePods(lister)
+        self.pending_work = self._pods.selectors
         # Services with pods on nodes that do not exist.
         self._incomplete = {}
 
-    @property
-    def pending_work(self) -> Sized:
-        """The namespaces that have services with a selector."""
-        return self._pods.pending_work
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return the services of a change."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
@@ -100,7 +93,7 @@ class EndpointSliceController(Checkpointed):
         service = service_of(obj)
         return (service,) if service else ()
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Create, change and delete slices of a service."""
         self._incomplete.pop(key, None)
         service = self._lister.get(SERVICE, key)
@@ -114,12 +107,12 @@ class EndpointSliceController(Checkpointed):
         by_family: dict[str, list[KubernetesObject]] = {}
         for each in slices_of(self._lister, key, MANAGER):
             by_family.setdefault(str(encode(each).get("addressType")), []).append(each)
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for family in section(service, "spec").get("ipFamilies") or ("IPv4",):
             present = by_family.pop(family, [])
             actions += self._reconciled(service, pods, present, family, annotations)
         for slices in by_family.values():
-            actions += [deletion_by(self.name, each) for each in slices]
+            actions += [self.delete(each) for each in slices]
         return actions
 
     def _reconciled(
@@ -129,7 +122,7 @@ class EndpointSliceController(Checkpointed):
         present: list[KubernetesObject],
         family: str,
         annotations: dict[str, str],
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         """Return the writes for the slices of one address family.
 
         Upstream: reconcileByAddressType, finalize
@@ -172,11 +165,11 @@ class EndpointSliceController(Checkpointed):
                 deleted = []
         while created and deleted:
             changed.append((deleted.pop(0), created.pop()))
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         if service.metadata.deletion_timestamp is None:
-            actions += [CreateObject(made(each), self.name) for each in created]
-        actions += [UpdateObject(renewed(old, new), "main", self.name) for old, new in changed]
-        actions += [deletion_by(self.name, each) for each in (*deleted, *foreign)]
+            actions += [self.create(made(each)) for each in created]
+        actions += [self.update(renewed(old, new)) for old, new in changed]
+        actions += [self.delete(each) for each in (*deleted, *foreign)]
         return actions
 
     def _desired(

@@ -5,11 +5,11 @@ Upstream: pkg/controller/endpoint/endpoints_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from typing import Final
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
@@ -20,9 +20,8 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
-from podwright.cluster.controllers.controller_loop import deletion_by
-from podwright.cluster.controllers.interface import ControllerAction, CreateObject, UpdateObject
-from podwright.cluster.controllers.kinds import ENDPOINTS, POD, SERVICE, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import ENDPOINTS, POD, SERVICE
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.network.endpoint_subsets import repacked
 from podwright.cluster.controllers.network.service_pods import (
@@ -46,26 +45,20 @@ _OVER_CAPACITY: Final = "endpoints.kubernetes.io/over-capacity"
 _LEADER: Final = "control-plane.alpha.kubernetes.io/leader"
 
 
-class EndpointsController(Checkpointed):
+class EndpointsController(Controller):
     """Writes the endpoints of services."""
 
     name = "endpoint-controller"
-    kinds: Sequence[GroupKind] = (SERVICE, ENDPOINTS, POD)
+    kinds = (SERVICE, ENDPOINTS, POD)
     pod_changes = POD_CHANGES
     _pods: Saved[ServicePods]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._pods = ServicePods(lister)
+        self.pending_work = self._pods.selectors
 
-    @property
-    def pending_work(self) -> Sized:
-        """The namespaces that have services with a selector."""
-        return self._pods.pending_work
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return the services of a change."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
@@ -77,14 +70,14 @@ class EndpointsController(Checkpointed):
         # Users write endpoints without a service, and change those of services without a selector.
         return () if self._lister.get(SERVICE, obj.key) is None else (obj.key,)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Write the endpoints of a service, or delete those that are left."""
         service = self._lister.get(SERVICE, key)
         present = self._lister.get(ENDPOINTS, key)
         if service is None:
             if present is None or _LEADER in present.metadata.annotations:
                 return []
-            return [deletion_by(self.name, present)]
+            return [self.delete(present)]
         if selector_of(service) is None:
             return []
         if later := self._pods.delay(key, self.name, now_ns):
@@ -119,8 +112,8 @@ class EndpointsController(Checkpointed):
             written["subsets"] = subsets
         new = decode(written)
         if present is None:
-            return [CreateObject(new, self.name)]
-        return [UpdateObject(new, "main", self.name)]
+            return [self.create(new)]
+        return [self.update(new)]
 
 
 def _subsets(service: KubernetesObject, pods: Iterable[Pod]) -> Iterable[Document]:

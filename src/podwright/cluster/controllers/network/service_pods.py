@@ -5,7 +5,7 @@ Upstream: staging/src/k8s.io/endpointslice/util/{controller_utils,trigger_time_t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable
 from typing import Any, Final
 
 from podwright._checkpointed import Checkpointed, Saved
@@ -20,7 +20,7 @@ from podwright.apimachinery.objects import (
     timestamp_text_nano,
 )
 from podwright.cluster.api import section
-from podwright.cluster.controllers.interface import PodChange, SyncAt, SyncDue
+from podwright.cluster.controllers.interface import PodChange, SyncAt, SyncDue, Version
 from podwright.cluster.controllers.kinds import POD, SERVICE
 from podwright.cluster.controllers.lister import Lister
 
@@ -44,6 +44,11 @@ class ServicePods(Checkpointed):
     Parameters
     ----------
     lister : Lister
+
+    Attributes
+    ----------
+    selectors : dict
+        Of services, by key, of each namespace that has such services.
     """
 
     _synced_ns: Saved[dict[NamespacedName, int]]
@@ -51,45 +56,40 @@ class ServicePods(Checkpointed):
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-        self._selectors: dict[str, dict[NamespacedName, Document]] = {}
+        self.selectors: dict[str, dict[NamespacedName, Document]] = {}
         self._pods: dict[NamespacedName, dict[NamespacedName, None]] = {}
         # The times of the last sync and of the changes that it knew, by service.
         self._synced_ns = {}
         self._triggers_ns = {}
 
-    @property
-    def pending_work(self) -> Sized:
-        """The namespaces that have services with a selector."""
-        return self._selectors
-
     def observe_service(self, new: KubernetesObject | None, key: NamespacedName) -> None:
         """Follow the selector of a service."""
         selector = None if new is None else selector_of(new)
         namespace = key.partition("/")[0]
-        known = self._selectors.get(namespace, {})
+        known = self.selectors.get(namespace, {})
         if selector is None:
             known.pop(key, None)
             self._pods.pop(key, None)
             if not known:
-                self._selectors.pop(namespace, None)
+                self.selectors.pop(namespace, None)
             if new is None:
                 self._synced_ns.pop(key, None)
                 self._triggers_ns.pop(key, None)
             return
         if known.get(key) == selector and key in self._pods:
             return
-        self._selectors.setdefault(namespace, {})[key] = selector
+        self.selectors.setdefault(namespace, {})[key] = selector
         self._pods[key] = {
             pod.key: None
             for pod in self._lister.in_namespace(POD, namespace).values()
             if _selects(selector, pod)
         }
 
-    def observe_pod(self, old: KubernetesObject | None, new: KubernetesObject | None) -> list[str]:
+    def observe_pod(self, old: Version, new: Version) -> list[str]:
         """Return the services whose endpoints a change of a pod can change."""
         pod = new if new is not None else old
         assert isinstance(pod, Pod), "a pod"
-        selectors = self._selectors.get(pod.metadata.namespace)
+        selectors = self.selectors.get(pod.metadata.namespace)
         if not selectors:
             return []
         same = (

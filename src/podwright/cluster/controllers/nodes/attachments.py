@@ -15,9 +15,9 @@ pkg/volume/csi/csi_attacher.go; pkg/kubelet/volumemanager/volume_manager.go, Get
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Final
 
 from podwright.apimachinery.objects import (
     CSIDriver,
@@ -31,18 +31,9 @@ from podwright.apimachinery.objects import (
     VolumeAttachment,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import patched, section
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    CreateObject,
-    PodChange,
-    StatelessController,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import NODE, POD, PV, PVC, VOLUME_ATTACHMENT, GroupKind
+from podwright.cluster.api import UpdateObject, patched, section
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
+from podwright.cluster.controllers.kinds import NODE, POD, PV, PVC, VOLUME_ATTACHMENT
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.storage.pvc_users import PvcUsers, claims_of, mounted_claims_of
 
@@ -59,7 +50,7 @@ _ELSEWHERE: Final = (
 )
 
 
-class AttachDetachController(StatelessController):
+class AttachDetachController(Controller):
     """Attaches and detaches the volumes of nodes; the keys are the names of nodes.
 
     Parameters
@@ -71,12 +62,12 @@ class AttachDetachController(StatelessController):
     """
 
     name = "attachdetach-controller"
-    kinds: Sequence[GroupKind] = (POD, PVC, NODE, VOLUME_ATTACHMENT)
+    kinds = (POD, PVC, NODE, VOLUME_ATTACHMENT)
     pod_changes = PodChange.SPEC | PodChange.TERMINAL | PodChange.ADDED | PodChange.DELETED
-    only_with_volumes: Literal[True] = True
+    only_with_volumes = True
 
     def __init__(self, lister: Lister, *, has_kubelets: bool = True) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._has_kubelets = has_kubelets
         self._users = PvcUsers(lister)
         # The names of the attachments to each node.
@@ -84,9 +75,7 @@ class AttachDetachController(StatelessController):
         # The nodes that wait for a volume, by its name.
         self._waiting: dict[str, dict[str, None]] = {}
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return the nodes whose volumes may have to be attached or detached."""
         present = new if new is not None else old
         if isinstance(present, Pod):
@@ -106,9 +95,7 @@ class AttachDetachController(StatelessController):
             return ()
         return (present.name,) if present is not None else ()
 
-    def _observe_attachment(
-        self, attachment: VolumeAttachment, *, is_gone: bool
-    ) -> Iterable[NamespacedName]:
+    def _observe_attachment(self, attachment: VolumeAttachment, *, is_gone: bool) -> Keys:
         node = attachment.spec.node_name
         names = self._attached.setdefault(node, {})
         if not is_gone:
@@ -119,11 +106,11 @@ class AttachDetachController(StatelessController):
             del self._attached[node]
         return (node, *self._waiting.pop(attachment.spec.source.persistent_volume_name or "", ()))
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Attach and detach the volumes of a node."""
         desired = dict(self._desired(key))
         in_use = self._in_use(desired) if self._has_kubelets else None
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         attached: list[str] = []
         for name in self._attached.get(key, ()):
             present = self._lister.get(VOLUME_ATTACHMENT, name)
@@ -133,7 +120,7 @@ class AttachDetachController(StatelessController):
             source, pods = self._attachable(volume_name), desired.pop(volume_name, None)
             if source is None or pods is None:
                 if present.metadata.deletion_timestamp is None:
-                    actions.append(deletion_by(self.name, present))
+                    actions.append(self.delete(present))
                 continue
             attached.append(source.unique_name)
             if not present.status.attached:
@@ -141,9 +128,7 @@ class AttachDetachController(StatelessController):
                     UpdateObject(patched(present, status={"attached": True}), "status", DRIVER_USER)
                 )
                 note = f'AttachVolume.Attach succeeded for volume "{volume_name}" '
-                actions += [
-                    event_by(self.name, pod, "SuccessfulAttachVolume", note) for pod in pods
-                ]
+                actions += [self.event(pod, "SuccessfulAttachVolume", note) for pod in pods]
         node = self._lister.get(NODE, key)
         if node is None:
             return actions
@@ -153,11 +138,11 @@ class AttachDetachController(StatelessController):
             new = patched(node, status={"volumesInUse": in_use or None})
             actions.append(UpdateObject(new, "status", KUBELET_USER))
             # Another component writes the attached volumes, to the changed node.
-            return [*actions, SyncAt(now_ns, SyncDue(self.name, key))]
+            return [*actions, self.sync_at(key, now_ns)]
         written = [{"name": each, "devicePath": ""} for each in sorted(attached)] or None
         if _attached_to(node) != written:
             new = patched(node, status={"volumesAttached": written})
-            actions.append(UpdateObject(new, "status", self.name))
+            actions.append(self.update(new, "status"))
         return actions
 
     def _desired(self, node: str) -> Iterator[tuple[str, list[Pod]]]:
@@ -181,7 +166,7 @@ class AttachDetachController(StatelessController):
         ]
         return sorted(source.unique_name for source in found if source is not None)
 
-    def _volumes(self, claims: Iterable[NamespacedName]) -> Iterator[str]:
+    def _volumes(self, claims: Keys) -> Iterator[str]:
         """Yield the names of the volumes of bound claims."""
         for key in claims:
             claim = self._lister.get(PVC, key)
@@ -199,7 +184,7 @@ class AttachDetachController(StatelessController):
         is_required = not isinstance(driver, CSIDriver) or driver.spec.attach_required is not False
         return source if is_required else None
 
-    def _attach(self, node: str, name: str, pods: list[Pod]) -> list[ControllerAction]:
+    def _attach(self, node: str, name: str, pods: list[Pod]) -> Actions:
         volume = self._lister.get(PV, name)
         assert isinstance(volume, PersistentVolume), "a volume that pods use"
         if not _SHARED_MODES.intersection(volume.spec.access_modes):
@@ -226,18 +211,16 @@ class AttachDetachController(StatelessController):
             },
             "status": {"attached": False},
         }
-        return [CreateObject(decode(attachment), self.name)]
+        return [self.create(decode(attachment))]
 
-    def _wait(self, node: str, volume: PersistentVolume, pods: list[Pod]) -> list[ControllerAction]:
+    def _wait(self, node: str, volume: PersistentVolume, pods: list[Pod]) -> Actions:
         """Report that a volume is attached to another node, once for each wait."""
         nodes = self._waiting.setdefault(volume.name, {})
         if node in nodes:
             return []
         nodes[node] = None
         note = f'Multi-Attach error for volume "{volume.name}" {_ELSEWHERE}'
-        return [
-            event_by(self.name, pod, "FailedAttachVolume", note, is_warning=True) for pod in pods
-        ]
+        return [self.warning(pod, "FailedAttachVolume", note) for pod in pods]
 
 
 def _attached_to(node: KubernetesObject) -> list[dict[str, str]] | None:

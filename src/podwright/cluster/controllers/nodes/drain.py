@@ -11,22 +11,20 @@ Upstream: staging/src/k8s.io/kubectl/pkg/drain/drain.go, filters.go
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence, Sized
 from typing import Final
 
-from podwright._checkpointed import Checkpointed, Saved
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Node, Pod
-from podwright.cluster.api import patched
+from podwright._checkpointed import Saved
+from podwright.apimachinery.objects import NamespacedName, Node, Pod
+from podwright.cluster.api import EvictPod, patched
 from podwright.cluster.controllers.interface import (
-    ControllerAction,
+    Actions,
+    Controller,
     DrainNode,
-    EvictPod,
+    Keys,
     NodeEvent,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
+    Version,
 )
-from podwright.cluster.controllers.kinds import NODE, PDB, POD, GroupKind
+from podwright.cluster.controllers.kinds import NODE, PDB, POD
 from podwright.cluster.controllers.lister import Lister
 
 MIRROR: Final = "kubernetes.io/config.mirror"
@@ -34,40 +32,32 @@ MIRROR: Final = "kubernetes.io/config.mirror"
 _RETRY_NS: Final = 5_000_000_000
 
 
-class DrainController(Checkpointed):
+class DrainController(Controller):
     """Drains nodes."""
 
     name = "drain"
-    kinds: Sequence[GroupKind] = (POD, PDB)
+    kinds = (POD, PDB)
     _draining: Saved[dict[str, dict[NamespacedName, str] | None]]
     _tried_ns: Saved[dict[str, int]]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         # The uids of the pods to evict, by node and pod key; None before the first sync.
         self._draining = {}
         self._tried_ns = {}
+        self._derive()
 
-    def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+    def _derive(self) -> None:
+        self.pending_work = self.draining_nodes = self._draining
+
+    def on_node_event(self, event: NodeEvent, now_ns: int) -> Keys:
         """Start to drain a node, or start again."""
         if not isinstance(event, DrainNode):
             return ()
         self._draining[event.node] = None
         return (event.node,)
 
-    @property
-    def pending_work(self) -> Sized:
-        """The nodes that are being drained."""
-        return self._draining
-
-    @property
-    def draining_nodes(self) -> Collection[str]:
-        """The nodes that are being drained."""
-        return self._draining.keys()
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return the nodes whose drains wait for the pod or the budget that changed."""
         if not self._draining:
             return ()
@@ -77,24 +67,24 @@ class DrainController(Checkpointed):
         remaining = self._draining.get(pod.spec.node_name)
         return (pod.spec.node_name,) if remaining and pod.key in remaining else ()
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Evict the pods that budgets allow, and retry the others later."""
         node = self._lister.get(NODE, key)
         if not isinstance(node, Node) or key not in self._draining:
             self._forget(key)
             return []
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         remaining = self._draining[key]
         if remaining is None:
             remaining = self._draining[key] = self._pods_to_evict(key)
             if not node.spec.unschedulable:
                 cordoned = patched(node, spec={"unschedulable": True})
-                actions.append(UpdateObject(cordoned, "main", self.name))
+                actions.append(self.update(cordoned))
         else:
             waits_ns = _RETRY_NS - (now_ns - self._tried_ns[key]) % _RETRY_NS
             is_time = waits_ns == _RETRY_NS and now_ns > self._tried_ns[key]
             if self._has_blocked_pods(remaining) and not is_time:
-                return [SyncAt(now_ns + waits_ns, SyncDue(self.name, key))]
+                return [self.sync_at(key, now_ns + waits_ns)]
         self._tried_ns[key] = now_ns
         actions.extend(self._evictions(remaining))
         if not remaining:
@@ -121,8 +111,8 @@ class DrainController(Checkpointed):
         is_daemon = owner is not None and owner.kind == "DaemonSet" and not pod.is_terminal
         return is_daemon or MIRROR in pod.metadata.annotations
 
-    def _evictions(self, remaining: dict[NamespacedName, str]) -> list[ControllerAction]:
-        actions: list[ControllerAction] = []
+    def _evictions(self, remaining: dict[NamespacedName, str]) -> Actions:
+        actions: Actions = []
         for key, uid in list(remaining.items()):
             pod = self._lister.get(POD, key)
             if not isinstance(pod, Pod) or pod.uid != uid:

@@ -20,7 +20,6 @@ from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
     SOURCE_UID,
     Document,
-    KubernetesObject,
     NamespacedName,
     Node,
     Pod,
@@ -28,19 +27,17 @@ from podwright.apimachinery.objects import (
     timestamp_text,
     zone_key,
 )
-from podwright.cluster.api import conditions_with, patched, section
-from podwright.cluster.controllers.controller_loop import event_by
+from podwright.cluster.api import NodeDown, NodeUp, conditions_with, patched, section
 from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
     ControllerAction,
     DrainNode,
-    NodeDown,
+    Keys,
     NodeEvent,
-    NodeUp,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
+    Version,
 )
-from podwright.cluster.controllers.kinds import NODE, GroupKind
+from podwright.cluster.controllers.kinds import NODE
 from podwright.cluster.controllers.lister import Lister
 
 GRACE_NS: Final = 50_000_000_000
@@ -66,27 +63,27 @@ _ZONES: Final = "*"
 _REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
 
-class NodeLifecycleController(Checkpointed):
+class NodeLifecycleController(Controller):
     """Sets the conditions of unresponsive nodes, and the taints of node conditions."""
 
     name = "node-lifecycle-controller"
-    kinds: Sequence[GroupKind] = (NODE,)
+    kinds = (NODE,)
 
-    _SOURCE: Final = "node-controller"
+    event_source = "node-controller"
     _unresponsive_since_ns: Saved[dict[str, int]]
     _marked: Saved[dict[str, None]]
     _zones: Saved[Zones]
     _monitor_ns: Saved[int | None]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._unresponsive_since_ns = {}
         # Nodes whose pods this controller marked as not ready.
         self._marked = {}
         self._zones = Zones()
         self._monitor_ns = None
 
-    def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+    def on_node_event(self, event: NodeEvent, now_ns: int) -> Keys:
         """Record that a kubelet stopped or resumed posting its status."""
         match event:
             case NodeDown(node=node):
@@ -98,9 +95,7 @@ class NodeLifecycleController(Checkpointed):
             case DrainNode():
                 return ()
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a node whose conditions, labels or spec changed, and the key of the zones."""
         if not isinstance(new, Node):
             if isinstance(old, Node):
@@ -126,20 +121,20 @@ class NodeLifecycleController(Checkpointed):
             self._marked.pop(node, None)  # with pods left, the kubelet may register it again
         self._zones.remove(node)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Update the conditions and taints of a node, or process the zones."""
         if key == _ZONES:
             return self._sync_zones(now_ns)
         node = self._lister.get(NODE, key)
         if not isinstance(node, Node) or SOURCE_UID in node.metadata.annotations:
             return []  # conditions and taints of a mirrored node are those of its source
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         conditions: Sequence[Document] = section(node, "status").get("conditions") or ()
         written = list(conditions)
         since_ns = self._unresponsive_since_ns.get(key)
         if since_ns is not None:
             if now_ns < since_ns + GRACE_NS:
-                actions.append(SyncAt(since_ns + GRACE_NS, SyncDue(self.name, key)))
+                actions.append(self.sync_at(key, since_ns + GRACE_NS))
             else:
                 written = _unknown(conditions, now_ns)
         was_ready = dict(_statuses(node)).get("Ready") == "True"
@@ -148,7 +143,7 @@ class NodeLifecycleController(Checkpointed):
         spec: Document = {} if taints is None else {"taints": taints or None}
         if spec or written != list(conditions):
             new = patched(node, spec=spec, status={"conditions": written} if written else {})
-            actions.append(UpdateObject(new, "whole", self.name))
+            actions.append(self.update(new, "whole"))
         if was_ready and not is_ready:
             self._marked[key] = None
             actions.extend(self._marked_not_ready(node, now_ns))
@@ -157,14 +152,14 @@ class NodeLifecycleController(Checkpointed):
             actions.extend(self._ready_again(node, now_ns))
         return actions
 
-    def _sync_zones(self, now_ns: int) -> list[ControllerAction]:
+    def _sync_zones(self, now_ns: int) -> Actions:
         """Add NoExecute taints to nodes, at the rates of their zones.
 
         Upstream: processTaintBaseEviction, doNoExecuteTaintingPass
         """
         nodes = {name: self._node(name) for name in self._zones.unready}
         tainted = [name for name, node in nodes.items() if _is_tainted_for_eviction(node)]
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         if self._monitor_ns is not None and self._monitor_ns <= now_ns:
             self._monitor_ns = None
             if self._zones.monitor(tainted, now_ns):
@@ -186,7 +181,7 @@ class NodeLifecycleController(Checkpointed):
             self._monitor_ns = now_ns - now_ns % PERIOD_NS + PERIOD_NS
         dues = [each for each in (self._monitor_ns, self._zones.next_due_ns()) if each is not None]
         if dues:
-            actions.append(SyncAt(min(dues), SyncDue(self.name, _ZONES)))
+            actions.append(self.sync_at(_ZONES, min(dues)))
         return actions
 
     def _node(self, name: str) -> Node:
@@ -200,24 +195,22 @@ class NodeLifecycleController(Checkpointed):
         taints = [each for each in written if not _is_evicting(each)]
         if taint is not None:
             taints.append(taint)
-        return UpdateObject(patched(node, spec={"taints": taints or None}), "whole", self.name)
+        return self.update(patched(node, spec={"taints": taints or None}), "whole")
 
-    def _marked_not_ready(self, node: Node, now_ns: int) -> list[ControllerAction]:
+    def _marked_not_ready(self, node: Node, now_ns: int) -> Actions:
         """Set the condition Ready of a node's pods to False.
 
         Upstream: pkg/controller/util/node/controller_utils.go, MarkPodsNotReady
         """
         note = f"Node {node.name} status is now: NodeNotReady"
-        actions: list[ControllerAction] = [event_by(self._SOURCE, node, "NodeNotReady", note)]
+        actions: Actions = [self.event(node, "NodeNotReady", note)]
         for _, pod in sorted(self._lister.pods_on(node.name).items()):
             ready = condition_of(pod, "Ready")
             if ready is None or ready.status != "True":
                 continue
             new = patched(pod, status={"conditions": _not_ready(pod, now_ns)})
-            actions.append(UpdateObject(new, "status", self.name))
-            actions.append(
-                event_by(self._SOURCE, pod, "NodeNotReady", "Node is not ready", is_warning=True)
-            )
+            actions.append(self.update(new, "status"))
+            actions.append(self.warning(pod, "NodeNotReady", "Node is not ready"))
         return actions
 
     def _ready_again(self, node: Node, now_ns: int) -> Iterable[ControllerAction]:
@@ -229,7 +222,7 @@ class NodeLifecycleController(Checkpointed):
             ready = condition_of(pod, "Ready")
             if ready is not None and ready.status != "True" and _runs_ready(pod):
                 new = patched(pod, status={"conditions": _ready(pod, now_ns)})
-                yield UpdateObject(new, "status", self.name)
+                yield self.update(new, "status")
 
 
 def _statuses(node: Node) -> list[tuple[str, str]]:

@@ -6,15 +6,13 @@ reconcileNodeLabels; pkg/controller/ttl/ttl_controller.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
-from podwright._checkpointed import Checkpointed, Saved
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName
+from podwright._checkpointed import Saved
+from podwright.apimachinery.objects import NamespacedName
 from podwright.cluster.api import RecordEvent, patched
-from podwright.cluster.controllers.controller_loop import event_by
-from podwright.cluster.controllers.interface import ControllerAction, UpdateObject
-from podwright.cluster.controllers.kinds import NODE, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import NODE
 from podwright.cluster.controllers.lister import Lister
 
 _OLD_NAMES: Final = {
@@ -23,22 +21,20 @@ _OLD_NAMES: Final = {
 }
 
 
-class NodeRegistrationController(Checkpointed):
+class NodeRegistrationController(Controller):
     """Records RegisteredNode and RemovingNode, and keeps the beta labels of nodes."""
 
     name = "node-registration-controller"
-    kinds: Sequence[GroupKind] = (NODE,)
+    kinds = (NODE,)
 
-    _SOURCE: Final = "node-controller"
+    event_source = "node-controller"
     _known_uids: Saved[dict[str, str]]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._known_uids = {}
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a node that was added or removed, or whose labels changed."""
         node = new if new is not None else old
         assert node is not None, "neither an old nor a new object"
@@ -46,15 +42,15 @@ class NodeRegistrationController(Checkpointed):
             return ()
         return (node.name,)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Record the Events of a node, and complete its labels."""
         node = self._lister.get(NODE, key)
         known = self._known_uids.get(key)
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         if known is not None and (node is None or node.uid != known):
             note = f"Node {key} event: Removing Node {key} from Controller"
             event = RecordEvent(
-                "", "Node", key, known, "Normal", "RemovingNode", note, self._SOURCE
+                "", "Node", key, known, "Normal", "RemovingNode", note, self.event_source
             )
             actions.append(event)
             del self._known_uids[key]
@@ -62,7 +58,7 @@ class NodeRegistrationController(Checkpointed):
             return actions
         if key not in self._known_uids:
             note = f"Node {key} event: Registered Node {key} in Controller"
-            actions.append(event_by(self._SOURCE, node, "RegisteredNode", note))
+            actions.append(self.event(node, "RegisteredNode", note))
             self._known_uids[key] = node.uid
         labels = node.metadata.labels
         old_names = {
@@ -72,7 +68,7 @@ class NodeRegistrationController(Checkpointed):
         }
         if old_names:
             complete = patched(node, metadata={"labels": {**labels, **old_names}})
-            actions.append(UpdateObject(complete, "main", self.name))
+            actions.append(self.update(complete))
         return actions
 
 
@@ -93,21 +89,19 @@ _STEPS: Final = (
 """The fewest and the most nodes of each step, and the seconds."""
 
 
-class NodeTTLController(Checkpointed):
+class NodeTTLController(Controller):
     """Writes the annotation of nodes."""
 
     name = "ttl-controller"
-    kinds: Sequence[GroupKind] = (NODE,)
+    kinds = (NODE,)
     _step: Saved[int]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._count = 0
         self._step = 0
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Count a node, and return it if it exists."""
         if new is None:
             self._count -= 1
@@ -120,13 +114,11 @@ class NodeTTLController(Checkpointed):
                 self._step += 1
         return (new.name,)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Write the annotation if it is another one."""
         node = self._lister.get(NODE, key)
         seconds = str(_STEPS[self._step][2])
         if node is None or node.metadata.annotations.get(ANNOTATION) == seconds:
             return []
         annotations = {**node.metadata.annotations, ANNOTATION: seconds}
-        return [
-            UpdateObject(patched(node, metadata={"annotations": annotations}), "main", self.name)
-        ]
+        return [self.update(patched(node, metadata={"annotations": annotations}))]

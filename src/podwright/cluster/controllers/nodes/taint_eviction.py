@@ -11,13 +11,11 @@ Upstream: pkg/controller/tainteviction/taint_eviction.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
 from typing import Final
 
-from podwright._checkpointed import Checkpointed, Saved
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     SECOND_NS,
-    KubernetesObject,
     NamespacedName,
     Node,
     Pod,
@@ -26,42 +24,36 @@ from podwright.apimachinery.objects import (
     tolerates,
 )
 from podwright.cluster.api import RecordEvent, with_disruption_target
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
 from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
     ControllerAction,
+    Keys,
     PodChange,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
+    Version,
 )
-from podwright.cluster.controllers.kinds import NODE, POD, GroupKind
+from podwright.cluster.controllers.kinds import NODE, POD
 from podwright.cluster.controllers.lister import Lister
 
 _NOT_TOLERATED: Final = -1
 
 
-class TaintEvictionController(Checkpointed):
+class TaintEvictionController(Controller):
     """Deletes pods from tainted nodes."""
 
     name = "taint-eviction-controller"
-    kinds: Sequence[GroupKind] = (NODE, POD)
+    kinds = (NODE, POD)
     pod_changes = PodChange.SPEC | PodChange.ADDED | PodChange.DELETED
     _scheduled: Saved[dict[NamespacedName, tuple[str, int, int]]]
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._taints: dict[str, tuple[Taint, ...]] = {}
+        self.pending_work = self._taints
         # By the key of a pod: its uid, the time of the decision, and the time of the eviction.
         self._scheduled = {}
 
-    @property
-    def pending_work(self) -> Sized:
-        """The nodes with NoExecute taints."""
-        return self._taints
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return the pods of a node whose taints changed, and a pod bound to a tainted node."""
         if isinstance(new, Pod) or isinstance(old, Pod):
             return self._observe_pod(old, new)
@@ -80,9 +72,7 @@ class TaintEvictionController(Checkpointed):
             return ()
         return sorted(self._lister.pods_on(node.name))
 
-    def _observe_pod(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def _observe_pod(self, old: Version, new: Version) -> Keys:
         if new is None:
             return (old.key,) if old is not None and old.key in self._scheduled else ()
         assert isinstance(new, Pod), f"not a pod: {new.key}"
@@ -96,7 +86,7 @@ class TaintEvictionController(Checkpointed):
             return ()
         return (new.key,)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Delete a pod, schedule its deletion, or cancel it.
 
         Upstream: processPodOnNode
@@ -120,14 +110,14 @@ class TaintEvictionController(Checkpointed):
         ):
             self._scheduled[key] = scheduled
             # This may be the sync that an earlier deletion had scheduled, in place of this one.
-            return [SyncAt(scheduled[2], SyncDue(self.name, key))]
+            return [self.sync_at(key, scheduled[2])]
         actions = [] if scheduled is None else [_cancel_event(self.name, key)]
         if toleration_ns is None:
             return actions
         if toleration_ns <= 0:
             return actions + self._evict(pod, now_ns)
         self._scheduled[key] = (pod.uid, now_ns, now_ns + toleration_ns)
-        return [*actions, SyncAt(now_ns + toleration_ns, SyncDue(self.name, key))]
+        return [*actions, self.sync_at(key, now_ns + toleration_ns)]
 
     def _min_toleration_ns(self, pod: Pod) -> int | None:
         """Return how long a pod tolerates its node's taints, None for no limit.
@@ -147,9 +137,9 @@ class TaintEvictionController(Checkpointed):
                 times.append(max(seconds, 0))
         return min(times) * SECOND_NS if times else None
 
-    def _evict(self, pod: Pod, now_ns: int) -> list[ControllerAction]:
+    def _evict(self, pod: Pod, now_ns: int) -> Actions:
         note = f"Marking for deletion Pod {pod.key}"
-        actions: list[ControllerAction] = [event_by(self.name, pod, "TaintManagerEviction", note)]
+        actions: Actions = [self.event(pod, "TaintManagerEviction", note)]
         known = condition_of(pod, "DisruptionTarget")
         if known is None or known.reason != "DeletionByTaintManager":
             target = with_disruption_target(
@@ -158,8 +148,8 @@ class TaintEvictionController(Checkpointed):
                 "Taint manager: deleting due to NoExecute taint",
                 now_ns,
             )
-            actions.append(UpdateObject(target, "status", self.name))
-        return [*actions, deletion_by(self.name, pod)]
+            actions.append(self.update(target, "status"))
+        return [*actions, self.delete(pod)]
 
 
 def _cancel_event(source: str, key: NamespacedName) -> ControllerAction:

@@ -16,7 +16,6 @@ syncStalePodDisruption.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
 from typing import Final, cast
 
 import msgspec
@@ -38,17 +37,9 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api import conditions_with, patched, section
-from podwright.cluster.controllers.controller_loop import event_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    PodChange,
-    StatelessController,
-    SyncAt,
-    SyncDue,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import PDB, POD, GroupKind
+from podwright.cluster.api import UpdateObject, conditions_with, patched, section
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
+from podwright.cluster.controllers.kinds import PDB, POD
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.store import kind_of
 
@@ -107,29 +98,23 @@ class ScaleError(Exception):
     """The expected number of pods cannot be computed, for the reason in the text."""
 
 
-class DisruptionController(StatelessController):
+class DisruptionController(Controller):
     """Maintains the status of disruption budgets."""
 
     name = "disruption-controller"
-    kinds: Sequence[GroupKind] = (PDB, POD)
+    kinds = (PDB, POD)
     pod_changes = PodChange.METADATA | PodChange.READY | PodChange.ADDED | PodChange.DELETED
 
-    _SOURCE: Final = "controllermanager"
+    event_source = "controllermanager"
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._covered: dict[str, dict[NamespacedName, _CoveredPods]] = {}
+        self.pending_work = self._covered
 
     # ---------------------------------------------------------------------------- changes
 
-    @property
-    def pending_work(self) -> Sized:
-        """The namespaces that have budgets."""
-        return self._covered
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a budget that changed, and budgets whose pods changed."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
@@ -177,13 +162,13 @@ class DisruptionController(StatelessController):
 
     # ------------------------------------------------------------------------------- sync
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Update the status of a budget."""
         budget = self._lister.get(PDB, key)
         if not isinstance(budget, PodDisruptionBudget):
             return []
         covered = self._covered[budget.namespace][key]
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         status: Document = dict(section(budget, "status"))
         try:
             expected, desired = self._expected(budget, covered)
@@ -192,7 +177,7 @@ class DisruptionController(StatelessController):
             if status != section(budget, "status"):
                 note = f"Failed to calculate the number of expected pods: {error}"
                 reason = "CalculateExpectedPodCountFailed"
-                actions.append(event_by(self._SOURCE, budget, reason, note, is_warning=True))
+                actions.append(self.warning(budget, reason, note))
                 actions.append(self._write(budget, status))
             return actions
         disrupted, recheck_ns, overdue = self._disrupted(budget, now_ns)
@@ -200,7 +185,7 @@ class DisruptionController(StatelessController):
             pod = self._lister.get(POD, f"{budget.namespace}/{name}")
             if pod is not None:
                 note = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
-                actions.append(event_by(self._SOURCE, pod, "NotDeleted", note, is_warning=True))
+                actions.append(self.warning(pod, "NotDeleted", note))
         healthy = covered.healthy_count - sum(
             1 for name in disrupted if self._is_healthy(covered, f"{budget.namespace}/{name}")
         )
@@ -219,18 +204,16 @@ class DisruptionController(StatelessController):
             actions.extend(self._pod_events(budget, covered))
             actions.append(self._write(budget, status))
         if recheck_ns is not None:
-            actions.append(SyncAt(recheck_ns, SyncDue(self.name, key)))
+            actions.append(self.sync_at(key, recheck_ns))
         return actions
 
     def _is_healthy(self, covered: _CoveredPods, key: NamespacedName) -> bool:
         pod_state = covered.pods.get(key)
         return pod_state is not None and pod_state.is_healthy
 
-    def _pod_events(
-        self, budget: PodDisruptionBudget, covered: _CoveredPods
-    ) -> list[ControllerAction]:
+    def _pod_events(self, budget: PodDisruptionBudget, covered: _CoveredPods) -> Actions:
         if not covered.pods:
-            return [event_by(self._SOURCE, budget, "NoPods", "No matching pods found")]
+            return [self.event(budget, "NoPods", "No matching pods found")]
         counts_pods = isinstance(budget.spec.min_available, int)
         if covered.unmanaged_count and not counts_pods:
             note = (
@@ -239,12 +222,12 @@ class DisruptionController(StatelessController):
                 " correctly, which may result in undefined behavior. To account for these pods"
                 ' please set ".spec.minAvailable" field of the PDB to an integer value.'
             )
-            return [event_by(self._SOURCE, budget, "UnmanagedPods", note, is_warning=True)]
+            return [self.warning(budget, "UnmanagedPods", note)]
         return []
 
     def _write(self, budget: PodDisruptionBudget, status: Document) -> UpdateObject:
         removed = {name: None for name in section(budget, "status") if name not in status}
-        return UpdateObject(patched(budget, status={**status, **removed}), "status", self.name)
+        return self.update(patched(budget, status={**status, **removed}), "status")
 
     # ------------------------------------------------------------------------ expectations
 
@@ -379,23 +362,18 @@ _TARGET: Final = "DisruptionTarget"
 _BY_KUBELET: Final = "TerminationByKubelet"
 
 
-class StaleDisruptionController(StatelessController):
+class StaleDisruptionController(Controller):
     """Resets stale DisruptionTarget conditions."""
 
     name = "stale-pod-disruption"
-    kinds: Sequence[GroupKind] = (POD,)
+    kinds = (POD,)
     pod_changes = PodChange.DISRUPTION_TARGET | PodChange.ADDED
 
-    def __init__(self, lister: Lister) -> None:
-        self._lister = lister
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a pod with the condition that is not terminating."""
         return (new.key,) if isinstance(new, Pod) and _stale_target(new) is not None else ()
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Reset the condition, or requeue the pod for the time when it becomes stale."""
         pod = self._lister.get(POD, key)
         target = _stale_target(pod) if isinstance(pod, Pod) else None
@@ -403,7 +381,7 @@ class StaleDisruptionController(StatelessController):
             return []
         due_ns = (timestamp_ns(target.last_transition_time) or 0) + TIMEOUT_NS
         if due_ns > now_ns:
-            return [SyncAt(due_ns, SyncDue(self.name, key))]
+            return [self.sync_at(key, due_ns)]
         taken_back: Document = {
             "type": _TARGET,
             "status": "False",
@@ -417,7 +395,7 @@ class StaleDisruptionController(StatelessController):
             for each in section(pod, "status").get("conditions") or ()
         ]
         new = patched(pod, status={"conditions": conditions})
-        return [UpdateObject(new, "status", self.name)]
+        return [self.update(new, "status")]
 
 
 def _stale_target(pod: Pod) -> Condition | None:

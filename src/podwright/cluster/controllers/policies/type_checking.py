@@ -6,19 +6,15 @@ staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from typing import Final, Protocol
 
 from podwright.apimachinery.cel import MatchedKind, type_warnings
-from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, encode
+from podwright.apimachinery.objects import Document, NamespacedName, encode
 from podwright.apimachinery.schema import decode
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    StatelessController,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import VALIDATING_POLICY, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.kinds import VALIDATING_POLICY
 from podwright.cluster.controllers.lister import Lister
 
 _KINDS_MAX: Final = 10
@@ -37,23 +33,21 @@ class KindSource(Protocol):
         ...
 
 
-class PolicyTypeController(StatelessController):
+class PolicyTypeController(Controller):
     """Checks the types in the expressions of each new generation of a policy."""
 
     name = "validatingadmissionpolicy-status-controller"
-    kinds: Sequence[GroupKind] = (VALIDATING_POLICY,)
+    kinds = (VALIDATING_POLICY,)
 
     def __init__(self, lister: Lister, source: KindSource) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._source = source
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return the policy, if it exists."""
         return () if new is None else (new.name,)
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Write the warnings of a generation that was not checked yet."""
         policy = self._lister.get(VALIDATING_POLICY, key)
         if policy is None:
@@ -67,7 +61,7 @@ class PolicyTypeController(StatelessController):
         warnings = type_warnings(spec, self._matched(spec), self._params(spec))
         checked = {"expressionWarnings": warnings} if warnings else {}
         written = {**status, "observedGeneration": generation, "typeChecking": checked}
-        return [UpdateObject(decode({**document, "status": written}), "status", self.name)]
+        return [self.update(decode({**document, "status": written}), "status")]
 
     def _matched(self, spec: Document) -> list[MatchedKind]:
         found: dict[tuple[str, str, str], MatchedKind] = {}

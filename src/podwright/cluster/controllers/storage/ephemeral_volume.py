@@ -5,37 +5,22 @@ Upstream: pkg/controller/volume/ephemeral/controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal
-
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, Pod
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
-from podwright.cluster.controllers.controller_loop import event_by
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    CreateObject,
-    PodChange,
-    StatelessController,
-)
-from podwright.cluster.controllers.kinds import POD, PVC, GroupKind
-from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
+from podwright.cluster.controllers.kinds import POD, PVC
 
 
-class EphemeralVolumeController(StatelessController):
+class EphemeralVolumeController(Controller):
     """Creates the claims of ephemeral volumes."""
 
     name = "ephemeral-volume-controller"
-    kinds: Sequence[GroupKind] = (POD, PVC)
+    kinds = (POD, PVC)
     pod_changes = PodChange.ADDED
-    only_with_volumes: Literal[True] = True
+    only_with_volumes = True
 
-    def __init__(self, lister: Lister) -> None:
-        self._lister = lister
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a new pod with ephemeral volumes, and a pod whose claim was removed."""
         if isinstance(new, Pod):
             has = old is None and any(volume.ephemeral for volume in new.spec.volumes)
@@ -46,12 +31,12 @@ class EphemeralVolumeController(StatelessController):
                 return (f"{old.namespace}/{owner.name}",)
         return ()
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Create the missing claims."""
         pod = self._lister.get(POD, key)
         if not isinstance(pod, Pod) or pod.is_terminating:
             return []
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         for volume in section(pod, "spec").get("volumes") or ():
             template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
             if template is None:
@@ -59,14 +44,14 @@ class EphemeralVolumeController(StatelessController):
             name = f"{pod.name}-{volume['name']}"
             present = self._lister.get(PVC, f"{pod.namespace}/{name}")
             if present is None:
-                actions.append(CreateObject(_claim(pod, name, template), self.name))
+                actions.append(self.create(_claim(pod, name, template)))
                 continue
             owner = present.metadata.controller
             if owner is None or owner.uid != pod.uid:
                 note = f"PVC {pod.namespace}/{name} was not created for pod {key}"
                 note += " (pod is not owner)"
                 reason = "EphemeralVolumeConflict"
-                actions.append(event_by(self.name, pod, reason, note, is_warning=True))
+                actions.append(self.warning(pod, reason, note))
         return actions
 
 

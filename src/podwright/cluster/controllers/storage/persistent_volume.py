@@ -18,8 +18,8 @@ staging/src/k8s.io/component-helpers/storage/volume/pv_helpers.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Literal, cast
+from collections.abc import Iterable, Iterator
+from typing import Final, cast
 
 from podwright.apimachinery.objects import (
     Document,
@@ -33,22 +33,17 @@ from podwright.apimachinery.objects import (
     quantity_value,
     timestamp_text,
 )
-from podwright.cluster.api import annotations_patch, patched, section
-from podwright.cluster.controllers.controller_loop import deletion_by, event_by
+from podwright.cluster.api import UpdateObject, annotations_patch, patched, section
 from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
     ControllerAction,
-    CreateObject,
+    Keys,
     PodChange,
-    StatelessController,
-    UpdateObject,
+    Version,
+    event_by,
 )
-from podwright.cluster.controllers.kinds import (
-    POD,
-    PV,
-    PVC,
-    STORAGE_CLASS,
-    GroupKind,
-)
+from podwright.cluster.controllers.kinds import POD, PV, PVC, STORAGE_CLASS
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.storage.provisioning import (
     NO_PROVISIONER,
@@ -70,16 +65,16 @@ _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _RECYCLABLE: Final = frozenset({"hostPath", "nfs"})
 
 
-class PersistentVolumeController(StatelessController):
+class PersistentVolumeController(Controller):
     """Binds claims to volumes, provisions volumes, and reclaims them."""
 
     name = "persistentvolume-controller"
-    kinds: Sequence[GroupKind] = (PVC, PV, STORAGE_CLASS, POD)
+    kinds = (PVC, PV, STORAGE_CLASS, POD)
     pod_changes = PodChange.ADDED | PodChange.DELETED
-    only_with_volumes: Literal[True] = True
+    only_with_volumes = True
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._users = PvcUsers(lister)
         # Available volumes and pending claims by class; "" for no class.
         self._available: dict[str, dict[str, None]] = {}
@@ -89,9 +84,7 @@ class PersistentVolumeController(StatelessController):
 
     # ---------------------------------------------------------------------------- changes
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return a claim or volume that changed, and the claims and volumes it affects."""
         match new if new is not None else old:
             case PersistentVolumeClaim() as claim:
@@ -115,9 +108,7 @@ class PersistentVolumeController(StatelessController):
             case _:
                 return ()
 
-    def _observe_pod(
-        self, old: KubernetesObject | None, new: KubernetesObject | None, pod: Pod
-    ) -> Iterable[NamespacedName]:
+    def _observe_pod(self, old: Version, new: Version, pod: Pod) -> Keys:
         if not pod.spec.volumes or (old is not None and new is not None):
             return ()
         self._users.observe(old, new)
@@ -157,7 +148,7 @@ class PersistentVolumeController(StatelessController):
 
     # ------------------------------------------------------------------------------- sync
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Bind or provision for a claim, or update and reclaim a volume."""
         if "/" not in key:
             volume = self._lister.get(PV, key)
@@ -172,10 +163,10 @@ class PersistentVolumeController(StatelessController):
         actions = self._sync_unbound(claim, now_ns)
         if not claim.status.phase and not any(isinstance(a, UpdateObject) for a in actions):
             pending = patched(claim, status={"phase": "Pending"})
-            actions.append(UpdateObject(pending, "status", self.name))
+            actions.append(self.update(pending, "status"))
         return actions
 
-    def _sync_bound(self, claim: PersistentVolumeClaim, now_ns: int) -> list[ControllerAction]:
+    def _sync_bound(self, claim: PersistentVolumeClaim, now_ns: int) -> Actions:
         """Check that the volume of a bound claim exists and refers to it.
 
         Upstream: syncBoundClaim
@@ -189,9 +180,7 @@ class PersistentVolumeController(StatelessController):
         note = "Two claims are bound to the same volume, this one is bound incorrectly"
         return self._lost(claim, "ClaimMisbound", note)
 
-    def _expanded(
-        self, volume: PersistentVolume, claim: PersistentVolumeClaim
-    ) -> list[ControllerAction]:
+    def _expanded(self, volume: PersistentVolume, claim: PersistentVolumeClaim) -> Actions:
         """Expand a volume, if its claim requests more and the class allows it.
 
         This replaces the external resizer and the kubelet in one step; the change of the volume
@@ -211,20 +200,20 @@ class PersistentVolumeController(StatelessController):
             event_by(
                 resizer, claim, "Resizing", f"External resizer is resizing volume {volume.name}"
             ),
-            UpdateObject(patched(volume, spec={"capacity": capacity}), "main", self.name),
+            self.update(patched(volume, spec={"capacity": capacity})),
             event_by(resizer, claim, "VolumeResizeSuccessful", "Resize volume succeeded"),
         ]
 
-    def _lost(self, claim: PersistentVolumeClaim, reason: str, note: str) -> list[ControllerAction]:
+    def _lost(self, claim: PersistentVolumeClaim, reason: str, note: str) -> Actions:
         if claim.status.phase == "Lost":
             return []
         new = patched(claim, status={"phase": "Lost"})
         return [
-            UpdateObject(new, "status", self.name),
-            event_by(self.name, claim, reason, note, is_warning=True),
+            self.update(new, "status"),
+            self.warning(claim, reason, note),
         ]
 
-    def _sync_unbound(self, claim: PersistentVolumeClaim, now_ns: int) -> list[ControllerAction]:
+    def _sync_unbound(self, claim: PersistentVolumeClaim, now_ns: int) -> Actions:
         """Find a volume for a claim, or provision one.
 
         Upstream: syncUnboundClaim
@@ -247,24 +236,24 @@ class PersistentVolumeController(StatelessController):
         default = None if _has_class(claim) else self._default_class()
         if default is not None:
             new = patched(claim, spec={"storageClassName": default})
-            return [UpdateObject(new, "main", self.name)]
+            return [self.update(new)]
         if waits:
             return [self._waiting_event(claim)]
         if not name:
             note = "no persistent volumes available for this claim and no storage class is set"
-            return [event_by(self.name, claim, "FailedBinding", note)]
+            return [self.event(claim, "FailedBinding", note)]
         if storage_class is None:
             note = f'storageclass.storage.k8s.io "{name}" not found'
-            return [event_by(self.name, claim, "ProvisioningFailed", note, is_warning=True)]
+            return [self.warning(claim, "ProvisioningFailed", note)]
         return self._provisioned(claim, storage_class, now_ns)
 
     def _waiting_event(self, claim: PersistentVolumeClaim) -> ControllerAction:
         for pod in self._users.of(claim.key):
             if not pod.spec.node_name and not pod.is_terminal:
                 note = f"waiting for pod {pod.name} to be scheduled"
-                return event_by(self.name, claim, "WaitForPodScheduled", note)
+                return self.event(claim, "WaitForPodScheduled", note)
         note = "waiting for first consumer to be created before binding"
-        return event_by(self.name, claim, "WaitForFirstConsumer", note)
+        return self.event(claim, "WaitForFirstConsumer", note)
 
     # ------------------------------------------------------------------------- matching
 
@@ -293,12 +282,12 @@ class PersistentVolumeController(StatelessController):
 
     def _bound(
         self, volume: PersistentVolume, claim: PersistentVolumeClaim, now_ns: int
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         """Complete the references between a volume and a claim, in both directions.
 
         Upstream: bind
         """
-        actions: list[ControllerAction] = []
+        actions: Actions = []
         reference = volume.spec.claim_ref
         metadata: Document = {}
         spec: Document = {}
@@ -310,7 +299,7 @@ class PersistentVolumeController(StatelessController):
         # Upstream: bind writes the volume first, which reserves it for the claim.
         if metadata or spec or status:
             new_volume = patched(volume, metadata=metadata, spec=spec, status=status)
-            actions.append(UpdateObject(new_volume, "whole", self.name))
+            actions.append(self.update(new_volume, "whole"))
         notes = {BIND_COMPLETED: "yes"}
         spec = {}
         if claim.spec.volume_name != volume.name:
@@ -325,14 +314,14 @@ class PersistentVolumeController(StatelessController):
         }
         new = patched(claim, metadata=annotations_patch(claim, **notes), spec=spec, status=status)
         if new != claim:
-            actions.append(UpdateObject(new, "whole", self.name))
+            actions.append(self.update(new, "whole"))
         return actions
 
     # --------------------------------------------------------------------- provisioning
 
     def _provisioned(
         self, claim: PersistentVolumeClaim, storage_class: StorageClass, now_ns: int
-    ) -> list[ControllerAction]:
+    ) -> Actions:
         """Annotate the claim for its provisioner, then create the volume in its place.
 
         Upstream: provisionClaimOperationExternal
@@ -340,7 +329,7 @@ class PersistentVolumeController(StatelessController):
         provisioner = storage_class.provisioner
         if provisioner == NO_PROVISIONER:
             note = f"no volume plugin matched name: {provisioner}"
-            return [event_by(self.name, claim, "ProvisioningFailed", note, is_warning=True)]
+            return [self.warning(claim, "ProvisioningFailed", note)]
         if claim.metadata.annotations.get(PROVISIONER) != provisioner:
             notes = {BETA_PROVISIONER: provisioner, PROVISIONER: provisioner}
             note = (
@@ -349,22 +338,18 @@ class PersistentVolumeController(StatelessController):
                 " delayed, please verify that the provisioner is running and correctly registered."
             )
             return [
-                UpdateObject(
-                    patched(claim, metadata=annotations_patch(claim, **notes)), "main", self.name
-                ),
-                event_by(self.name, claim, "ExternalProvisioning", note),
+                self.update(patched(claim, metadata=annotations_patch(claim, **notes))),
+                self.event(claim, "ExternalProvisioning", note),
             ]
         if self._volume(volume_name(claim)) is not None:
             return []
         begun = f'External provisioner is provisioning volume for claim "{claim.key}"'
         return [
             event_by(provisioner, claim, "Provisioning", begun),
-            CreateObject(provisioned(self._lister, claim, storage_class, now_ns), self.name),
+            self.create(provisioned(self._lister, claim, storage_class, now_ns)),
         ]
 
-    def _succeeded(
-        self, volume: PersistentVolume, claim: PersistentVolumeClaim
-    ) -> list[ControllerAction]:
+    def _succeeded(self, volume: PersistentVolume, claim: PersistentVolumeClaim) -> Actions:
         """Return the Event about a volume that was provisioned for an unbound claim."""
         provisioner = volume.metadata.annotations.get(PROVISIONED_BY)
         if provisioner is None or volume.name != volume_name(claim):
@@ -372,7 +357,7 @@ class PersistentVolumeController(StatelessController):
         note = f"Successfully provisioned volume {volume.name}"
         return [event_by(provisioner, claim, "ProvisioningSucceeded", note)]
 
-    def report_rejected(self, obj: KubernetesObject, message: str) -> list[ControllerAction]:
+    def report_rejected(self, obj: KubernetesObject, message: str) -> Actions:
         """Return the Event about a provisioned volume that the API server rejected.
 
         Upstream: sigs.k8s.io/sig-storage-lib-external-provisioner controller/volume_store.go,
@@ -393,7 +378,7 @@ class PersistentVolumeController(StatelessController):
 
     # -------------------------------------------------------------------------- volumes
 
-    def _sync_volume(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
+    def _sync_volume(self, volume: PersistentVolume, now_ns: int) -> Actions:
         """Update the phase of a volume, and release it if its claim was removed.
 
         Upstream: syncVolume
@@ -416,17 +401,15 @@ class PersistentVolumeController(StatelessController):
         written = _phase(volume, "Available", now_ns)
         metadata = annotations_patch(volume, **{BOUND_BY_CONTROLLER: None})
         free = patched(volume, metadata=metadata, spec={"claimRef": None}, status=written)
-        return [UpdateObject(free, "whole", self.name)]
+        return [self.update(free, "whole")]
 
-    def _in_phase(
-        self, volume: PersistentVolume, phase: str, now_ns: int
-    ) -> list[ControllerAction]:
+    def _in_phase(self, volume: PersistentVolume, phase: str, now_ns: int) -> Actions:
         status = _phase(volume, phase, now_ns)
         if not status:
             return []
-        return [UpdateObject(patched(volume, status=status), "status", self.name)]
+        return [self.update(patched(volume, status=status), "status")]
 
-    def _released(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
+    def _released(self, volume: PersistentVolume, now_ns: int) -> Actions:
         """Release a volume, and reclaim it.
 
         Upstream: reclaimVolume
@@ -440,22 +423,20 @@ class PersistentVolumeController(StatelessController):
             return actions
         if PROVISIONED_BY in volume.metadata.annotations:
             if volume.metadata.deletion_timestamp is None:
-                actions.append(deletion_by(self.name, volume))
+                actions.append(self.delete(volume))
             return actions
         note = f'error getting deleter volume plugin for volume "{volume.name}":'
         note += " no deletable volume plugin matched"
         return self._failed(volume, "VolumeFailedDelete", note, now_ns)
 
-    def _failed(
-        self, volume: PersistentVolume, reason: str, note: str, now_ns: int
-    ) -> list[ControllerAction]:
+    def _failed(self, volume: PersistentVolume, reason: str, note: str, now_ns: int) -> Actions:
         failed = patched(volume, status={**_phase(volume, "Failed", now_ns), "message": note})
         return [
-            UpdateObject(failed, "status", self.name),
-            event_by(self.name, volume, reason, note, is_warning=True),
+            self.update(failed, "status"),
+            self.warning(volume, reason, note),
         ]
 
-    def _recycled(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
+    def _recycled(self, volume: PersistentVolume, now_ns: int) -> Actions:
         """Recycle a volume of a type that upstream still supports, and make it available.
 
         Upstream: recycleVolumeOperation, unbindVolume
@@ -475,8 +456,8 @@ class PersistentVolumeController(StatelessController):
             status=_phase(volume, "Available", now_ns),
         )
         return [
-            event_by(self.name, volume, "VolumeRecycled", "Volume recycled"),
-            UpdateObject(new, "whole", self.name),
+            self.event(volume, "VolumeRecycled", "Volume recycled"),
+            self.update(new, "whole"),
         ]
 
     # ------------------------------------------------------------------------- look-ups
@@ -510,7 +491,7 @@ def _index(index: dict[str, dict[str, None]], key: str, entry: str, *, is_presen
         index.pop(key, None)
 
 
-def _is_relevant_change(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+def _is_relevant_change(old: Version, new: Version) -> bool:
     """Whether a change of a claim affects more than its status and finalizers."""
     if old is None or new is None:
         return True

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Pod, Volume
+from podwright.apimachinery.objects import NamespacedName, Pod, Volume
+from podwright.cluster.controllers.interface import Version
 from podwright.cluster.controllers.kinds import POD
 from podwright.cluster.controllers.lister import Lister
 
@@ -51,7 +52,7 @@ class PvcUsers:
         self._lister = lister
         self.pods: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
-    def observe(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
+    def observe(self, old: Version, new: Version) -> None:
         """Process an added or removed pod."""
         if old is None and isinstance(new, Pod):
             for claim in claims_of(new):

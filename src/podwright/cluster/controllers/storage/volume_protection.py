@@ -9,8 +9,7 @@ pkg/controller/volume/pvprotection/pv_protection_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Literal
+from typing import Final
 
 from podwright.apimachinery.objects import (
     KubernetesObject,
@@ -20,13 +19,8 @@ from podwright.apimachinery.objects import (
     Pod,
 )
 from podwright.cluster.api import finalizers_without, patched, section
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    PodChange,
-    StatelessController,
-    UpdateObject,
-)
-from podwright.cluster.controllers.kinds import POD, PV, PVC, GroupKind
+from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
+from podwright.cluster.controllers.kinds import POD, PV, PVC
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.storage.pvc_users import PvcUsers, claims_of
 
@@ -34,24 +28,22 @@ CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"
 VOLUME_FINALIZER: Final = "kubernetes.io/pv-protection"
 
 
-class VolumeProtectionController(StatelessController):
+class VolumeProtectionController(Controller):
     """Adds finalizers to claims and volumes, and removes them when they are unused.
 
     The key of a claim contains a namespace, the key of a volume does not.
     """
 
     name = "volume-protection-controller"
-    kinds: Sequence[GroupKind] = (PVC, PV, POD)
+    kinds = (PVC, PV, POD)
     pod_changes = PodChange.TERMINAL | PodChange.ADDED | PodChange.DELETED
-    only_with_volumes: Literal[True] = True
+    only_with_volumes = True
 
     def __init__(self, lister: Lister) -> None:
-        self._lister = lister
+        super().__init__(lister)
         self._users = PvcUsers(lister)
 
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
+    def observe(self, old: Version, new: Version) -> Keys:
         """Return new and deleted claims and volumes, and the claims of terminated pods."""
         if isinstance(new, Pod) or isinstance(old, Pod):
             pod = new if new is not None else old
@@ -65,7 +57,7 @@ class VolumeProtectionController(StatelessController):
         deleted = new.metadata.deletion_timestamp is not None
         return (new.key,) if deleted or old is None else ()
 
-    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+    def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Add or remove the finalizer."""
         if "/" in key:
             claim = self._lister.get(PVC, key)
@@ -78,9 +70,7 @@ class VolumeProtectionController(StatelessController):
             return []
         return self._protected(volume, VOLUME_FINALIZER, in_use=volume.status.phase == "Bound")
 
-    def _protected(
-        self, obj: KubernetesObject, finalizer: str, *, in_use: bool
-    ) -> list[ControllerAction]:
+    def _protected(self, obj: KubernetesObject, finalizer: str, *, in_use: bool) -> Actions:
         has = finalizer in obj.metadata.finalizers
         if obj.metadata.deletion_timestamp is None:
             if has:
@@ -91,4 +81,4 @@ class VolumeProtectionController(StatelessController):
             new = patched(obj, metadata=finalizers_without(obj, finalizer))
         else:
             return []
-        return [UpdateObject(new, "main", self.name)]
+        return [self.update(new)]

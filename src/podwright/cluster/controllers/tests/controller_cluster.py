@@ -26,7 +26,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import Api, EvictPod, Rejection
+from podwright.cluster.api import Api, CreateObject, DeleteObject, EvictPod, Rejection, UpdateObject
 from podwright.cluster.api.object_edits import with_defaults
 from podwright.cluster.api.requests import RecordEvent
 from podwright.cluster.api.tests.writable import WritableStore
@@ -34,13 +34,10 @@ from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (
     Controller,
     ControllerAction,
-    CreateObject,
     CreateRejected,
-    DeleteObject,
     SyncAt,
     SyncDue,
     SyncNext,
-    UpdateObject,
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.workload_fields import status_of

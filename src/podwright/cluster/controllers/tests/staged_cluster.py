@@ -15,20 +15,17 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import Api, EvictPod, Rejection
+from podwright.cluster.api import Api, CreateObject, DeleteObject, EvictPod, Rejection, UpdateObject
 from podwright.cluster.api.requests import RecordEvent
 from podwright.cluster.api.tests.writable import WritableStore
 from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (
     Controller,
-    CreateObject,
     CreateRejected,
-    DeleteObject,
     DrainNode,
     NodeEvent,
     SyncAt,
     SyncNext,
-    UpdateObject,
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.kubelets import Lifecycle, ScheduleStage

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given, strategies as st
 from tests.properties.effort import effort
 
-from podwright.cluster.controllers.interface import DrainNode, NodeDown, NodeUp
+from podwright.cluster.api import NodeDown, NodeUp
+from podwright.cluster.controllers.interface import DrainNode
 from podwright.cluster.controllers.registry import CLUSTER_CONTROLLERS
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.cluster.controllers.tests.test_cron_job import a_cron_job

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sized
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import KubernetesObject, ObjectDeleted, ObjectPut, Pod
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (
+    Controller,
     ControllerAction,
-    GroupKind,
     SyncAt,
     SyncDue,
     SyncNext,
 )
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.store import GroupKind
 from podwright.testing import make_pod
 
 POD: GroupKind = ("", "Pod")
 
 
-class Watcher:
+class Watcher(Controller):
     """Records its calls, and requeues a pod at the time in its label."""
 
     name = "watcher"
-    kinds: Sequence[GroupKind] = (POD,)
+    kinds = (POD,)
+    looked: Saved[list[tuple[str, int]]]
 
     def __init__(self, lister: Lister) -> None:
-        self.lister = lister
-        self.looked: list[tuple[str, int]] = []
+        super().__init__(lister)
+        self.looked = []
 
     def observe(self, old: KubernetesObject | None, new: KubernetesObject | None) -> Iterable[str]:
         obj = new if new is not None else old
@@ -41,16 +44,10 @@ class Watcher:
 
     def sync(self, key: str, now_ns: int) -> list[ControllerAction]:
         self.looked.append((key, now_ns))
-        pod = self.lister.get(POD, key)
+        pod = self._lister.get(POD, key)
         if pod is None or "again" not in pod.metadata.labels:
             return []
-        return [SyncAt(int(pod.metadata.labels["again"]), SyncDue(self.name, key))]
-
-    def state(self) -> dict[str, Any]:
-        return {"looked": self.looked}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.looked = [tuple(each) for each in state["looked"]]
+        return [self.sync_at(key, int(pod.metadata.labels["again"]))]
 
 
 def running() -> tuple[ControllerLoop, Watcher]:
@@ -195,7 +192,7 @@ class SetWatcher(Watcher):
 class AdoptingWatcher(SetWatcher):
     """Observes orphans while there is an owner."""
 
-    adopters: ClassVar[dict[str, str]] = {}
+    adopters: Sized | None = {}
 
 
 @pytest.mark.parametrize("has_owner", [True, False])

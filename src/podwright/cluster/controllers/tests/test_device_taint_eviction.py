@@ -9,13 +9,9 @@ import pytest
 import podwright as pw
 from podwright.apimachinery.objects import KubernetesObject, Pod, ResourceClaim
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import RecordEvent
+from podwright.cluster.api import DeleteObject, RecordEvent, UpdateObject
 from podwright.cluster.controllers import DeviceTaintEvictionController, Lister, SyncAt
-from podwright.cluster.controllers.interface import (
-    ControllerAction,
-    DeleteObject,
-    UpdateObject,
-)
+from podwright.cluster.controllers.interface import ControllerAction
 from podwright.scheduler.config import parse_gates
 
 _SECOND_NS = 1_000_000_000

@@ -8,14 +8,20 @@ import pytest
 
 from podwright.apimachinery.objects import ObjectPut
 from podwright.cluster.controllers.controller_loop import ControllerLoop
-from podwright.cluster.controllers.interface import SyncAt, SyncDue, SyncNext, WriteRejected
+from podwright.cluster.controllers.interface import (
+    Controller,
+    SyncAt,
+    SyncDue,
+    SyncNext,
+    WriteRejected,
+)
 from podwright.cluster.controllers.tests.staged_cluster import document
 
 SECOND = 1_000_000_000
 MAP = document("ConfigMap", "m", namespace="shop")
 
 
-class _Faulty:
+class _Faulty(Controller):
     """A controller that fails as often as the test says."""
 
     name: Any = "faulty"
@@ -26,6 +32,7 @@ class _Faulty:
     syncs = 0
 
     def __init__(self, lister):
+        super().__init__(lister)
         type(self).instance = self
 
     def observe(self, old, new):
@@ -39,12 +46,6 @@ class _Faulty:
             self.failures_left -= 1
             raise ValueError("broken")
         return []
-
-    def state(self):
-        return {}
-
-    def restore(self, state):
-        pass
 
 
 class _Sound(_Faulty):

@@ -10,9 +10,9 @@ from tests.properties.effort import effort
 
 from podwright.apimachinery.objects import SOURCE_UID
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api import NodeDown, NodeUp
 from podwright.cluster.controllers.core import pod_gc
 from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector
-from podwright.cluster.controllers.interface import NodeDown, NodeUp
 from podwright.cluster.controllers.kinds import NODE, POD
 from podwright.cluster.controllers.nodes import node_lifecycle
 from podwright.cluster.controllers.nodes.node_lifecycle import NodeLifecycleController

@@ -10,9 +10,10 @@ from podwright.apimachinery.objects import (
     Pod,
     is_ready,
 )
+from podwright.cluster.api import CreateObject
 from podwright.cluster.controllers.apps.daemon_pods import target_node
 from podwright.cluster.controllers.apps.stateful_pods import ordinal_of
-from podwright.cluster.controllers.interface import ControllerAction, CreateObject
+from podwright.cluster.controllers.interface import ControllerAction
 from podwright.cluster.controllers.pod_state import is_active
 from podwright.cluster.controllers.registry import WORKLOAD_CONTROLLERS
 from podwright.cluster.controllers.tests.controller_cluster import Cluster

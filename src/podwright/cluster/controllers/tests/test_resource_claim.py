@@ -8,9 +8,9 @@ import pytest
 
 from podwright.apimachinery.objects import KubernetesObject, ResourceClaim
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api import UpdateObject
 from podwright.cluster.controllers import Lister
 from podwright.cluster.controllers.devices.resource_claim import ResourceClaimController
-from podwright.cluster.controllers.interface import UpdateObject
 
 _POD = "pod:default/a"
 _NOW_NS = 0
