@@ -56,14 +56,19 @@ if TYPE_CHECKING:
         SignRequest as SignRequest,
     )
     from podwright.cluster.controllers.interface import (
+        Actions as Actions,
         Controller as Controller,
         ControllerAction as ControllerAction,
         CreateRejected as CreateRejected,
         DrainNode as DrainNode,
+        Keys as Keys,
         NodeEvent as NodeEvent,
+        PodChange as PodChange,
+        Requests as Requests,
         SyncAt as SyncAt,
         SyncDue as SyncDue,
         SyncNext as SyncNext,
+        Version as Version,
         WriteRejected as WriteRejected,
     )
     from podwright.cluster.controllers.lister import Lister as Lister
