@@ -116,17 +116,24 @@ async def test_custom_resources_are_defined_and_used(api):
 
 @flow
 async def test_a_leader_is_elected(api):
-    leading = asyncio.Event()
+    leading, renewed = asyncio.Event(), asyncio.Event()
+
+    class Lock(LeaseLock):
+        async def update(self, *arguments):
+            is_done = await super().update(*arguments)
+            renewed.set()
+            return is_done
 
     async def lead():
         leading.set()
+        renewed.clear()  # an old lease is acquired by an update
         await asyncio.Event().wait()  # until the task is cancelled
 
     async def stopped():
         leading.clear()
 
     election = electionconfig.Config(
-        LeaseLock("asynchronous", "default", "candidate-1", api),
+        Lock("asynchronous", "default", "candidate-1", api),
         lease_duration=4,
         renew_deadline=3,
         retry_period=1,
@@ -137,6 +144,9 @@ async def test_a_leader_is_elected(api):
     await leading.wait()
     lease = await client.CoordinationV1Api(api).read_namespaced_lease("asynchronous", "default")
     assert lease.spec.holder_identity == "candidate-1"
+    # Then the candidate sleeps. The client closes the connection of a request that is cancelled
+    # gracefully, which takes longer with TLS than the event loop lasts.
+    await renewed.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

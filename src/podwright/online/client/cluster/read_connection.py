@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -14,9 +15,9 @@ from http import HTTPStatus
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+from weakref import WeakKeyDictionary
 
 import aiohttp
-from kubernetes_asyncio.client.rest import RESTClientObject
 
 from podwright.apimachinery.objects import SECOND_NS
 from podwright.online.client.cluster.access import Access, ClusterAddress, load_access
@@ -221,6 +222,32 @@ class ReadConnection:
                 await old.close()
 
 
+class _Connector(aiohttp.TCPConnector):
+    """Connections that end with the session, also those whose reply was not read to its end.
+
+    aiohttp closes such a connection gracefully and forgets it. With TLS it then waits for the
+    server's end: an event loop that ends before would leave its socket open.
+    """
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__(ssl=context)
+        # By the protocol, since transports of uvloop have no weak references.
+        self._transports = WeakKeyDictionary[asyncio.BaseProtocol, asyncio.Transport]()
+
+    async def connect(self, *arguments: Any, **options: Any) -> aiohttp.connector.Connection:
+        """Return a connection for a request."""
+        connection = await super().connect(*arguments, **options)
+        if connection.protocol is not None and connection.transport is not None:
+            self._transports[connection.protocol] = connection.transport
+        return connection
+
+    async def close(self, **options: Any) -> None:
+        """Close all connections."""
+        await super().close(**options)
+        for transport in self._transports.values():
+            transport.abort()
+
+
 def _session(access: Access) -> aiohttp.ClientSession:
     """Return a session with the certificates of a cluster.
 
@@ -228,10 +255,21 @@ def _session(access: Access) -> aiohttp.ClientSession:
     each request, which takes longer than the request; kubectl does not read ~/.netrc.
     """
     with connection_failures(access.server):
-        made: aiohttp.ClientSession = RESTClientObject(access.configuration).pool_manager
-        connector = made.connector
-        made.detach()
-        return aiohttp.ClientSession(connector=connector, read_bufsize=_BUFFER_BYTES)
+        context = _tls_context(access.configuration)
+        return aiohttp.ClientSession(connector=_Connector(context), read_bufsize=_BUFFER_BYTES)
+
+
+def _tls_context(configuration: Any) -> ssl.SSLContext:
+    """Return the context that kubernetes_asyncio makes of a configuration."""
+    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if configuration.disable_strict_ssl_verification:
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
 
 
 def _environment_proxy(access: Access) -> str:
