@@ -118,7 +118,7 @@ async def test_custom_resources_are_defined_and_used(api):
 async def test_a_leader_is_elected(api):
     leading, renewed = asyncio.Event(), asyncio.Event()
 
-    class Lock(LeaseLock):
+    class Lock(LeaseLock):  # type: ignore[misc]  # the library has no types
         async def update(self, *arguments):
             is_done = await super().update(*arguments)
             renewed.set()
