@@ -56,6 +56,8 @@ class NodeColumns:
     non_zero_requested : (n_slots, 2) int64
         Milli-CPU and memory bytes that count for scoring (100m and 200Mi where a container
         names none).
+    requested_cells, non_zero_cells : memoryview
+        The same two, for single numbers.
     unschedulable : (n_slots,) bool
         `spec.unschedulable`.
     taint_set_ids, feature_set_ids : (n_slots,) int32
@@ -380,6 +382,8 @@ class NodeColumns:
         self.allocatable: I64Matrix = self._allocatable_rows[:n]
         self.requested: I64Matrix = self._requested_rows[:n]
         self.non_zero_requested: I64Matrix = self._non_zero_rows[:n]
+        self.requested_cells = self._requested_rows.data
+        self.non_zero_cells = self._non_zero_rows.data
         self.taint_set_ids: I32Array = self._taint_set_rows[:n]
         self.feature_set_ids: I32Array = self._feature_set_rows[:n]
         self._label_views = {key: rows[:n] for key, rows in self._label_rows.items()}

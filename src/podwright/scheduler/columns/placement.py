@@ -22,7 +22,9 @@ class PodKeys(msgspec.Struct, frozen=True, eq=False):
     requests : (k,) int64
         Amount per resource column, pods (1) included; k may be less than the number of
         columns.
-    non_zero : (2,) int64
+    amounts : tuple of (int, int)
+        The same as pairs of column and amount.
+    non_zero : (int, int)
         Milli-CPU and memory bytes for scoring.
     ports : tuple of HostPort
         Host ports in use.
@@ -36,7 +38,8 @@ class PodKeys(msgspec.Struct, frozen=True, eq=False):
     """
 
     requests: I64Array
-    non_zero: I64Array
+    amounts: tuple[tuple[int, int], ...]
+    non_zero: tuple[int, int]
     ports: tuple[HostPort, ...]
     has_volumes: bool
     class_id: int

@@ -32,6 +32,7 @@ _REMEMBERED_SHARE = 63 / 64
 """What is left when the oldest are dropped: one at a time would search past all dropped ones."""
 
 _MOST_RELABELED = 4_096
+_NO_STATUS = PodStatus()
 
 
 class PodKeysCache:
@@ -60,7 +61,11 @@ class PodKeysCache:
             if (
                 like.spec is pod.spec
                 and like.metadata.namespace == metadata.namespace
-                and has_same_actual_resources(like, pod)
+                and (
+                    # The usual case without comparing two statuses.
+                    (like.status is _NO_STATUS and not has_actual_resources(pod))
+                    or has_same_actual_resources(like, pod)
+                )
             ):
                 if like.metadata.labels == metadata.labels:
                     return keys
@@ -143,7 +148,8 @@ class PodKeysCache:
         non_zero = non_zero_requests(pod)
         return PodKeys(
             requests=requests,
-            non_zero=np.array([non_zero["cpu"], non_zero["memory"]], dtype=np.int64),
+            amounts=tuple(amounts.items()),
+            non_zero=(non_zero["cpu"], non_zero["memory"]),
             ports=host_ports(pod),
             has_volumes=uses_volumes(spec),
             class_id=self._selectors.class_of(pod.metadata.namespace, pod.metadata.labels),
@@ -158,7 +164,7 @@ def _compared(pod: Pod) -> Pod:
         raw={},
         metadata=ObjectMeta(namespace=metadata.namespace, labels=metadata.labels),
         spec=pod.spec,
-        status=pod.status if has_actual_resources(pod) else PodStatus(),
+        status=pod.status if has_actual_resources(pod) else _NO_STATUS,
     )
 
 

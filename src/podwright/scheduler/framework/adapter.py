@@ -12,11 +12,11 @@ import numpy as np
 
 from podwright.apimachinery.objects import ArgumentError, read_duration
 from podwright.scheduler.columns import Reads
-from podwright.scheduler.framework.cycle import Cycle, MissingStateError
+from podwright.scheduler.framework.cycle import Cycle
 from podwright.scheduler.framework.plugin import NodeView, Plugin
 from podwright.scheduler.framework.rankings.scores import Normalization, Scores
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
-from podwright.scheduler.framework.status import Code, Status
+from podwright.scheduler.framework.status import Code, MissingStateError, Status
 
 _LONGEST_VALUE = 100
 _GREATEST_SCORE = 2**63 - 1

@@ -18,7 +18,7 @@ import msgspec
 from podwright._arrays import I32Array
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.framework.status import Status
+from podwright.scheduler.framework.status import MissingStateError, Status
 
 if TYPE_CHECKING:
     from podwright.scheduler.framework.extenders.extender_calls import CalledExtender
@@ -41,18 +41,6 @@ class StateKey(Generic[S]):
     def __init__(self, name: str, missing: str = "reading {} from cycleState: not found") -> None:
         self.name = name
         self.missing = missing.replace("{}", f'"{name}"')
-
-
-class MissingStateError(KeyError):
-    """State was read that no earlier extension point has written.
-
-    A configuration can enable a plugin at one extension point and disable it at the one that
-    prepares it. The plugin fails then, as upstream's plugins do.
-    """
-
-    def __str__(self) -> str:
-        """Return the message; a KeyError would put it into quotes."""
-        return str(self.args[0])
 
 
 class Cycle:

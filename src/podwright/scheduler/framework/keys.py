@@ -112,7 +112,9 @@ class PodKeyCache:
         Selectors use more labels, classes other resources than at the first key, or what counts
         placed pods was renewed.
         """
-        return self._version != self._current_version
+        return self._version != (
+            self._selected.version + self._classes.version + self._selectors.generation
+        )
 
     @property
     def _current_version(self) -> int:

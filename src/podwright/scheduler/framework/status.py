@@ -128,3 +128,15 @@ _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 
 Status.OK = Status()
 Status.SKIPPED = Status(Code.SKIP)
+
+
+class MissingStateError(KeyError):
+    """State was read that no earlier extension point has written.
+
+    A configuration can enable a plugin at one extension point and disable it at the one that
+    prepares it. The plugin fails then, as upstream's plugins do.
+    """
+
+    def __str__(self) -> str:
+        """Return the message; a KeyError would put it into quotes."""
+        return str(self.args[0])

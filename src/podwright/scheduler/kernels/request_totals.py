@@ -20,6 +20,7 @@ from podwright.scheduler.kernels._jit import kernel
 from podwright.scheduler.kernels.fit import fit_codes
 from podwright.scheduler.kernels.pair_scores import CHUNK, LARGEST, score_allocation, score_balance
 from podwright.scheduler.kernels.resource_scores import allocation_scores, balanced_scores
+from podwright.scheduler.kernels.select import settle
 
 HEAD = 7
 """Numbers of a recipe before its plans."""
@@ -67,6 +68,41 @@ def request_totals(
         if recipe[6]:
             total += recipe[3] * balances[slot]
         totals[i] = np.int32(total) if codes[slot] == 0 else np.int32(-1)
+
+
+@kernel
+def settle_requests(
+    allocatable: I64Matrix,
+    requested: I64Matrix,
+    non_zero: I64Matrix,
+    recipe: I64Array,
+    slots: I32Array,
+    held: I64Matrix,
+    base: I32Array,
+    settled: tuple[I32Array, I32Array, I64Array],
+) -> None:
+    """Update the totals of some slots, as `request_totals` and `select.settle` do together.
+
+    Parameters
+    ----------
+    allocatable, requested, non_zero, recipe, slots, held
+        As in `request_totals`.
+    base : (n_slots,) int32
+        What is added to each slot; -1 where the pod does not fit. Empty: nothing.
+    settled : (totals, counts, state)
+        As in `select.settle`, written.
+    """
+    new_totals = np.empty(len(slots), dtype=np.int32)
+    request_totals(allocatable, requested, non_zero, recipe, slots, held, new_totals)
+    if len(base):
+        for i in range(len(slots)):
+            added = base[slots[i]]
+            if added < 0:
+                new_totals[i] = -1
+            elif new_totals[i] >= 0:
+                new_totals[i] += added
+    totals, counts, state = settled
+    settle(slots, new_totals, totals, counts, state)
 
 
 @kernel

@@ -132,21 +132,26 @@ def priority_sort_key(queued: QueuedPod) -> int:
     return (-queued.priority << 112) + (queued.timestamp_ns << 48) + queued.entered_index
 
 
+class _KeyByLess:
+    """A sort key that compares two pods by a QueueSort plugin's `less`."""
+
+    __slots__ = ("_less", "_queued")
+
+    def __init__(self, queued: QueuedPod, less: Less) -> None:
+        self._queued = queued
+        self._less = less
+
+    def __lt__(self, other: _KeyByLess) -> bool:
+        one, another = self._queued, other._queued
+        if self._less(one, another):
+            return True
+        return not self._less(another, one) and one.entered_index < another.entered_index
+
+
 def sort_key_of(less: Less) -> SortKey:
     """Build a sort key from a QueueSort plugin's `less`; the order of entry breaks ties."""
 
-    class Key:
-        __slots__ = ("queued",)
+    def key(queued: QueuedPod) -> _KeyByLess:
+        return _KeyByLess(queued, less)
 
-        def __init__(self, queued: QueuedPod) -> None:
-            self.queued = queued
-
-        def __lt__(self, other: Key) -> bool:
-            if less(self.queued, other.queued):
-                return True
-            return (
-                not less(other.queued, self.queued)
-                and self.queued.entered_index < other.queued.entered_index
-            )
-
-    return Key
+    return key

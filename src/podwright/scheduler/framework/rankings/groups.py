@@ -19,7 +19,7 @@ import numpy as np
 from podwright._arrays import I32Array, I32Matrix, I64Array, I64Matrix, Mask
 from podwright.scheduler.columns import Cluster, NodeColumns
 from podwright.scheduler.framework.adapter import PluginFailure
-from podwright.scheduler.framework.cycle import Cycle, MissingStateError
+from podwright.scheduler.framework.cycle import Cycle
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.rankings.rows import ScoreRow, VerdictRow
 from podwright.scheduler.framework.rankings.scores import (
@@ -28,6 +28,7 @@ from podwright.scheduler.framework.rankings.scores import (
     RequestScore,
     ScoreGroups,
 )
+from podwright.scheduler.framework.status import MissingStateError
 from podwright.scheduler.kernels import (
     groups as groups_kernels,
     request_totals as request_totals_kernels,
@@ -397,6 +398,25 @@ class RequestTotals:
         totals = self._one if len(slots) == 1 else np.empty(len(slots), dtype=np.int32)
         self._write(nodes, slots, totals)
         return totals
+
+    def settle(
+        self,
+        nodes: NodeColumns,
+        slots: I32Array,
+        base: I32Array,
+        settled: tuple[I32Array, I32Array, I64Array],
+    ) -> None:
+        """Update settled totals of some slots; see `request_totals.settle_requests`."""
+        request_totals_kernels.settle_requests(
+            nodes.allocatable,
+            nodes.requested,
+            nodes.non_zero_requested,
+            self._recipe,
+            slots,
+            self._held.by_slot,
+            base,
+            settled,
+        )
 
     def _write(self, nodes: NodeColumns, slots: I32Array, totals: I32Array) -> None:
         request_totals_kernels.request_totals(

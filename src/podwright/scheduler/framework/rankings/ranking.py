@@ -48,7 +48,6 @@ from podwright.scheduler.kernels import (
     select,
     tally as tally_kernels,
 )
-from podwright.scheduler.kernels.select import BEST, FEASIBLE, TIES
 
 _CLUSTER = int(Reads.CLUSTER)
 _FEW_ENTRIES = 64
@@ -117,6 +116,13 @@ class Ranking:
     own_state : dict of str to object
         What PreFilter wrote for the pod that was ranked last, if the ranking has a key that is
         narrower than the pod's; see `Plugin.key_in_cluster`.
+    may_be_narrower : bool
+        Whether pods with this key may have a narrower one.
+    is_settled : bool
+        Whether the totals are known without going over all slots; after `refresh`.
+    best_total, tie_count, feasible_count : int
+        After `pick` of a settled ranking: the greatest total, -1 if no slot is feasible; how many
+        slots have it; how many pass the local filters.
     """
 
     def __init__(
@@ -140,6 +146,9 @@ class Ranking:
         self.prepared_for: tuple[int, ...] = ()
         self.objects_version = -1
         self.own_state: dict[str, Any] = {}
+        self.may_be_narrower = False
+        self.is_settled = False
+        self.best_total = self.tie_count = self.feasible_count = -1
         self._local_filters = [row for row in parts.filters if isinstance(row, VerdictRow)]
         self._sweeps = [row for row in parts.filters if isinstance(row, Sweep)]
         self._requests = (
@@ -158,52 +167,38 @@ class Ranking:
         self._is_kept = is_kept
         self._grouped: GroupedTotals | None = None
         self._totals: I32Array = np.empty(0, dtype=np.int32)
+        # Of `_follow_requests`: what the rows that do not read pods add.
+        self._base: I32Array | None = None
         self._counts: I32Array = np.empty(0, dtype=np.int32)
         self._state: I64Array = np.zeros(3, dtype=np.int64) if is_kept else scratch.state
 
     # ---------------------------------------------------------------- settled totals
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether the totals are known without going over all slots."""
-        if self._grouped is None and self._is_sweeping:
-            return False
-        if self._scaled or self.failure is not None:
-            return False
-        for row in self._judging:  # noqa: SIM110 - a generator doubles the time
-            if row.verdicts.may_fail:
-                return False
-        return True
-
-    @property
-    def feasible_count(self) -> int:
-        """How many slots pass the local filters, after `pick`."""
-        grouped = self._grouped
-        return int(self._state[FEASIBLE]) if grouped is None else grouped.feasible_count
-
-    @property
-    def best_total(self) -> int:
-        """The greatest settled total, after `pick`; -1 if no slot is feasible."""
-        grouped = self._grouped
-        return int(self._state[BEST]) if grouped is None else grouped.best_total
-
-    @property
-    def tie_count(self) -> int:
-        """How many slots have the greatest settled total, after `pick`."""
-        grouped = self._grouped
-        return int(self._state[TIES]) if grouped is None else grouped.tie_count
 
     def pick(self, draw: int) -> int:
         """Return one of the best slots of a settled ranking.
 
         -1 if there is none, or if only a sweep can find it.
         """
-        if self._grouped is None:
-            return select.pick_settled(self._totals, self._state, draw)
-        slot = self._grouped.pick(draw, self.cycle)
-        if slot < 0 and self._grouped.is_outdated:
+        grouped = self._grouped
+        if grouped is None:
+            slot = select.pick_settled(self._totals, self._state, draw)
+            self.best_total, self.tie_count, self.feasible_count = self._state.tolist()
+            return slot
+        slot = grouped.pick(draw, self.cycle)
+        self.best_total, self.tie_count = grouped.best_total, grouped.tie_count
+        self.feasible_count = grouped.feasible_count
+        if slot < 0 and grouped.is_outdated:
             self._node_version = -1
         return slot
+
+    def _find_settled(self) -> None:
+        """Determine `is_settled`."""
+        self.is_settled = (
+            not (self._grouped is None and self._is_sweeping)
+            and not self._scaled
+            and self.failure is None
+            and not any(row.verdicts.may_fail for row in self._judging)
+        )
 
     def _keep_rows(self) -> None:
         """Choose the rows that are brought up to date with every change."""
@@ -248,6 +243,10 @@ class Ranking:
         """Re-evaluate the slots whose pods changed."""
         if cluster.nodes.has_huge_amounts:
             self._refuse_huge_amounts()
+        if self._requests is not None and self._grouped is None and not self._pods_rows:
+            self._follow_requests(self._requests, cluster.nodes, slots)
+            self._pods_version = pods_version
+            return
         before = self._pods_version
         for row in self._pods_rows:
             if row.pods_version == before:
@@ -260,7 +259,24 @@ class Ranking:
             select.settle(slots, totals, self._totals, self._counts, self._state)
         elif not self._grouped.follow(slots, totals, self.cycle):
             self._sum_up()
+        self._find_settled()
         self._pods_version = pods_version
+
+    def _follow_requests(
+        self, requests: RequestTotals, nodes: NodeColumns, slots: I32Array
+    ) -> None:
+        """Do the same in one call of a kernel, where only the sums of requests have changed."""
+        base = self._base
+        if base is None:
+            is_base_needed = self._plain or any(row.rejects_any for row in self._judging)
+            base = np.zeros(nodes.n_slots if is_base_needed else 0, dtype=np.int32)
+            for score_row, weight in self._plain if is_base_needed else ():
+                select.add_weighted(score_row.scores.values, weight, base)
+            for verdict_row in self._judging:
+                if verdict_row.rejects_any:
+                    select.reject(verdict_row.verdicts.codes, base)
+            self._base = base
+        requests.settle(nodes, slots, base, (self._totals, self._counts, self._state))
 
     def _start_over(self, cluster: Cluster) -> None:
         """Bring every row up to date and add everything up again."""
@@ -311,7 +327,9 @@ class Ranking:
         # Rows are evaluated for live slots only; the values of the others mean nothing.
         if nodes.n_alive != nodes.n_slots:
             totals[~nodes.alive] = -1
+        self._base = None
         self._sum_up()
+        self._find_settled()
         self._node_version = node_version
         self._pods_version = nodes.pods_journal.version
 

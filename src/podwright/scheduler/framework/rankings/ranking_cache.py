@@ -170,23 +170,26 @@ class RankingCache:
 
     def _narrowest(self, pod: Pod) -> Ranking:
         key = self._key_of(pod)
+        ranking = self._rankings.get(key)
+        if self._may_be_narrower(key) if ranking is None else ranking.may_be_narrower:
+            if self._keys.is_full:
+                self._clear_all()
+                key = self._keys.key_of(pod)
+            found = self._narrower_key(pod, key)
+            if found is not None:
+                key, own_state = found
+                self._cluster.record_device_changes()
+                ranking = self._of_key(pod, key)
+                ranking.own_state = own_state
+                return ranking
+        return self._of_key(pod, key)
+
+    def _may_be_narrower(self, key: Key) -> bool:
+        """Return whether a plugin that can narrow its key reads the cluster."""
         all_numbers = self._keys.numbers
-        for _, place in self._narrowing:
-            if all_numbers[place].reads[key[place]].filter is Reads.CLUSTER:
-                break
-        else:
-            return self._of_key(pod, key)
-        if self._keys.is_full:
-            self._clear_all()
-            key = self._keys.key_of(pod)
-        found = self._narrower_key(pod, key)
-        if found is None:
-            return self._of_key(pod, key)
-        key, own_state = found
-        self._cluster.record_device_changes()
-        ranking = self._of_key(pod, key)
-        ranking.own_state = own_state
-        return ranking
+        return any(
+            all_numbers[at].reads[key[at]].filter is Reads.CLUSTER for _, at in self._narrowing
+        )
 
     def _narrower_key(self, pod: Pod, key: Key) -> tuple[Key, dict[str, Any]] | None:
         """Return a key without a plugin that reads the cluster, and the pod's own state."""
@@ -277,6 +280,7 @@ class RankingCache:
             ranking = self._build_ranking(pod, key, keep=keep)
             self._keep_frame(steady, ranking)
         ranking.objects_version = self._cluster.objects_version
+        ranking.may_be_narrower = self._may_be_narrower(key)
         if keep:
             self._rankings[key] = ranking
             self._rankings.move_to_end(key)

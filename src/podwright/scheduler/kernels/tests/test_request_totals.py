@@ -10,6 +10,7 @@ from podwright.scheduler.kernels.request_totals import (
     is_pair_recipe,
     pair_request_totals,
     request_totals,
+    settle_requests,
 )
 from podwright.scheduler.kernels.resource_scores import (
     LEAST_ALLOCATED,
@@ -19,6 +20,7 @@ from podwright.scheduler.kernels.resource_scores import (
     allocation_scores,
     balanced_scores,
 )
+from podwright.scheduler.kernels.select import count_totals
 
 amounts = st.integers(0, 1 << 46)
 nodes = st.lists(
@@ -142,3 +144,33 @@ def test_a_node_that_is_too_large_is_reported():
     recipe = recipe_of(0, (1, 1), 0, pair, (NON_ZERO, 0, 1, 1, NON_ZERO, 1, 1, 1), pair)
     totals = np.empty(1, dtype=np.int32)
     assert not pair_request_totals(allocatable, requested, non_zero, recipe, totals)
+
+
+@pytest.mark.property
+@given(data=st.data(), drawn=nodes, cpu=requests, weights=st.tuples(weights, weights))
+@pytest.mark.parametrize("is_based", [False, True])
+def test_settled_totals_equal_those_that_are_counted_again(is_based, data, drawn, cpu, weights):
+    allocatable, requested, non_zero = columns(drawn)
+    n = len(drawn)
+    shares = (NON_ZERO, 0, cpu, 2, NON_ZERO, 1, cpu, 1)
+    recipe = recipe_of(300, weights, LEAST_ALLOCATED, (0, cpu), shares, (0, cpu, 1, cpu))
+    added = st.lists(st.integers(-1, 200), min_size=n, max_size=n)
+    base = np.array(data.draw(added) if is_based else (), dtype=np.int32)
+    largest = 500 + 100 * sum(weights)
+
+    def counted_again():
+        there = apart((allocatable, requested, non_zero), recipe, np.arange(n, dtype=np.int32))
+        there = np.array(there, dtype=np.int32)
+        totals = np.where((there < 0) | (base < 0), -1, there + base) if is_based else there
+        counts, state = np.zeros(largest + 1, dtype=np.int32), np.zeros(3, dtype=np.int64)
+        count_totals(totals.astype(np.int32), counts, state)
+        return totals.astype(np.int32), counts, state
+
+    settled = counted_again()
+    slots = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=4))
+    slots = np.array(slots, dtype=np.int32)
+    requested[slots, :2] += cpu // 2
+    held = np.zeros((3, n), dtype=np.int64)
+    settle_requests(allocatable, requested, non_zero, recipe, slots, held, base, settled)
+    for one, another in zip(settled, counted_again(), strict=True):
+        assert one.tolist() == another.tolist()
