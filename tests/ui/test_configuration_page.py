@@ -51,8 +51,9 @@ def test_a_configuration_is_compared_and_applied(configuration, own_demo):
     page = configuration
     write(page, PACKING)
     page.get_by_role("button", name="Compare").click()
-    page.get_by_text("pods differ").wait_for()
-    assert page.locator(".pw-table td", has_text="moved").count() > 0
+    comparison = page.locator("pw-comparison")
+    comparison.get_by_role("heading", name="placed differently").wait_for()
+    assert comparison.get_by_role("cell", name="moved").count() > 0
     before = request(own_demo, "GET", CONFIGURATION)
     assert "MostAllocated" not in str(before), "a comparison changes nothing"
     page.get_by_role("button", name="Apply").click()

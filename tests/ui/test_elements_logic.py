@@ -400,6 +400,8 @@ CURVES = """
   const fields = ["present", "allocatable/cpu", "requested/cpu", "allocatable/memory"];
   const timeline = {
     fields,
+    subjects: [["node", "n"]],
+    subjectIndex: new Uint32Array(rows.length),
     timesNs: BigInt64Array.from(rows, ([seconds]) => BigInt(seconds) * 1000000000n),
     fieldIndex: Uint16Array.from(rows, ([, field]) => fields.indexOf(field)),
     deltas: BigInt64Array.from(rows, ([, , delta]) => BigInt(delta)),

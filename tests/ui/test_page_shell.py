@@ -24,20 +24,39 @@ def test_the_theme_is_kept(page, demo):
 
 
 NARROW = {"width": 390, "height": 844}
+WIDTHS = (390, 768, 1024, 1440, 1920)
 ADDRESSES = (
-    "/", "/?pod=default/training", "/?node=node-b", "/?view=compare", "/queue",
-    "/resources?kind=pods", "/configuration", "/runs", "/sync",
+    "/", "/?pod=default/training", "/?node=node-b", "/?view=compare", "/?view=plan",
+    "/?view=usage", "/queue", "/resources?kind=pods", "/configuration", "/runs", "/sync",
 )  # fmt: skip
+OUTSIDE = """(width) => {
+  const found = [];
+  const look = (root) => root.querySelectorAll("*").forEach((element) => {
+    if (element.shadowRoot) look(element.shadowRoot);
+    if (!element.matches("button, input, select, a[href], h1, h2, .track")) return;
+    const { left, right, width: own } = element.getBoundingClientRect();
+    let holder = element;
+    // What is in a part that scrolls is reached there.
+    while (holder && !["auto", "scroll"].includes(getComputedStyle(holder).overflowX))
+      holder = holder.parentElement ?? holder.getRootNode().host;
+    if (own && !holder && (left < -1 || right > width + 1)) found.push(element.outerHTML);
+  });
+  look(document);
+  return found;
+}"""
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
-def test_a_page_fits_a_telephone_with_its_navigation_and_time(page, demo, path):
-    page.set_viewport_size(NARROW)
+def test_a_page_fits_each_window_with_its_navigation_and_time(page, demo, path):
     page.goto(demo.page + path)
     page.locator("pw-time").get_by_text("LIVE", exact=True).wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
-    page.get_by_role("link", name="Cluster").wait_for()
-    assert page.locator("pw-time .track").bounding_box()["width"] >= 40
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 844})
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate(OUTSIDE, width) == []
+        page.get_by_role("link", name="Cluster", exact=True).wait_for()
+        assert page.locator("pw-time .track").bounding_box()["width"] >= 40
 
 
 def test_a_telephone_shows_one_part_of_the_cluster_at_a_time(page, demo):

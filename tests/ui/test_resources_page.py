@@ -176,7 +176,7 @@ def test_rows_are_sorted_selected_and_described(page, demo):
     table.locator(".line", has_text="training").locator(".warn", has_text="Pending").wait_for()
     filter_ = table.get_by_label("Filter rows")
     filter_.fill("--field-selector spec.nodeName=node-b -l app!=web")
-    table.get_by_text("1", exact=True).first.wait_for()
+    table.get_by_text("1 object", exact=True).wait_for()
     table.locator(".line", has_text="database-0").click()
     details = table.locator("pw-object")
     details.get_by_text("Successfully assigned default/database-0 to node-b").wait_for()

@@ -31,14 +31,16 @@ VIEWS = {
     "map": ("/?node=node-1&color=memory", "pw-node h2, pw-node table"),
     "reasons": (f"{POD}&color=reason&only=NodeResourcesFit: Insufficient cpu", "pw-pod .remedies"),
     "scores": ("/?pod=default/PLACED", "pw-matrix .line"),
-    "compare": ("/?view=compare&change=NodeResourcesFit:50", "pw-compare .results h2"),
+    "compare": ("/?view=compare&change=NodeResourcesFit:50", "pw-comparison h2"),
     "capacity": (f"/?view=plan&plan={CAPACITY}", "pw-plan .answer li"),
     "drains": (f"/?view=plan&plan={DRAIN}", "pw-plan .answer li"),
+    "usage": ("/?view=usage", "pw-curves canvas"),
     "queue": ("/queue", "pw-queue table"),
     "resources": ("/resources?kind=pods", "pw-resources .line"),
     "configuration": ("/configuration", ".cm-content[aria-label]"),
-    "runs": ("/runs", "text=first"),
+    "runs": ("/runs", "pw-runs td"),
     "run": ("/run?run=first", "pw-nodes .card, pw-heat-map canvas"),
+    "findings": ("/run?run=first&view=results", "pw-curves canvas"),
     "sync": ("/sync", "pw-sync table"),
 }
 WORKLOAD = """

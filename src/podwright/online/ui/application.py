@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from podwright.online.ui.manifests import InvalidText, read_documents
+from podwright.online.ui.new_clusters import NewClusters
 from podwright.online.ui.pages import add_pages
 from podwright.online.ui.pass_through import COMPARED_PREFIX, METHODS, PREFIX, PassThrough
 from podwright.online.ui.upstream import Upstream
@@ -58,10 +59,12 @@ def new_application(upstream: Upstream, compared: Upstream | None = None) -> Fas
         Another server to compare with, which the page only reads.
     """
     passed = PassThrough(upstream)
+    clusters = NewClusters()
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
         yield
+        await clusters.close()
         await upstream.close()
         if compared is not None:
             await compared.close()
@@ -70,6 +73,7 @@ def new_application(upstream: Upstream, compared: Upstream | None = None) -> Fas
     app.router.add_route(f"{PREFIX}/{{path:path}}", passed.forward, methods=list(METHODS))
     app.router.add_route("/feeds/state", passed.follow_state, methods=["GET"])
     app.router.add_route("/documents", read_document, methods=["POST"])
+    app.router.add_route("/clusters", clusters.start, methods=["POST"])
     if compared is not None:
         other = PassThrough(compared, COMPARED_PREFIX)
         app.router.add_route(f"{COMPARED_PREFIX}/{{path:path}}", other.forward, methods=["GET"])

@@ -87,7 +87,9 @@ class OwnOrigin:
         elif origin and origin not in self._origins:
             return "Another site sent this request."
         path = scope["path"]
-        if path.startswith(("/server/", "/compared/", "/feeds/", "/access", "/documents")):
+        if path.startswith(
+            ("/server/", "/compared/", "/feeds/", "/access", "/documents", "/clusters")
+        ):
             if headers.get("sec-fetch-site", "") not in _OWN_FETCHES:
                 return "Another site sent this request."
             if method not in _SAFE_METHODS and headers.get(PAGE_HEADER) != "1":

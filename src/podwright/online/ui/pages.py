@@ -11,8 +11,7 @@ from nicegui import ui
 from podwright.online.ui.bundle import imported
 from podwright.online.ui.configuration import add_configuration
 from podwright.online.ui.resources import add_resources
-from podwright.online.ui.runs import add_runs
-from podwright.online.ui.server_requests import ServerRequests
+from podwright.online.ui.server_requests import RejectedRequest, ServerRequests
 from podwright.online.ui.sync import add_sync
 from podwright.online.ui.upstream import Upstream
 
@@ -46,12 +45,22 @@ def add_pages(upstream: Upstream, compared: Upstream | None = None) -> None:
         add_resources(requests)
 
     async def configuration(schedulerName: str = "") -> None:  # noqa: N803 - of the address
-        add_frame(upstream.server, "Configuration", starts=("elements/pw-time",))
+        add_frame(
+            upstream.server,
+            "Configuration",
+            starts=("elements/pw-time", "elements/pw-comparison"),
+        )
         await add_configuration(requests, schedulerName)
 
     async def runs() -> None:
-        add_frame(upstream.server, "Runs", starts=("elements/pw-time", "elements/pw-results"))
-        await add_runs(requests)
+        add_frame(upstream.server, "Runs", starts=("elements/pw-time", "elements/pw-runs"))
+        # Without a folder the element would get a reply that browsers report as an error.
+        try:
+            await requests.send("GET", "/podwright/v1/runs")
+            problem = ""
+        except RejectedRequest as error:
+            problem = escape(str(error))
+        ui.html(f'<pw-runs problem="{problem}"></pw-runs>', sanitize=False)
 
     def run() -> None:
         add_frame(upstream.server, "Runs", elements=("pw-run",))

@@ -57,7 +57,10 @@ class PassThrough:
             return _status(404, "NotFound", f"The page has no requests to {target or '/'}.")
         if request.url.query:
             target = f"{target}?{request.scope['query_string'].decode('ascii')}"
-        has_body = request.method not in {"GET", "HEAD"}
+        # A body without a length is sent in chunks, which a request without a body is not.
+        has_body = request.headers.get("content-length", "0") != "0" or (
+            "transfer-encoding" in request.headers
+        )
         stack = AsyncExitStack()
         try:
             response = await stack.enter_async_context(

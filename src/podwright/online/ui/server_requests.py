@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -84,33 +84,6 @@ class ServerRequests:
         if status >= 400:
             raise RejectedRequest(causes_of(found, status), status)
         return found
-
-    async def lines(self, path: str, body: Any) -> AsyncIterator[Any]:
-        """Send a request whose reply is a stream of lines of JSON, and yield each.
-
-        Raises
-        ------
-        RejectedRequest
-            The server rejected it, did not answer, or could not complete the reply.
-        """
-        headers = {"accept": _JSON, "content-type": _JSON}
-        try:
-            async with self.upstream.open(
-                "POST", path, headers, msgspec.json.encode(body)
-            ) as response:
-                if response.status_code >= 400:
-                    found = msgspec.json.decode(await response.aread())
-                    causes = causes_of(found, response.status_code)
-                    raise RejectedRequest(causes, response.status_code)
-                async for line in response.aiter_lines():
-                    found = msgspec.json.decode(line)
-                    if "detail" in found:
-                        raise RejectedRequest((Cause(found["detail"]),))
-                    yield found
-        except UnreachableServer as error:
-            raise RejectedRequest((Cause(str(error)),)) from error
-        except msgspec.DecodeError as error:
-            raise RejectedRequest((Cause("The reply broke off."),)) from error
 
     async def write(self, method: str, path: str, body: Any, *, is_dry_run: bool) -> Any:
         """Create an object (POST) or merge a change into one (PATCH); unknown fields are errors.

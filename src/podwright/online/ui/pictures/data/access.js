@@ -34,3 +34,14 @@ export async function isAllowed(source, { verb, path, group = "", resource, subr
   answers.set(key, { time: Date.now(), answer });
   return answer;
 }
+
+/** Returns what the user may do with nodes. */
+export async function nodeRights(source) {
+  const [patch, remove, evict, fail] = await Promise.all([
+    isAllowed(source, { verb: "patch", resource: "nodes" }),
+    isAllowed(source, { verb: "delete", resource: "nodes" }),
+    isAllowed(source, { verb: "create", resource: "pods", subresource: "eviction" }),
+    isAllowed(source, { verb: "post", path: "/podwright/v1/nodes/any/fail" }),
+  ]);
+  return { cordon: patch, drain: patch && evict, remove, fail };
+}

@@ -18,9 +18,9 @@ export class EmbeddedSource {
     return () => {};
   }
 
-  /** Returns the results of the run; null before its end. */
+  /** Returns the `summary` of the run; null before its end. */
   async results() {
-    return this.data.results;
+    return { summary: this.data.results };
   }
 
   async get(path) {

@@ -61,7 +61,7 @@ export class HttpSource {
   async send(method, path, body, contentType = "application/json") {
     const headers = { "X-Podwright-Page": "1", Accept: "application/json" };
     if (body !== undefined) headers["Content-Type"] = contentType;
-    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+    const text = body === undefined || typeof body === "string" || body instanceof Blob ? body : JSON.stringify(body);
     const reply = await this.request(path, { method, headers, body: text });
     const received = await reply.text();
     return received ? JSON.parse(received) : null;

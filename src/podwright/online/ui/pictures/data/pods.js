@@ -1,5 +1,7 @@
 // Pods as the server's table shows them, with kubectl's columns.
 
+import { findNamed } from "./source.js";
+
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 /**
@@ -48,19 +50,15 @@ export function ownPodPath(pod, suffix) {
   return `/podwright/v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}${suffix}`;
 }
 
-/**
- * Returns a pod; null if it does not exist.
- *
- * A list is requested: browsers report replies of 404 as errors of the page.
- *
- * @param {import("./source.js").Source} source
- * @param {string} pod namespace/name
- */
-export async function findPod(source, pod) {
+/** Returns the pod of a namespace/name; null if it does not exist. */
+export function findPod(source, pod) {
   const [namespace, name] = pod.split("/");
-  const selector = encodeURIComponent(`metadata.name=${name}`);
-  const list = await source.get(`/api/v1/namespaces/${encodeURIComponent(namespace)}/pods?fieldSelector=${selector}`);
-  return list.items[0] ?? null;
+  return findNamed(source, `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`, name);
+}
+
+/** Returns the pods on a node. */
+export function podsOn(source, node) {
+  return listPods(source, `/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${node}`)}`);
 }
 
 const GROUP_LABEL = "scheduling.x-k8s.io/pod-group";

@@ -24,9 +24,9 @@ export class RunSource {
     return () => {};
   }
 
-  /** Returns the results of the run; null before its end. */
+  /** Returns the `summary` of the run, null before its end, with its `manifest` and its `files`. */
   async results() {
-    return (await this.http.get(this.run.slice(0, -1))).summary;
+    return this.http.get(this.run.slice(0, -1));
   }
 
   async get(path) {

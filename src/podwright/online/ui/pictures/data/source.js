@@ -15,7 +15,7 @@
  *   sends a request that changes something or has a body
  * @property {(path: string, body: any, listener: (line: any) => void, signal: AbortSignal) => Promise<any>}
  *   [lines] sends a body, and returns the last line of a reply of lines, if it is a server
- * @property {() => Promise<any>} [results] those of a run, if it is not a server
+ * @property {() => Promise<any>} [results] those of a run as `summary`, if it is not a server
  * @property {(text: string) => Promise<any>} [read] a text of YAML or JSON as data, if it is a server
  */
 
@@ -37,6 +37,20 @@ export class RequestError extends Error {
     super(message);
     this.status = status;
   }
+}
+
+/**
+ * Returns an object of a collection by its name; null if it does not exist.
+ *
+ * A list is requested: browsers report replies of 404 as errors of the page.
+ *
+ * @param {Source} source
+ * @param {string} collection its path
+ * @param {string} name
+ */
+export async function findNamed(source, collection, name) {
+  const { items } = await source.get(`${collection}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`);
+  return items[0] ?? null;
 }
 
 /**

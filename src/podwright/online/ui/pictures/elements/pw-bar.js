@@ -49,14 +49,14 @@ const STYLE = `
   @media (max-width: 1400px) { :host { gap: var(--pw-space); } a { padding: 0 7px; } button { min-width: 0; } }
   @media (max-width: 1100px) { .server { display: none; } }
   @media (max-width: 900px) {
-    :host { display: grid; grid-template: 1fr 1fr / minmax(0, 1fr) auto auto; gap: 0 6px; padding: 0 var(--pw-space); }
+    :host { display: grid; grid-template: 1fr 1fr / minmax(0, 1fr) auto auto auto; gap: 0 6px; padding: 0 var(--pw-space); }
     .name { display: none; }
-    nav { overflow-x: auto; scrollbar-width: none; }
+    nav { overflow-x: auto; scrollbar-width: none; mask-image: linear-gradient(to right, #000 calc(100% - 28px), transparent); padding-right: 20px; }
     .time { grid-row: 2; grid-column: 1 / -1; }
     .theme span { display: none; }
   }
   button.help { min-width: 0; }
-  pw-help { position: absolute; }
+  pw-help, pw-new-cluster, pw-palette { position: absolute; }
   [hidden] { display: none; }
   button:hover { color: var(--pw-text); }
 `;
@@ -139,7 +139,20 @@ class PwBar extends HTMLElement {
       await import("./pw-help.js"); // which may be on its way
       document.dispatchEvent(new Event("pw-help"));
     });
-    root.append(style, name, nav, time, server, help, theme);
+    const create = document.createElement("button");
+    create.type = "button";
+    create.className = "help";
+    create.title = "New cluster: paste a manifest, or drop a file anywhere";
+    create.setAttribute("aria-label", "New cluster");
+    create.textContent = "+";
+    create.addEventListener("click", async () => {
+      await import("./pw-new-cluster.js"); // which may be on its way
+      document.dispatchEvent(new Event("pw-new-cluster"));
+    });
+    root.append(style, name, nav, time, server, create, help, theme, document.createElement("pw-new-cluster"));
+    // A file may be dropped on the page.
+    if (document.readyState === "complete") import("./pw-new-cluster.js");
+    else globalThis.addEventListener("load", () => import("./pw-new-cluster.js"));
     // Where not all pages fit, the current one is in sight.
     requestAnimationFrame(() => nav.querySelector("[aria-current]")?.scrollIntoView({ inline: "nearest", block: "nearest" }));
     if (!SCREENS.includes(location.pathname)) {

@@ -1,53 +1,31 @@
 // Compares where pods are placed now and with another configuration, over the same cluster.
 
 import { address } from "../data/address.js";
-import { PwElement, define, h, humps, render, setText } from "../parts/dom.js";
-import { nodeLink, podLink } from "../parts/explanation.js";
-import { amountText, countText, durationText, percentText } from "../parts/format.js";
+import { PwElement, define, h, humps, options, render, setText } from "../parts/dom.js";
 import { HttpSource } from "../data/http_source.js";
 import { model } from "../data/model.js";
-import { moveNodes } from "../parts/plan.js";
-import "./pw-after.js";
-import { options } from "./pw-nodes.js";
+import "./pw-comparison.js";
 import { comparedServer } from "./pw-servers.js";
 import { RunSource } from "../data/run_source.js";
 import { sheets } from "../parts/styles.js";
 import { NO_SCHEDULER } from "../data/waiting.js";
-import { becauseText, configurationText, parseWeights, placeText, weightsOf, weightsText } from "../parts/what_if.js";
+import { parseWeights, weightsOf, weightsText } from "../parts/what_if.js";
 
 const STYLE = `
 :host { overflow: auto; min-height: 0; padding: calc(2 * var(--pw-space)); }
 .choice { margin-bottom: calc(2 * var(--pw-space)); white-space: nowrap; }
 .choice select { min-width: 150px; }
-form { display: grid; gap: calc(1.5 * var(--pw-space)); max-width: 900px; }
+form { display: grid; gap: calc(1.5 * var(--pw-space)); max-width: 1100px; }
+pw-comparison { margin-top: calc(2 * var(--pw-space)); max-width: 1300px; }
 .weights { display: grid; gap: 4px calc(2 * var(--pw-space)); }
-.weights { grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); }
+.weights { grid-template-columns: repeat(auto-fill, minmax(min(275px, 100%), 1fr)); }
 .weight { display: flex; gap: var(--pw-space); align-items: center; }
 .weight span { flex: 1; min-width: 0; }
-.weight input[type="number"] { width: 72px; } .weight input[type="range"] { width: 110px; padding: 0; accent-color: var(--pw-accent); }
-th.group { text-transform: none; letter-spacing: 0; color: var(--pw-text); padding-top: 12px; }
+.weight input[type="number"] { width: 60px; } .weight input[type="range"] { width: 84px; padding: 0; accent-color: var(--pw-accent); }
 .weights .changed { font-weight: 600; }
 textarea { width: 100%; min-height: 90px; font-family: var(--pw-mono); font-size: 12px; color: inherit; background: var(--pw-field); border: 1px solid var(--pw-line-strong); border-radius: 4px; padding: 6px; resize: vertical; }
-.results { margin-top: calc(3 * var(--pw-space)); display: grid; gap: calc(2 * var(--pw-space)); }
-.uses { display: grid; grid-template-columns: max-content minmax(60px, 1fr) max-content; gap: 4px calc(1.5 * var(--pw-space)); align-items: center; max-width: 760px; }
-.uses .pair { display: grid; gap: 2px; }
-.uses .track { height: 7px; border-radius: 2px; background: var(--pw-hover); overflow: hidden; }
-.uses .track::after { content: ""; display: block; height: 100%; width: calc(100% * min(1, var(--share))); background: var(--pw-muted); }
-.uses .track.after::after { background: var(--pw-accent); }
-.key i { display: inline-block; width: 12px; height: 7px; border-radius: 2px; background: var(--pw-muted); margin-right: 4px; } .key i.after { background: var(--pw-accent); }
-pre.written { font: 12px/1.4 var(--pw-mono); margin: 6px 0; padding: var(--pw-space); background: var(--pw-surface); border: 1px solid var(--pw-line); border-radius: 4px; overflow: auto; }
 summary { cursor: pointer; color: var(--pw-muted); }
-th.pod { width: 27%; } th.place { width: 13%; }
 `;
-const CHANGES = {
-  moved: "moved",
-  newlyPending: "newly pending",
-  noLongerPending: "no longer pending",
-  nominatedElsewhere: "nominated elsewhere",
-  added: "added",
-  removed: "removed",
-};
-const ROWS_SHOWN = 500;
 const SLIDER_MAX = 100;
 const MOVED_MS = 250; // after the last move of a slider
 const LIVE_MS = 1500; // the longest comparison that follows a slider
@@ -63,13 +41,12 @@ class Compare extends PwElement {
     this.details = h("details", {}, h("summary", {}, "Another configuration"), this.configuration);
     this.all = h("input", { type: "checkbox" });
     this.button = h("button", { class: "primary" }, "Compare");
-    this.cancel = h("button", { type: "button", hidden: true, on: { click: () => this.running?.abort() } }, "Cancel");
-    this.bar = h("progress", { "aria-label": "Pods scheduled", hidden: true });
-    this.left = h("span", { class: "muted", role: "status" });
-    this.running = null;
+    this.comparison = h("pw-comparison");
+    this.comparison.addEventListener("pw-running", ({ detail }) => {
+      this.button.disabled = detail;
+      setText(this.button, detail ? "Comparing…" : "Compare");
+    });
     this.tookMs = 0;
-    this.problem = h("div", { class: "error", role: "alert", hidden: true });
-    this.results = h("div", { class: "results", "aria-live": "polite" });
     this.form = h(
       "form",
       {},
@@ -77,8 +54,7 @@ class Compare extends PwElement {
       h("div", { class: "stack" }, h("h3", {}, "Weights"), this.weights),
       this.details,
       h("label", { class: "row" }, this.all, "Schedule all pods again, also those that have a node"),
-      h("div", { class: "row wrap" }, this.button, this.cancel, this.bar, this.left),
-      this.problem,
+      h("div", {}, this.button),
     );
     this.empty = h("div", { class: "empty", hidden: true }, NO_SCHEDULER);
     this.choice = h("nav", { class: "row wrap choice", "aria-label": "Compare with", hidden: true });
@@ -86,7 +62,7 @@ class Compare extends PwElement {
     this.select = h("select", { "aria-label": "Compare with the run", "data-focus": "run" });
     this.select.addEventListener("change", () => address.set({ with: this.select.value || (address.get().run ? null : RUN) }));
     this.hint = h("p", { class: "muted", hidden: true });
-    this.root.append(this.choice, this.hint, this.form, this.empty, this.results);
+    this.root.append(this.choice, this.hint, this.form, this.empty, this.comparison);
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
@@ -96,7 +72,7 @@ class Compare extends PwElement {
   }
 
   start() {
-    this.undo.push(model().use(), () => this.running?.abort());
+    this.undo.push(model().use());
     this.listen(address, "change", (event) => event.detail.some((key) => ["change", "configuration", "with"].includes(key)) && this.#follow());
     this.listen(address, "change", () => this.invalidate());
     this.#load();
@@ -118,7 +94,7 @@ class Compare extends PwElement {
     const isOther = Boolean(run || chosen || how.startsWith(RUN));
     this.form.hidden = isOther || this.isWithoutScheduler;
     this.empty.hidden = isOther || !this.isWithoutScheduler;
-    this.results.hidden = isOther;
+    this.comparison.hidden = isOther;
     this.hint.hidden = !isOther || Boolean(chosen);
     setText(this.hint, this.runsError || "Choose what to compare with: pods in different places are listed with the plugin that made each difference, and the use of the resources is drawn over time.");
   }
@@ -183,7 +159,7 @@ class Compare extends PwElement {
     try {
       this.present = weightsOf(await model().source.get("/podwright/v1/plugins"));
     } catch (error) {
-      this.#fail(error.message);
+      this.comparison.work.fail(error.message);
       return;
     }
     render(
@@ -224,7 +200,7 @@ class Compare extends PwElement {
       if (configuration) this.details.open = true;
       if (change || configuration) this.#compare(weights);
     } catch (error) {
-      this.#fail(error.message);
+      this.comparison.work.fail(error.message);
     }
   }
 
@@ -248,117 +224,9 @@ class Compare extends PwElement {
     this.moving = setTimeout(() => this.#submit({ replace: true }), MOVED_MS);
   }
 
-  #fail(message) {
-    this.problem.hidden = !message;
-    setText(this.problem, message);
-  }
-
   async #compare(weights) {
-    this.#fail("");
-    const body = { weights, reschedule: this.all.checked };
-    const text = this.configuration.value.trim();
-    if (text) {
-      try {
-        body.configuration = await model().source.read(text);
-      } catch (error) {
-        this.#fail(error.message);
-        return;
-      }
-    }
-    if (!text && !Object.keys(weights).length) {
-      this.#fail("Change a weight, or enter another configuration.");
-      return;
-    }
-    this.running?.abort();
-    const running = new AbortController();
-    this.running = running;
-    this.#showRunning(true);
-    const begunMs = performance.now();
-    const show = ({ done, total }) => this.#showProgress(done, total, performance.now() - begunMs);
-    try {
-      this.#show(await model().source.lines("/podwright/v1/what-if", { ...body, progress: true }, show, running.signal), weights);
-      this.tookMs = performance.now() - begunMs;
-    } catch (error) {
-      if (!running.signal.aborted) this.#fail(error.message);
-    }
-    if (this.running === running) this.#showRunning(false);
+    this.tookMs = await this.comparison.compare({ weights, configuration: this.configuration.value.trim(), reschedule: this.all.checked });
   }
-
-  #showRunning(isRunning) {
-    this.button.disabled = isRunning;
-    setText(this.button, isRunning ? "Comparing…" : "Compare");
-    this.cancel.hidden = !isRunning;
-    this.bar.hidden = !isRunning;
-    this.bar.removeAttribute("value");
-    setText(this.left, "");
-  }
-
-  #showProgress(done, total, elapsedMs) {
-    this.bar.max = total;
-    this.bar.value = done;
-    const count = (number) => number.toLocaleString("en-US");
-    setText(this.left, `${count(done)} of ${count(total)} decisions, about ${durationText((elapsedMs / done) * (total - done))} left`);
-  }
-
-  #show({ pods, nodes, resources, zones, summary }, weights) {
-    const written = configurationText(weights);
-    const row = (each) =>
-      h(
-        "tr",
-        {},
-        h("td", {}, podLink(each.pod)),
-        h("td", {}, CHANGES[each.change] ?? each.change),
-        h("td", {}, place(each.before)),
-        h("td", {}, place(each.after)),
-        h("td", {}, humps(becauseText(reasonOf(each)))),
-      );
-    const rows = groupsByCause(pods.slice(0, ROWS_SHOWN)).map(({ title, pods: of }) => h("tbody", {}, h("tr", {}, h("th", { class: "group", colspan: "5", scope: "rowgroup" }, title)), of.map(row)));
-    const picture = h("pw-after", { hidden: true });
-    picture.data = { nodes: moveNodes(pods.map(({ before, after }) => ({ node: before?.node, to: after?.node, requests: {} }))) };
-    const heads = [["Pod", "pod"], ["Change", "place"], ["Before", "place"], ["After", "place"], ["Because", ""]];
-    render(
-      this.results,
-      h("h2", {}, summary.same ? `All ${countText(summary.pods, "pod")} have the same place.` : `${summary.different.toLocaleString("en-US")} of ${countText(summary.pods, "pod")} ${summary.different === 1 ? "is" : "are"} placed differently.`),
-      picture,
-      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), rows) : null,
-      pods.length > ROWS_SHOWN ? h("p", { class: "muted" }, `and ${countText(pods.length - ROWS_SHOWN, "pod")} more`) : null,
-      h(
-        "section",
-        { class: "stack" },
-        h("h3", {}, "Requested share"),
-        h("p", { class: "small muted key" }, h("i"), "before ", h("i", { class: "after" }), "after"),
-        h("div", { class: "uses" }, resources.map(use)),
-        h("p", {}, `Nodes in use: ${nodes.used.before} before, ${nodes.used.after} after.`),
-        written ? h("details", { open: this.results.querySelector("details")?.open }, h("summary", {}, "The weights as a configuration"), h("pre", { class: "written" }, written), h("button", { type: "button", on: { click: () => navigator.clipboard?.writeText(written) } }, "Copy")) : null,
-        zones.length > 1 ? h("p", {}, `Pods by zone: ${zones.map(({ zone, pods: counts }) => `${zone ?? "none"} ${counts.before} → ${counts.after}`).join(", ")}.`) : null,
-      ),
-    );
-  }
-}
-
-function reasonOf({ reasons }) {
-  return reasons.after ?? reasons.before;
-}
-
-/** Returns the pods by what makes the difference, the largest group first. */
-function groupsByCause(pods) {
-  const groups = Object.groupBy(pods, (each) => {
-    const change = CHANGES[each.change] ?? each.change;
-    return each.followsOther ? `${change}, following other pods` : `${change} by ${reasonOf(each)?.rule ?? "another score"}`;
-  });
-  return Object.entries(groups)
-    .map(([cause, of]) => ({ title: `${countText(of.length, "pod")} ${cause}`, pods: of }))
-    .sort((one, other) => other.pods.length - one.pods.length);
-}
-
-function place(placement) {
-  return placement?.node ? nodeLink(placement.node) : h("span", { class: "muted" }, placeText(placement));
-}
-
-function use({ resource, before, after }) {
-  const track = (side, kind) => h("div", { class: `track ${kind}`, style: { "--share": String(side.share ?? 0) } });
-  const text = `${percentText(before.share ?? 0)} → ${percentText(after.share ?? 0)} (${amountText(resource, before.requested)} → ${amountText(resource, after.requested)} of ${amountText(resource, after.allocatable)})`;
-  return [h("span", { class: "mono" }, resource), h("div", { class: "pair" }, track(before, "before"), track(after, "after")), h("span", { class: "small" }, text)];
 }
 
 define("pw-compare", Compare);

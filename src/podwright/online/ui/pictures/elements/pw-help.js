@@ -1,11 +1,11 @@
 // The help sheet: the keys of the page, opened with `?`.
 
 import { PwElement, define, h, isTyping } from "../parts/dom.js";
+import { DIALOG_STYLE } from "../parts/dialogs.js";
 import { sheets } from "../parts/styles.js";
 
 const STYLE = `
-dialog { max-width: 560px; border: 1px solid var(--pw-line-strong); border-radius: 6px; background: var(--pw-raised); color: var(--pw-text); padding: calc(2 * var(--pw-space)); }
-dialog::backdrop { background: rgb(0 0 0 / 0.4); }
+${DIALOG_STYLE}
 kbd { font-family: var(--pw-mono); font-size: 12px; padding: 1px 6px; border: 1px solid var(--pw-line-strong); border-radius: 3px; white-space: nowrap; }
 td { border: 0; padding: 4px 8px 4px 0; }
 `;

@@ -1,9 +1,9 @@
 // The inspector of a node: its room per resource, its pods, its labels and taints.
 
-import { isAllowed } from "../data/access.js";
+import { nodeRights } from "../data/access.js";
 import { cordon, deleteNode, failNode, silentNodes } from "../parts/actions.js";
 import { address } from "../data/address.js";
-import { PwElement, define, h, render } from "../parts/dom.js";
+import { PwElement, define, h, more, render, table } from "../parts/dom.js";
 import { podLink, section } from "../parts/explanation.js";
 import { amountText, clockText, countText, percentText, timeText, utcText } from "../parts/format.js";
 import { resourcesOf, shareOf } from "../data/live_state.js";
@@ -12,9 +12,10 @@ import { model, throttled } from "../data/model.js";
 import { flagsOf } from "../parts/node_cards.js";
 import { devicesOf } from "../parts/node_devices.js";
 import { SOURCE_UID } from "../parts/node_labels.js";
-import { listPods } from "../data/pods.js";
+import { podsOn } from "../data/pods.js";
 import { drainNode } from "./pw-nodes.js";
 import { matrixOf } from "../parts/scores.js";
+import { findNamed } from "../data/source.js";
 import { sheets } from "../parts/styles.js";
 import { titleOf, waitingGroups } from "../data/waiting.js";
 
@@ -83,20 +84,16 @@ class NodeInspector extends PwElement {
     const { source } = model();
     if (!node || !source.isLive) return;
     try {
-      const selector = encodeURIComponent(`spec.nodeName=${node}`);
-      const [object, pods, patch, remove, evict, fail, silent, devices] = await Promise.all([
-        findNode(source, node),
-        listPods(source, `/api/v1/pods?fieldSelector=${selector}`),
-        isAllowed(source, { verb: "patch", resource: "nodes" }),
-        isAllowed(source, { verb: "delete", resource: "nodes" }),
-        isAllowed(source, { verb: "create", resource: "pods", subresource: "eviction" }),
-        isAllowed(source, { verb: "post", path: `/podwright/v1/nodes/${node}/fail` }),
+      const [object, pods, allowed, silent, devices] = await Promise.all([
+        findNamed(source, "/api/v1/nodes", node),
+        podsOn(source, node),
+        nodeRights(source),
         silentNodes(source),
         devicesOf(source, node),
       ]);
       if (node !== this.node) return;
       this.isSilent = silent?.includes(node) ?? false;
-      Object.assign(this, { object, pods, devices, error: object ? "" : `There is no node ${node}.`, allowed: { cordon: patch, drain: patch && evict, remove, fail: fail && silent !== null && !object?.metadata.annotations?.[SOURCE_UID] } });
+      Object.assign(this, { object, pods, devices, error: object ? "" : `There is no node ${node}.`, allowed: { ...allowed, fail: allowed.fail && silent !== null && !object?.metadata.annotations?.[SOURCE_UID] } });
     } catch (error) {
       if (node !== this.node) return;
       this.error = error.message;
@@ -174,18 +171,13 @@ class NodeInspector extends PwElement {
       const allocatable = state.column(`allocatable/${resource}`)[slot] ?? 0;
       const requested = state.column(`requested/${resource}`)[slot] ?? 0;
       const track = h("span", { class: "track", style: { "--share": shareOf(state, resource, slot).toFixed(4) } });
-      return h(
-        "tr",
-        {},
-        h("td", { class: "mono" }, resource),
-        h("td", { class: "share" }, h("span", { class: "small muted" }, percentText(shareOf(state, resource, slot))), track),
-        h("td", { class: "num" }, amountText(resource, requested)),
-        h("td", { class: "num" }, amountText(resource, allocatable)),
-        h("td", { class: "num" }, amountText(resource, Math.max(0, allocatable - requested))),
-      );
+      return [
+        h("span", { class: "mono" }, resource),
+        [h("span", { class: "small muted" }, percentText(shareOf(state, resource, slot))), track],
+        ...[requested, allocatable, Math.max(0, allocatable - requested)].map((amount) => amountText(resource, amount)),
+      ];
     });
-    const heads = ["Resource", "Share", "Requested", "Allocatable", "Free"];
-    return section("Resources", h("table", {}, h("thead", {}, h("tr", {}, heads.map((text, index) => h("th", { class: index > 1 ? "num" : index ? "share" : "" }, text)))), h("tbody", {}, rows)));
+    return section("Resources", table(["Resource", ["Share", "share"], ["Requested", "num"], ["Allocatable", "num"], ["Free", "num"]], rows));
   }
 
   #pods(slot) {
@@ -193,32 +185,26 @@ class NodeInspector extends PwElement {
     const pods = data.isPast || !data.source.isLive ? data.podsOf(slot) : this.pods;
     if (!pods) return section("Pods", h("p", { class: "muted" }, "Loading…"));
     if (!pods.length) return section("Pods", h("p", { class: "muted" }, "No pods are on this node."));
-    const rows = pods.slice(0, PODS_SHOWN).map((pod) => h("tr", {}, h("td", {}, podLink(pod.pod)), h("td", {}, pod.ready ?? ""), h("td", {}, pod.status), h("td", { class: "num" }, pod.age ?? "")));
-    const rest = pods.length - PODS_SHOWN;
+    const rows = pods.slice(0, PODS_SHOWN).map((pod) => [podLink(pod.pod), pod.ready ?? "", pod.status, pod.age ?? ""]);
     return section(
       `Pods (${pods.length})`,
-      h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "Name"), h("th", {}, "Ready"), h("th", {}, "Status"), h("th", { class: "num" }, "Age"))), h("tbody", {}, rows)),
-      rest > 0 ? h("p", { class: "muted" }, `and ${countText(rest, "pod")} more`) : null,
+      table(["Name", "Ready", "Status", ["Age", "num"]], rows),
+      more(pods.length - PODS_SHOWN, "pod"),
     );
   }
 
   #devices() {
     if (model().isPast || !this.devices?.length) return null;
     const free = this.devices.filter(({ isFree }) => isFree).length;
-    const rows = this.devices.slice(0, PODS_SHOWN).map(({ name, pool, driver, details, taints, claims, isFree }) =>
-      h(
-        "tr",
-        {},
-        h("td", {}, h("span", { class: "mono", title: `pool ${pool}, driver ${driver}` }, name), taints.map((taint) => h("div", { class: "tag warn" }, taint)), details ? h("div", { class: "small muted" }, details) : null),
-        h("td", {}, claims.length ? claims.map(({ claim }) => h("div", { class: "name" }, claim)) : h("span", { class: "muted" }, isFree ? "free" : "not enough counters left")),
-        h("td", {}, claims.flatMap(({ pods }) => pods).map((pod) => h("div", {}, podLink(pod)))),
-      ),
-    );
-    const rest = this.devices.length - PODS_SHOWN;
+    const rows = this.devices.slice(0, PODS_SHOWN).map(({ name, pool, driver, details, taints, claims, isFree }) => [
+      [h("span", { class: "mono", title: `pool ${pool}, driver ${driver}` }, name), taints.map((taint) => h("div", { class: "tag warn" }, taint)), details ? h("div", { class: "small muted" }, details) : null],
+      claims.length ? claims.map(({ claim }) => h("div", { class: "name" }, claim)) : h("span", { class: "muted" }, isFree ? "free" : "not enough counters left"),
+      claims.flatMap(({ pods }) => pods).map((pod) => h("div", {}, podLink(pod))),
+    ]);
     return section(
       `Devices (${this.devices.length}, ${free} free)`,
-      h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "Device"), h("th", {}, "ResourceClaim"), h("th", {}, "Reserved for"))), h("tbody", {}, rows)),
-      rest > 0 ? h("p", { class: "muted" }, `and ${countText(rest, "device")} more`) : null,
+      table(["Device", "ResourceClaim", "Reserved for"], rows),
+      more(this.devices.length - PODS_SHOWN, "device"),
     );
   }
 
@@ -229,11 +215,11 @@ class NodeInspector extends PwElement {
     if (data.isPast || !data.isEditable || !data.hasScheduler || (!waiting && !this.fits)) return null;
     const { fits } = this;
     const check = h("button", { "data-focus": "fits", disabled: Boolean(fits?.isLoading), on: { click: () => this.#checkFits() } }, fits ? "Check again" : "Check");
-    const rows = (fits?.pods ?? []).map(({ pod, title, text, isFitting }) => h("tr", {}, h("td", {}, podLink(pod, title)), h("td", { class: isFitting ? "good" : "" }, text)));
+    const rows = (fits?.pods ?? []).map(({ pod, title, text, isFitting }) => [podLink(pod, title), h("span", { class: isFitting ? "good" : "" }, text)]);
     return section(
       "What would fit",
       h("div", { class: "row" }, h("span", { class: "muted grow", title: utcText(fits?.time) }, fits?.isLoading ? "Checking…" : fits ? `As of ${clockText(fits.time)}` : `Which of the ${countText(waiting, "pending pod")} would fit here?`), check),
-      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, h("th", { class: "pod" }, "Pending pod"), h("th", {}, "On this node"))), h("tbody", {}, rows)) : null,
+      rows.length ? table([["Pending pod", "pod"], "On this node"], rows) : null,
       fits && !fits.isLoading && !rows.length ? h("p", { class: "muted" }, "No pod is pending.") : null,
       fits?.rest > 0 ? h("p", { class: "muted" }, `and ${countText(fits.rest, "group")} that ${fits.rest === 1 ? "was" : "were"} not checked`) : null,
       fits?.error ? h("div", { class: "error", role: "alert" }, fits.error) : null,
@@ -287,12 +273,6 @@ class NodeInspector extends PwElement {
 function nowText({ clock, live }) {
   const now = clock.nowNs();
   return now === null ? live.time : timeText(now);
-}
-
-/** Returns a node, by a list: browsers report replies of 404 as errors of the page. */
-async function findNode(source, name) {
-  const { items } = await source.get(`/api/v1/nodes?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`);
-  return items[0] ?? null;
 }
 
 define("pw-node", NodeInspector);

@@ -1,36 +1,35 @@
 // The nodes: cards while they are few, else a heat map; filtered, grouped, selected.
 
-import { isAllowed } from "../data/access.js";
+import { nodeRights } from "../data/access.js";
 import { cordon, deleteNode, drain, failNode, silentNodes } from "../parts/actions.js";
 import { address } from "../data/address.js";
-import { PwElement, define, h, render, setText } from "../parts/dom.js";
-import { amountText, countText, percentText } from "../parts/format.js";
+import { PwElement, define, h, options, render, setText } from "../parts/dom.js";
+import { amountText, countText, numberText, percentText } from "../parts/format.js";
 import { resourcesOf, shareOf } from "../data/live_state.js";
 import { CARDS_MAX, model } from "../data/model.js";
 import { CARDS_STYLE, drawCards, flagsOf } from "../parts/node_cards.js";
 import { coloring, colorings, isInClass, isOfPod } from "../parts/node_colors.js";
 import { ZONE, groupingKeys, shownNodes } from "../parts/node_filter.js";
-import { listPods } from "../data/pods.js";
+import { podsOn } from "../data/pods.js";
 import { matrixOf, resultsByNode } from "../parts/scores.js";
 import { sheets } from "../parts/styles.js";
 import { isDark, onTheme } from "../parts/theme.js";
-import "./pw-heat-map.js";
+import "../charts/pw-heat-map.js";
 
 const STYLE = `
 :host { display: flex; flex-direction: column; min-height: 0; min-width: 0; overflow: hidden; }
-.tools { display: flex; flex-wrap: wrap; gap: var(--pw-space); align-items: center; padding: 7px calc(2 * var(--pw-space)); min-height: 40px; }
+.tools { display: flex; flex-wrap: wrap; gap: var(--pw-space); align-items: center; padding: 7px calc(2 * var(--pw-space)) 0; }
 .tools label { display: flex; gap: 6px; align-items: center; color: var(--pw-muted); }
-.tools h2 { margin-right: 2px; }
-.tools .count { min-width: 92px; }
-.search { width: 140px; } .filter { width: 190px; } select { max-width: 170px; }
-.legend { display: flex; flex-wrap: wrap; gap: 2px 10px; align-items: center; padding: 0 calc(2 * var(--pw-space)) 7px; font-size: var(--pw-type-small); color: var(--pw-muted); min-height: 24px; }
+.tools .count { min-width: 74px; }
+.search { flex: 1 1 110px; max-width: 200px; } .filter { flex: 1 1 150px; max-width: 260px; } select { max-width: 112px; } label:last-of-type select { max-width: 156px; }
+.legend { display: flex; flex-wrap: wrap; gap: 2px 10px; align-items: center; font-size: var(--pw-type-small); color: var(--pw-muted); min-width: 0; }
 .legend .key { display: inline-flex; gap: 4px; align-items: center; }
 .legend button.key { padding: 0 3px; min-height: 22px; color: inherit; font-size: inherit; } .legend .scale { gap: 0; } .legend .scale button { padding: 0; border-width: 0; border-radius: 0; } .legend .scale i { border-width: 1px 0; border-radius: 0; width: 16px; } .legend .scale span { margin: 0 6px; }
 .legend i { width: 12px; height: 12px; border-radius: 2px; background: var(--color); border: 1px solid var(--pw-line); }
 .many { display: flex; flex-wrap: wrap; gap: var(--pw-space); align-items: center; padding: 6px calc(2 * var(--pw-space)); background: var(--pw-selected); }
-.body { flex: 1; min-height: 0; min-width: 0; padding: 0 calc(2 * var(--pw-space)) 0; display: flex; flex-direction: column; }
+.body { flex: 1; min-height: 0; min-width: 0; padding: 8px calc(2 * var(--pw-space)) 0; display: flex; flex-direction: column; }
 pw-heat-map, .cards { flex: 1; }
-.error { margin: 0 calc(2 * var(--pw-space)) 7px; }
+.error { margin: 7px calc(2 * var(--pw-space)) 0; } .many { margin-top: 7px; }
 ${CARDS_STYLE}`;
 
 class Nodes extends PwElement {
@@ -53,10 +52,11 @@ class Nodes extends PwElement {
     this.cards = h("div", { class: "cards" });
     this.empty = h("div", { class: "empty", hidden: true });
     this.root.append(
-      h("div", { class: "tools" }, h("h2", {}, "Nodes"), this.count, this.search, this.filter, h("label", {}, "Group", this.group), h("label", {}, "Color", this.color)),
+      h("h2", { class: "hidden-text" }, "Nodes"),
+      h("div", { class: "tools" }, this.count, this.search, this.filter),
+      h("div", { class: "tools" }, h("label", {}, "Group", this.group), h("label", {}, "Color", this.color), this.legend),
       this.problem,
       this.many,
-      this.legend,
       h("div", { class: "body" }, this.empty, this.map, this.cards),
     );
     this.search.addEventListener("input", () => address.set({ search: this.search.value }, { replace: true }));
@@ -79,14 +79,8 @@ class Nodes extends PwElement {
 
   async #access() {
     const { source } = model();
-    const [patch, remove, evict, fail, silent] = await Promise.all([
-      isAllowed(source, { verb: "patch", resource: "nodes" }),
-      isAllowed(source, { verb: "delete", resource: "nodes" }),
-      isAllowed(source, { verb: "create", resource: "pods", subresource: "eviction" }),
-      isAllowed(source, { verb: "post", path: "/podwright/v1/nodes/any/fail" }),
-      source.isLive ? silentNodes(source) : null,
-    ]);
-    this.allowed = { cordon: patch, drain: patch && evict, remove, fail: fail && silent !== null };
+    const [allowed, silent] = await Promise.all([nodeRights(source), source.isLive ? silentNodes(source) : null]);
+    this.allowed = { ...allowed, fail: allowed.fail && silent !== null };
     this.invalidate();
   }
 
@@ -134,7 +128,7 @@ class Nodes extends PwElement {
     const colors = coloring(this.color.value || "cpu", state, data.labels, this.scores, isDark());
     const shown = this.#only(this.#shown(data, address_), colors, address_.only);
     const total = state.slots().length;
-    setText(this.count, shown.count === total ? countText(total, "node") : `${shown.count.toLocaleString("en-US")} of ${countText(total, "node")}`);
+    setText(this.count, shown.count === total ? countText(total, "node") : `${numberText(shown.count)} of ${countText(total, "node")}`);
     const problem = shown.error || this.scoresError || "";
     this.problem.hidden = !problem;
     setText(this.problem, problem);
@@ -185,13 +179,13 @@ class Nodes extends PwElement {
     this.legendKey = key;
     const swatch = (color, text) => h("i", { style: { "--color": color }, title: text });
     const change = (filter, text) => (filter ? { filter: address.get().filter === filter ? null : filter } : { only: only === text ? null : text });
-    const choice = ({ color, text, filter }, ...content) => h("button", { class: "plain key", "data-focus": `legend ${text}`, "aria-pressed": String(text === only), "aria-label": text, title: `${text}: show these nodes only, or all again`, on: { click: () => address.set(change(filter, text)) } }, swatch(color, text), content);
+    const choice = ({ color, text, filter }, ...content) => h("button", { class: "plain key", "data-focus": `legend ${text}`, "aria-pressed": String(text === only), "aria-label": text, title: `${text}: show these nodes only, or all again`, on: { click: () => address.set(change(filter, text)) } }, swatch(color, text), content, text === only ? " ✕" : null);
     const isScale = legend.length === 10;
     const entry = (each) => (isRange ? h("span", { class: "key" }, swatch(each.color, each.text), each.text) : choice(each, each.text));
     render(
       this.legend,
       isScale ? h("span", { class: "key scale" }, h("span", {}, "0%"), legend.map((each) => choice(each)), h("span", {}, "100%")) : legend.map(entry),
-      only && !isRange ? h("button", { "data-focus": "all", on: { click: () => address.set({ only: null }) } }, `Only ${only} ✕`) : null,
+      only && !isRange && !legend.some(({ text }) => text === only) ? h("button", { "data-focus": "all", on: { click: () => address.set({ only: null }) } }, `Only ${only} ✕`) : null,
       isMap ? [h("span", { class: "key" }, "╳ not ready"), h("span", { class: "key" }, "╱ cordoned")] : null,
     );
   }
@@ -261,21 +255,6 @@ class Nodes extends PwElement {
 /** Cordons a node and evicts the pods that it has now. */
 export async function drainNode(source, name) {
   return drain(source, name, await podsOn(source, name));
-}
-
-/** Returns the pods on a node. */
-export function podsOn(source, name) {
-  return listPods(source, `/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${name}`)}`);
-}
-
-/** Sets the options of a select, if they are others. */
-export function options(select, choices, value) {
-  const key = JSON.stringify(choices);
-  if (select.pwOptions !== key) {
-    select.pwOptions = key;
-    select.replaceChildren(...choices.map(([name, title]) => h("option", { value: name }, title)));
-  }
-  if (select.value !== value) select.value = value;
 }
 
 define("pw-nodes", Nodes);

@@ -1,9 +1,11 @@
 // What kubectl describe is asked for: labels, owners, conditions and Events of a selected object.
 
-import { PwElement, define, h, render } from "../parts/dom.js";
-import { clockText, durationText } from "../parts/format.js";
+import { PwElement, define, h, render, table } from "../parts/dom.js";
+import { clockText, durationText, timeNs, utcText } from "../parts/format.js";
+import { ClusterClock } from "../data/cluster_clock.js";
 import { HttpSource } from "../data/http_source.js";
 import { collectionPath, objectPath } from "../data/resources.js";
+import { findNamed } from "../data/source.js";
 import { sheets } from "../parts/styles.js";
 
 const REFRESH_MS = 3000;
@@ -20,6 +22,7 @@ class ObjectDetails extends PwElement {
     super();
     this.root.adoptedStyleSheets = sheets(STYLE);
     this.source = new HttpSource();
+    this.clock = new ClusterClock(this.source);
     this.shown = null;
   }
 
@@ -41,6 +44,7 @@ class ObjectDetails extends PwElement {
     if (!object || objectPath(object.kind, object.namespace, object.name) === before) return;
     this.found = null;
     this.#load();
+    this.invalidate();
   }
 
   async #load() {
@@ -48,11 +52,9 @@ class ObjectDetails extends PwElement {
     if (!shown) return;
     let found;
     try {
-      // A list: browsers report replies of 404 as errors of the page.
-      const path = `${collectionPath(shown.kind, shown.namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${shown.name}`)}`;
-      const [object] = (await this.source.get(path)).items;
+      const object = await findNamed(this.source, collectionPath(shown.kind, shown.namespace), shown.name);
       if (!object) throw new Error("The object is gone.");
-      const events = await this.source.get(`/api/v1/events?fieldSelector=${encodeURIComponent(`involvedObject.uid=${object.metadata.uid}`)}`);
+      const [events] = await Promise.all([this.source.get(`/api/v1/events?fieldSelector=${encodeURIComponent(`involvedObject.uid=${object.metadata.uid}`)}`), this.clock.look()]);
       found = { object, events: events.items };
     } catch (error) {
       found = { error: error.message };
@@ -92,16 +94,20 @@ class ObjectDetails extends PwElement {
       ["Controlled by", (metadata.ownerReferences ?? []).map((owner) => `${owner.kind}/${owner.name}`)],
       ["Finalizers", metadata.finalizers ?? []],
     ].filter(([, values]) => values.length);
-    const conditions = (status?.conditions ?? []).map((each) => h("tr", {}, h("td", {}, each.type), h("td", {}, each.status), h("td", {}, [each.reason, each.message].filter(Boolean).join(": "))));
+    const conditions = (status?.conditions ?? []).map((each) => [each.type, each.status, [each.reason, each.message].filter(Boolean).join(": ")]);
     const newest = events.toSorted((one, other) => (timeOf(one) < timeOf(other) ? 1 : -1)).slice(0, EVENTS_SHOWN);
-    const now = Date.now();
-    const rows = newest.map((event) => h("tr", {}, h("td", { title: `${timeOf(event)} (UTC)` }, ageText(timeOf(event), now)), h("td", { class: event.type === "Warning" ? "bad" : "" }, event.reason), h("td", {}, event.message ?? event.note ?? "", (event.count ?? event.series?.count ?? 1) > 1 ? h("span", { class: "muted" }, ` (${event.count ?? event.series.count} times)`) : null)));
+    const now = this.clock.nowNs();
+    const rows = newest.map((event) => [
+      h("span", { title: utcText(timeOf(event)) }, ageText(timeOf(event), now)),
+      h("span", { class: event.type === "Warning" ? "bad" : "" }, event.reason),
+      [event.message ?? event.note ?? "", (event.count ?? event.series?.count ?? 1) > 1 ? h("span", { class: "muted" }, ` (${event.count ?? event.series.count} times)`) : null],
+    ]);
     return h(
       "div",
       { class: "parts" },
       facts.length ? h("dl", { class: "facts" }, facts.map(([title, values]) => [h("dt", {}, title), h("dd", { class: "mono" }, values.map((value) => h("div", {}, value)))])) : null,
-      conditions.length ? h("section", {}, h("h3", {}, "Conditions"), h("table", {}, h("tbody", {}, conditions))) : null,
-      h("section", {}, h("h3", {}, "Events"), rows.length ? h("table", {}, h("tbody", {}, rows)) : h("p", { class: "muted" }, "No Event is about it.")),
+      conditions.length ? h("section", {}, h("h3", {}, "Conditions"), table([], conditions)) : null,
+      h("section", {}, h("h3", {}, "Events"), rows.length ? table([], rows) : h("p", { class: "muted" }, "No Event is about it.")),
     );
   }
 }
@@ -110,10 +116,9 @@ function timeOf({ lastTimestamp, eventTime, series, metadata }) {
   return series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp;
 }
 
-/** Returns the age of a time; the clock of the cluster may be ahead of this one. */
-function ageText(time, now) {
-  const milliseconds = now - Date.parse(time);
-  return milliseconds < 0 ? clockText(time) : durationText(milliseconds);
+/** Returns the age of a time by the cluster's clock; the time itself where that is not known. */
+function ageText(time, nowNs) {
+  return nowNs === null ? clockText(time) : durationText(Number(nowNs - timeNs(time)) / 1e6);
 }
 
 define("pw-object", ObjectDetails);

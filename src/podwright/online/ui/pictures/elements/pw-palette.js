@@ -4,12 +4,13 @@ import { PwElement, define, h, isTyping, render } from "../parts/dom.js";
 import { PAGES } from "./pw-bar.js";
 import { HttpSource } from "../data/http_source.js";
 import { listKinds, nameOf } from "../data/resources.js";
+import { DIALOG_STYLE } from "../parts/dialogs.js";
 import { sheets } from "../parts/styles.js";
 
 const SHOWN_MAX = 12;
 const STYLE = `
-dialog { width: min(480px, calc(100vw - 32px)); margin-top: 12vh; padding: 0; border: 1px solid var(--pw-line-strong); border-radius: 6px; background: var(--pw-raised); color: var(--pw-text); }
-dialog::backdrop { background: rgb(0 0 0 / 0.4); }
+${DIALOG_STYLE}
+dialog { width: min(480px, calc(100vw - 32px)); margin-top: 12vh; padding: 0; }
 input { width: 100%; min-height: 40px; border: 0; border-bottom: 1px solid var(--pw-line); border-radius: 0; font-family: var(--pw-mono); }
 a { display: flex; gap: var(--pw-space); padding: 6px 12px; color: inherit; }
 a[aria-selected="true"] { background: var(--pw-selected); text-decoration: none; }

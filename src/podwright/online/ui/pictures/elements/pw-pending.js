@@ -1,7 +1,7 @@
 // The pending pods, in groups of one workload and one cause.
 
 import { address } from "../data/address.js";
-import { PwElement, define, h, render, setText } from "../parts/dom.js";
+import { PwElement, define, h, innerLink, isTaken, render, setText } from "../parts/dom.js";
 import { causeOf } from "../parts/cause.js";
 import { countText, durationText, timeNs } from "../parts/format.js";
 import { model, throttled } from "../data/model.js";
@@ -152,7 +152,7 @@ class Pending extends PwElement {
 
   #key(event) {
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!step || isTaken(event)) return;
     event.preventDefault();
     const links = [...this.rows.querySelectorAll("a")];
     links[links.indexOf(this.root.activeElement) + step]?.focus();
@@ -164,14 +164,11 @@ class Pending extends PwElement {
 }
 
 function podLink(pod, key, text, isCurrent, chosen) {
-  const link = h("a", { href: `?pod=${encodeURIComponent(pod)}`, "aria-current": String(isCurrent), "data-focus": key }, h("span", { class: "name" }, text));
-  link.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
+  const follow = () => {
     address.set({ pod, node: null, attempt: null });
     chosen();
-  });
-  return link;
+  };
+  return innerLink(`?pod=${encodeURIComponent(pod)}`, { "aria-current": String(isCurrent), "data-focus": key }, follow, h("span", { class: "name" }, text));
 }
 
 define("pw-pending", Pending);

@@ -2,14 +2,14 @@
 
 import { cordon, drain, isDrained } from "../parts/actions.js";
 import { address } from "../data/address.js";
-import { PwElement, define, h, render, setText } from "../parts/dom.js";
-import { countText, durationText } from "../parts/format.js";
+import { PwElement, define, h, more, render, setText, table } from "../parts/dom.js";
 import { model } from "../data/model.js";
 import { QUESTIONS } from "../parts/plan.js";
 import { sheets } from "../parts/styles.js";
 import { fieldsText, parseFields } from "../parts/what_if.js";
-import { podsOn } from "./pw-nodes.js";
-import "./pw-after.js";
+import { Work } from "../parts/work.js";
+import { podsOn } from "../data/pods.js";
+import "../charts/pw-after.js";
 
 const AGAIN_MS = 2_000; // between two tries of evictions that a budget rejects
 const ROWS_SHOWN = 200;
@@ -36,16 +36,16 @@ class Plan extends PwElement {
     this.root.adoptedStyleSheets = sheets(STYLE);
     this.tabs = h("div", { class: "row wrap", role: "group", "aria-label": "Question" });
     this.form = h("form", {});
-    this.bar = h("progress", { "aria-label": "Progress", hidden: true });
-    this.left = h("span", { class: "muted", role: "status" });
-    this.cancel = h("button", { type: "button", hidden: true, on: { click: () => this.running?.abort() } }, "Cancel");
-    this.problem = h("div", { class: "error", role: "alert", hidden: true });
+    this.work = new Work((isRunning) => {
+      if (this.button) this.button.disabled = isRunning;
+      this.invalidate();
+    });
     this.findings = h("ul", { class: "answer", "aria-live": "polite" });
     this.apply = h("div", { class: "row wrap" });
     this.picture = h("pw-after", { hidden: true });
     this.tables = h("div", { class: "stack" });
     this.root.append(
-      h("div", { class: "content" }, h("div", {}, h("h2", {}, "Plan"), h("p", { class: "muted" }, "The scheduler answers in a copy of the cluster. Nothing changes before you apply a plan.")), this.tabs, this.form, h("div", { class: "row wrap" }, this.bar, this.left, this.cancel), this.problem, this.findings, this.apply, this.picture, this.tables),
+      h("div", { class: "content" }, h("div", {}, h("h2", {}, "Plan"), h("p", { class: "muted" }, "The scheduler answers in a copy of the cluster. Nothing changes before you apply a plan.")), this.tabs, this.form, this.work.row, this.work.problem, this.findings, this.apply, this.picture, this.tables),
     );
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -57,7 +57,7 @@ class Plan extends PwElement {
 
   start() {
     const data = model();
-    this.undo.push(data.use(), () => this.running?.abort());
+    this.undo.push(data.use(), () => this.work.abort());
     for (const type of ["state", "mode", "connection"]) this.listen(data, type, () => this.invalidate());
     this.listen(address, "change", () => this.#follow());
     this.#follow();
@@ -70,7 +70,7 @@ class Plan extends PwElement {
     if (view !== "plan" || plan === this.asked) return;
     this.asked = plan;
     this.question = QUESTIONS[question] ? question : "capacity";
-    this.running?.abort();
+    this.work.abort();
     this.#answered(null);
     this.#drawForm(values);
     if (plan.includes("&")) this.#ask();
@@ -100,70 +100,32 @@ class Plan extends PwElement {
     const values = this.#values();
     this.asked = address.get().plan ?? "";
     const { path, body: bodyOf, answer, counted } = QUESTIONS[this.question];
-    await this.#run(async (signal) => {
+    await this.work.run(counted, async (signal, show) => {
       const body = bodyOf(values, values.manifest ? await model().source.read(values.manifest) : null);
-      const begunMs = performance.now();
-      const show = ({ done, total }) => this.#progress(done, total, counted, performance.now() - begunMs);
-      const reply = await model().source.lines(path, { ...body, progress: true }, show, signal);
-      this.#answered(answer(reply, body));
+      this.#answered(answer(await model().source.lines(path, { ...body, progress: true }, show, signal), body));
     });
-  }
-
-  /** Runs work that can be cancelled, and shows its error. */
-  async #run(work) {
-    this.running?.abort();
-    const running = new AbortController();
-    this.running = running;
-    this.#fail("");
-    this.button.disabled = true;
-    this.cancel.hidden = this.bar.hidden = false;
-    this.bar.removeAttribute("value");
-    setText(this.left, "");
-    try {
-      await work(running.signal);
-    } catch (error) {
-      if (!running.signal.aborted) this.#fail(error.message);
-    }
-    if (this.running !== running) return;
-    this.button.disabled = false;
-    this.cancel.hidden = this.bar.hidden = true;
-    if (running.signal.aborted) setText(this.left, "Cancelled.");
-    this.invalidate();
-  }
-
-  #fail(message) {
-    this.problem.hidden = !message;
-    setText(this.problem, message);
-  }
-
-  #progress(done, total, counted, elapsedMs) {
-    if (total) [this.bar.max, this.bar.value] = [total, done];
-    const of = total ? ` of ${total.toLocaleString("en-US")}, about ${durationText((elapsedMs / done) * (total - done))} left` : "";
-    setText(this.left, `${countText(done, counted)}${of}`);
   }
 
   #answered(found) {
     this.found = found;
     this.applied = "";
-    setText(this.left, "");
     this.invalidate();
   }
 
   async #apply({ create, drains, text }) {
     const { source } = model();
-    await this.#run(async (signal) => {
+    await this.work.run("node", async (signal, show) => {
       if (create) await source.send("POST", `/apis/apps/v1/namespaces/${encodeURIComponent(create.metadata.namespace)}/deployments`, create);
       for (const node of drains?.flat() ?? []) await cordon(source, node, true);
       let done = 0;
       for (const step of drains ?? []) {
         for (const node of step) {
-          await drainUntilEmpty(source, node, signal, (refused) => setText(this.left, `${node} waits: ${refused[0]}`));
+          await drainUntilEmpty(source, node, signal, (refused) => setText(this.work.left, `${node} waits: ${refused[0]}`));
           done += 1;
-          this.#progress(done, drains.flat().length, "node", 0);
+          show({ done, total: drains.flat().length });
         }
       }
       this.applied = text;
-      setText(this.left, "");
     });
     model().refresh();
   }
@@ -184,8 +146,8 @@ class Plan extends PwElement {
       this.tables,
       (found?.tables ?? []).map(({ title, heads, rows }) => [
         h("h3", {}, title),
-        h("div", { class: "table" }, h("table", {}, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows.slice(0, ROWS_SHOWN).map((cells) => h("tr", {}, cells.map((cell) => h("td", {}, cell))))))),
-        rows.length > ROWS_SHOWN ? h("p", { class: "muted" }, `and ${(rows.length - ROWS_SHOWN).toLocaleString("en-US")} more`) : null,
+        h("div", { class: "table" }, table(heads, rows.slice(0, ROWS_SHOWN))),
+        more(rows.length - ROWS_SHOWN, "row"),
       ]),
     );
   }

@@ -22,7 +22,7 @@ import { model, throttled } from "../data/model.js";
 import { findPod, groupOf, ownPodPath } from "../data/pods.js";
 import { sheets } from "../parts/styles.js";
 import { NO_SCHEDULER } from "../data/waiting.js";
-import "./pw-matrix.js";
+import "../charts/pw-matrix.js";
 import "./pw-what-if.js";
 
 const STYLE = `

@@ -4,7 +4,7 @@ import { isAllowed } from "../data/access.js";
 import { movePod } from "../parts/actions.js";
 import { eventText } from "../parts/cause.js";
 import { PwElement, define, h, keyed, render, setText } from "../parts/dom.js";
-import { countText, durationText, timeNs } from "../parts/format.js";
+import { countText, durationText, numberText, timeNs } from "../parts/format.js";
 import { model, throttled } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
 import { LISTED_MAX, NO_SCHEDULER, groupsOfQueues, reasonOf, titleOf } from "../data/waiting.js";
@@ -113,7 +113,7 @@ class Queue extends PwElement {
       return;
     }
     for (const part of [this.counts, this.places]) part.hidden = false;
-    keyed(this.counts, PLACES, ([key]) => key, newCount, (node, [key]) => setText(node.amount, (queue.counts[key] ?? 0).toLocaleString("en-US")));
+    keyed(this.counts, PLACES, ([key]) => key, newCount, (node, [key]) => setText(node.amount, numberText(queue.counts[key] ?? 0)));
     const groups = Object.groupBy(queue.groups, ({ place }) => place);
     const filled = PLACES.filter(([key]) => groups[key]?.length);
     this.empty.hidden = filled.length > 0;

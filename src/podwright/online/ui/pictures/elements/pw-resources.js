@@ -3,7 +3,8 @@
 // What opens the editor is an event of NiceGUI: `pw-edit`, `pw-create` or `pw-delete`, with the path.
 
 import { isAllowed } from "../data/access.js";
-import { PwElement, define, h, isTyping, keyed, render, setText } from "../parts/dom.js";
+import { PwElement, define, h, innerLink, isTyping, keyed, render, setText } from "../parts/dom.js";
+import { countText, numberText } from "../parts/format.js";
 import { HttpSource } from "../data/http_source.js";
 import { apiVersionOf, collectionPath, listKinds, listTable, nameOf, objectPath, parseFilter, shownColumns, sortedRows, toneOf } from "../data/resources.js";
 import { sheets } from "../parts/styles.js";
@@ -36,7 +37,7 @@ const STYLE = `
 .objects { display: flex; flex-direction: column; min-width: 0; min-height: 0; }
 pw-object { flex: none; max-height: 50%; overflow: auto; border-top: 1px solid var(--pw-line-strong); background: var(--pw-raised); }
 .tools { padding: var(--pw-space) calc(2 * var(--pw-space)); gap: var(--pw-space); min-height: 43px; }
-.tools input { width: 260px; }
+.tools input { width: 290px; }
 .head, .line { display: grid; align-items: center; font: 12px/1.4 var(--pw-mono); }
 .head { border-bottom: 1px solid var(--pw-line-strong); padding: 5px 0; color: var(--pw-muted); position: sticky; top: 0; background: var(--pw-background); z-index: 1; }
 .table { flex: 1; overflow: auto; position: relative; border-top: 1px solid var(--pw-line); }
@@ -85,8 +86,8 @@ class Resources extends PwElement {
     this.kindList = h("ul", {});
     this.heading = h("h2", {});
     this.version = h("span", { class: "muted small" });
-    this.namespace = h("select", { "aria-label": "Namespace", on: { change: () => this.#go({ namespace: this.namespace.value }) } });
-    this.search = h("input", { type: "search", placeholder: "Filter: text, app=web, --field-selector …", "aria-label": "Filter rows", title: "Text of a row, or selectors as kubectl takes them (/)", on: { input: () => this.#filter() } });
+    this.namespace = h("select", { "aria-label": "Namespace", on: { change: () => this.#go({ namespace: this.namespace.value, object: "" }) } });
+    this.search = h("input", { type: "search", placeholder: "Filter: text, app=web, --field-selector", "aria-label": "Filter rows", title: "Text of a row, or selectors as kubectl takes them (/)", on: { input: () => this.#filter() } });
     this.count = h("span", { class: "muted small num" });
     const button = (text, title, click) => h("button", { type: "button", title, hidden: true, on: { click } }, text);
     this.create = button("Create…", "Create objects of this kind (n)", () => this.#create());
@@ -97,7 +98,7 @@ class Resources extends PwElement {
     const exported = h("a", { href: `/server${SNAPSHOT}`, download: "snapshot.json", title: "All objects and the configuration, for kube-scheduler-simulator too" }, "Export");
     this.cluster = h("div", { class: "row cluster" }, exported, this.import, this.reset);
     this.problem = h("div", { class: "error", role: "alert", hidden: true });
-    this.empty = h("p", { class: "empty", hidden: true });
+    this.empty = h("p", { class: "empty", role: "status" }, "Loading…");
     this.head = h("div", { class: "head", role: "row" });
     this.lines = h("div", { class: "lines", role: "rowgroup" });
     this.scroll = h(
@@ -134,9 +135,8 @@ class Resources extends PwElement {
       this.search.focus();
     });
     this.listen(document, "pw-changed", () => this.#refresh());
-    const observer = new ResizeObserver(() => this.kind && this.#filter({ keepsAddress: true }));
-    observer.observe(this.scroll);
-    this.undo.push(() => observer.disconnect(), () => clearTimeout(this.timer));
+    this.sized(this.scroll, () => this.kind && this.#filter({ keepsAddress: true }));
+    this.undo.push(() => clearTimeout(this.timer));
     for (const [button, path] of [[this.import, SNAPSHOT], [this.reset, RESET]]) {
       isAllowed(this.source, { verb: "post", path }).then((allowed) => (button.hidden = !allowed));
     }
@@ -167,13 +167,15 @@ class Resources extends PwElement {
     }
     const namespace = query.get("namespace") ?? "";
     if (kind !== this.kind || namespace !== this.place) {
-      this.selected.clear();
-      this.active = "";
       this.table = { columns: [], rows: [] };
       this.scroll.scrollTop = 0;
+      this.#filter({ keepsAddress: true });
     }
     this.kind = kind;
     this.place = namespace;
+    const object = query.get("object") ?? "";
+    this.selected = new Set(object ? object.split(",") : []);
+    this.active = [...this.selected].at(-1) ?? "";
     this.search.value = query.get("filter") ?? "";
     this.#drawKinds();
     setText(this.heading, kind.kind);
@@ -232,6 +234,7 @@ class Resources extends PwElement {
 
   #show(problem) {
     this.problem.hidden = !problem;
+    if (problem) this.empty.hidden = true;
     setText(this.problem, problem);
   }
 
@@ -250,9 +253,11 @@ class Resources extends PwElement {
     const found = text ? rows.filter(({ cells }) => cells.some((cell) => cell.toLowerCase().includes(text))) : rows;
     const { sort = "", order } = Object.fromEntries(new URLSearchParams(location.search));
     this.rows = sortedRows(found, columns, sort, order === "down");
-    const keys = new Set(rows.map(({ key }) => key));
-    for (const key of this.selected) if (!keys.has(key)) this.selected.delete(key);
-    if (!keys.has(this.active)) this.active = "";
+    if (this.table.isComplete) {
+      const keys = new Set(rows.map(({ key }) => key));
+      for (const key of this.selected) if (!keys.has(key)) this.selected.delete(key);
+      if (!keys.has(this.active)) this.active = "";
+    }
     this.shown = shownColumns(columns, this.rows, this.scroll.clientWidth / CHARACTER_PIXELS);
     const widths = this.shown.map(({ width }) => width);
     this.columns = widths.map((width, at) => (at === widths.length - 1 ? `minmax(${width + 2}ch, 1fr)` : `${width + 2}ch`)).join(" ");
@@ -267,9 +272,8 @@ class Resources extends PwElement {
     this.lines.style.height = `${this.rows.length * ROW_PIXELS}px`;
     this.head.hidden = !this.rows.length;
     this.empty.hidden = this.rows.length > 0;
-    setText(this.empty, rows.length ? "No row has this text." : this.asked !== NO_SELECTORS ? "The selectors match no object." : this.#emptyText());
-    const all = rows.length.toLocaleString("en-US");
-    setText(this.count, this.rows.length === rows.length ? all : `${this.rows.length.toLocaleString("en-US")} of ${all}`);
+    setText(this.empty, !columns.length ? "Loading…" : rows.length ? "No row has this text." : this.asked !== NO_SELECTORS ? "The selectors match no object." : this.#emptyText());
+    setText(this.count, this.rows.length === rows.length ? countText(rows.length, "object") : `${numberText(this.rows.length)} of ${countText(rows.length, "object")}`);
     this.#drawLines();
     this.#drawTools();
   }
@@ -306,7 +310,7 @@ class Resources extends PwElement {
     }
     const create = ({ group, kind, key }) =>
       kind
-        ? h("li", {}, h("a", { href: `?kind=${key}`, on: { click: (event) => this.#choose(event, key) } }, kind.kind))
+        ? h("li", {}, innerLink(`?kind=${key}`, {}, () => this.#choose(key), kind.kind))
         : h("li", { class: "group" }, group);
     keyed(this.kindList, items, ({ key }) => key, create, (node, { kind }) => {
       if (!kind) return;
@@ -316,11 +320,9 @@ class Resources extends PwElement {
     this.kindList.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
-  #choose(event, key) {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
+  #choose(key) {
     this.frame_.classList.remove("choosing");
-    this.#go({ kind: key, filter: "" });
+    this.#go({ kind: key, filter: "", sort: "", order: "", object: "" });
   }
 
   #drawTools() {
@@ -351,7 +353,7 @@ class Resources extends PwElement {
         const cell = row.cells[of];
         setText(line.children[at], cell);
         line.children[at].title = cell.length > 40 ? cell : "";
-        line.children[at].className = toneOf(title, cell);
+        line.children[at].className = cell === "<none>" ? "muted" : toneOf(title, cell);
       });
     });
   }
@@ -368,6 +370,10 @@ class Resources extends PwElement {
     if (adds && this.selected.has(key)) this.selected.delete(key);
     else this.selected.add(key);
     this.active = key;
+    const query = new URLSearchParams(location.search);
+    if (this.selected.size) query.set("object", [...this.selected].join());
+    else query.delete("object");
+    history.replaceState(null, "", `?${query}`);
     this.#drawLines();
     this.#drawTools();
   }

@@ -1,23 +1,22 @@
-// The results of a run: its findings first, then the figures.
-//
-// Attribute: `run`, a run in the folder of the server; without it the run that the page shows.
+// The results of the run that the page shows: its findings first, then the figures.
 
-import { PwElement, define, h, render } from "../parts/dom.js";
+import { PwElement, dateTime, define, h, render, table } from "../parts/dom.js";
 import { findingsOf } from "../parts/findings.js";
-import { clockText, durationText, percentText, utcText } from "../parts/format.js";
-import { HttpSource } from "../data/http_source.js";
+import { bytesText, durationText, numberText, percentText } from "../parts/format.js";
 import { model } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
+import "../charts/pw-usage.js";
 
 const STYLE = `
 :host { overflow: auto; }
 .findings li { padding: 4px 0 4px 14px; border-left: 3px solid var(--pw-line-strong); margin-bottom: 6px; }
 .findings li.bad { border-color: var(--pw-bad); color: inherit; }
 .findings li.good { border-color: var(--pw-good); color: inherit; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(330px, 100%), 1fr)); gap: calc(2 * var(--pw-space)); }
-.bar { position: relative; height: 8px; min-width: 50px; background: var(--pw-hover); border-radius: 2px; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(250px, 100%), 1fr)); gap: calc(2 * var(--pw-space)); }
+.bar { position: relative; height: 6px; margin: 2px 0 3px; min-width: 50px; background: var(--pw-hover); border-radius: 2px; }
 .bar i { position: absolute; inset: 0 auto 0 0; background: var(--pw-accent); border-radius: 2px; }
 .bar b { position: absolute; top: -2px; bottom: -2px; width: 2px; background: var(--pw-text); }
+summary { cursor: pointer; font-weight: 600; } pre { white-space: pre-wrap; overflow-wrap: anywhere; } details table { max-width: 520px; }
 td { white-space: nowrap; } td.text { white-space: normal; overflow-wrap: anywhere; }
 `;
 const COUNTS = [
@@ -31,6 +30,7 @@ const COUNTS = [
   ["preemptions", "Preemptions"],
   ["victims", "Preempted pods"],
 ];
+const ALWAYS = ["created", "placed"]; // others only where there are some
 const WAITS = [
   ["meanSeconds", "mean"],
   ["p50Seconds", "median"],
@@ -47,8 +47,7 @@ class Results extends PwElement {
 
   async start() {
     try {
-      const run = this.getAttribute("run");
-      this.results = run === null ? await model().source.results() : (await new HttpSource().get(`/podwright/v1/runs/${encodeURIComponent(run)}`)).summary;
+      ({ summary: this.results, ...this.rest } = await model().source.results());
     } catch (error) {
       this.error = error.message;
     }
@@ -60,8 +59,15 @@ class Results extends PwElement {
     const { results } = this;
     if (this.error) render(this.root, h("div", { class: "error", role: "alert" }, this.error));
     else if (!results) render(this.root, h("p", { class: "empty" }, this.isLoaded ? "The run has no results: it has not finished." : "Loading…"));
-    else render(this.root, h("div", { class: "section stack" }, h("h2", {}, "Findings"), findings(results), h("div", { class: "figures" }, figures(results))));
+    else render(this.root, h("div", { class: "section stack" }, h("h2", {}, "Findings"), findings(results), h("div", { class: "figures" }, figures(results)), h("pw-usage"), inputs(this.rest)));
   }
+}
+
+/** Returns what the run was made from, and its files; null where the page has neither. */
+function inputs({ manifest, files }) {
+  if (!manifest) return null;
+  const rows = files.map(({ name, sizeBytes }) => [h("span", { class: "mono" }, name), `${bytesText(sizeBytes)}B`]);
+  return h("details", {}, h("summary", {}, "Inputs and files"), h("pre", { class: "mono" }, JSON.stringify(manifest, null, 2)), table(["File", ["Size", "num"]], rows));
 }
 
 function findings(results) {
@@ -70,27 +76,25 @@ function findings(results) {
 
 function figures({ start, end, simulatedNs, interrupted, counts, pending, waits, utilization, report }) {
   const row = (title, value) => h("tr", {}, h("td", { class: "text" }, title), h("td", { class: "num" }, value));
-  const table = (title, rows, heads) => (rows.length ? h("section", {}, h("h3", {}, title), h("table", {}, heads ? h("thead", {}, h("tr", {}, heads.map((head) => h("th", {}, head)))) : null, h("tbody", {}, rows))) : null);
+  const part = (title, rows, heads = []) => (rows.length ? h("section", {}, h("h3", {}, title), table(heads, rows)) : null);
   const causes = Object.entries(pending ?? {}).sort(([, a], [, b]) => b - a);
   return [
-    table("Pods", COUNTS.filter(([key]) => counts[key] !== undefined).map(([key, title]) => row(title, counts[key].toLocaleString("en-US")))),
-    table("Pending at the end", causes.map(([cause, count]) => row(cause, count.toLocaleString("en-US")))),
-    table("Waits until a node", waits?.count ? WAITS.map(([key, title]) => row(title, `${waits[key].toFixed(3)} s`)) : []),
-    table(
+    part("Pods", COUNTS.filter(([key]) => counts[key] || ALWAYS.includes(key)).map(([key, title]) => row(title, numberText(counts[key])))),
+    part("Pending at the end", causes.map(([cause, count]) => row(cause, numberText(count)))),
+    part("Waits until a node", waits?.maxSeconds ? WAITS.map(([key, title]) => row(title, `${waits[key].toFixed(3)} s`)) : []),
+    part(
       "Requested share",
-      Object.entries(utilization ?? {}).map(([resource, { mean, peak, fragmentation }]) =>
-        h("tr", {}, h("td", {}, resource), h("td", { class: "num" }, percentText(mean)), h("td", { class: "num" }, percentText(peak)), h("td", { class: "num" }, fragmentation === undefined ? "" : percentText(fragmentation)), h("td", {}, h("div", { class: "bar" }, h("i", { style: { width: percentText(Math.min(1, mean)) } }), h("b", { style: { left: percentText(Math.min(1, peak)) } })))),
-      ),
-      ["Resource", "Mean", "Peak", "Fragmented", ""],
+      Object.entries(utilization ?? {}).map(([resource, { mean, peak, fragmentation }]) => [
+        [resource, h("div", { class: "bar" }, h("i", { style: { width: percentText(Math.min(1, mean)) } }), h("b", { style: { left: percentText(Math.min(1, peak)) } }))],
+        percentText(mean),
+        percentText(peak),
+        fragmentation === undefined ? "" : percentText(fragmentation),
+      ]),
+      ["Resource", ["Mean", "num"], ["Peak", "num"], ["Fragmented", "num"]],
     ),
-    table("Run", [row("Start", when(start)), row("End", when(end)), row("Simulated", durationText(simulatedNs / 1e6)), ...(interrupted ? [row("Interrupted", "yes")] : [])]),
+    part("Run", [row("Start", dateTime(start)), row("End", dateTime(end)), row("Simulated", durationText(simulatedNs / 1e6)), ...(interrupted ? [row("Interrupted", "yes")] : [])]),
     report?.notes?.length ? h("section", {}, h("h3", {}, "Assumptions"), h("ul", {}, report.notes.map((note) => h("li", {}, note)))) : null,
   ];
-}
-
-/** Returns a time in the reader's zone, with UTC as its title. */
-function when(time) {
-  return h("time", { datetime: time, title: utcText(time) }, `${new Date(time).toLocaleDateString("sv")} ${clockText(time)}`);
 }
 
 define("pw-results", Results);

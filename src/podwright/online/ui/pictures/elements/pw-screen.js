@@ -1,7 +1,7 @@
 // The one screen: pending pods on the left, nodes in the center, what is selected on the right.
 
 import { address } from "../data/address.js";
-import { PwElement, define, h, render, setText } from "../parts/dom.js";
+import { PwElement, define, h, innerLink, isInField, isTaken, render, setText } from "../parts/dom.js";
 import { model } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
 import "./pw-compare.js";
@@ -14,6 +14,7 @@ import "./pw-pod.js";
 import "./pw-results.js";
 import "./pw-steps.js";
 import "./pw-time.js";
+import "../charts/pw-usage.js";
 
 const STYLE = `
 :host { display: block; height: calc(100vh - var(--pw-bar-height)); width: 100%; overflow: hidden; background: var(--pw-background); }
@@ -22,10 +23,13 @@ const STYLE = `
 .notice.past { background: var(--pw-warning-surface); }
 .columns { flex: 1; min-height: 0; display: grid; grid-template: minmax(0, 1fr) / var(--left, 290px) 1px minmax(200px, 1fr) 1px var(--right, 440px); }
 .columns.past { box-shadow: inset 0 0 0 2px var(--pw-past); padding: 2px; }
+.columns.wide { grid-template-columns: var(--left, 290px) 1px minmax(200px, 1fr); }
+.columns.wide > .right, .columns.wide > [data-of="--right"] { display: none; }
 .columns > * { min-height: 0; min-width: 0; }
 .center { display: flex; flex-direction: column; overflow: hidden; }
 .center > pw-nodes, .center > pw-compare, .center > pw-plan { flex: 1; }
 .results { overflow: auto; }
+.usage { overflow: auto; padding: calc(2 * var(--pw-space)); }
 .tabs { display: flex; gap: 2px; padding: 0 var(--pw-space); border-bottom: 1px solid var(--pw-line); }
 .tabs a { padding: 7px 10px 5px; color: var(--pw-muted); border-bottom: 2px solid transparent; }
 .tabs a:hover { color: var(--pw-text); text-decoration: none; }
@@ -53,6 +57,7 @@ const VIEWS = [
   ["", "Nodes"],
   ["compare", "Compare"],
   ["plan", "Plan"],
+  ["usage", "Usage"],
   ["results", "Findings"],
 ];
 
@@ -70,7 +75,8 @@ class Screen extends PwElement {
     this.tabs = h("nav", { class: "tabs", "aria-label": "Views" });
     this.plan = h("pw-plan", { hidden: true });
     this.results = h("div", { class: "results", hidden: true });
-    this.center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare, this.plan, this.results);
+    this.usage = h("div", { class: "usage", hidden: true });
+    this.center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare, this.plan, this.usage, this.results);
     this.left = h("div", { class: "left" }, this.pending, h("pw-steps"));
     this.main = h("div", { class: "columns" }, this.left, this.#split("--left", 1, 180, 480, 290), this.center, this.#split("--right", -1, 300, 1100, Math.max(440, Math.min(680, Math.round(innerWidth * 0.34)))), this.right);
     this.parts = h("nav", { class: "parts", "aria-label": "Parts of the page" });
@@ -93,15 +99,17 @@ class Screen extends PwElement {
 
   update() {
     const data = model();
-    const { node, view = "" } = address.get();
-    this.nodes.hidden = ["compare", "plan", "results"].includes(view);
-    this.plan.hidden = view !== "plan";
-    this.compare.hidden = view !== "compare";
-    this.results.hidden = view !== "results";
+    const { node, pod, view = "" } = address.get();
+    const parts_ = { compare: this.compare, plan: this.plan, usage: this.usage, results: this.results };
+    for (const [key, part] of Object.entries(parts_)) part.hidden = view !== key;
+    this.nodes.hidden = view in parts_;
     if (view === "results" && !this.results.firstChild) this.results.append(h("pw-results"));
+    if (view === "usage" && !this.usage.firstChild) this.usage.append(h("pw-usage"));
+    // Forms and figures have the room of the inspector while nothing is selected.
+    this.main.classList.toggle("wide", this.nodes.hidden && !node && !pod);
     // A file has nothing to compare with, and a live cluster has no results.
     const isFile = !data.source.isLive && !address.get().run;
-    const views = VIEWS.filter(([key]) => !(key === "results" && data.source.isLive) && !(key === "compare" && isFile) && !(key === "plan" && !data.source.isLive));
+    const views = VIEWS.filter(([key]) => !(key === "results" && data.source.isLive) && !(key === "usage" && !data.source.isLive) && !(key === "compare" && isFile) && !(key === "plan" && !data.source.isLive));
     render(this.tabs, views.map(([key, title]) => tab(key, title, view)));
     // Where three parts do not fit, one is shown at a time.
     const parts = { Pending: this.left, Nodes: this.center, Inspector: this.right };
@@ -123,7 +131,7 @@ class Screen extends PwElement {
   }
 
   #split(property, sign, least, most, initial) {
-    const split = h("div", { class: "split", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": property === "--left" ? "Width of the pending pods" : "Width of the inspector", "aria-valuemin": least, "aria-valuemax": most, "aria-valuenow": initial });
+    const split = h("div", { class: "split", "data-of": property, role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": property === "--left" ? "Width of the pending pods" : "Width of the inspector", "aria-valuemin": least, "aria-valuemax": most, "aria-valuenow": initial });
     let width = Number(stored(property)) || initial;
     const set = (next) => {
       width = Math.max(least, Math.min(most, next));
@@ -147,15 +155,13 @@ class Screen extends PwElement {
   }
 
   #key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    const [target] = event.composedPath();
-    const isTyping = target instanceof HTMLElement && target.matches("input:not([type=checkbox]), select, textarea, [contenteditable]");
+    if (isTaken(event)) return;
     if (event.key === "Escape" && !this.help.open) {
-      if (isTyping) target.blur();
+      if (isInField(event)) event.composedPath()[0].blur();
       else address.set({ pod: null, node: null });
       return;
     }
-    if (isTyping) return;
+    if (isInField(event)) return;
     const actions = {
       1: () => this.pending.focus(),
       2: () => this.nodes.focus(),
@@ -170,13 +176,7 @@ class Screen extends PwElement {
 }
 
 function tab(key, title, current) {
-  const link = h("a", { href: address.link({ view: key }), "aria-current": key === current ? "page" : null, "data-focus": `view-${key}` }, title);
-  link.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    address.set({ view: key });
-  });
-  return link;
+  return innerLink(address.link({ view: key }), { "aria-current": key === current ? "page" : null, "data-focus": `view-${key}` }, () => address.set({ view: key }), title);
 }
 
 function stored(key) {

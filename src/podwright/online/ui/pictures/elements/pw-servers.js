@@ -1,16 +1,16 @@
 // Compares with another server or run: the same pods, and the requested shares over time.
 
 import { alignedRanges, differences, usageCurves } from "../parts/comparison.js";
-import { PwElement, define, h, humps, render, setText } from "../parts/dom.js";
+import { PwElement, define, h, humps, more, render, setText, table } from "../parts/dom.js";
 import { nodeLink, podLink } from "../parts/explanation.js";
-import { clockText, countText, timeText } from "../parts/format.js";
+import { clockText, countText, numberText, timeText } from "../parts/format.js";
 import { whyNot } from "../parts/matrix_rows.js";
 import { model, throttled } from "../data/model.js";
 import { PastState } from "../data/past_state.js";
 import { matrixOf } from "../parts/scores.js";
 import { sheets } from "../parts/styles.js";
 import { readTimeline } from "../data/timeline_reader.js";
-import "./pw-curves.js";
+import "../charts/pw-curves.js";
 
 const STYLE = `
 :host { display: grid; gap: calc(2 * var(--pw-space)); align-content: start; }
@@ -99,7 +99,7 @@ class Servers extends PwElement {
     this.curves.data = { sides: this.sides, seconds, atSeconds: sinceNs === null ? null : Number(sinceNs) / 1e9 };
     this.found = differences(here.past.places(), there.past.places());
     const { both, paired, different } = this.found;
-    setText(this.heading, different.length ? `${different.length.toLocaleString("en-US")} of ${countText(both, "pod")} ${different.length === 1 ? "is" : "are"} placed differently.` : both ? `All ${countText(both, "pod")} have the same place.` : "They have no pods in common.");
+    setText(this.heading, different.length ? `${numberText(different.length)} of ${countText(both, "pod")} ${different.length === 1 ? "is" : "are"} placed differently.` : both ? `All ${countText(both, "pod")} have the same place.` : "They have no pods in common.");
     const when = sinceNs === null ? "at the end of both" : isClock ? `at ${clockText(timeText(data.past.timeNs))}` : "as long after the begin of each";
     const pairs = paired ? ` ${countText(paired, "pod")} with another name ${paired === 1 ? "is" : "are"} matched by workload, in order of creation.` : "";
     setText(this.note, `Between ${here.name} and ${there.name}, ${when}. Pods are the same if their namespace and name are.${pairs}`);
@@ -109,14 +109,18 @@ class Servers extends PwElement {
 
   #showRows() {
     const { different } = this.found;
-    const rows = different.slice(0, ROWS_SHOWN).map(({ pod, counterpart, here, there }) =>
-      h("tr", {}, h("td", {}, podLink(pod), counterpart ? h("div", { class: "small muted", title: `Its name in ${this.sides[1].name}` }, counterpart) : null), h("td", {}, here ? nodeLink(here) : h("span", { class: "muted" }, "pending")), h("td", { class: "mono" }, there || h("span", { class: "muted" }, "pending")), h("td", { class: "because" }, this.#because({ pod, counterpart, here, there }))),
-    );
-    const heads = ["Pod", h("span", { class: "mono" }, this.sides[0].name), h("span", { class: "mono" }, this.sides[1].name), "Because"];
+    const pending = () => h("span", { class: "muted" }, "pending");
+    const rows = different.slice(0, ROWS_SHOWN).map(({ pod, counterpart, here, there }) => [
+      [podLink(pod), counterpart ? h("div", { class: "small muted", title: `Its name in ${this.sides[1].name}` }, counterpart) : null],
+      here ? nodeLink(here) : pending(),
+      there ? h("span", { class: "mono" }, there) : pending(),
+      this.#because({ pod, counterpart, here, there }),
+    ]);
+    const heads = ["Pod", h("span", { class: "mono" }, this.sides[0].name), h("span", { class: "mono" }, this.sides[1].name), ["Because", "because"]];
     render(
       this.table,
-      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows)) : null,
-      different.length > ROWS_SHOWN ? h("p", { class: "muted" }, `and ${countText(different.length - ROWS_SHOWN, "pod")} more`) : null,
+      rows.length ? table(heads, rows) : null,
+      more(different.length - ROWS_SHOWN, "pod"),
     );
     if (!model().isPlaying) this.#loadReasons();
   }
@@ -155,8 +159,8 @@ class Servers extends PwElement {
     const { onlyHere, onlyThere } = this.found;
     const list = (title, names) => {
       if (!names.length) return null;
-      const more = names.length - NAMES_SHOWN;
-      return h("p", {}, `${title}: `, h("span", { class: "mono" }, names.slice(0, NAMES_SHOWN).join(", ")), more > 0 ? ` and ${more.toLocaleString("en-US")} more` : "");
+      const rest = names.length - NAMES_SHOWN;
+      return h("p", {}, `${title}: `, h("span", { class: "mono" }, names.slice(0, NAMES_SHOWN).join(", ")), rest > 0 ? ` and ${numberText(rest)} more` : "");
     };
     render(this.rest, list(`Only in ${this.sides[0].name}`, onlyHere), list(`Only in ${this.sides[1].name}`, onlyThere));
   }

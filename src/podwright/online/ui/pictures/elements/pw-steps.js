@@ -92,7 +92,7 @@ class Steps extends PwElement {
       this.root,
       h("div", { class: "row" }, h("h2", { class: "grow" }, "First steps"), h("button", { class: "plain", "data-focus": "leave", on: { click: () => this.#leave() } }, isOver ? "Close" : "Leave")),
       h("ol", {}, items),
-      isOver ? h("p", { class: "muted" }, "Create your own pods on the page Resources, or with kubectl.") : null,
+      isOver ? h("p", { class: "muted" }, "Create your own pods on the page Resources or with kubectl, or open your manifests in a ", h("button", { class: "link", "data-focus": "new", on: { click: () => document.dispatchEvent(new Event("pw-new-cluster")) } }, "new cluster"), ".") : null,
     );
   }
 

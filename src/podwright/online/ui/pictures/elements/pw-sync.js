@@ -1,7 +1,7 @@
 // The sync that fills this cluster: its source, how far behind it is, and where the clusters differ.
 
-import { PwElement, define, h, render } from "../parts/dom.js";
-import { clockText, countText, durationText } from "../parts/format.js";
+import { PwElement, define, h, more, render, table } from "../parts/dom.js";
+import { clockText, countText, durationText, numberText } from "../parts/format.js";
 import { model, throttled } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
 import { amountsText, filteredDifferences, isOverdue, policyTexts, scopeText, secondsText } from "../parts/sync_text.js";
@@ -38,7 +38,8 @@ class Sync extends PwElement {
     this.table = h("div");
     const differences = h("section", { class: "card" }, h("div", { class: "row wrap" }, h("h3", {}, "Pods on different nodes"), this.count, this.search), this.table);
     this.checked = h("section", { class: "card" });
-    this.content = h("div", { class: "content", hidden: true }, this.notices, this.facts, this.checked, differences);
+    this.head = h("div");
+    this.content = h("div", { class: "content", hidden: true }, this.head, this.notices, this.facts, this.checked, differences);
     this.message = h("div", { class: "empty" }, "Loading…");
     this.root.append(h("h1", { class: "hidden-text" }, "Sync"), this.message, this.content);
     this.status = null;
@@ -71,7 +72,8 @@ class Sync extends PwElement {
       return;
     }
     this.#notices(status);
-    render(this.facts, this.#head(status), this.#figures(status), this.#rules(status));
+    render(this.head, this.#head(status));
+    render(this.facts, this.#figures(status), this.#rules(status));
     this.#check(status);
     this.#differences(status);
   }
@@ -122,7 +124,7 @@ class Sync extends PwElement {
     return [table(["Object", "Field", "Source", "Here", "Why"], rows), rest > 0 ? h("p", { class: "muted" }, `and ${countText(rest, "difference")} more; podwright sync --check prints all`) : null];
   }
 
-  #notices({ phase, reportedAt, unfreed, lastError, warnings }) {
+  #notices({ phase, reportedAt, unfreed, lastError }) {
     const overdue = phase !== "stopped" && isOverdue(reportedAt, Date.now());
     render(
       this.notices,
@@ -130,7 +132,6 @@ class Sync extends PwElement {
       overdue ? h("div", { class: "error", role: "alert" }, `The sync has not reported since ${clockText(reportedAt)}. Start podwright sync again; it continues with what is here.`) : null,
       lastError ? h("div", { class: "error", role: "alert" }, lastError) : null,
       unfreed.pods ? h("div", { class: "warning", role: "status" }, `${countText(unfreed.pods, "pod")} finished at the source and still ${unfreed.pods === 1 ? "occupies" : "occupy"} ${amountsText(unfreed)} here; ${unfreed.option} frees them.`) : null,
-      warnings.map((text) => h("div", { class: "warning", role: "status" }, text)),
     );
   }
 
@@ -151,32 +152,33 @@ class Sync extends PwElement {
     const rejected = errors.reduce((sum, { count }) => sum + count, 0);
     const figures = [
       [secondsText(lag.lastSeconds), "lag of the last change", `${secondsText(lag.meanSeconds)} mean, ${secondsText(lag.longestSeconds)} longest`],
-      [lag.waiting.toLocaleString("en-US"), "groups of changes wait", `${countText(lag.changes, "change")} written`],
-      [drift.pods.toLocaleString("en-US"), "pods on another node", `${countText(drift.claims, "binding")} of claims not taken over`],
-      [(counts.created + counts.updated + counts.deleted).toLocaleString("en-US"), "writes", `${counts.created} created, ${counts.updated} updated, ${counts.deleted} deleted`],
-      [rejected.toLocaleString("en-US"), "rejected requests", `${countText(sourceFailures, "failure")} of the source`],
+      [numberText(lag.waiting), "groups of changes wait", `${countText(lag.changes, "change")} written`],
+      [numberText(drift.pods), "pods on another node", `${countText(drift.claims, "binding")} of claims not taken over`],
+      [numberText(counts.created + counts.updated + counts.deleted), "writes", `${counts.created} created, ${counts.updated} updated, ${counts.deleted} deleted`],
+      [numberText(rejected), "rejected requests", `${countText(sourceFailures, "failure")} of the source`],
     ];
     return h("ul", { class: "figures" }, figures.map(([value, title, more]) => h("li", {}, h("strong", {}, value), title, h("div", { class: "small muted" }, more))));
   }
 
-  #rules({ policies, scope, counts, errors }) {
+  #rules({ policies, scope, counts, errors, warnings }) {
     const list = (items) => h("ul", {}, items.map((text) => h("li", {}, text)));
-    const done = [
-      `${countText(counts.rescheduled, "pod")} with a node at the source ${counts.rescheduled === 1 ? "is" : "are"} scheduled here`,
-      `${countText(counts.ignored, "change")} of pods with a node not mirrored`,
-      `${countText(counts.keptDeleted, "change")} of objects that were deleted here and stay deleted`,
-    ];
+    const left = [
+      ...warnings,
+      counts.rescheduled && `${countText(counts.rescheduled, "pod")} with a node at the source ${counts.rescheduled === 1 ? "is" : "are"} scheduled here.`,
+      counts.ignored && `${countText(counts.ignored, "change")} of pods with a node ${counts.ignored === 1 ? "is" : "are"} not mirrored.`,
+      counts.keptDeleted && `${countText(counts.keptDeleted, "change")} of objects that were deleted here, which stay deleted.`,
+    ].filter(Boolean);
     return h(
       "div",
       { class: "halves" },
-      h("section", { class: "card" }, h("h3", {}, "Policies"), list([...policyTexts(policies), scopeText(scope)])),
+      h("section", { class: "card" }, h("h3", {}, "What is followed"), list([scopeText(scope), ...policyTexts(policies)])),
       h(
         "section",
         { class: "card" },
-        h("h3", {}, "Effects"),
-        list(done),
+        h("h3", {}, "What is left out, and why"),
+        left.length || errors.length ? list(left) : h("p", { class: "muted" }, "Nothing."),
         errors.length
-          ? table(["Kind", "Reason", "Count"], errors.map(({ kind, reason, count }) => [kind, reason, count]))
+          ? table(["Rejected", "Reason", "Count"], errors.map(({ kind, reason, count }) => [kind, reason, count]))
           : null,
       ),
     );
@@ -191,24 +193,16 @@ class Sync extends PwElement {
       return;
     }
     const heads = ["Pod", ...sides.map((side, index) => (index === here ? `${side} (this cluster)` : side))];
-    const rows = shown.map(({ pod, nodes }) =>
-      h(
-        "tr",
-        {},
-        h("td", {}, link("pod", pod)),
-        nodes.map((node, index) => h("td", { class: node === nodes[0] ? null : "other" }, node ? (index === here ? link("node", node) : h("span", { class: "name" }, node)) : h("span", { class: "muted" }, "not placed"))),
-      ),
-    );
+    const rows = shown.map(({ pod, nodes }) => [
+      link("pod", pod),
+      ...nodes.map((node, index) => h("span", { class: node === nodes[0] ? null : "other" }, node ? (index === here ? link("node", node) : h("span", { class: "name" }, node)) : h("span", { class: "muted" }, "not placed"))),
+    ]);
     render(
       this.table,
-      h("table", {}, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows)),
-      differencesLeftOut ? h("p", { class: "muted" }, `and ${countText(differencesLeftOut, "pod")} more`) : null,
+      table(heads, rows),
+      more(differencesLeftOut, "pod"),
     );
   }
-}
-
-function table(heads, rows) {
-  return h("table", {}, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell) => h("td", {}, cell))))));
 }
 
 /** Returns a link to a pod or a node on the screen of the cluster. */

@@ -2,7 +2,7 @@
 
 import { isAllowed } from "../data/access.js";
 import { address } from "../data/address.js";
-import { PwElement, define, h, setText } from "../parts/dom.js";
+import { PwElement, define, h, isTyping, options, setText } from "../parts/dom.js";
 import { clockText, durationText, timeNs, timeText, utcText } from "../parts/format.js";
 import { model, throttled } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
@@ -70,13 +70,10 @@ class Time extends PwElement {
   start() {
     const data = model();
     this.undo.push(data.use(), onTheme(() => this.invalidate()));
-    // Asking the element for its size would force a layout in each frame.
-    const resized = new ResizeObserver(([{ contentRect }]) => {
-      this.size = contentRect;
+    this.sized(this.track, (size) => {
+      this.size = size;
       this.invalidate();
     });
-    resized.observe(this.track);
-    this.undo.push(() => resized.disconnect());
     for (const type of ["state", "mode", "connection"]) this.listen(data, type, () => this.invalidate());
     this.listen(document, "keydown", (event) => this.#key(event));
     this.every(2000, this.look);
@@ -146,12 +143,7 @@ class Time extends PwElement {
     const value = isPast ? this.pastSpeed : (model().clock.state?.speed ?? 1);
     const speeds = isPast ? PAST_SPEEDS : SPEEDS;
     const all = speeds.includes(value) ? speeds : [...speeds, value].sort((a, b) => a - b);
-    const key = all.join();
-    if (this.speedKey !== key) {
-      this.speedKey = key;
-      this.speed.replaceChildren(...all.map((speed) => h("option", { value: speed }, `${speed}×`)));
-    }
-    if (Number(this.speed.value) !== value) this.speed.value = String(value);
+    options(this.speed, all.map((speed) => [speed, `${speed}×`]), String(value));
   }
 
   #showTime() {
@@ -344,9 +336,7 @@ class Time extends PwElement {
   }
 
   #key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    const [target] = event.composedPath();
-    if (target instanceof HTMLElement && target.matches("input, select, textarea, [contenteditable]")) return;
+    if (isTyping(event)) return;
     const actions = { p: () => this.#toggle(), ",": () => this.#step(-1), ".": () => this.#step(1), l: () => this.#toLive() };
     if (!actions[event.key]) return;
     event.preventDefault();

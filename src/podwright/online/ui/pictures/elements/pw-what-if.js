@@ -1,13 +1,12 @@
 // What if this pod, or a weight of the scheduler, were different: tried in a copy of the cluster.
 
 import { address } from "../data/address.js";
-import { PwElement, define, h, render, setText } from "../parts/dom.js";
+import { PwElement, define, h, options, render, setText } from "../parts/dom.js";
 import { nodeLink } from "../parts/explanation.js";
 import { model } from "../data/model.js";
-import { options } from "./pw-nodes.js";
 import { sheets } from "../parts/styles.js";
 import { becauseText, fieldsText, parseFields, weightsOf, whatIfOfPod } from "../parts/what_if.js";
-import "./pw-matrix.js";
+import "../charts/pw-matrix.js";
 
 const STYLE = `
 summary { cursor: pointer; font-weight: 600; }

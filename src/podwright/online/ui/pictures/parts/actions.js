@@ -1,7 +1,7 @@
 // Requests that change the cluster. Each rejects with the server's message.
 
 import { podPath } from "../data/pods.js";
-import { RequestError } from "../data/source.js";
+import { RequestError, findNamed } from "../data/source.js";
 
 const MERGE = "application/merge-patch+json";
 const GONE_TRIES = 50;
@@ -49,11 +49,8 @@ export function applyText(changes) {
 }
 
 async function untilGone(source, collection, name) {
-  // A list instead of the object: browsers report replies of 404 as errors of the page.
-  const path = `${collection}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
   for (let tries = 0; tries < GONE_TRIES; tries++) {
-    const { items } = await source.get(path);
-    if (!items.length) return;
+    if (!(await findNamed(source, collection, name))) return;
     await new Promise((done) => setTimeout(done, GONE_WAIT_MS));
   }
   throw new RequestError("The object was deleted, but finalizers keep it; it was not created again.", 0);

@@ -62,23 +62,30 @@ export function differences(here, there) {
   return found;
 }
 
+/** The name of the curve of how many pods are in the queue. */
+export const PENDING = "pending pods";
+
 /**
- * Returns the requested share of each resource over time, over all nodes.
+ * Returns the requested share of each resource over time, over all nodes, and the number of pending pods.
  *
  * @param {ReturnType<import("../data/timeline_reader.js").readTimeline>} timeline
  * @param {bigint} beginNs of the curves
  * @param {bigint} endNs
  * @returns {Map<string, {seconds: number, share: number}[]>} by resource; times since `beginNs`; those
- *   of which the nodes have none are left out
+ *   of which the nodes have none are left out; that of `PENDING` has numbers of pods in place of shares
  */
 export function usageCurves(timeline, beginNs, endNs) {
-  const { fields, timesNs, fieldIndex, deltas } = timeline;
+  const { fields, timesNs, fieldIndex, subjectIndex, deltas } = timeline;
   const resources = fields.filter((field) => field.startsWith("allocatable/")).map((field) => field.slice(12));
   const totals = fields.map(() => 0);
   const isAmount = fields.map((field) => field.includes("/"));
-  const curves = new Map(resources.map((resource) => [resource, []]));
+  const curves = new Map([...resources, PENDING].map((name) => [name, []]));
+  const queue = fields.indexOf("queue");
+  const places = new Float64Array(timeline.subjects.length);
+  let pending = 0;
   const columns = resources.map((resource) => [curves.get(resource), fields.indexOf(`requested/${resource}`), fields.indexOf(`allocatable/${resource}`)]);
   const add = (seconds) => {
+    curves.get(PENDING).push({ seconds, share: pending });
     for (const [points, requested, allocatable] of columns) {
       if (totals[allocatable] > 0) points.push({ seconds, share: (totals[requested] ?? 0) / totals[allocatable] });
     }
@@ -93,6 +100,10 @@ export function usageCurves(timeline, beginNs, endNs) {
       add(Number(timesNs[row] - 1n - beginNs) / 1e9);
     }
     if (isAmount[fieldIndex[row]]) totals[fieldIndex[row]] += Number(deltas[row]);
+    if (fieldIndex[row] !== queue) continue;
+    const before = places[subjectIndex[row]];
+    const after = (places[subjectIndex[row]] += Number(deltas[row]));
+    pending += Number(after > 0) - Number(before > 0);
   }
   add(Number(endNs - beginNs) / 1e9);
   for (const [resource, points] of curves) if (!points.some(({ share }) => share > 0)) curves.delete(resource);

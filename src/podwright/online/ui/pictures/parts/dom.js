@@ -2,6 +2,7 @@
 //
 // Data becomes text nodes and attribute values only; no markup is ever parsed.
 
+import { clockText, countText, utcText } from "./format.js";
 import { sheets } from "./styles.js";
 
 /**
@@ -85,10 +86,75 @@ export function keyed(parent, items, keyOf, create, update) {
   parent.pwKeyed = used;
 }
 
-/** Whether a key belongs to a field or to the browser. */
-export function isTyping(event) {
+/** Whether an event happens in a field that takes keys. */
+export function isInField(event) {
   const [target] = event.composedPath();
-  return event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || (target instanceof HTMLElement && target.matches("input:not([type=checkbox]), select, textarea, [contenteditable]"));
+  return target instanceof HTMLElement && target.matches("input:not([type=checkbox]), select, textarea, [contenteditable]");
+}
+
+/** Whether a key belongs to the browser, or was taken by another listener. */
+export function isTaken(event) {
+  return event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented;
+}
+
+/** Whether a key is none of the page's: it belongs to a field or to the browser. */
+export function isTyping(event) {
+  return isTaken(event) || isInField(event);
+}
+
+/**
+ * Returns a link whose plain click is followed within the page; another opens its address.
+ *
+ * @param {string} href
+ * @param {Object<string, *>} properties as for `h`
+ * @param {() => void} follow
+ * @param {...*} children as for `h`
+ */
+export function innerLink(href, properties, follow, ...children) {
+  const link = h("a", { href, ...properties }, children);
+  link.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    follow();
+  });
+  return link;
+}
+
+/**
+ * Returns a table.
+ *
+ * @param {(string | [string, string] | Node)[]} heads a text, or a text and the class of its column
+ * @param {*[][]} rows the contents of the cells; a row that is a node is taken as it is
+ */
+export function table(heads, rows) {
+  const columns = heads.map((head) => (Array.isArray(head) ? head : [head, null]));
+  const cells = (row) => h("tr", {}, row.map((cell, at) => h("td", { class: columns[at]?.[1] }, cell)));
+  return h(
+    "table",
+    {},
+    heads.length ? h("thead", {}, h("tr", {}, columns.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))) : null,
+    h("tbody", {}, rows.map((row) => (row instanceof Node ? row : cells(row)))),
+  );
+}
+
+/** Returns how many more there are than are shown; null for none. */
+export function more(count, noun) {
+  return count > 0 ? h("p", { class: "muted" }, `and ${countText(count, noun)} more`) : null;
+}
+
+/** Sets the options of a select, if they are others. */
+export function options(select, choices, value) {
+  const key = JSON.stringify(choices);
+  if (select.pwOptions !== key) {
+    select.pwOptions = key;
+    select.replaceChildren(...choices.map(([name, title]) => h("option", { value: name }, title)));
+  }
+  if (select.value !== value) select.value = value;
+}
+
+/** Returns an RFC 3339 time: date and time of day in the reader's zone, and UTC as its title. */
+export function dateTime(time) {
+  return h("time", { datetime: time, title: utcText(time) }, `${new Date(time).toLocaleDateString("sv")} ${clockText(time)}`);
 }
 
 /** Returns a name in camel case with places where its line may break. */
@@ -130,6 +196,13 @@ export class PwElement extends HTMLElement {
       this.frame = 0;
       if (this.isConnected) this.update();
     });
+  }
+
+  /** Calls a function with each size of an element, without forcing a layout. */
+  sized(element, callback) {
+    const observer = new ResizeObserver(([{ contentRect }]) => callback(contentRect));
+    observer.observe(element);
+    this.undo.push(() => observer.disconnect());
   }
 
   /** Adds a listener for as long as the element is in the document. */

@@ -2,9 +2,9 @@
 
 import { applyText, changeText } from "./actions.js";
 import { address } from "../data/address.js";
-import { h } from "./dom.js";
+import { h, innerLink, more, table } from "./dom.js";
 import { FITS } from "./node_colors.js";
-import { clockText, countText, utcText } from "./format.js";
+import { clockText, countText, numberText, utcText } from "./format.js";
 import { notExaminedText } from "./matrix_rows.js";
 
 const NODES_SHOWN = 6;
@@ -22,13 +22,7 @@ export function podLink(pod, text = pod) {
 }
 
 function selecting(changes, text) {
-  const link = h("a", { class: "name", href: address.link(changes) }, text);
-  link.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    address.set(changes);
-  });
-  return link;
+  return innerLink(address.link(changes), { class: "name" }, () => address.set(changes), text);
 }
 
 /** Returns a title and its content. */
@@ -41,7 +35,7 @@ export function names(list, link = nodeLink, shown = NODES_SHOWN) {
   const rest = list.length - shown;
   const first = list.slice(0, shown).flatMap((name, index) => (index ? [", ", link(name)] : [link(name)]));
   if (rest <= 0) return h("span", {}, first);
-  const all = h("details", { class: "rest" }, h("summary", {}, `and ${rest.toLocaleString("en-US")} more`));
+  const all = h("details", { class: "rest" }, h("summary", {}, `and ${numberText(rest)} more`));
   // Made when opened: there may be thousands.
   all.addEventListener(
     "toggle",
@@ -149,7 +143,7 @@ export function winnerSection(document) {
       "dl",
       { class: "facts" },
       fact("Node", nodeLink(document.node)),
-      score === null ? null : fact("Score", score.toLocaleString("en-US")),
+      score === null ? null : fact("Score", numberText(score)),
       fact("Feasible nodes", `${feasibleNodes} of ${nodeCount}${examinedNodes < nodeCount ? `, ${examinedNodes} evaluated` : ""}`),
       tiedNodes > 1 ? fact("Tied", h("span", {}, `${tiedNodes} nodes have the highest score; one was drawn: `, names(winners))) : null,
       run?.then.error ? fact("Not bound", run.then.error) : null,
@@ -175,20 +169,14 @@ export function preemptionSection(document) {
     criterion ? fact("Decided by", criterion) : null,
     equallyGood.length > 1 ? fact("Equally good", names(equallyGood)) : null,
   );
-  const rows = candidates.map((one) =>
-    h(
-      "tr",
-      {},
-      h("td", {}, nodeLink(one.node), one.node === chosen ? [" ", h("span", { class: "tag good" }, "chosen")] : null),
-      h("td", {}, names(one.victims.map(({ pod }) => pod), podLink, 4)),
-      h("td", { class: "num" }, one.violatedBudgets),
-    ),
-  );
-  const table = rows.length
-    ? h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "Node"), h("th", {}, "Victims"), h("th", { class: "num", title: "How many victims violate a PodDisruptionBudget" }, "PDBs violated"))), h("tbody", {}, rows))
-    : null;
+  const rows = candidates.map((one) => [
+    [nodeLink(one.node), one.node === chosen ? [" ", h("span", { class: "tag good" }, "chosen")] : null],
+    names(one.victims.map(({ pod }) => pod), podLink, 4),
+    one.violatedBudgets,
+  ]);
+  const budgets = h("span", { title: "How many victims violate a PodDisruptionBudget" }, "PDBs violated");
   const refused = rejections.map(({ reasons, nodeCount }) => h("p", { class: "small" }, `${countText(nodeCount, "node")}: ${reasons.join(", ")}`));
-  return section("Preemption", facts, table, refused);
+  return section("Preemption", facts, rows.length ? table(["Node", "Victims", [budgets, "num"]], rows) : null, refused);
 }
 
 /** Returns what each extender answered. */
@@ -236,34 +224,24 @@ export function groupSection(group, pod) {
   if (!group) return null;
   const { name, members } = group;
   const placed = members.filter(({ node }) => node).length;
-  const rows = members
-    .slice(0, MEMBERS_SHOWN)
-    .map((each) => h("tr", {}, h("td", {}, each.pod === pod ? h("strong", { class: "name" }, each.pod) : podLink(each.pod)), h("td", {}, each.status), h("td", {}, each.node ? nodeLink(each.node) : "")));
-  const rest = members.length - MEMBERS_SHOWN;
+  const rows = members.slice(0, MEMBERS_SHOWN).map((each) => [each.pod === pod ? h("strong", { class: "name" }, each.pod) : podLink(each.pod), each.status, each.node ? nodeLink(each.node) : ""]);
   return section(
     `Pod group ${name}`,
     h("p", { class: "small muted" }, `${countText(members.length, "member")}, ${placed} with a node; they are scheduled together.`),
-    h("table", {}, h("thead", {}, h("tr", {}, ["Member", "Status", "Node"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows)),
-    rest > 0 ? h("p", { class: "muted" }, `and ${countText(rest, "member")} more`) : null,
+    table(["Member", "Status", "Node"], rows),
+    more(members.length - MEMBERS_SHOWN, "member"),
   );
 }
 
 /** Returns the attempts over time. */
 export function attemptsSection(attempts, shown) {
   if (!attempts.length) return null;
-  const rows = attempts.toReversed().slice(0, 50).map((each) =>
-    h(
-      "tr",
-      {},
-      h("td", { class: "num" }, attemptLink(String(each.attempt), shown)),
-      h("td", { class: "mono", title: utcText(each.time) }, clockText(each.time, 3)),
-      h("td", {}, each.node ? h("span", {}, "Scheduled to ", nodeLink(each.node)) : each.nominatedNode ? h("span", {}, "Nominated to ", nodeLink(each.nominatedNode)) : each.outcome),
-    ),
-  );
-  return section(
-    "Attempts",
-    h("table", {}, h("thead", {}, h("tr", {}, h("th", { class: "num" }, "No."), h("th", {}, "Time"), h("th", {}, "Result"))), h("tbody", {}, rows)),
-  );
+  const rows = attempts.toReversed().slice(0, 50).map((each) => [
+    attemptLink(String(each.attempt), shown),
+    h("span", { class: "mono", title: utcText(each.time) }, clockText(each.time, 3)),
+    each.node ? ["Scheduled to ", nodeLink(each.node)] : each.nominatedNode ? ["Nominated to ", nodeLink(each.nominatedNode)] : each.outcome,
+  ]);
+  return section("Attempts", table([["No.", "num"], "Time", "Result"], rows));
 }
 
 function attemptLink(attempt, shown) {

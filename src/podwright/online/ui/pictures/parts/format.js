@@ -94,9 +94,32 @@ export function timeText(ns) {
   return `${date}${fraction === "000000000" ? "" : `.${fraction.replace(/0+$/, "")}`}Z`;
 }
 
+/** Returns a number with separators: 5,000. */
+export function numberText(value) {
+  return value.toLocaleString("en-US");
+}
+
 /** Returns a count with its noun: 1 node, 2 nodes. */
 export function countText(count, noun) {
-  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+  return `${numberText(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/**
+ * Returns how much is done and how long the rest takes.
+ *
+ * @param {{done: number, total?: number}} progress without a total, nobody knows
+ * @param {string} noun what is counted
+ * @param {number} elapsedMs
+ */
+export function progressText({ done, total }, noun, elapsedMs) {
+  if (!total) return countText(done, noun);
+  return `${numberText(done)} of ${countText(total, noun)}, about ${durationText((elapsedMs / Math.max(done, 1)) * (total - done))} left`;
+}
+
+/** Returns the next number of 2, 4 or 10 times a power of ten, whose half is a whole number. */
+export function roundAbove(count) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, count)));
+  return [2, 4, 10].map((factor) => factor * power).find((top) => top >= count);
 }
 
 function rounded(value) {

@@ -1,17 +1,19 @@
 // Nodes as cards with their pods, while there are few.
 
 import { address } from "../data/address.js";
-import { h, keyed, setText } from "./dom.js";
+import { h, innerLink, keyed, setText } from "./dom.js";
 import { amountText, percentText } from "./format.js";
 import { resourcesOf, shareOf } from "../data/live_state.js";
 
 const PODS_SHOWN = 14;
+/** The resources of which cards have a meter even if nothing requests them. */
+const FIRST = new Set(["cpu", "memory", "pods"]);
 
 export const CARDS_STYLE = `
 .cards { overflow: auto; min-height: 0; padding-bottom: calc(2 * var(--pw-space)); }
 .group > h3 { padding: var(--pw-space) 0 4px; }
 .group > ul { display: grid; grid-template-columns: repeat(auto-fill, minmax(210px, 1fr)); gap: var(--pw-space); }
-.card { position: relative; display: flex; flex-direction: column; gap: 6px; height: 212px; padding: 10px 12px 8px 16px; border: 1px solid var(--pw-line); border-radius: 5px;
+.card { position: relative; display: flex; flex-direction: column; gap: 6px; height: 176px; padding: 8px 12px 8px 16px; border: 1px solid var(--pw-line); border-radius: 5px;
   background: var(--pw-raised); overflow: hidden; }
 .card::before { content: ""; position: absolute; inset: 0 auto 0 0; width: 5px; background: var(--color, var(--pw-line)); }
 .card:hover { border-color: var(--pw-line-strong); }
@@ -19,8 +21,8 @@ export const CARDS_STYLE = `
 .card[data-marked] { background: var(--pw-selected); }
 .card .top { display: flex; gap: 6px; align-items: center; }
 .card .top a { flex: 1 0 40%; color: inherit; font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.card .flags { display: flex; gap: 4px; height: 20px; overflow: hidden; }
-.meter { display: grid; grid-template-columns: 56px 1fr 92px; gap: 6px; align-items: center; font-size: var(--pw-type-small); line-height: 15px; }
+.card .flags { display: flex; gap: 4px; overflow: hidden; min-width: 0; } .card .flags:empty { display: none; }
+.meter { display: grid; grid-template-columns: minmax(52px, max-content) minmax(20px, 1fr) max-content; gap: 6px; align-items: center; font-size: var(--pw-type-small); line-height: 15px; }
 .meter .track { height: 6px; border-radius: 3px; background: var(--pw-hover); overflow: hidden; }
 .meter .track::after { content: ""; display: block; height: 100%; width: calc(100% * min(1, var(--share, 0))); background: var(--pw-accent); }
 .card .flags .tag { min-width: 3em; overflow: hidden; text-overflow: ellipsis; }
@@ -64,7 +66,7 @@ export function drawCards(parent, drawn) {
 
 function newCard() {
   const card = h("li", { class: "card" });
-  const link = h("a", { class: "name" });
+  const link = innerLink("", { class: "name" }, () => address.set({ node: card.name, pod: null }));
   const value = h("span", { class: "small num muted clip" });
   const mark = h("input", { type: "checkbox" });
   const flags = h("div", { class: "flags" });
@@ -72,11 +74,6 @@ function newCard() {
   const chips = h("ul", { class: "chips", "aria-label": "Pods" });
   card.append(h("div", { class: "top" }, mark, link, value), flags, meters, chips);
   card.parts = { link, value, mark, flags, meters, chips };
-  link.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    address.set({ node: card.name, pod: null });
-  });
   mark.addEventListener("change", () => card.mark());
   return card;
 }
@@ -98,11 +95,12 @@ function fillCard(card, slot, { state, coloring, podsOf, selected, current, pod,
   const { color, text } = coloring.of(slot);
   if (color) card.style.setProperty("--color", color);
   else card.style.removeProperty("--color");
-  setText(value, text);
+  // The reason alone, where there is little room.
+  setText(value, text.replace(/^\w+: /, ""));
   value.title = text;
-  const tags = flagsOf(state, slot);
+  const tags = flagsOf(state, slot).filter(({ kind }) => kind !== "quiet");
   keyed(flags, tags, (tag) => tag.text, (tag) => h("span", { class: `tag ${tag.kind}` }, tag.text), () => {});
-  keyed(meters, resourcesOf(state).slice(0, 4), (resource) => resource, newMeter, (node, resource) => fillMeter(node, state, resource, slot));
+  keyed(meters, resourcesOf(state).filter((resource) => FIRST.has(resource) || state.column(`requested/${resource}`).some(Boolean)).slice(0, 4), (resource) => resource, newMeter, (node, resource) => fillMeter(node, state, resource, slot));
   const pods = [...podsOf(slot)].sort((a, b) => Number(b.pod === pod) - Number(a.pod === pod) || (a.pod < b.pod ? -1 : 1));
   const shown = pods.slice(0, pods.length > PODS_SHOWN ? PODS_SHOWN - 1 : PODS_SHOWN);
   const items = shown.length < pods.length ? [...shown, { pod: "", rest: pods.length - shown.length }] : shown;
@@ -138,14 +136,9 @@ function fillMeter(node, state, resource, slot) {
 function newChip(item) {
   const node = h("li", {});
   if (!item.pod) return node;
-  const link = h("a", { class: "chip", href: address.link({ pod: item.pod, node: null }) }, item.pod.split("/")[1]);
-  link.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    address.set({ pod: item.pod, node: null, attempt: null });
-  });
-  node.append(link);
-  node.link = link;
+  const selection = { pod: item.pod, node: null, attempt: null };
+  node.link = innerLink(address.link(selection), { class: "chip" }, () => address.set(selection), item.pod.split("/")[1]);
+  node.append(node.link);
   return node;
 }
 

@@ -54,7 +54,8 @@ export function coloring(key, state, labels, results, isDark) {
   if (key === "zone") return byLabel(ZONE, state, labels, "no zone");
   if (key.startsWith(LABEL)) return byLabel(key.slice(LABEL.length), state, labels, "none");
   if (key === "taints") return byTaints(state, isDark);
-  if (key === "reason") return byCategory((slot) => results?.reasons.get(state.names[slot]) ?? "", state, results ? FITS : "–");
+  if (key === "reason" && !results) return { legend: [], of: () => ({ color: null, text: "–", step: -1 }) };
+  if (key === "reason") return byCategory((slot) => results.reasons.get(state.names[slot]) ?? "", state, FITS);
   if (key === "score") return byScore(state, results?.totals, isDark);
   if (key.startsWith(SCORE_OF)) return byScore(state, results?.plugins.get(key.slice(SCORE_OF.length)), isDark);
   return byShare(key, state, isDark);

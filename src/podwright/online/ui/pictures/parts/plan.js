@@ -1,6 +1,6 @@
 // Questions about the future of the cluster: their forms, requests and answers.
 
-import { countText, durationText, percentText, quantityValue } from "./format.js";
+import { countText, durationText, numberText, percentText, quantityValue } from "./format.js";
 import { resourcesOf } from "../data/live_state.js";
 
 /**
@@ -106,9 +106,9 @@ function capacityAnswer({ spec, status }, { pods: [given] }) {
   const { failType, failMessage } = status.failReason;
   return {
     findings: [
-      `${countText(count, "more pod")} ${count === 1 ? "fits" : "fit"}, on ${countText(nodes.size, "node")} of ${status.nodes.toLocaleString("en-US")}.`,
+      `${countText(count, "more pod")} ${count === 1 ? "fits" : "fit"}, on ${countText(nodes.size, "node")} of ${numberText(status.nodes)}.`,
       failType === "LimitReached" ? failMessage : `The next one does not fit: ${reasons.join(", ") || failMessage}.`,
-      ...(zones.length > 1 ? [`By zone: ${zones.map(([zone, of]) => `${zone} ${of.toLocaleString("en-US")}`).join(", ")}.`] : []),
+      ...(zones.length > 1 ? [`By zone: ${zones.map(([zone, of]) => `${zone} ${numberText(of)}`).join(", ")}.`] : []),
       ...(status.pending.scheduled ? [`${countText(status.pending.scheduled, "pending pod")} ${status.pending.scheduled === 1 ? "was" : "were"} placed before; the picture does not have them.`] : []),
       ...(status.pending.unscheduled ? [`${countText(status.pending.unscheduled, "pending pod")} of the cluster ${status.pending.unscheduled === 1 ? "fits" : "fit"} nowhere.`] : []),
       ...(status.evicted ? [`${countText(status.evicted.length, "pod")} would be evicted: ${listed(status.evicted)}.`] : []),
@@ -200,7 +200,7 @@ function add(nodes, node, amounts, pods, role) {
 
 function listed(names) {
   const rest = names.length - NAMES_SHOWN;
-  return `${names.slice(0, NAMES_SHOWN).join(", ")}${rest > 0 ? ` and ${rest.toLocaleString("en-US")} more` : ""}`;
+  return `${names.slice(0, NAMES_SHOWN).join(", ")}${rest > 0 ? ` and ${numberText(rest)} more` : ""}`;
 }
 
 /**

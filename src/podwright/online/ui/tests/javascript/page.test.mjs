@@ -168,7 +168,7 @@ test("a recorded run has its pods and its timeline only", async () => {
   await run.loadLabels();
   await run.get("/podwright/v1/pods/a/p/explanation");
   await run.bytes("/podwright/v1/timeline");
-  assert.deepEqual([run.labels, await run.results(), run.isLive], [{ n: {} }, 3, false]);
+  assert.deepEqual([run.labels, (await run.results()).summary, run.isLive], [{ n: {} }, 3, false]);
   const root = "/server/podwright/v1/runs/a%20b";
   assert.deepEqual(requests.map(([path]) => path), [`${root}/nodes`, `${root}/pods/a/p/explanation`, `${root}/timeline`, root]);
   await assert.rejects(run.get("/api/v1/pods"), { status: 404 });

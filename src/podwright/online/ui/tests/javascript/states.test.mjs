@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { LiveState, presentSlots, resourcesOf, shareOf } from "../../pictures/data/live_state.js";
 import { PastState } from "../../pictures/data/past_state.js";
 import { Player, readTimeline } from "../../pictures/data/timeline_reader.js";
-import { alignedRanges, counterparts, differences, usageCurves } from "../../pictures/parts/comparison.js";
+import { PENDING, alignedRanges, counterparts, differences, usageCurves } from "../../pictures/parts/comparison.js";
 import { marksOf, placeOf, stepped } from "../../pictures/parts/time_marks.js";
 
 const SNAPSHOT = {
@@ -253,12 +253,13 @@ test("differences are in alphabetic order", () => {
 
 test("curves have the share before and after a change, up to the end", () => {
   const curves = usageCurves(timeline(chunk(ROWS)), 0n, 100n);
-  assert.deepEqual([...curves.keys()], ["cpu"]);
+  assert.deepEqual([...curves.keys()], ["cpu", PENDING]);
   const points = curves.get("cpu");
   assert.deepEqual(points.at(-1), { seconds: 1e-7, share: 0 });
   assert.deepEqual(points.filter(({ share }) => share > 0).map(({ share }) => share)[0], 0.125);
   assert.equal(points.find(({ seconds }) => seconds === 2.9e-8).share, 0.125);
-  assert.equal(usageCurves(timeline(chunk(ROWS)), 0n, 15n).size, 0);
+  assert.deepEqual([...usageCurves(timeline(chunk(ROWS)), 0n, 15n).keys()], [PENDING]);
+  assert.deepEqual([...new Set(curves.get(PENDING).map(({ share }) => share))], [0, 2, 1]);
 });
 
 test("two timelines are aligned by the clock if they overlap, else by their starts", () => {

@@ -245,3 +245,13 @@ test("differences are found by a part of a pod's or a node's name", () => {
   assert.deepEqual(sync.filteredDifferences(differences, "west"), [differences[1]]);
   assert.deepEqual(sync.filteredDifferences(differences, " "), differences);
 });
+
+test("the remaining time follows from what is done", () => {
+  assert.equal(format.progressText({ done: 1000, total: 4000 }, "decision", 30_000), "1,000 of 4,000 decisions, about 90s left");
+  assert.equal(format.progressText({ done: 0, total: 1 }, "node", 2000), "0 of 1 node, about 2s left");
+  assert.equal(format.progressText({ done: 7 }, "pod", 1), "7 pods");
+});
+
+table("an axis of counts ends at a round number", format.roundAbove, [
+  [0.05, 2], [1, 2], [2, 2], [3, 4], [4, 4], [5, 10], [10, 20], [39, 40], [9000, 10_000],
+]);

@@ -1,7 +1,7 @@
 // The cluster after a change: its map, with what each node gets and loses.
 
 import { address } from "../data/address.js";
-import { PwElement, define, h, render } from "../parts/dom.js";
+import { PwElement, define, h, options, render } from "../parts/dom.js";
 import { amountText } from "../parts/format.js";
 import { model } from "../data/model.js";
 import { coloring, colorings } from "../parts/node_colors.js";
@@ -10,7 +10,6 @@ import { CATEGORIES } from "../parts/palette.js";
 import { podsText, shareText, stateAfter } from "../parts/plan.js";
 import { sheets } from "../parts/styles.js";
 import { isDark, onTheme } from "../parts/theme.js";
-import { options } from "./pw-nodes.js";
 import "./pw-heat-map.js";
 
 const ROLE = "role";
@@ -28,9 +27,9 @@ class After extends PwElement {
     this.color = h("select", { "aria-label": "Color by" });
     this.color.addEventListener("change", () => this.invalidate());
     this.legend = h("div", { class: "legend" });
-    this.map = h("pw-heat-map");
+    this.map = h("pw-heat-map", { fits: true });
     this.map.addEventListener("pw-choose", ({ detail }) => address.set({ node: model().state.names[detail.slot], pod: null }));
-    this.root.append(h("div", { class: "row wrap" }, h("h3", {}, "The cluster after it"), h("label", { class: "row muted" }, "Color", this.color)), this.legend);
+    this.root.append(h("div", { class: "row wrap" }, h("h3", {}, "Before and after"), h("label", { class: "row muted" }, "Color", this.color)), this.legend);
     this.shown = {};
   }
 
@@ -53,10 +52,14 @@ class After extends PwElement {
     if (this.hidden) return;
     if (!this.map.isConnected) this.root.append(this.map);
     const after = isDone ? state : stateAfter(state, nodes);
+    // A comparison knows only how many pods.
     const hasAmounts = [...nodes.values()].some(({ requests }) => Object.keys(requests).length);
-    this.color.parentElement.hidden = !hasAmounts; // a comparison knows only how many pods
-    options(this.color, [[ROLE, "the plan"], ...colorings(state, false, []).filter(({ key }) => state.fields.includes(`allocatable/${key}`)).map(({ key, title }) => [key, `${title}, after`])], this.color.value || ROLE);
-    const colors = this.color.value === ROLE ? byRole(state, nodes) : coloring(this.color.value, after, labels, null, isDark());
+    const resources = colorings(state, false, []).filter(({ key }) => (hasAmounts || key === "pods") && state.fields.includes(`allocatable/${key}`));
+    const sides = { before: state, after };
+    const choices = resources.flatMap(({ key, title }) => Object.keys(sides).map((side) => [`${side} ${key}`, `${title}, ${side}`]));
+    options(this.color, [[ROLE, "what changes"], ...choices], this.color.value || ROLE);
+    const [side, resource] = this.color.value.split(" ");
+    const colors = side === ROLE ? byRole(state, nodes) : coloring(resource, sides[side], labels, null, isDark());
     const scale = colors.legend.length === 10 ? colors.legend.filter((_, index) => index % 3 === 0) : colors.legend;
     render(this.legend, scale.map(({ color, text }) => h("span", { class: "key" }, h("i", { style: { "--color": color } }), text)), h("span", {}, shareText(state, after)));
     const describe = (slot) => {
@@ -68,8 +71,7 @@ class After extends PwElement {
       });
       return [state.names[slot], change?.role || "stays as it is", ...(change?.pods ? [`${podsText(change)} pods`] : []), ...lines].join("\n");
     };
-    this.map.style.height = `${Math.min(300, 44 * Math.ceil(state.slots().length / 8))}px`;
-    this.map.data = { groups: shownNodes(state, labels, {}).groups, state: after, coloring: colors, selected: new Set(), current: address.get().node ?? "", describe };
+    this.map.data = { groups: shownNodes(state, labels, {}).groups, state: sides[side] ?? after, coloring: colors, selected: new Set(), current: address.get().node ?? "", describe };
   }
 }
 

@@ -1,9 +1,10 @@
 // Curves of shares over time, several over each other, one chart per resource.
 
 import { PwElement, define, h, render, setText } from "../parts/dom.js";
-import { durationText, percentText } from "../parts/format.js";
+import { durationText, numberText, percentText, roundAbove } from "../parts/format.js";
 import { sheets } from "../parts/styles.js";
 import { colorOf, onTheme } from "../parts/theme.js";
+import { PENDING } from "../parts/comparison.js";
 import { sized } from "../parts/time_marks.js";
 
 const STYLE = `
@@ -11,7 +12,7 @@ const STYLE = `
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: calc(1.5 * var(--pw-space)); }
 figure { margin: 0; min-width: 0; }
 figcaption { display: flex; gap: var(--pw-space); align-items: baseline; }
-canvas { display: block; width: 100%; height: 110px; }
+canvas { display: block; width: 100%; height: 130px; cursor: crosshair; }
 .keys { display: flex; flex-wrap: wrap; gap: 2px 16px; }
 .keys i { display: inline-block; width: 22px; margin: 0 5px 3px 0; border-top: 2px solid var(--pw-accent); } .keys i.second { border-top: 2px dashed var(--pw-warning); }
 `;
@@ -34,14 +35,14 @@ class Curves extends PwElement {
   }
 
   start() {
-    const observer = new ResizeObserver(() => this.invalidate());
-    observer.observe(this.charts);
-    this.undo.push(() => observer.disconnect(), onTheme(() => this.invalidate()));
+    this.sized(this.charts, () => this.invalidate());
+    this.undo.push(onTheme(() => this.invalidate()));
   }
 
   /**
    * @param {{sides: {name: string, curves: Map<string, {seconds: number, share: number}[]>}[],
-   *   seconds: number, atSeconds: number | null}} shown the length of the axis, and a moment to mark
+   *   seconds: number, atSeconds: number | null, ends?: string[]}} shown the length of the axis, a moment
+   *   to mark, and the texts of the ends of the axis; by default they are durations
    */
   set data(shown) {
     this.shown = shown;
@@ -55,27 +56,34 @@ class Curves extends PwElement {
     const named = JSON.stringify([resources, sides.map(({ name }) => name)]);
     if (named !== this.named) {
       this.named = named;
+      this.keys.hidden = sides.length < 2;
       render(this.keys, sides.map(({ name }, index) => h("span", {}, h("i", { class: index ? "second" : "first" }), name)));
-      render(this.charts, resources.map((resource) => h("figure", { "data-resource": resource }, h("figcaption", {}, h("span", { class: "mono grow" }, resource), h("span", { class: "small muted values" })), h("canvas", { role: "img" }))));
+      render(this.charts, resources.map((resource) => h("figure", { "data-resource": resource }, h("figcaption", {}, h("span", { class: "mono grow" }, resource), h("span", { class: "small muted values" })), h("canvas", { role: "img", on: { click: ({ offsetX, target }) => this.#choose(offsetX, target) } }))));
     }
     for (const figure of this.charts.children) this.#draw(figure);
   }
 
+  #choose(x, { clientWidth }) {
+    const share = (x - LEFT_PX) / (clientWidth - LEFT_PX - 2);
+    this.emit("pw-at", Math.max(0, Math.min(1, share)) * this.shown.seconds);
+  }
+
   #draw(figure) {
-    const { sides, seconds, atSeconds } = this.shown;
+    const { sides, seconds, atSeconds, ends = ["0s", durationText(seconds * 1000)] } = this.shown;
     const { resource } = figure.dataset;
     const [canvas] = figure.getElementsByTagName("canvas");
     const curves = sides.map((side) => side.curves.get(resource) ?? []);
     const lasts = curves.map((points) => valueAt(points, atSeconds ?? seconds));
-    const texts = lasts.map((share) => (share === null ? "none" : percentText(share)));
+    const isCount = resource === PENDING;
+    const texts = lasts.map((share) => (share === null ? "none" : isCount ? numberText(share) : percentText(share)));
     setText(figure.querySelector(".values"), texts.join(" · "));
-    canvas.setAttribute("aria-label", `Requested share of ${resource}: ${sides.map(({ name }, index) => `${name} ${texts[index]}`).join(", ")}`);
+    canvas.setAttribute("aria-label", `${isCount ? "Number of" : "Requested share of"} ${resource}: ${sides.map(({ name }, index) => `${name} ${texts[index]}`).join(", ")}`);
     const { clientWidth: width, clientHeight: height } = canvas;
     if (!width) return;
     const context = sized(canvas, width, height);
     const [line, muted, past] = ["--pw-line", "--pw-muted", "--pw-past"].map((name) => colorOf(this.root, name));
     const most = Math.max(0.05, ...curves.flat().map(({ share }) => share));
-    const top = most > 0.5 ? Math.max(1, most) : most > 0.25 ? 0.5 : most > 0.1 ? 0.25 : 0.1;
+    const top = isCount ? roundAbove(most) : most > 0.5 ? Math.max(1, most) : most > 0.25 ? 0.5 : most > 0.1 ? 0.25 : 0.1;
     const x = (at) => LEFT_PX + (at / (seconds || 1)) * (width - LEFT_PX - 2);
     const y = (share) => height - BOTTOM_PX - (share / top) * (height - BOTTOM_PX - TOP_PX);
     context.font = "10px system-ui, sans-serif";
@@ -85,11 +93,11 @@ class Curves extends PwElement {
       context.fillRect(LEFT_PX, Math.round(y(share)), width - LEFT_PX, 1);
       context.fillStyle = muted;
       context.textAlign = "right";
-      context.fillText(share && share < 0.1 ? `${(share * 100).toFixed(1)}%` : percentText(share), LEFT_PX - 5, y(share));
+      context.fillText(isCount ? SHORT.format(share) : share && share < 0.1 ? `${(share * 100).toFixed(1)}%` : percentText(share), LEFT_PX - 5, y(share));
     }
-    context.fillText(durationText(seconds * 1000), width - 2, height - 6);
+    context.fillText(ends[1], width - 2, height - 6);
     context.textAlign = "left";
-    context.fillText("0s", LEFT_PX, height - 6);
+    context.fillText(ends[0], LEFT_PX, height - 6);
     curves.forEach((points, index) => {
       const { color, dash } = LINES[index];
       context.strokeStyle = colorOf(this.root, color);
@@ -108,6 +116,8 @@ class Curves extends PwElement {
     }
   }
 }
+
+const SHORT = new Intl.NumberFormat("en-US", { notation: "compact" });
 
 /** Returns the share of a curve at a time; null before it starts. */
 export function valueAt(points, seconds) {

@@ -1,7 +1,7 @@
 // The matrix of an attempt: a row per node, a column per plugin, drawn only where it is in view.
 
 import { address } from "../data/address.js";
-import { PwElement, define, h, humps, keyed, render, setText } from "../parts/dom.js";
+import { PwElement, define, h, humps, innerLink, keyed, render, setText } from "../parts/dom.js";
 import { VALUES, filterResult, largestDifference, rowOrder, rowsInView, signed, valuesOf, whyNot, winnerOf } from "../parts/matrix_rows.js";
 import { model } from "../data/model.js";
 import { matrixOf } from "../parts/scores.js";
@@ -9,8 +9,9 @@ import { sheets } from "../parts/styles.js";
 
 const ROW_PX = 26;
 const HEAD_PX = 50;
-const NAME_PX = 150;
-const COLUMN_PX = 92;
+const NAME_PX = 96;
+const TOTAL_PX = 52;
+const COLUMN_PX = 72;
 const ROWS_PX = 420;
 /** What the address has as the value if the cells are the results of the filters. */
 const FILTERS = "filters";
@@ -27,11 +28,11 @@ const STYLE = `
 .line.found { outline: 2px solid var(--pw-accent); outline-offset: -2px; }
 .head { position: sticky; top: 0; z-index: 2; display: flex; height: ${HEAD_PX}px; background: var(--pw-surface); border-bottom: 1px solid var(--pw-line-strong);
   font-size: 11px; font-weight: 600; color: var(--pw-muted); align-items: flex-end; }
-.cell { position: relative; flex: none; width: ${COLUMN_PX}px; padding: 0 8px; line-height: ${ROW_PX - 1}px; text-align: right; font-variant-numeric: tabular-nums; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
-.head .cell { line-height: 14px; padding-bottom: 5px; white-space: normal; overflow-wrap: anywhere; }
-.cell.node { position: sticky; left: 0; z-index: 1; width: ${NAME_PX}px; text-align: left; background: inherit; border-right: 1px solid var(--pw-line); }
+.cell { position: relative; flex: none; width: ${COLUMN_PX}px; padding: 0 6px; line-height: ${ROW_PX - 1}px; text-align: right; font-variant-numeric: tabular-nums; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
+.head .cell { line-height: 14px; padding: 0 4px 5px; white-space: normal; overflow-wrap: anywhere; }
+.cell.node { position: sticky; left: 0; z-index: 1; width: max(${NAME_PX}px, min(320px, 100% - ${TOTAL_PX}px - var(--columns) * ${COLUMN_PX}px)); text-align: left; background: inherit; border-right: 1px solid var(--pw-line); }
 .head .cell.node { z-index: 3; }
-.cell.total { font-weight: 600; }
+.cell.total { font-weight: 600; width: ${TOTAL_PX}px; }
 .cell i { position: absolute; bottom: 2px; height: 3px; border-radius: 1px; left: 50%; width: calc(50% * var(--size)); background: var(--pw-good); }
 .cell i.less { left: auto; right: 50%; background: var(--pw-bad); }
 .cell.text { flex: 1; width: auto; min-width: 200px; text-align: left; }
@@ -139,10 +140,11 @@ class Matrix extends PwElement {
     const heads = this.#isOfFilters
       ? filters.map(({ plugin }) => h("span", { class: "cell", title: plugin }, humps(plugin)))
       : [
-          ...(matrix.scores.length ? [h("span", { class: "cell" }, "Total")] : []),
+          ...(matrix.scores.length ? [h("span", { class: "cell total" }, "Total")] : []),
           ...scores.map(({ plugin, weight }) => h("span", { class: "cell", title: weight === null ? plugin : `${plugin}, weight ${weight}` }, humps(plugin), weight === null ? null : ` ×${weight}`)),
-          h("span", { class: "cell text" }, "Filters"),
+          ...(matrix.scores.length ? [] : [h("span", { class: "cell text" }, "Filters")]),
         ];
+    this.sizer.style.setProperty("--columns", String(matrix.scores.length || this.#isOfFilters ? this.columns.length : 3));
     render(this.head, h("span", { class: "cell node" }, "Node"), heads);
     this.sizer.style.height = `${HEAD_PX + this.order.length * ROW_PX}px`;
     const skipped = this.#isOfFilters
@@ -177,15 +179,12 @@ class Matrix extends PwElement {
     const { matrix } = this;
     const name = matrix.nodes[index];
     const line = h("div", { class: "line" });
-    const link = h("a", { class: "name", href: address.link({ node: name }), title: name }, name);
-    link.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
+    const follow = () => {
       this.searched = name; // it is in view
       this.#explain(index);
       address.set({ why: name }, { replace: true });
-    });
-    line.append(h("span", { class: "cell node" }, link));
+    };
+    line.append(h("span", { class: "cell node" }, innerLink(address.link({ node: name }), { class: "name", title: name }, follow, name)));
     line.append(...(this.#isOfFilters ? this.#filterCells(index) : this.#scoreCells(index)));
     return line;
   }
@@ -194,7 +193,8 @@ class Matrix extends PwElement {
     const { matrix } = this;
     const cells = [];
     const result = filterResult(matrix, index);
-    if (matrix.scores.length) {
+    // A node that is not scored has its reason in place of scores.
+    if (matrix.scores.length && result.kind === "passed") {
       const total = matrix.totals[index];
       cells.push(h("span", { class: "cell total" }, total ?? "", this.#bar(total, matrix.totals[this.winner], this.largestTotal)));
       for (const column of this.columns) {
@@ -207,7 +207,7 @@ class Matrix extends PwElement {
         cells.push(h("span", { class: isChanged ? "cell changed" : "cell", title }, value ?? "", this.#bar(value, best, this.largest)));
       }
     }
-    cells.push(resultCell(result));
+    if (!cells.length) cells.push(resultCell(result));
     return cells;
   }
 

@@ -8,11 +8,13 @@ import { colorOf, onTheme } from "../parts/theme.js";
 
 const STYLE = `
 :host { position: relative; overflow: auto; min-height: 0; }
+:host([fits]) { max-height: 300px; }
 canvas { display: block; cursor: pointer; }
 canvas:focus-visible { outline-offset: -2px; }
 .tip { position: absolute; top: 0; left: 0; z-index: 2; pointer-events: none; max-width: 340px; padding: 6px 10px; border: 1px solid var(--pw-line);
   border-radius: 4px; background: var(--pw-raised); box-shadow: 0 2px 10px rgb(0 0 0 / 0.25); font-size: var(--pw-type-small); white-space: pre-line; overflow-wrap: anywhere; }
 `;
+const FIT_PX = 296;
 const MOVES = ["ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp", "Home", "End"];
 
 class HeatMap extends PwElement {
@@ -37,13 +39,11 @@ class HeatMap extends PwElement {
   }
 
   start() {
-    // Asking the element for its size would force a layout in each frame.
-    const observer = new ResizeObserver(([{ contentRect }]) => {
-      this.size = contentRect;
+    this.sized(this, (size) => {
+      this.size = size;
       this.invalidate();
     });
-    observer.observe(this);
-    this.undo.push(() => observer.disconnect(), onTheme(() => this.invalidate()));
+    this.undo.push(onTheme(() => this.invalidate()));
   }
 
   /**
@@ -59,7 +59,9 @@ class HeatMap extends PwElement {
     const { width, height: room } = this.size;
     if (!this.drawn || !width) return;
     const { groups, state, coloring, selected, current } = this.drawn;
-    this.layout = heatLayout(groups, width - 1, room - 2);
+    // With the attribute `fits` the element is as high as its cells.
+    const fits = this.hasAttribute("fits");
+    this.layout = heatLayout(groups, width - 1, fits ? FIT_PX : room - 2);
     const { cellPx, blocks } = this.layout;
     const height = Math.max(this.layout.height, 1);
     const ratio = devicePixelRatio;
