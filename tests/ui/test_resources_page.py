@@ -61,6 +61,28 @@ def test_objects_are_created_changed_and_deleted(resources, own_demo):
     page.locator("pw-resources .line", has_text="mine-3").wait_for(state="detached")
 
 
+def test_a_change_that_another_client_has_made_too_is_a_conflict(page, own_demo):
+    path = "/apis/apps/v1/namespaces/default/deployments/web"
+    page.goto(f"{own_demo.page}/resources?kind=deployments.apps&object=default/web")
+    page.get_by_role("button", name="YAML…").click()
+    page.locator(".cm-content[aria-label]").wait_for()
+    line = page.locator(".cm-line", has_text="replicas: 3").first
+    while not page.locator(".cm-activeLine", has_text="replicas: 3").count():
+        line.click()
+    page.keyboard.press("End")
+    page.keyboard.press("Backspace")
+    page.keyboard.insert_text("2")
+    labels = {"metadata": {"labels": {"by": "another"}}}
+    request(own_demo, "PATCH", path, labels | {"spec": {"replicas": 1}})
+    act(page, "Save")
+    page.get_by_text("spec.replicas is now 1: save again to overwrite it.").wait_for()
+    page.locator(".cm-line.pw-error-line", has_text="replicas: 2").wait_for()
+    act(page, "Save")
+    page.get_by_text("The object has been changed.").wait_for()
+    found = request(own_demo, "GET", path)
+    assert (found["spec"]["replicas"], found["metadata"]["labels"]["by"]) == (2, "another")
+
+
 def test_errors_of_a_dry_run_are_at_their_lines(resources, own_demo):
     page = resources
     before = len(request(own_demo, "GET", "/api/v1/pods")["items"])

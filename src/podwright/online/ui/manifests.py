@@ -127,6 +127,30 @@ def change_between(old: Any, new: Any) -> Any:
     return change
 
 
+def conflicting_fields(
+    mine: Any, theirs: Any, path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, Any]]:
+    """Yield the fields that two merge patches of one object set to different values.
+
+    Parameters
+    ----------
+    mine, theirs : object
+    path : tuple of str
+        Where in the object they are.
+
+    Yields
+    ------
+    str, object
+        The path of a field, and the value of `theirs`.
+    """
+    if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
+        for key in mine:
+            if key in theirs:
+                yield from conflicting_fields(mine[key], theirs[key], (*path, key))
+    elif mine != theirs:
+        yield ".".join(path), theirs
+
+
 def text_of(value: Any) -> str:
     """Return an object as YAML; managed fields are left out, as `kubectl edit` does."""
     return yaml.safe_dump(

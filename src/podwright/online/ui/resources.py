@@ -25,6 +25,7 @@ from podwright.online.ui.manifests import (
     InvalidText,
     LineError,
     change_between,
+    conflicting_fields,
     copies_of,
     errors_in,
     read_documents,
@@ -93,12 +94,23 @@ class _Resources:
         with form(f"{event.args['kind']} {event.args['name']}") as (dialog, actions):
             editor = YamlEditor(text_of(found))
 
+        seen = found
+
         async def write(*, is_dry_run: bool) -> str:
+            nonlocal seen
             documents = read_documents(editor.text)
             if len(documents) != 1:
                 raise InvalidText(LineError(documents[1].line, "Enter exactly one object."))
-            # A change of the fields that differ, so that it does not conflict with others' changes.
+            # A change of the fields that differ, so that others' changes of other fields stay.
             change = change_between(without_managed_fields(found), documents[0].value)
+            before, seen = seen, await self._current(documents[0], path)
+            theirs = change_between(*map(without_managed_fields, (before, seen)))
+            conflicts = tuple(
+                Cause(f"{field} is now {value!r}: save again to overwrite it.", field)
+                for field, value in conflicting_fields(change, theirs)
+            )
+            if conflicts:
+                raise _Rejected(documents[0], conflicts)
             await self._write(documents[0], "PATCH", path, change, is_dry_run=is_dry_run)
             return "The object has been changed."
 
@@ -187,6 +199,13 @@ class _Resources:
     async def _collection(self, document: Document) -> str:
         try:
             return await self._requests.collection_of(document.value)
+        except RejectedRequest as error:
+            raise _Rejected(document, error.causes) from error
+
+    async def _current(self, document: Document, path: str) -> Any:
+        """Return the object as it is now."""
+        try:
+            return await self._requests.send("GET", path)
         except RejectedRequest as error:
             raise _Rejected(document, error.causes) from error
 

@@ -5,6 +5,7 @@ import pytest
 from podwright.online.ui.manifests import (
     InvalidText,
     change_between,
+    conflicting_fields,
     copies_of,
     errors_in,
     read_documents,
@@ -99,6 +100,19 @@ def test_the_text_of_an_object_reads_back():
 )
 def test_a_change_has_what_differs(old, new, change):
     assert change_between(old, new) == change
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "conflicts"),
+    [
+        ({"spec": {"replicas": 3}}, {"spec": {"replicas": 5}}, [("spec.replicas", 5)]),
+        ({"spec": {"replicas": 3}}, {"spec": {"replicas": 3, "paused": True}}, []),
+        ({"spec": {"replicas": 3}}, {"metadata": {"labels": None}}, []),
+        ({"spec": {"a": 1}}, {"spec": None}, [("spec", None)]),
+    ],
+)
+def test_changes_of_one_field_to_different_values_conflict(mine, theirs, conflicts):
+    assert list(conflicting_fields(mine, theirs)) == conflicts
 
 
 @pytest.mark.parametrize(

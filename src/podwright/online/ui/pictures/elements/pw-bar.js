@@ -51,7 +51,7 @@ const STYLE = `
   @media (max-width: 900px) {
     :host { display: grid; grid-template: 1fr 1fr / minmax(0, 1fr) auto auto auto; gap: 0 6px; padding: 0 var(--pw-space); }
     .name { display: none; }
-    nav { overflow-x: auto; scrollbar-width: none; mask-image: linear-gradient(to right, #000 calc(100% - 28px), transparent); padding-right: 20px; }
+    nav { overflow-x: auto; scroll-padding-inline: 30px; scrollbar-width: none; mask-image: linear-gradient(to right, #000 calc(100% - 28px), transparent); padding-right: 20px; }
     .time { grid-row: 2; grid-column: 1 / -1; }
     .theme span { display: none; }
   }

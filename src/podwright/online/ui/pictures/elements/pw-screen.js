@@ -23,8 +23,10 @@ const STYLE = `
 .notice.past { background: var(--pw-warning-surface); }
 .columns { flex: 1; min-height: 0; display: grid; grid-template: minmax(0, 1fr) / var(--left, 290px) 1px minmax(200px, 1fr) 1px var(--right, 440px); }
 .columns.past { box-shadow: inset 0 0 0 2px var(--pw-past); padding: 2px; }
-.columns.wide { grid-template-columns: var(--left, 290px) 1px minmax(200px, 1fr); }
-.columns.wide > .right, .columns.wide > [data-of="--right"] { display: none; }
+@media (min-width: 901px) {
+  .columns.wide { grid-template-columns: var(--left, 290px) 1px minmax(200px, 1fr); }
+  .columns.wide > .right, .columns.wide > [data-of="--right"] { display: none; }
+}
 .columns > * { min-height: 0; min-width: 0; }
 .center { display: flex; flex-direction: column; overflow: hidden; }
 .center > pw-nodes, .center > pw-compare, .center > pw-plan { flex: 1; }

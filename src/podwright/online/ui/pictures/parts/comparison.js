@@ -105,6 +105,7 @@ export function usageCurves(timeline, beginNs, endNs) {
     const after = (places[subjectIndex[row]] += Number(deltas[row]));
     pending += Number(after > 0) - Number(before > 0);
   }
+  if (next < endNs) add(Number(next - beginNs) / 1e9); // what the last changes made
   add(Number(endNs - beginNs) / 1e9);
   for (const [resource, points] of curves) if (!points.some(({ share }) => share > 0)) curves.delete(resource);
   return curves;

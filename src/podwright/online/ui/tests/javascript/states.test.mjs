@@ -259,6 +259,8 @@ test("curves have the share before and after a change, up to the end", () => {
   assert.deepEqual(points.filter(({ share }) => share > 0).map(({ share }) => share)[0], 0.125);
   assert.equal(points.find(({ seconds }) => seconds === 2.9e-8).share, 0.125);
   assert.deepEqual([...usageCurves(timeline(chunk(ROWS)), 0n, 15n).keys()], [PENDING]);
+  const early = usageCurves(timeline(chunk([...ROWS.slice(0, 6), [0, 0, "requested/cpu", 1]])), 0n, 100n);
+  assert.deepEqual(early.get("cpu"), [{ seconds: 0, share: 0.125 }, { seconds: 1e-7, share: 0.125 }], "a line needs two points");
   assert.deepEqual([...new Set(curves.get(PENDING).map(({ share }) => share))], [0, 2, 1]);
 });
 
