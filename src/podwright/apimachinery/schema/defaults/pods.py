@@ -13,18 +13,19 @@ from typing import Any, Final
 from podwright.apimachinery.objects import Document, format_quantity
 from podwright.apimachinery.schema.container_totals import container_totals
 from podwright.apimachinery.schema.defaults.filling import (
+    absent,
+    chain,
+    empty,
     filled,
+    items,
+    parts,
     rounded,
+    spec,
     with_absent,
     with_empty,
-    with_items,
-    with_part,
-    with_spec,
     with_whole_millis,
 )
 
-_CONTAINER_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
-_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _SPEC: Final = {
     "restartPolicy": "Always",
     "dnsPolicy": "ClusterFirst",
@@ -33,12 +34,6 @@ _SPEC: Final = {
 _CONTAINER: Final = {
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
-}
-_PROBE: Final = {
-    "timeoutSeconds": 1,
-    "periodSeconds": 10,
-    "successThreshold": 1,
-    "failureThreshold": 3,
 }
 _FILE_MODE: Final = 0o644
 _NOT_SOURCES: Final = frozenset({"name"})
@@ -62,35 +57,21 @@ _VOLUMES: Final[dict[str, Document]] = {
 }
 
 
-def set_pod_defaults(pod: Document) -> Document:
-    """Set the defaults of a pod."""
-    return with_spec(pod, _pod_spec)
-
-
-def set_pod_template_defaults(template: Document) -> Document:
-    """Set the defaults of a PodTemplate."""
-    return with_part(template, "template", template_with_defaults)
-
-
-def template_with_defaults(template: Document) -> Document:
-    """Return the pod template of a workload with its defaults."""
-    return with_spec(template, spec_with_defaults)
-
-
 def _pod_spec(spec: Document) -> Document:
     """Return the spec of a pod with the defaults that a template does not get."""
-    for name in ("containers", "initContainers"):
-        spec = with_items(spec, name, _with_requests)
+    spec = _REQUESTS(spec)
     # Pod-level requests are sums over containers, whose own defaults therefore come first.
     if spec.get("resources"):
         spec = _with_pod_resources(spec)
     if spec.get("hostNetwork"):
-        for name in ("containers", "initContainers"):
-            spec = with_items(spec, name, _with_host_ports)
+        spec = _HOST_PORTS(spec)
     # Upstream: pkg/apis/core/v1/conversion.go; a template keeps a negative period.
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         spec = spec | {"terminationGracePeriodSeconds": 1}
     return with_absent(spec_with_defaults(spec), {"enableServiceLinks": True})
+
+
+set_pod_defaults: Final = spec(_pod_spec)
 
 
 def spec_with_defaults(spec: Document) -> Document:
@@ -98,11 +79,12 @@ def spec_with_defaults(spec: Document) -> Document:
     spec = with_empty(spec, _SPEC)
     spec = with_absent(spec, {"terminationGracePeriodSeconds": 30, "securityContext": {}})
     spec = _with_account(spec)
-    spec = with_items(spec, "volumes", _volume)
-    for name in _CONTAINER_LISTS:
-        spec = with_items(spec, name, _container)
-    spec = with_part(spec, "overhead", rounded)
-    return with_part(spec, "resources", with_whole_millis)
+    return _OF_SPEC(spec)
+
+
+template_with_defaults: Final = spec(spec_with_defaults)
+"""Sets the defaults of the pod template of a workload."""
+set_pod_template_defaults: Final = parts(template=template_with_defaults)
 
 
 def _with_account(spec: Document) -> Document:
@@ -167,12 +149,9 @@ def _quantity(nano: int) -> str:
 # ------------------------------------------------------------------------------- containers
 
 
-def _with_host_ports(container: Document) -> Document:
-    def port_with_host(port: Document) -> Document:
-        own = port.get("containerPort")
-        return port if port.get("hostPort") or not own else port | {"hostPort": own}
-
-    return with_items(container, "ports", port_with_host)
+def _host_port(port: Document) -> Document:
+    own = port.get("containerPort")
+    return port if port.get("hostPort") or not own else port | {"hostPort": own}
 
 
 def _container(container: Document) -> Document:
@@ -185,53 +164,25 @@ def _container(container: Document) -> Document:
     if not container.get("imagePullPolicy"):
         missing["imagePullPolicy"] = pull_policy(container.get("image") or "")
     container = filled(container, missing)
-    if container["resources"]:
-        container = with_part(container, "resources", with_whole_millis)
-    if container.get("ports"):
-        container = with_items(container, "ports", _port)
-    if container.get("env"):
-        container = with_items(container, "env", _variable)
-    for name in _PROBES:
-        if name in container:
-            container = with_part(container, name, _probe)
-    return with_part(container, "lifecycle", _lifecycle)
+    return _OF_CONTAINER(container)
 
 
-def _port(port: Document) -> Document:
-    return port if port.get("protocol") else with_empty(port, {"protocol": "TCP"})
-
-
-def _variable(variable: Document) -> Document:
-    return (
-        with_part(variable, "valueFrom", _variable_source) if "valueFrom" in variable else variable
-    )
-
-
-def _variable_source(source: Document) -> Document:
-    source = with_part(source, "fieldRef", _field_reference)
-    return with_part(source, "fileKeyRef", lambda key: with_absent(key, {"optional": False}))
-
-
-def _field_reference(reference: Document) -> Document:
-    return with_empty(reference, {"apiVersion": "v1"})
-
-
-def _probe(probe: Document) -> Document:
-    probe = with_empty(probe, _PROBE)
-    probe = with_part(probe, "httpGet", _http_get)
-    return with_part(probe, "grpc", lambda action: with_absent(action, {"service": ""}))
-
-
-def _lifecycle(lifecycle: Document) -> Document:
-    for hook in ("postStart", "preStop"):
-        lifecycle = with_part(
-            lifecycle, hook, lambda handler: with_part(handler, "httpGet", _http_get)
-        )
-    return lifecycle
-
-
-def _http_get(action: Document) -> Document:
-    return with_empty(action, {"path": "/", "scheme": "HTTP"})
+_FIELD_REFERENCE: Final = empty(apiVersion="v1")
+_HTTP_GET: Final = empty(path="/", scheme="HTTP")
+_PROBE: Final = chain(
+    empty(timeoutSeconds=1, periodSeconds=10, successThreshold=1, failureThreshold=3),
+    parts(httpGet=_HTTP_GET, grpc=absent(service="")),
+)
+_HANDLER: Final = parts(httpGet=_HTTP_GET)
+_OF_CONTAINER: Final = parts(
+    resources=with_whole_millis,
+    ports=items(empty(protocol="TCP")),
+    env=items(parts(valueFrom=parts(fieldRef=_FIELD_REFERENCE, fileKeyRef=absent(optional=False)))),
+    livenessProbe=_PROBE,
+    readinessProbe=_PROBE,
+    startupProbe=_PROBE,
+    lifecycle=parts(postStart=_HANDLER, preStop=_HANDLER),
+)
 
 
 _HOST: Final = (
@@ -294,44 +245,44 @@ def _volume(volume: Document) -> Document:
     ]
     if not kinds:
         return with_absent(volume, {"emptyDir": {}})
-    volume = with_source_defaults(volume)
-    if "downwardAPI" in kinds:
-        volume = with_part(volume, "downwardAPI", _downward)
-    if "projected" in kinds:
-        volume = with_part(
-            volume, "projected", lambda each: with_items(each, "sources", _projected)
-        )
-    if "ephemeral" in kinds:
-        volume = with_part(volume, "ephemeral", _ephemeral)
-    if "image" in kinds:
-        volume = with_part(volume, "image", _image)
-    return volume
-
-
-def _downward(source: Document) -> Document:
-    return with_items(source, "items", lambda item: with_part(item, "fieldRef", _field_reference))
-
-
-def _projected(source: Document) -> Document:
-    source = with_part(source, "downwardAPI", _downward)
-    return with_part(
-        source, "serviceAccountToken", lambda token: with_absent(token, {"expirationSeconds": 3600})
-    )
-
-
-def _ephemeral(source: Document) -> Document:
-    return with_part(
-        source, "volumeClaimTemplate", lambda template: with_spec(template, claim_spec)
-    )
+    return _OF_VOLUME(with_source_defaults(volume))
 
 
 def claim_spec(spec: Document) -> Document:
     """Return the spec of a claim with its defaults."""
     spec = with_absent(spec, {"volumeMode": "Filesystem"})
-    return with_part(spec, "resources", with_whole_millis)
+    return _AMOUNTS(spec)
+
+
+_AMOUNTS: Final = parts(resources=with_whole_millis)
 
 
 def _image(source: Document) -> Document:
     if source.get("pullPolicy"):
         return source
     return source | {"pullPolicy": pull_policy(source.get("reference") or "")}
+
+
+_DOWNWARD: Final = parts(items=items(parts(fieldRef=_FIELD_REFERENCE)))
+_OF_VOLUME: Final = parts(
+    downwardAPI=_DOWNWARD,
+    projected=parts(
+        sources=items(
+            parts(downwardAPI=_DOWNWARD, serviceAccountToken=absent(expirationSeconds=3600))
+        )
+    ),
+    ephemeral=parts(volumeClaimTemplate=spec(claim_spec)),
+    image=_image,
+)
+_CONTAINERS: Final = items(_container)
+_OF_SPEC: Final = parts(
+    volumes=items(_volume),
+    containers=_CONTAINERS,
+    initContainers=_CONTAINERS,
+    ephemeralContainers=_CONTAINERS,
+    overhead=rounded,
+    resources=with_whole_millis,
+)
+_REQUESTS: Final = parts(containers=items(_with_requests), initContainers=items(_with_requests))
+_PORTS: Final = items(parts(ports=items(_host_port)))
+_HOST_PORTS: Final = parts(containers=_PORTS, initContainers=_PORTS)

@@ -8,10 +8,18 @@ pkg/apis/core/helper/helpers.go; pkg/apis/storage/util/helpers.go.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from podwright.apimachinery.objects import Document, format_quantity
-from podwright.apimachinery.schema.printing.cells import NONE, UNKNOWN, UNSET, Cell, shortened
+from podwright.apimachinery.schema.printing.cells import (
+    NONE,
+    UNKNOWN,
+    UNSET,
+    Cell,
+    marked_name,
+    shortened,
+)
 
 _MOST_VERSIONS = 3
 _FINAL_STATES: Final = ("Issued", "Denied", "Failed")
@@ -31,16 +39,13 @@ def component_status(component: Document) -> str:
     return "Healthy" if healthy.get("status") == "True" else "Unhealthy"
 
 
-def component_message(component: Document) -> str:
-    """Return the message about the health of a component."""
+def _of_health(component: Document, field: str) -> str:
     healthy = _condition(component.get("conditions") or (), "Healthy") or {}
-    return str(healthy.get("message") or "")
+    return str(healthy.get(field) or "")
 
 
-def component_error(component: Document) -> str:
-    """Return the error about the health of a component."""
-    healthy = _condition(component.get("conditions") or (), "Healthy") or {}
-    return str(healthy.get("error") or "")
+component_message: Final = partial(_of_health, field="message")
+component_error: Final = partial(_of_health, field="error")
 
 
 def service_of_api(api_service: Document) -> str:
@@ -64,16 +69,6 @@ def availability_of_api(api_service: Document) -> str:
 # ------------------------------------------------------------------------------ quotas
 
 
-def quota_requests(quota: Document) -> str:
-    """Return what a quota limits, apart from limits of containers: used of allowed amounts."""
-    return _amounts(quota, are_limits=False)
-
-
-def quota_limits(quota: Document) -> str:
-    """Return the limits of containers that a quota limits."""
-    return _amounts(quota, are_limits=True)
-
-
 def _amounts(quota: Document, *, are_limits: bool) -> str:
     status = quota.get("status") or {}
     used = status.get("used") or {}
@@ -82,6 +77,11 @@ def _amounts(quota: Document, *, are_limits: bool) -> str:
         for name, hard in sorted((status.get("hard") or {}).items())
         if name.startswith("limits.") == are_limits
     )
+
+
+quota_requests: Final = partial(_amounts, are_limits=False)
+quota_limits: Final = partial(_amounts, are_limits=True)
+"""What a quota limits, the limits of containers apart: used of allowed amounts."""
 
 
 # ---------------------------------------------------------------------- access control
@@ -93,21 +93,6 @@ def role(binding: Document) -> str:
     return f"{reference.get('kind') or ''}/{reference.get('name') or ''}"
 
 
-def users(binding: Document) -> str:
-    """Return the users of a binding."""
-    return _subjects(binding, "User")
-
-
-def groups(binding: Document) -> str:
-    """Return the groups of a binding."""
-    return _subjects(binding, "Group")
-
-
-def service_accounts(binding: Document) -> str:
-    """Return the service accounts of a binding with their namespaces."""
-    return _subjects(binding, "ServiceAccount")
-
-
 def _subjects(binding: Document, kind: str) -> str:
     names = []
     for each in binding.get("subjects") or ():
@@ -115,6 +100,11 @@ def _subjects(binding: Document, kind: str) -> str:
             prefix = f"{each.get('namespace') or ''}/" if kind == "ServiceAccount" else ""
             names.append(f"{prefix}{each.get('name') or ''}")
     return ", ".join(names)
+
+
+users: Final = partial(_subjects, kind="User")
+groups: Final = partial(_subjects, kind="Group")
+service_accounts: Final = partial(_subjects, kind="ServiceAccount")
 
 
 def signing_condition(request: Document) -> str:
@@ -256,16 +246,6 @@ def roles(node: Document) -> str:
     return ",".join(sorted(found - {""})) or NONE
 
 
-def internal_ip(node: Document) -> str:
-    """Return the first address of type InternalIP."""
-    return _address(node, "InternalIP")
-
-
-def external_ip(node: Document) -> str:
-    """Return the first address of type ExternalIP."""
-    return _address(node, "ExternalIP")
-
-
 def kernel_version(node: Document) -> str:
     """Return the version of the kernel, with the architecture of the machine."""
     info = (node.get("status") or {}).get("nodeInfo") or {}
@@ -278,6 +258,10 @@ def _address(node: Document, address_type: str) -> str:
         if each.get("type") == address_type:
             return str(each.get("address") or "")
     return NONE
+
+
+internal_ip: Final = partial(_address, address_type="InternalIP")
+external_ip: Final = partial(_address, address_type="ExternalIP")
 
 
 # Cells of volumes, claims, classes and CSI objects.
@@ -341,16 +325,6 @@ def claim_modes(claim: Document) -> str:
     return _modes((claim.get("status") or {}).get("accessModes"))
 
 
-def class_name(storage_class: Document) -> str:
-    """Return the name of a storage class, marked if it is the default."""
-    return _marked(storage_class, _DEFAULT_CLASSES)
-
-
-def attributes_class_name(attributes_class: Document) -> str:
-    """Return the name of a class of volume attributes, marked if it is the default."""
-    return _marked(attributes_class, _DEFAULT_ATTRIBUTES_CLASSES)
-
-
 def token_audiences(driver: Document) -> str:
     """Return the audiences of the tokens that a CSI driver requests."""
     requests = (driver.get("spec") or {}).get("tokenRequests")
@@ -373,8 +347,5 @@ def _modes(modes: Iterable[str] | None) -> str:
     return ",".join(short for mode, short in _MODES.items() if mode in present)
 
 
-def _marked(obj: Document, annotations: Iterable[str]) -> str:
-    metadata = obj.get("metadata") or {}
-    name = str(metadata.get("name") or "")
-    present = metadata.get("annotations") or {}
-    return f"{name} (default)" if any(present.get(key) == "true" for key in annotations) else name
+class_name: Final = partial(marked_name, annotations=_DEFAULT_CLASSES)
+attributes_class_name: Final = partial(marked_name, annotations=_DEFAULT_ATTRIBUTES_CLASSES)

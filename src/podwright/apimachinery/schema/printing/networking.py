@@ -6,12 +6,14 @@ Upstream: pkg/printers/internalversion/printers.go, printService, printIngress a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.printing.cells import NONE, UNKNOWN, shortened
+from podwright.apimachinery.schema.printing.cells import NONE, UNKNOWN, marked_name, shortened
 
 _MOST = 3
-_IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
+_IS_DEFAULT = ("ingressclass.kubernetes.io/is-default-class",)
 
 
 def cluster_ip(service: Document) -> str:
@@ -90,12 +92,9 @@ def ingress_ports(ingress: Document) -> str:
     return "80, 443" if (ingress.get("spec") or {}).get("tls") else "80"
 
 
-def class_name(ingress_class: Document) -> str:
-    """Return the name of an ingress class, and whether it is the default."""
-    metadata: Document = ingress_class.get("metadata") or {}
-    name: str = metadata.get("name") or ""
-    is_default = (metadata.get("annotations") or {}).get(_IS_DEFAULT) == "true"
-    return f"{name} (default)" if is_default else name
+class_name: Final = partial(
+    marked_name, annotations=("ingressclass.kubernetes.io/is-default-class",)
+)
 
 
 def class_parameters(ingress_class: Document) -> str:

@@ -7,6 +7,7 @@ pkg/printers/internalversion/printers.go, printEvent.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, api_group, format_quantity, timestamp_ns
@@ -266,26 +267,6 @@ def pool_count(request: Document) -> int:
     return int((request.get("status") or {}).get("poolCount") or 0)
 
 
-def total_devices(request: Document) -> str:
-    """Return the devices of the pools."""
-    return _sum(request, "totalDevices")
-
-
-def available_devices(request: Document) -> str:
-    """Return the devices of the pools that are free."""
-    return _sum(request, "availableDevices")
-
-
-def allocated_devices(request: Document) -> str:
-    """Return the devices of the pools that are allocated."""
-    return _sum(request, "allocatedDevices")
-
-
-def unavailable_devices(request: Document) -> str:
-    """Return the devices of the pools that cannot be allocated."""
-    return _sum(request, "unavailableDevices")
-
-
 def pool_errors(request: Document) -> str:
     """Return the number of pools that are not valid."""
     pools = _pools(request)
@@ -297,6 +278,12 @@ def pool_errors(request: Document) -> str:
 def _sum(request: Document, field: str) -> str:
     pools = _pools(request)
     return "-" if pools is None else str(sum(pool.get(field) or 0 for pool in pools))
+
+
+total_devices: Final = partial(_sum, field="totalDevices")
+available_devices: Final = partial(_sum, field="availableDevices")
+allocated_devices: Final = partial(_sum, field="allocatedDevices")
+unavailable_devices: Final = partial(_sum, field="unavailableDevices")
 
 
 def _pools(request: Document) -> list[Document] | None:
