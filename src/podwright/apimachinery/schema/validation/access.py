@@ -6,55 +6,30 @@ pkg/apis/authentication/validation/validation.go
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from functools import partial
 from typing import Final
 
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form
 from podwright.apimachinery.schema.validation.metadata import (
     selector_is_valid,
     validate_label_selector,
     validate_requirement,
 )
-from podwright.apimachinery.schema.validation.names import dns_subdomain, path_segment
+from podwright.apimachinery.schema.validation.names import dns_subdomain
 
 _GROUP: Final = "rbac.authorization.k8s.io"
-_ROLE_KINDS: Final = ("Role", "ClusterRole")
-_CLUSTER_ROLE_KINDS: Final = ("ClusterRole",)
 _SUBJECT_KINDS: Final = ("ServiceAccount", "User", "Group")
-_SHORTEST_TOKEN_S: Final = 10 * 60
-_LONGEST_TOKEN_S: Final = 1 << 32
 
 # ------------------------------------------------------------------------------- roles
 
 
-def validate_role(errors: FieldErrors, role: Document) -> None:
-    """Check a new Role."""
-    _validate_rules(errors, role, is_namespaced=True)
-
-
-def validate_cluster_role(errors: FieldErrors, role: Document) -> None:
-    """Check a new ClusterRole."""
-    _validate_rules(errors, role, is_namespaced=False)
-    aggregation = role.get("aggregationRule")
-    if aggregation is None:
-        return
-    path, selectors = (
-        "aggregationRule.clusterRoleSelectors",
-        aggregation.get("clusterRoleSelectors"),
-    )
-    if not selectors:
-        text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-        errors.required(path, text)
-    for index, selector in enumerate(selectors or ()):
-        validate_label_selector(errors, f"{path}[{index}]", selector)
-        if not selector_is_valid(selector):
-            errors.invalid(f"{path}[{index}]", None, "invalid label selector.")
-
-
-def _validate_rules(errors: FieldErrors, role: Document, *, is_namespaced: bool) -> None:
-    for index, rule in enumerate(role.get("rules") or ()):
-        _validate_rule(errors, f"rules[{index}]", rule, is_namespaced=is_namespaced)
+def _validate_selector(errors: FieldErrors, path: str, selector: Document) -> None:
+    validate_label_selector(errors, path, selector)
+    if not selector_is_valid(selector):
+        errors.invalid(path, None, "invalid label selector.")
 
 
 def _validate_rule(errors: FieldErrors, path: str, rule: Document, *, is_namespaced: bool) -> None:
@@ -76,23 +51,29 @@ def _validate_rule(errors: FieldErrors, path: str, rule: Document, *, is_namespa
         errors.required(f"{path}.resources", "resource rules must supply at least one resource")
 
 
+validate_role: Final = r.of_object(
+    r.struct(rules=r.each(partial(_validate_rule, is_namespaced=True)))
+)
+validate_cluster_role: Final = r.of_object(
+    r.struct(
+        rules=r.each(partial(_validate_rule, is_namespaced=False)),
+        aggregationRule=r.struct(
+            clusterRoleSelectors=r.required(
+                r.each(_validate_selector),
+                detail="at least one clusterRoleSelector required if aggregationRule is non-nil",
+            )
+        ),
+    )
+)
+
+
 # ---------------------------------------------------------------------------- bindings
-
-
-def validate_role_binding(errors: FieldErrors, binding: Document) -> None:
-    """Check a new RoleBinding."""
-    _validate_binding(errors, binding, _ROLE_KINDS, is_namespaced=True)
 
 
 def validate_role_binding_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed RoleBinding, which keeps its role."""
     validate_role_binding(errors, new)
     _validate_kept_role(errors, new, old)
-
-
-def validate_cluster_role_binding(errors: FieldErrors, binding: Document) -> None:
-    """Check a new ClusterRoleBinding."""
-    _validate_binding(errors, binding, _CLUSTER_ROLE_KINDS, is_namespaced=False)
 
 
 def validate_cluster_role_binding_update(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -105,23 +86,6 @@ def _validate_kept_role(errors: FieldErrors, new: Document, old: Document) -> No
     role, before = (internal_form(each.get("roleRef"), "RoleRef") for each in (new, old))
     if role != before:
         errors.invalid("roleRef", role, "cannot change roleRef")
-
-
-def _validate_binding(
-    errors: FieldErrors, binding: Document, kinds: tuple[str, ...], *, is_namespaced: bool
-) -> None:
-    reference = binding.get("roleRef") or {}
-    group, kind, name = (reference.get(each) or "" for each in ("apiGroup", "kind", "name"))
-    if group != _GROUP:
-        errors.unsupported("roleRef.apiGroup", group, (_GROUP,))
-    if kind not in kinds:
-        errors.unsupported("roleRef.kind", kind, kinds)
-    if name:
-        errors.each("roleRef.name", name, path_segment(name))
-    else:
-        errors.required("roleRef.name")
-    for index, subject in enumerate(binding.get("subjects") or ()):
-        _validate_subject(errors, f"subjects[{index}]", subject, is_namespaced=is_namespaced)
 
 
 def _validate_subject(
@@ -144,32 +108,36 @@ def _validate_subject(
         errors.unsupported(f"{path}.kind", kind, _SUBJECT_KINDS)
 
 
+def _binding(*kinds: str, is_namespaced: bool) -> r.ObjectRule:
+    """Return the rule of a binding to a role of some kinds."""
+    return r.of_object(
+        r.struct(
+            roleRef=r.always(
+                r.struct(
+                    apiGroup=r.always(r.one_of(_GROUP), ""),
+                    kind=r.always(r.one_of(*kinds), ""),
+                    name=r.required(r.SEGMENT),
+                ),
+                {},
+            ),
+            subjects=r.each(partial(_validate_subject, is_namespaced=is_namespaced)),
+        )
+    )
+
+
+validate_role_binding: Final = _binding("Role", "ClusterRole", is_namespaced=True)
+validate_cluster_role_binding: Final = _binding("ClusterRole", is_namespaced=False)
+
+
 # ----------------------------------------------------------------------------- reviews
-
-
-def validate_self_access_review(errors: FieldErrors, review: Document) -> None:
-    """Check a SelfSubjectAccessReview."""
-    _validate_attributes(errors, review)
-    _validate_selectors(errors, review)
-    _validate_empty_metadata(errors, review, "must be empty")
-
-
-def validate_access_review(errors: FieldErrors, review: Document) -> None:
-    """Check a SubjectAccessReview."""
-    _validate_attributes(errors, review)
-    _validate_user(errors, review)
-    _validate_selectors(errors, review)
-    _validate_empty_metadata(errors, review, "must be empty")
 
 
 def validate_local_access_review(errors: FieldErrors, review: Document) -> None:
     """Check a LocalSubjectAccessReview, which is about the namespace that it is in."""
-    _validate_attributes(errors, review)
-    _validate_user(errors, review)
-    _validate_selectors(errors, review)
+    _ATTRIBUTES_OF_USER(errors, "", review)
     metadata, spec = review.get("metadata") or {}, review.get("spec") or {}
     text = "must be empty except for namespace"
-    _validate_empty_metadata(errors, review, text, but=("namespace",))
+    _validate_empty_metadata(errors, "metadata", metadata, text=text, but=("namespace",))
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None:
         namespace = resource.get("namespace") or ""
@@ -183,8 +151,7 @@ def validate_local_access_review(errors: FieldErrors, review: Document) -> None:
         )
 
 
-def _validate_attributes(errors: FieldErrors, review: Document) -> None:
-    spec = review.get("spec") or {}
+def _validate_attributes(errors: FieldErrors, _path: str, spec: Document) -> None:
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and other is not None:
         text = "cannot be specified in combination with resourceAttributes"
@@ -196,43 +163,30 @@ def _validate_attributes(errors: FieldErrors, review: Document) -> None:
         errors.invalid("spec.resourceAttributes", None, text)
 
 
-def _validate_user(errors: FieldErrors, review: Document) -> None:
-    spec = review.get("spec") or {}
+def _validate_user(errors: FieldErrors, _path: str, spec: Document) -> None:
     if not spec.get("user") and not spec.get("groups"):
         errors.invalid("spec.user", "", "at least one of user or group must be specified")
 
 
-def _validate_selectors(errors: FieldErrors, review: Document) -> None:
-    """Check the selectors of the lists that a review is about."""
-    attributes = (review.get("spec") or {}).get("resourceAttributes") or {}
-    path = "spec.resourceAttributes.fieldSelector"
-    for name, requirement in _requirements(errors, path, attributes.get("fieldSelector")):
-        _validate_field_requirement(errors, name, requirement)
-    path = "spec.resourceAttributes.labelSelector"
-    for name, requirement in _requirements(errors, path, attributes.get("labelSelector")):
-        validate_requirement(errors, name, requirement, allows_unknown=True)
+def _requirements(rule: r.Rule) -> r.Rule:
+    """Return the rule of a selector, which is either text or requirements."""
+    each = r.each(rule)
 
+    def check(errors: FieldErrors, path: str, selector: Document) -> None:
+        raw, requirements = selector.get("rawSelector") or "", selector.get("requirements") or []
+        if raw and requirements:
+            text = "may not specified at the same time as requirements"
+            errors.invalid(f"{path}.rawSelector", raw, text)
+        if not raw and not requirements:
+            text = f"when {path} is specified, requirements or rawSelector is required"
+            errors.required(f"{path}.requirements", text)
+        each(errors, f"{path}.requirements", requirements)
 
-def _requirements(
-    errors: FieldErrors, path: str, selector: Document | None
-) -> Iterator[tuple[str, Document]]:
-    """Yield the paths and the requirements of a selector, which is either text or these."""
-    if selector is None:
-        return
-    raw, requirements = selector.get("rawSelector") or "", selector.get("requirements") or []
-    if raw and requirements:
-        text = "may not specified at the same time as requirements"
-        errors.invalid(f"{path}.rawSelector", raw, text)
-    if not raw and not requirements:
-        text = f"when {path} is specified, requirements or rawSelector is required"
-        errors.required(f"{path}.requirements", text)
-    for index, requirement in enumerate(requirements):
-        yield f"{path}.requirements[{index}]", requirement
+    return check
 
 
 def _validate_field_requirement(errors: FieldErrors, path: str, requirement: Document) -> None:
-    if not requirement.get("key"):
-        errors.required(f"{path}.key", "must be specified")
+    _KEY(errors, path, requirement)
     operator, values = requirement.get("operator"), requirement.get("values")
     if operator in ("In", "NotIn") and not values:
         text = "must be specified when `operator` is 'In' or 'NotIn'"
@@ -243,20 +197,32 @@ def _validate_field_requirement(errors: FieldErrors, path: str, requirement: Doc
 
 
 def _validate_empty_metadata(
-    errors: FieldErrors, review: Document, text: str, *, but: Collection[str] = ()
+    errors: FieldErrors,
+    path: str,
+    metadata: Document,
+    *,
+    text: str = "must be empty",
+    but: Collection[str] = (),
 ) -> None:
-    metadata = review.get("metadata") or {}
     if any(
         value and name != "managedFields" and name not in but for name, value in metadata.items()
     ):
-        errors.invalid("metadata", metadata, text)
+        errors.invalid(path, metadata, text)
 
 
-def validate_token_request(errors: FieldErrors, request: Document) -> None:
-    """Check a TokenRequest."""
-    path = "spec.expirationSeconds"
-    seconds = (request.get("spec") or {}).get("expirationSeconds") or 0
-    if seconds < _SHORTEST_TOKEN_S:
-        errors.invalid(path, seconds, "may not specify a duration less than 10 minutes")
-    if seconds > _LONGEST_TOKEN_S:
-        errors.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds")
+_KEY: Final = r.struct(key=r.required(detail="must be specified"))
+_SELECTORS: Final = r.struct(
+    # The selectors of the lists that a review is about.
+    resourceAttributes=r.struct(
+        fieldSelector=_requirements(_validate_field_requirement),
+        labelSelector=_requirements(partial(validate_requirement, allows_unknown=True)),
+    )
+)
+_EMPTY: Final = r.struct(metadata=_validate_empty_metadata)
+_ATTRIBUTES: Final = r.struct(spec=r.always(r.all_of(_validate_attributes, _SELECTORS), {}))
+_ATTRIBUTES_OF_USER: Final = r.struct(
+    spec=r.always(r.all_of(_validate_attributes, _validate_user, _SELECTORS), {})
+)
+validate_self_access_review: Final = r.of_object(_ATTRIBUTES, _EMPTY)
+validate_access_review: Final = r.of_object(_ATTRIBUTES_OF_USER, _EMPTY)
+validate_token_request: Final = r.of_spec(r.struct(expirationSeconds=r.always(r.TOKEN_SECONDS, 0)))

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from podwright.apimachinery.objects import Document, parse_schedule, time_zone
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
     internal_form,
@@ -24,7 +25,6 @@ from podwright.apimachinery.schema.validation.metadata import (
 from podwright.apimachinery.schema.validation.names import (
     dns_label,
     domain_prefixed_path,
-    qualified_name,
 )
 from podwright.apimachinery.schema.validation.pods.pod import validate_template
 
@@ -99,23 +99,11 @@ def _validate_selector(errors: FieldErrors, metadata: Document, spec: Document) 
 
 def validate_job_spec(errors: FieldErrors, path: str, spec: Document) -> None:
     """Check the spec of a job or of a job template."""
-    for name in (
-        "parallelism",
-        "completions",
-        "activeDeadlineSeconds",
-        "backoffLimit",
-        "ttlSecondsAfterFinished",
-        "backoffLimitPerIndex",
-        "maxFailedIndexes",
-    ):
-        errors.not_negative(f"{path}.{name}", spec.get(name))
+    _NUMBERS(errors, path, spec)
     per_index = spec.get("backoffLimitPerIndex")
     if spec.get("maxFailedIndexes") is not None and per_index is None:
         errors.required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
-    if (manager := spec.get("managedBy")) is not None:
-        domain_prefixed_path(errors, f"{path}.managedBy", manager)
-        if len(manager) > 63:
-            errors.too_long(f"{path}.managedBy", 63)
+    _MANAGER(errors, path, spec)
     _validate_mode(errors, path, spec)
     if (policy := spec.get("podFailurePolicy")) is not None:
         _validate_failure_policy(errors, f"{path}.podFailurePolicy", policy, spec)
@@ -125,7 +113,7 @@ def validate_job_spec(errors: FieldErrors, path: str, spec: Document) -> None:
             errors.invalid(f"{path}.successPolicy", shown, text)
         else:
             _validate_success_policy(errors, f"{path}.successPolicy", policy, spec)
-    _validate_replacement(errors, f"{path}.podReplacementPolicy", spec)
+    _validate_replacement(errors, path, spec)
     template = spec.get("template") or {}
     validate_template(errors, f"{path}.template", template)
     _validate_restart(errors, f"{path}.template.spec.restartPolicy", template, spec)
@@ -175,14 +163,8 @@ def _validate_indexed(errors: FieldErrors, path: str, spec: Document) -> None:
 
 
 def _validate_replacement(errors: FieldErrors, path: str, spec: Document) -> None:
-    policy = spec.get("podReplacementPolicy")
-    if policy is None:
-        return
-    if spec.get("podFailurePolicy") is not None:
-        if policy != "Failed":
-            errors.unsupported(path, policy, ("Failed",))
-    elif policy not in ("Failed", "TerminatingOrFailed"):
-        errors.unsupported(path, policy, ("Failed", "TerminatingOrFailed"))
+    allowed = _ONLY_FAILED if spec.get("podFailurePolicy") is not None else _REPLACEMENT
+    allowed(errors, path, spec)
 
 
 def _validate_restart(errors: FieldErrors, path: str, template: Document, spec: Document) -> None:
@@ -201,32 +183,51 @@ def _listed(values: tuple[str, ...]) -> str:
     return "valid values: [" + " ".join(f'"{each}"' for each in values) + "]"
 
 
+_NUMBERS: Final = r.struct(
+    parallelism=r.NOT_NEGATIVE,
+    completions=r.NOT_NEGATIVE,
+    activeDeadlineSeconds=r.NOT_NEGATIVE,
+    backoffLimit=r.NOT_NEGATIVE,
+    ttlSecondsAfterFinished=r.NOT_NEGATIVE,
+    backoffLimitPerIndex=r.NOT_NEGATIVE,
+    maxFailedIndexes=r.NOT_NEGATIVE,
+)
+_MANAGER: Final = r.struct(managedBy=r.all_of(domain_prefixed_path, r.max_bytes(63)))
+_ONLY_FAILED: Final = r.struct(podReplacementPolicy=r.one_of("Failed"))
+_REPLACEMENT: Final = r.struct(podReplacementPolicy=r.one_of("Failed", "TerminatingOrFailed"))
+_ACTION: Final = r.struct(action=r.required(r.one_of(*_ACTIONS), detail=_listed(_ACTIONS)))
+_RULES: Final = r.struct(rules=r.max_items(_RULES_MAX))
+_OPERATOR: Final = r.struct(
+    operator=r.required(r.one_of("In", "NotIn"), detail=_listed(("In", "NotIn")))
+)
+_CONDITIONS: Final = r.all_of(
+    r.max_items(_RULES_MAX),
+    # The default status is True.
+    r.each(r.struct(type=r.always(r.QUALIFIED, ""), status=r.optional(r.one_of(*_STATUSES)))),
+)
+
+
 def _validate_failure_policy(
     errors: FieldErrors, path: str, policy: Document, spec: Document
 ) -> None:
-    rules = policy.get("rules") or []
-    if len(rules) > _RULES_MAX:
-        errors.too_many(f"{path}.rules", len(rules), _RULES_MAX)
+    _RULES(errors, path, policy)
     pod = (spec.get("template") or {}).get("spec") or {}
     names = {
         each.get("name")
         for field in ("containers", "initContainers")
         for each in pod.get(field) or ()
     }
-    for index, rule in enumerate(rules):
+    for index, rule in enumerate(policy.get("rules") or ()):
         at, action = f"{path}.rules[{index}]", rule.get("action") or ""
-        if not action:
-            errors.required(f"{at}.action", _listed(_ACTIONS))
-        elif action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
+        _ACTION(errors, at, rule)
+        if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
             text = "requires the backoffLimitPerIndex to be set"
             errors.invalid(f"{at}.action", action, text)
-        elif action not in _ACTIONS:
-            errors.unsupported(f"{at}.action", action, _ACTIONS)
         codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or []
         if codes is not None:
             _validate_exit_codes(errors, f"{at}.onExitCodes", codes, names)
         if conditions:
-            _validate_conditions(errors, f"{at}.onPodConditions", conditions)
+            _CONDITIONS(errors, f"{at}.onPodConditions", conditions)
         if codes is not None and conditions:
             text = "specifying both OnExitCodes and OnPodConditions is not supported"
             errors.invalid_object(at, text)
@@ -239,10 +240,7 @@ def _validate_exit_codes(
     errors: FieldErrors, path: str, codes: Document, names: set[str | None]
 ) -> None:
     operator, values = codes.get("operator") or "", codes.get("values") or []
-    if not operator:
-        errors.required(f"{path}.operator", _listed(("In", "NotIn")))
-    elif operator not in ("In", "NotIn"):
-        errors.unsupported(f"{path}.operator", operator, ("In", "NotIn"))
+    _OPERATOR(errors, path, codes)
     if (name := codes.get("containerName")) is not None and name not in names:
         text = "must be one of the container or initContainer names in the pod template"
         errors.invalid(f"{path}.containerName", name, text)
@@ -259,27 +257,15 @@ def _validate_exit_codes(
         errors.invalid(f"{path}.values", values, "must be ordered")
 
 
-def _validate_conditions(errors: FieldErrors, path: str, conditions: list[Document]) -> None:
-    if len(conditions) > _RULES_MAX:
-        errors.too_many(path, len(conditions), _RULES_MAX)
-    for index, pattern in enumerate(conditions):
-        at, kind = f"{path}[{index}]", pattern.get("type") or ""
-        errors.each(f"{at}.type", kind, qualified_name(kind))
-        # The default status is True.
-        if (status := pattern.get("status") or "True") not in _STATUSES:
-            errors.unsupported(f"{at}.status", status, _STATUSES)
-
-
 def _validate_success_policy(
     errors: FieldErrors, path: str, policy: Document, spec: Document
 ) -> None:
-    rules, completions = policy.get("rules") or [], spec.get("completions") or 0
+    rules, completions = policy.get("rules"), spec.get("completions") or 0
     if not rules:
         text = "at least one rules must be specified when the successPolicy is specified"
         errors.required(f"{path}.rules", text)
-    if len(rules) > _RULES_MAX:
-        errors.too_many(f"{path}.rules", len(rules), _RULES_MAX)
-    for index, rule in enumerate(rules):
+    _RULES(errors, path, policy)
+    for index, rule in enumerate(rules or ()):
         at = f"{path}.rules[{index}]"
         count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
         if count is None and indexes is None:
@@ -474,12 +460,10 @@ def _validate_cron_spec(errors: FieldErrors, spec: Document, before: Document | 
         errors.required("spec.schedule")
     else:
         _validate_schedule(errors, schedule, zone, before)
-    errors.not_negative("spec.startingDeadlineSeconds", spec.get("startingDeadlineSeconds"))
+    _DEADLINE(errors, "spec", spec)
     if zone is not None and (before is None or before.get("timeZone") != zone):
         _validate_zone(errors, zone)
-    policy = spec.get("concurrencyPolicy") or "Allow"
-    if policy not in ("Allow", "Forbid", "Replace"):
-        errors.unsupported("spec.concurrencyPolicy", policy, ("Allow", "Forbid", "Replace"))
+    _CONCURRENCY(errors, "spec", spec)
     job = (spec.get("jobTemplate") or {}).get("spec") or {}
     validate_job_spec(errors, "spec.jobTemplate.spec", job)
     if (selector := job.get("selector")) is not None:
@@ -490,8 +474,14 @@ def _validate_cron_spec(errors: FieldErrors, spec: Document, before: Document | 
     if job.get("manualSelector"):
         at = "spec.jobTemplate.spec.manualSelector"
         errors.unsupported(at, job["manualSelector"], ("nil", "false"))
-    for name in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
-        errors.not_negative(f"spec.{name}", spec.get(name))
+    _HISTORY(errors, "spec", spec)
+
+
+_DEADLINE: Final = r.struct(startingDeadlineSeconds=r.NOT_NEGATIVE)
+_CONCURRENCY: Final = r.struct(concurrencyPolicy=r.optional(r.one_of("Allow", "Forbid", "Replace")))
+_HISTORY: Final = r.struct(
+    successfulJobsHistoryLimit=r.NOT_NEGATIVE, failedJobsHistoryLimit=r.NOT_NEGATIVE
+)
 
 
 def _validate_schedule(

@@ -8,10 +8,11 @@ Upstream: pkg/apis/*/validation/validation.go, Validate*StatusUpdate and Validat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from podwright.apimachinery.objects import Document, timestamp_ns
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form
 from podwright.apimachinery.schema.validation.jobs import common_index, count_indexes
 from podwright.apimachinery.schema.validation.names import (
@@ -22,7 +23,8 @@ from podwright.apimachinery.schema.validation.names import (
     without_leading_zeros,
 )
 
-_MORE: Final = "cannot be greater than status.replicas"
+StatusRule: TypeAlias = Callable[[FieldErrors, Document, Document], None]
+"""Adds the errors of a changed status; the last argument is the stored object."""
 
 
 def _status(document: Document) -> Document:
@@ -30,18 +32,31 @@ def _status(document: Document) -> Document:
     return status
 
 
-def _not_negative(errors: FieldErrors, status: Document, names: Iterable[str]) -> None:
-    for name in names:
-        errors.not_negative(f"status.{name}", status.get(name))
+def _counters(*names: str, most: Sequence[str] = (), ready: str = "") -> r.Rule:
+    """Return the rule of the counters of a workload.
 
+    Parameters
+    ----------
+    names : str
+        Counters that are not negative.
+    most : sequence of str
+        Counters that are not above that of all replicas; the last is not above the ready ones.
+    ready : str
+        How the text names the counter of ready replicas.
+    """
+    not_negative = r.struct(**dict.fromkeys(names, r.NOT_NEGATIVE))
 
-def _at_most(
-    errors: FieldErrors, status: Document, names: Iterable[str], limit: int, detail: str
-) -> None:
-    for name in names:
-        count = status.get(name) or 0
-        if count > limit:
-            errors.invalid(f"status.{name}", count, detail)
+    def check(errors: FieldErrors, path: str, status: Document) -> None:
+        not_negative(errors, path, status)
+        for name, limit, of in (
+            *((each, "replicas", "status.replicas") for each in most),
+            *((each, "readyReplicas", ready) for each in most[-1:]),
+        ):
+            count = status.get(name) or 0
+            if count > (status.get(limit) or 0):
+                errors.invalid(f"{path}.{name}", count, f"cannot be greater than {of}")
+
+    return check
 
 
 def _collisions(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -53,63 +68,51 @@ def _collisions(errors: FieldErrors, new: Document, old: Document) -> None:
 # ---------------------------------------------------------------------------- workloads
 
 
-def validate_deployment_status(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check the changed status of a Deployment."""
-    status = _status(new)
-    _not_negative(
-        errors,
-        status,
-        ("observedGeneration", "replicas", "updatedReplicas", "readyReplicas",
-         "availableReplicas", "unavailableReplicas", "terminatingReplicas", "collisionCount"),
-    )  # fmt: skip
-    replicas, ready = status.get("replicas") or 0, status.get("readyReplicas") or 0
-    counts = ("updatedReplicas", "readyReplicas", "availableReplicas")
-    _at_most(errors, status, counts, replicas, _MORE)
-    detail = "cannot be greater than readyReplicas"
-    _at_most(errors, status, ("availableReplicas",), ready, detail)
-    _collisions(errors, new, old)
+_DEPLOYMENT: Final = _counters(
+    "observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
+    "unavailableReplicas", "terminatingReplicas", "collisionCount",
+    most=("updatedReplicas", "readyReplicas", "availableReplicas"),
+    ready="readyReplicas",
+)  # fmt: skip
+_REPLICA_SET: Final = _counters(
+    "replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
+    "observedGeneration", "terminatingReplicas",
+    most=("fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
+    ready="readyReplicas",
+)  # fmt: skip
+_STATEFUL_SET: Final = _counters(
+    "replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas",
+    "observedGeneration", "collisionCount",
+    most=("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"),
+    ready="status.readyReplicas",
+)  # fmt: skip
+_DAEMON_SET: Final = _counters(
+    "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
+    "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
+    "collisionCount",
+)  # fmt: skip
+_BUDGET: Final = _counters("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+_AUTOSCALER: Final = _counters("currentReplicas", "desiredReplicas")
+_JOB: Final = _counters("active", "succeeded", "failed", "ready", "terminating")
 
 
-def validate_replica_set_status(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check the changed status of a ReplicaSet or ReplicationController."""
-    del old
-    status = _status(new)
-    _not_negative(
-        errors,
-        status,
-        ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
-         "observedGeneration", "terminatingReplicas"),
-    )  # fmt: skip
-    replicas, ready = status.get("replicas") or 0, status.get("readyReplicas") or 0
-    counts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-    _at_most(errors, status, counts, replicas, _MORE)
-    detail = "cannot be greater than readyReplicas"
-    _at_most(errors, status, ("availableReplicas",), ready, detail)
+def _workload(counters: r.Rule, *, has_collisions: bool = True) -> StatusRule:
+    """Return the rule of a changed status of a workload."""
+
+    def check(errors: FieldErrors, new: Document, old: Document) -> None:
+        counters(errors, "status", _status(new))
+        if has_collisions:
+            _collisions(errors, new, old)
+
+    return check
 
 
-def validate_stateful_set_status(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check the changed status of a StatefulSet."""
-    status = _status(new)
-    counts = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
-    _not_negative(errors, status, ("replicas", *counts, "observedGeneration", "collisionCount"))
-    replicas, ready = status.get("replicas") or 0, status.get("readyReplicas") or 0
-    _at_most(errors, status, counts, replicas, _MORE)
-    detail = "cannot be greater than status.readyReplicas"
-    _at_most(errors, status, ("availableReplicas",), ready, detail)
-    _collisions(errors, new, old)
-
-
-def validate_daemon_set_status(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check the changed status of a DaemonSet."""
-    status = _status(new)
-    _not_negative(
-        errors,
-        status,
-        ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
-         "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
-         "collisionCount"),
-    )  # fmt: skip
-    _collisions(errors, new, old)
+validate_deployment_status: Final = _workload(_DEPLOYMENT)
+validate_replica_set_status: Final = _workload(_REPLICA_SET, has_collisions=False)
+"""That of a ReplicationController, too."""
+validate_stateful_set_status: Final = _workload(_STATEFUL_SET)
+validate_daemon_set_status: Final = _workload(_DAEMON_SET)
+validate_autoscaler_status: Final = _workload(_AUTOSCALER, has_collisions=False)
 
 
 def validate_budget_status(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -117,15 +120,7 @@ def validate_budget_status(errors: FieldErrors, new: Document, old: Document) ->
     del old
     status = _status(new)
     validate_conditions(errors, "status.conditions", status.get("conditions") or ())
-    _not_negative(
-        errors, status, ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
-    )
-
-
-def validate_autoscaler_status(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check the changed status of a HorizontalPodAutoscaler."""
-    del old
-    _not_negative(errors, _status(new), ("currentReplicas", "desiredReplicas"))
+    _BUDGET(errors, "status", status)
 
 
 _REASON: Final = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
@@ -208,7 +203,7 @@ def validate_job_status(errors: FieldErrors, new: Document, old: Document) -> No
     """
     job, before = _Job(new), _Job(old)
     status, was = job.status, before.status
-    _not_negative(errors, status, ("active", "succeeded", "failed", "ready", "terminating"))
+    _JOB(errors, "status", status)
     _job_uncounted(errors, status.get("uncountedTerminatedPods") or {})
     is_changed = {
         name: status.get(name) != was.get(name)

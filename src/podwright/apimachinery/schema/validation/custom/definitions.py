@@ -9,7 +9,7 @@ staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/val
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +21,7 @@ from podwright.apimachinery.schema.structural.shape import (
     approval_of,
     unsupported_field,
 )
+from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.admission import validate_webhook_client
 from podwright.apimachinery.schema.validation.custom.definition_schemas import (
     SchemaOptions,
@@ -69,7 +70,7 @@ def validate_definition_status(errors: FieldErrors, new: Document, old: Document
     """Check the changed status of a CustomResourceDefinition."""
     del old
     accepted = (new.get("status") or {}).get("acceptedNames") or {}
-    _validate_names(errors, accepted, "status.acceptedNames")
+    _NAMES(errors, "status.acceptedNames", accepted)
 
 
 def _schema(version: Document) -> Document | None:
@@ -91,7 +92,7 @@ def _validate_rest(errors: FieldErrors, definition: Document, old: Document | No
     spec = definition.get("spec") or {}
     status = definition.get("status")
     if status is not None:  # a manifest has none
-        _validate_names(errors, status.get("acceptedNames") or {}, "status.acceptedNames")
+        _NAMES(errors, "status.acceptedNames", status.get("acceptedNames") or {})
         _validate_stored(errors, status.get("storedVersions"), spec.get("versions") or ())
     _validate_approval(errors, definition, old)
     if spec.get("preserveUnknownFields") and not ((old or {}).get("spec") or {}).get(
@@ -145,8 +146,7 @@ def _validate_approval(errors: FieldErrors, definition: Document, old: Document 
 def _validate_spec(
     errors: FieldErrors, spec: Document, options: SchemaOptions, old: list[Document]
 ) -> None:
-    _validate_group(errors, spec.get("group") or "")
-    _validate_scope(errors, spec.get("scope") or "")
+    _GROUP_AND_SCOPE(errors, "spec", spec)
     versions: list[Document] = spec.get("versions") or []
     is_shared = bool(versions) and all(
         same(each.get("schema"), versions[0].get("schema")) for each in versions
@@ -161,18 +161,12 @@ def _validate_spec(
     parts = _Parts(errors, options, old, versions)
     for index, each in enumerate(versions):
         path = f"spec.versions[{index}]"
-        errors_of_name = dns_1035_label(each.get("name") or "")
-        if errors_of_name:
-            errors.invalid(f"{path}.name", each.get("name") or "", ",".join(errors_of_name))
+        _VERSION(errors, path, each)
         _validate_deprecation(errors, each, f"{path}.deprecationWarning")
         parts.validate_own(each, path)
     shown = [printed_version(each, parts.shared) for each in versions]
     _validate_versions(errors, versions, shown)
-    given: Document = spec.get("names") or {}
-    for field in ("plural", "singular", "kind", "listKind"):
-        if not given.get(field):
-            errors.required(f"spec.names.{field}")
-    _validate_names(errors, given, "spec.names")
+    _GIVEN_NAMES(errors, "spec", spec)
     parts.validate_shared()
     conversion = spec.get("conversion")
     if conversion is not None:
@@ -180,13 +174,6 @@ def _validate_spec(
             text = "must be None if spec.preserveUnknownFields is true"
             errors.invalid("spec.conversion.strategy", conversion.get("strategy"), text)
         _validate_conversion(errors, conversion, "spec.conversion")
-
-
-def _validate_scope(errors: FieldErrors, scope: str) -> None:
-    if not scope:
-        errors.required("spec.scope")
-    elif scope not in ("Cluster", "Namespaced"):
-        errors.unsupported("spec.scope", scope, ("Cluster", "Namespaced"))
 
 
 def _validate_versions(
@@ -209,13 +196,11 @@ def _has_default(schema: Any) -> bool:
     return isinstance(schema, list) and any(map(_has_default, schema))
 
 
-def _validate_group(errors: FieldErrors, group: str) -> None:
-    if not group:
-        errors.required("spec.group")
-    elif problems := dns_subdomain(group):
-        errors.invalid("spec.group", group, ",".join(problems))
+def _group_problems(group: str) -> Iterator[str]:
+    if problems := dns_subdomain(group):
+        yield ",".join(problems)
     elif "." not in group:
-        errors.invalid("spec.group", group, "should be a domain with at least one dot")
+        yield "should be a domain with at least one dot"
 
 
 def _validate_deprecation(errors: FieldErrors, version: Document, path: str) -> None:
@@ -253,49 +238,34 @@ class _Parts:
         self._options = options
         self._old = {each.get("name"): _schema(each) for each in old}
         self._versions = versions
-        fields = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
         self.shared = {
             field
-            for field in fields
+            for field in _SHARED_FIELDS
             if versions and all(same(each.get(field), versions[0].get(field)) for each in versions)
         }
 
     def validate_own(self, version: Document, path: str) -> None:
         """Check the parts that a version does not share with all others."""
-        if "schema" not in self.shared:
-            has_status = (version.get("subresources") or {}).get("status") is not None
-            self._validate_schema(version, f"{path}.schema", has_status=has_status)
-        if "subresources" not in self.shared:
-            _validate_subresources(
-                self._errors, version.get("subresources"), f"{path}.subresources"
-            )
-        if "additionalPrinterColumns" not in self.shared:
-            _validate_columns(
-                self._errors,
-                version.get("additionalPrinterColumns") or [],
-                f"{path}.additionalPrinterColumns",
-            )
-        if "selectableFields" not in self.shared:
-            _validate_selectable(self._errors, version, f"{path}.selectableFields")
+        has_status = _has_status(version)
+        for field in _SHARED_FIELDS:
+            if field not in self.shared:
+                self._validate(version, field, f"{path}.{field}", has_status=has_status)
 
     def validate_shared(self) -> None:
         """Check the parts that all versions have in common."""
-        if not self._versions:
-            return
-        first = self._versions[0]
-        if "schema" in self.shared:
-            has_status = any(
-                (each.get("subresources") or {}).get("status") is not None
-                for each in self._versions
-            )
-            self._validate_schema(first, "spec.validation", has_status=has_status)
-        if "subresources" in self.shared:
-            _validate_subresources(self._errors, first.get("subresources"), "spec.subresources")
-        if "additionalPrinterColumns" in self.shared:
-            columns = first.get("additionalPrinterColumns") or []
-            _validate_columns(self._errors, columns, "spec.additionalPrinterColumns")
-        if "selectableFields" in self.shared:
-            _validate_selectable(self._errors, first, "spec.selectableFields")
+        has_status = any(map(_has_status, self._versions))
+        for field in _SHARED_FIELDS:
+            if field in self.shared:
+                name = "validation" if field == "schema" else field
+                self._validate(self._versions[0], field, f"spec.{name}", has_status=has_status)
+
+    def _validate(self, version: Document, field: str, path: str, *, has_status: bool) -> None:
+        if field == "schema":
+            self._validate_schema(version, path, has_status=has_status)
+        elif field == "selectableFields":
+            _validate_selectable(self._errors, version, path)
+        elif (value := version.get(field)) is not None:
+            _PARTS[field](self._errors, path, value)
 
     def _validate_schema(self, version: Document, path: str, *, has_status: bool) -> None:
         schema = _schema(version)
@@ -308,66 +278,96 @@ class _Parts:
         validate_schema(self._errors, schema, at, options, has_status=has_status)
 
 
-def _validate_names(errors: FieldErrors, names: Document, path: str) -> None:
-    for field in ("plural", "singular"):
-        name = names.get(field) or ""
-        if name and (problems := dns_1035_label(name)):
-            errors.invalid(f"{path}.{field}", name, ",".join(problems))
-    for field in ("kind", "listKind"):
-        name = names.get(field) or ""
-        if name and (problems := dns_1035_label(name.lower())):
-            text = "may have mixed case, but should otherwise match: " + ",".join(problems)
-            errors.invalid(f"{path}.{field}", name, text)
-    for index, name in enumerate(names.get("shortNames") or ()):
-        if problems := dns_1035_label(name):
-            errors.invalid(f"{path}.shortNames[{index}]", name, ",".join(problems))
+def _has_status(version: Document) -> bool:
+    return (version.get("subresources") or {}).get("status") is not None
+
+
+def _validate_list_kind(errors: FieldErrors, path: str, names: Document) -> None:
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         text = "kind and listKind may not be the same"
         errors.invalid(f"{path}.listKind", names["listKind"], text)
-    for index, name in enumerate(names.get("categories") or ()):
-        if problems := dns_1035_label(name):
-            errors.invalid(f"{path}.categories[{index}]", name, ",".join(problems))
 
 
-def _validate_subresources(errors: FieldErrors, parts: Document | None, path: str) -> None:
-    scale = (parts or {}).get("scale")
-    if scale is None:
-        return
-    for field, start in (("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")):
-        value, at = scale.get(field) or "", f"{path}.scale.{field}"
-        if not value:
-            errors.required(at)
-        elif not value.startswith("."):
-            errors.invalid(at, value, "must be a simple json path starting with .")
-        elif not value.startswith(start):
-            errors.invalid(at, value, f"should be a json path under {start.rstrip('.')}")
-    value, at = scale.get("labelSelectorPath") or "", f"{path}.scale.labelSelectorPath"
-    if value and not value.startswith("."):
-        errors.invalid(at, value, "must be a simple json path starting with .")
-    elif value and not value.startswith((".spec.", ".status.")):
-        errors.invalid(at, value, "should be a json path under either .spec or .status")
+def _path_below(*starts: str, shown: str) -> r.Rule:
+    """Return the rule of a JSON path below some fields."""
+
+    def problems(path: str) -> Iterator[str]:
+        if not path.startswith("."):
+            yield _SIMPLE_PATH
+        elif not path.startswith(starts):
+            yield f"should be a json path under {shown}"
+
+    return r.form(problems)
 
 
-def _validate_columns(errors: FieldErrors, columns: list[Document], path: str) -> None:
-    for index, column in enumerate(columns):
-        at = f"{path}[{index}]"
-        if not column.get("name"):
-            errors.required(f"{at}.name")
-        type_, form = column.get("type") or "", column.get("format") or ""
-        text = f"must be one of {','.join(_COLUMN_TYPES)}"
-        if not type_:
-            errors.required(f"{at}.type", text)
-        elif type_ not in _COLUMN_TYPES:
-            errors.invalid(f"{at}.type", type_, text)
-        if form and form not in _COLUMN_FORMATS:
-            text = f"must be one of {','.join(_COLUMN_FORMATS)}"
-            errors.invalid(f"{at}.format", form, text)
-        json_path = column.get("jsonPath") or ""
-        if not json_path:
-            errors.required(f"{at}.JSONPath")
-        elif not json_path.startswith("."):
-            text = "must be a simple json path starting with ."
-            errors.invalid(f"{at}.JSONPath", json_path, text)
+def _listed(values: tuple[str, ...]) -> r.Rule:
+    return r.valid(lambda value: value in values, _one_of(values))
+
+
+def _one_of(values: tuple[str, ...]) -> str:
+    return f"must be one of {','.join(values)}"
+
+
+def _validate_column_path(errors: FieldErrors, path: str, column: Document) -> None:
+    # Upstream writes the field's name so.
+    _COLUMN_PATH(errors, f"{path}.JSONPath", column.get("jsonPath"))
+
+
+_SIMPLE_PATH: Final = "must be a simple json path starting with ."
+_COLUMN_PATH: Final = r.nonempty(r.valid(lambda path: path.startswith("."), _SIMPLE_PATH))
+_SHARED_FIELDS: Final = (
+    "schema", "subresources", "additionalPrinterColumns", "selectableFields",
+)  # fmt: skip
+_PARTS: Final = {
+    "subresources": r.struct(
+        scale=r.struct(
+            specReplicasPath=r.required(_path_below(".spec.", shown=".spec")),
+            statusReplicasPath=r.required(_path_below(".status.", shown=".status")),
+            labelSelectorPath=r.optional(
+                _path_below(".spec.", ".status.", shown="either .spec or .status")
+            ),
+        )
+    ),
+    "additionalPrinterColumns": r.each(
+        r.all_of(
+            r.struct(
+                name=r.required(),
+                type=r.required(_listed(_COLUMN_TYPES), detail=_one_of(_COLUMN_TYPES)),
+                format=r.optional(_listed(_COLUMN_FORMATS)),
+            ),
+            _validate_column_path,
+        )
+    ),
+}
+_GROUP_AND_SCOPE: Final = r.struct(
+    group=r.required(r.form(_group_problems)), scope=r.required(r.one_of("Cluster", "Namespaced"))
+)
+_VERSION: Final = r.struct(name=r.always(r.ONE_LABEL_1035, ""))
+_NAME: Final = r.optional(r.ONE_LABEL_1035)
+_KIND_NAME: Final = r.optional(r.MIXED_CASE_LABEL)
+_NAMES: Final = r.all_of(
+    r.struct(
+        plural=_NAME,
+        singular=_NAME,
+        kind=_KIND_NAME,
+        listKind=_KIND_NAME,
+        shortNames=r.each(r.ONE_LABEL_1035),
+    ),
+    _validate_list_kind,
+    r.struct(categories=r.each(r.ONE_LABEL_1035)),
+)
+_GIVEN_NAMES: Final = r.struct(
+    names=r.always(
+        r.all_of(
+            r.struct(
+                plural=r.required(), singular=r.required(), kind=r.required(), listKind=r.required()
+            ),
+            _NAMES,
+        ),
+        {},
+    )
+)
+_STRATEGY: Final = r.struct(strategy=r.required(r.one_of("None", "Webhook")))
 
 
 def _validate_selectable(errors: FieldErrors, version: Document, path: str) -> None:
@@ -405,15 +405,11 @@ def _validate_selectable(errors: FieldErrors, version: Document, path: str) -> N
 
 
 def _validate_conversion(errors: FieldErrors, conversion: Document, path: str) -> None:
-    strategy = conversion.get("strategy") or ""
     webhook: Document = conversion.get("webhook") or {}
     client, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
-    if not strategy:
-        errors.required(f"{path}.strategy")
-    elif strategy not in ("None", "Webhook"):
-        errors.unsupported(f"{path}.strategy", strategy, ("None", "Webhook"))
+    _STRATEGY(errors, path, conversion)
     at = f"{path}.webhookClientConfig"
-    if strategy != "Webhook":
+    if conversion.get("strategy") != "Webhook":
         text = "should not be set when strategy is not set to Webhook"
         if client is not None:
             errors.forbidden(at, text)
