@@ -16,7 +16,6 @@ SOURCE = Path(__file__).parents[1] / "src" / "podwright"
 CHANGED_IN_PLACE = {
     "cluster.api.admission.attributes.Attributes",
     "cluster.api.endpoints.calls.Call",
-    "cluster.api.endpoints.writes.prepared_creates._Template",
     "cluster.api.endpoints.writes.write_steps.ObjectWrite",
     "cluster.api.pipeline.Write",
     "simulation.scenarios.expectations.ObservedPod",

@@ -47,7 +47,7 @@ _HEADERS = {
     "user-agent": "bench/v1 (linux/amd64)",
 }
 
-_FORMS_OF: Final = "podwright.cluster.api.endpoints.writes.prepared_creates:PreparedCreates"
+_FORMS_OF: Final = "podwright.cluster.api.endpoints.forms:KnownForms"
 _CREATE: Final = "podwright.cluster.api.endpoints.writes.create"
 _STAGES: Final = {
     "decode": f"{_CREATE}:body_of",

@@ -11,9 +11,7 @@ staging/src/k8s.io/client-go/tools/record/events_cache.go
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from operator import itemgetter
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -25,7 +23,7 @@ from podwright.apimachinery.objects import (
     timestamp_text,
     timestamp_text_micro,
 )
-from podwright.cluster.api.endpoints import ApiServer, CreateTemplate, HttpReply, HttpRequest, User
+from podwright.cluster.api.endpoints import ApiServer, HttpReply, HttpRequest, User
 from podwright.cluster.store import ObjectStore
 from podwright.online.apiserver.event_correlation import EventCorrelator
 from podwright.online.apiserver.wire.defects import answered
@@ -41,12 +39,7 @@ _REFERENCED_MAX: Final = 230
 
 _DEFAULT_NAMESPACE: Final = "default"
 
-_TEMPLATES_MAX: Final = 256
-"""How many forms of Events have their template kept."""
-
 Signature: TypeAlias = tuple[str, ...]
-_ValuesOf: TypeAlias = Callable[[Sequence[str]], tuple[str, ...]]
-"""Returns the values of the fields of a template from `_values`."""
 
 
 class EventObjects:
@@ -66,7 +59,6 @@ class EventObjects:
         self._pending: deque[tuple[KubernetesEvent, int]] = deque()
         self._series: EventSeries[Signature] = EventSeries()
         self._correlators: defaultdict[str, EventCorrelator] = defaultdict(EventCorrelator)
-        self._templates: dict[tuple[str, ...], tuple[CreateTemplate, _ValuesOf]] = {}
         self._count = 0
 
     def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
@@ -162,25 +154,10 @@ class EventObjects:
         name = f"{referenced[:_REFERENCED_MAX]}.{suffix}"
         group = "apis/events.k8s.io/v1" if event.action else "api/v1"
         path = f"/{group}/namespaces/{place or _DEFAULT_NAMESPACE}/events"
-        form = _form_of(event, place, obj)
-        known = self._templates.get(form)
-        if known is not None:
-            template, values_of = known
-            values = values_of(_values(event, obj, referenced, name, now_ns))
-            if server.create_from(template, values, now_ns):
-                return f"{path}/{name}"
-            del self._templates[form]
         body = msgspec.json.encode(_document(event, obj, now_ns, name))
         headers = _JSON | {"user-agent": _agent_of(event)}
         request = HttpRequest("POST", path, "", headers, body)
-        if not _is_accepted(server, request, now_ns):
-            return None
-        found = server.template_of(request, _WRITER)
-        if found is not None and len(found.paths) > 1:
-            if len(self._templates) >= _TEMPLATES_MAX:
-                self._templates.clear()
-            self._templates[form] = found, itemgetter(*map(_PLACES.__getitem__, found.paths))
-        return f"{path}/{name}"
+        return f"{path}/{name}" if _is_accepted(server, request, now_ns) else None
 
 
 def _is_patched(
@@ -219,7 +196,7 @@ def _document(
             "kind": "Event",
             "eventTime": timestamp_text_micro(now_ns),
             "reportingController": event.source,
-            "reportingInstance": _instance_of(event),
+            "reportingInstance": f"{event.source}-podwright",
             "action": event.action,
             "note": event.note,
             "regarding": regarding,
@@ -239,19 +216,6 @@ def _document(
         "count": 1,
         "reportingComponent": event.source,
     }
-
-
-def _instance_of(event: KubernetesEvent) -> str:
-    return _own_instance(event.source) if event.action else event.host
-
-
-@lru_cache(maxsize=64)
-def _own_instance(source: str) -> str:
-    return f"{source}-podwright"
-
-
-# The Events of a turn have one time, and share its text.
-_micro_text = lru_cache(maxsize=16)(timestamp_text_micro)
 
 
 def _reference(event: KubernetesEvent, obj: KubernetesObject | None) -> dict[str, Any]:
@@ -280,55 +244,3 @@ def _api_version_of(event: KubernetesEvent, obj: KubernetesObject | None) -> str
 
 def _version_of(event: KubernetesEvent, obj: KubernetesObject | None) -> str:
     return event.resource_version if obj is None else obj.metadata.resource_version
-
-
-def _form_of(event: KubernetesEvent, place: str, obj: KubernetesObject | None) -> tuple[str, ...]:
-    """Return what distinguishes the document of an Event apart from `_values`."""
-    return (
-        event.source,
-        event.object_kind,
-        place,
-        event.type,
-        event.reason,
-        event.action,
-        event.field_path,
-        _api_version_of(event, obj),
-        # What an empty value stands for is left out.
-        "host" if event.host else "",
-        "uid" if event.uid else "",
-        "version" if _version_of(event, obj) else "",
-    )
-
-
-_PLACES: Final[dict[tuple[str, ...], int]] = {
-    ("metadata", "name"): 0,
-    ("regarding", "name"): 1,
-    ("involvedObject", "name"): 1,
-    ("regarding", "uid"): 2,
-    ("involvedObject", "uid"): 2,
-    ("regarding", "resourceVersion"): 3,
-    ("involvedObject", "resourceVersion"): 3,
-    ("note",): 4,
-    ("message",): 4,
-    ("eventTime",): 5,
-    ("firstTimestamp",): 5,
-    ("lastTimestamp",): 5,
-    ("reportingInstance",): 6,
-    ("source", "host"): 7,
-}
-"""The positions of the fields of an Event in `_values`."""
-
-
-def _values(
-    event: KubernetesEvent, obj: KubernetesObject | None, referenced: str, name: str, now_ns: int
-) -> tuple[str, ...]:
-    return (
-        name,
-        referenced,
-        event.uid,
-        _version_of(event, obj),
-        event.note,
-        _micro_text(now_ns) if event.action else timestamp_text(now_ns),
-        _instance_of(event),
-        event.host,
-    )

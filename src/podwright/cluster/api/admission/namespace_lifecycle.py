@@ -27,6 +27,7 @@ class NamespaceLifecycle(Plugin):
     """
 
     name = "NamespaceLifecycle"
+    decides_alike = True
     template_kinds = frozenset({NAMESPACE})
 
     def __init__(self, store: ObjectStore) -> None:
@@ -52,11 +53,6 @@ class NamespaceLifecycle(Plugin):
         if phase != "Terminating":
             return
         raise terminating(resource.group, resource.plural, name_of(attributes), namespace)
-
-    def decides_by_template(self, attributes: Attributes) -> bool:
-        """Say that every decision is, while the namespace does not change."""
-        del attributes
-        return True
 
 
 def terminating(group: str, resource: str, name: str, namespace: str) -> Rejection:

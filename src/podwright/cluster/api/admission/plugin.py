@@ -34,11 +34,14 @@ class Plugin:
         The group and the plural of the resources of whose writes it knows; None for all.
     template_kinds : frozenset of GroupKind
         The kinds of the objects that its decisions about templates depend on.
+    decides_alike : bool
+        Whether its decisions about new objects are always those about their templates.
     """
 
     name = ""
     resources: Resources = None
     template_kinds: Kinds = frozenset()
+    decides_alike = False
 
     def admit(self, attributes: Attributes) -> None:
         """Complete the object."""
@@ -53,7 +56,7 @@ class Plugin:
         object of `template_kinds` changes in the namespace, or one that has no namespace.
         """
         del attributes
-        return False
+        return self.decides_alike
 
     def decides_by_shape(self, attributes: Attributes) -> bool:
         """Whether the decision about an admitted new pod is that about all that are alike.

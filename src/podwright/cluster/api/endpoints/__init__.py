@@ -42,7 +42,6 @@ from podwright.cluster.api.endpoints.server import (
     ServerOptions as ServerOptions,
 )
 from podwright.cluster.api.endpoints.watch import Watch as Watch
-from podwright.cluster.api.endpoints.writes.prepared_creates import CreateTemplate as CreateTemplate
 from podwright.cluster.api.rejections import (
     Rejection as Rejection,
     method_not_allowed as method_not_allowed,

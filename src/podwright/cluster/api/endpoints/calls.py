@@ -12,11 +12,11 @@ from podwright.cluster.api.authorization import AuthorizerChain, EscalationCheck
 from podwright.cluster.api.endpoints.access.authentication import Authenticator
 from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
 from podwright.cluster.api.endpoints.decoding.shared_specs import SharedSpecs
+from podwright.cluster.api.endpoints.forms import KnownForms
 from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType
 from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.endpoints.shared_lines import SharedLines
-from podwright.cluster.api.endpoints.writes.prepared_creates import PreparedCreates
 from podwright.cluster.api.field_management import FieldManagement
 from podwright.cluster.api.gated_fields import DisabledFields
 from podwright.cluster.api.pipeline import Pipeline
@@ -50,8 +50,8 @@ class Backend(Pipeline, frozen=True, kw_only=True, eq=False):
         By group and kind, what completes a valid object before it is stored.
     specs : SharedSpecs
         The specs that objects share.
-    prepared : PreparedCreates
-        The creations of templates.
+    forms : KnownForms
+        The creations that are made from earlier ones.
     tokens : ServiceAccountTokens
         Issues and checks tokens of service accounts.
     authenticator : Authenticator
@@ -73,7 +73,7 @@ class Backend(Pipeline, frozen=True, kw_only=True, eq=False):
     field_management: FieldManagement
     allocators: Mapping[tuple[str, str], Allocator]
     specs: SharedSpecs
-    prepared: PreparedCreates
+    forms: KnownForms
     disabled_fields: DisabledFields
     tokens: ServiceAccountTokens
     authenticator: Authenticator

@@ -46,8 +46,8 @@ from podwright.cluster.api.endpoints.custom_resources import (
     marked_for_deletion,
 )
 from podwright.cluster.api.endpoints.decoding.shared_specs import SharedSpecs
-from podwright.cluster.api.endpoints.decoding.shared_values import LEARNED_AT
 from podwright.cluster.api.endpoints.discovery import Discovery
+from podwright.cluster.api.endpoints.forms import LEARNED_AT, TEMPLATES_MAX, KnownForms
 from podwright.cluster.api.endpoints.kinds import subresources
 from podwright.cluster.api.endpoints.kinds.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.cluster.api.endpoints.kinds.service_allocation import ServiceAllocations
@@ -66,11 +66,6 @@ from podwright.cluster.api.endpoints.watch import Watch, watch
 from podwright.cluster.api.endpoints.writes import delete
 from podwright.cluster.api.endpoints.writes.create import CREATE, create
 from podwright.cluster.api.endpoints.writes.patch import check_patch_type, patch
-from podwright.cluster.api.endpoints.writes.prepared_creates import (
-    TEMPLATES_MAX,
-    CreateTemplate,
-    PreparedCreates,
-)
 from podwright.cluster.api.endpoints.writes.update import UPDATE, update
 from podwright.cluster.api.field_management import ComponentOwners, FieldManagement
 from podwright.cluster.api.gated_fields import COMPARISONS, disabled_fields
@@ -140,9 +135,9 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     anonymous : User
         Their user.
     templates_max : int
-        How many templates of pods are kept, whose creations cost less; 0 for none.
+        How many forms of creations are kept, which cost less; 0 for none.
     learned_at : int
-        How many creations of a template are executed in full.
+        How many creations of a form are executed in full.
     disabled_gates : frozenset of str
         The feature gates that are off: writes lose the fields of these gates, and nodes the rights.
     sends_lists_in_parts : bool
@@ -220,7 +215,7 @@ class ApiServer:
             resources=self.resources,
         )
         admission = AdmissionChain(options.admission(context))
-        self._prepared = PreparedCreates(
+        self._forms = KnownForms(
             store,
             admission,
             self._authorizers,
@@ -238,7 +233,7 @@ class ApiServer:
             admission=admission,
             field_management=fields,
             specs=SharedSpecs(),
-            prepared=self._prepared,
+            forms=self._forms,
             tokens=tokens,
             authenticator=self.authenticator,
             authorizers=self._authorizers,
@@ -345,15 +340,6 @@ class ApiServer:
         """
         return _finished(self._begun(request, user, now_ns))
 
-    def template_of(self, request: HttpRequest, user: User) -> CreateTemplate | None:
-        """Return the template of a creation, for `create_from`; None if it has none."""
-        return self._prepared.template_of(request, user)
-
-    def create_from(self, template: CreateTemplate, values: Sequence[str], now_ns: int) -> bool:
-        """Create an object of a template without a request; see `PreparedCreates.create`."""
-        self._store.advance(now_ns)
-        return self._prepared.create(template, values, now_ns)
-
     def _begun(
         self, request: HttpRequest, user: User, now_ns: int
     ) -> HttpReply | Watch | LongRequest:
@@ -361,9 +347,9 @@ class ApiServer:
             return self._compressed_reply(request, user, now_ns)
         self.advance(now_ns)
         self.catch_up(now_ns)
-        prepared = self._prepared.execute(request, user, now_ns)
-        if prepared is not None:
-            return prepared
+        made = self._forms.execute(request, user, now_ns)
+        if made is not None:
+            return made
         reply = self._compressed_reply(request, user, now_ns)
         # A definition that this request wrote takes effect at once.
         self.catch_up(now_ns)

@@ -8,7 +8,7 @@ import threading
 import pytest
 from tests.waiting import SECONDS_MAX
 
-from podwright.cluster.api.endpoints.decoding.shared_values import LEARNED_AT
+from podwright.cluster.api.endpoints.forms import LEARNED_AT
 from podwright.online.apiserver import ClusterClock, ServingError, bound_socket
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod
 
@@ -28,9 +28,9 @@ def test_bodies_of_different_length_are_of_one_template(serve):
     served = serve(cluster)
     for number in range(LEARNED_AT):
         assert served.send("POST", PODS, pod(f"web-{number}"))[0] == 201
-    before = cluster.server._prepared.executed_count
+    before = cluster.server._forms.executed_count
     assert served.send("POST", PODS, pod("a-longer-name"))[0] == 201
-    assert cluster.server._prepared.executed_count > before
+    assert cluster.server._forms.executed_count > before
 
 
 def test_the_scheduler_records_events_as_objects(serve):

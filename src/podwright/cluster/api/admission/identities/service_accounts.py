@@ -50,6 +50,7 @@ class ServiceAccount(Plugin):
     """
 
     name = "ServiceAccount"
+    decides_alike = True
     resources: Resources = PODS
     template_kinds = frozenset({_KIND})
 
@@ -86,11 +87,6 @@ class ServiceAccount(Plugin):
                 _check_mirror(attributes)
             else:
                 self._check_account(attributes, _CONTAINERS)
-
-    def decides_by_template(self, attributes: Attributes) -> bool:
-        """Say that every decision about a pod is, while the accounts do not change."""
-        del attributes
-        return True
 
     def _account(self, attributes: Attributes, name: str) -> Document:
         found = self._store.get(_KIND, f"{attributes.namespace}/{name}")

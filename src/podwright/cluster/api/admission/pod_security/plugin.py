@@ -49,6 +49,7 @@ class PodSecurity(Plugin):
     """
 
     name = "PodSecurity"
+    decides_alike = True
     resources: Resources = PODS | {("", "namespaces"), *_TEMPLATES}
     template_kinds = frozenset({NAMESPACE})
 
@@ -66,11 +67,6 @@ class PodSecurity(Plugin):
             self._check_namespace(attributes)
         elif key in _TEMPLATES and not attributes.subresource:
             self._check_workload(attributes, _TEMPLATES[key])
-
-    def decides_by_template(self, attributes: Attributes) -> bool:
-        """Say that every decision about a pod is, while the namespace does not change."""
-        del attributes
-        return True
 
     def _policy(self, attributes: Attributes) -> Policy:
         namespace = self._store.get(NAMESPACE, attributes.namespace)

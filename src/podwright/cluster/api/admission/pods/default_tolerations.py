@@ -21,6 +21,7 @@ class DefaultTolerationSeconds(Plugin):
     """Adds the tolerations that a pod does not have."""
 
     name = "DefaultTolerationSeconds"
+    decides_alike = True
     resources: Resources = PODS
 
     def admit(self, attributes: Attributes) -> None:
@@ -31,11 +32,6 @@ class DefaultTolerationSeconds(Plugin):
         tolerations = default_tolerations(present)
         if len(tolerations) != len(present):
             set_spec(attributes, tolerations=tolerations)
-
-    def decides_by_template(self, attributes: Attributes) -> bool:
-        """Say that every decision is."""
-        del attributes
-        return True
 
 
 def default_tolerations(written: list[Document]) -> list[Document]:

@@ -39,6 +39,7 @@ class LimitRanger(Plugin):
     """
 
     name = "LimitRanger"
+    decides_alike = True
     resources: Resources = PODS | CLAIMS
     template_kinds = frozenset({_LIMIT_RANGE})
 
@@ -64,11 +65,6 @@ class LimitRanger(Plugin):
             found = _pod_problems(spec, limits) if of_pods else _claim_problems(spec, limits)
             if problems := list(found):
                 raise rejected(attributes, aggregated(problems))
-
-    def decides_by_template(self, attributes: Attributes) -> bool:
-        """Say that every decision is, while the limit ranges do not change."""
-        del attributes
-        return True
 
     def decides_by_shape(self, attributes: Attributes) -> bool:
         """Return whether no limit range of the namespace bounds amounts."""

@@ -35,6 +35,7 @@ class Priority(Plugin):
     """
 
     name = "Priority"
+    decides_alike = True
     resources: Resources = PODS | {("scheduling.k8s.io", "priorityclasses")}
     template_kinds = frozenset({_CLASS})
 
@@ -121,8 +122,3 @@ class Priority(Plugin):
                 attributes,
                 f"PriorityClass {name} is already marked as default. Only one default can exist",
             )
-
-    def decides_by_template(self, attributes: Attributes) -> bool:
-        """Say that every decision about a pod is, while the classes do not change."""
-        del attributes
-        return True

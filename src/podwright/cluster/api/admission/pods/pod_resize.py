@@ -22,6 +22,7 @@ class PodResizeValidator(Plugin):
     """
 
     name = "PodResizeValidator"
+    decides_alike = True
     resources: Resources = PODS
 
     def __init__(self, store: ObjectStore) -> None:
@@ -49,11 +50,6 @@ class PodResizeValidator(Plugin):
         if missing := _missing(pod_amounts({"spec": spec}, "requests"), allocatable):
             text = f"node didn't have enough allocatable resources: {missing}"
             raise rejected(attributes, text, {"reason": "NodeCapacity"})
-
-    def decides_by_template(self, attributes: Attributes) -> bool:
-        """Say that every decision about a new pod is."""
-        del attributes
-        return True
 
 
 def _generation(pod: Document | None) -> object:

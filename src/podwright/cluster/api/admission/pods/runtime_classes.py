@@ -40,6 +40,7 @@ class RuntimeClass(Plugin):
     """
 
     name = "RuntimeClass"
+    decides_alike = True
     resources: Resources = PODS
     template_kinds = frozenset({_CLASS})
 
@@ -99,11 +100,6 @@ class RuntimeClass(Plugin):
                 "pod rejected: Pod Overhead set without corresponding RuntimeClass defined"
                 " Overhead",
             )
-
-    def decides_by_template(self, attributes: Attributes) -> bool:
-        """Say that every decision is, while the classes do not change."""
-        del attributes
-        return True
 
     def _class_of(self, attributes: Attributes) -> Document | None:
         """Return the runtime class of a new pod.

@@ -31,6 +31,7 @@ from podwright.cluster.api.endpoints.decoding.sent_objects import (
     name_of,
     with_distinct_owners,
 )
+from podwright.cluster.api.endpoints.forms import Trial
 from podwright.cluster.api.endpoints.kinds.admin_access import admin_access_problems
 from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expression_problems
 from podwright.cluster.api.endpoints.kinds.service_allocation import check_address_owner
@@ -38,7 +39,6 @@ from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.writes import strategies
-from podwright.cluster.api.endpoints.writes.creation_trials import Trial
 from podwright.cluster.api.endpoints.writes.write_steps import (
     ObjectWrite,
     admit,
@@ -85,9 +85,7 @@ def create(backend: Backend, call: Call) -> HttpReply:
     def attempt(body: bytes, now_ns: int) -> Trial | None:
         return _tried(backend, call, options, body, now_ns)
 
-    backend.prepared.learn(
-        call.request, call.info, write.attributes, attempt, has_new_spec=call.has_new_spec
-    )
+    backend.forms.learn(call.request, call.info, write.attributes, attempt)
     return object_reply(call, made, 201)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 
+from podwright.apimachinery.objects import Unknown
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.decoding.shared_values import SharedValues
+from podwright.cluster.api.endpoints.forms.templates import MarkedText, Part, SharedParts
 from podwright.cluster.api.endpoints.tests.conftest import ADMIN, START_NS, Server
 
 EVENTS = "/api/v1/namespaces/default/events"
 EVENT = ("", "Event")
-FIELDS = [("name", 0), ("uid", 1)]
-FORM = {"kind": "Pod", "name": "example", "uid": "u0"}
 
 
 def record(server: Server, name: str, pod: str, reason: str) -> None:
@@ -50,23 +49,27 @@ def test_events_of_one_pod_share_its_reference(server):
 
 
 def test_parts_of_another_form_or_with_other_values_are_not_shared():
-    shared = SharedValues()
-    form = shared.form_of(FORM, FIELDS)
-    part = shared.part(FORM, form, FIELDS, ["web", "u1"])
-    assert part == {"kind": "Pod", "name": "web", "uid": "u1"}
-    assert shared.form_of({**FORM, "name": "other"}, FIELDS) == form
-    assert shared.part(FORM, form, FIELDS, ["web", "u1"]) is part
-    assert shared.part(FORM, form, FIELDS, ["web", "u2"])["uid"] == "u2"
-    other = {**FORM, "kind": "Node"}
-    other_form = shared.form_of(other, FIELDS)
-    assert other_form != form
-    assert shared.part(other, other_form, FIELDS, ["web", "u1"])["kind"] == "Node"
+    shared, like = SharedParts(), Unknown(api_version="v1", kind="Event", raw={})
+
+    def of(mark, *values):
+        text = MarkedText(mark.encode())
+        part = Part("involvedObject", "", is_typed=False, text=text, same=[])
+        return shared.of(part, [value.encode() for value in values], like)[0]
+
+    form = '{"kind":"Pod","name":"\ufdd00\ufdd1","uid":"\ufdd01\ufdd1"}'
+    web = of(form, "web", "u1")
+    assert web == {"kind": "Pod", "name": "web", "uid": "u1"}
+    assert of(form, "web", "u1") is web
+    assert of(form, "web", "u2")["uid"] == "u2"
+    assert of(form.replace("Pod", "Node"), "web", "u1")["kind"] == "Node"
+    assert of('"\ufdd00\ufdd1"', 'a \\"b\\"') == 'a "b"'
+    assert of('"\ufdd00\ufdd1"', "text") == "text"
 
 
-def test_the_kept_parts_and_texts_are_bounded():
-    shared = SharedValues()
-    form = shared.form_of(FORM, FIELDS)
+def test_the_kept_parts_are_bounded():
+    shared, like = SharedParts(), Unknown(api_version="v1", kind="Event", raw={})
+    text = MarkedText('{"name":"\ufdd00\ufdd1"}'.encode())
+    part = Part("involvedObject", "", is_typed=False, text=text, same=[])
     for number in range(20_000):
-        shared.part(FORM, form, FIELDS, shared.texts([f"pod-{number}", "u1"]))
-    assert len(shared._parts) <= 4_096
-    assert len(shared._texts) <= 4_100
+        shared.of(part, [b"pod-%d" % number], like)
+    assert len(shared._known) <= 4_096
