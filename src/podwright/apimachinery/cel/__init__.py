@@ -2,10 +2,10 @@
 
 The room compiles an expression in an environment, estimates its cost, and evaluates it with a
 limit. It reads no objects itself: callers pass decoded values. Start with `environment`; the way of
-an expression is `lexer`, `parser` (with `macros`), `checker`, `validators`, `estimate`, `program`
-and its `steps`. The functions are in libraries: `standard`, `string_functions`, `list_functions`,
-`quantities`, `addresses`, `formats`. Uses of expressions are `device_selectors`, `schema_rules`,
-`admission_policies`, `policy_types` and `stage_expressions`.
+an expression is `parser` (with `macros`), `checker`, `estimate`, `program` and its `steps`. The
+libraries are in `functions`, the costs of their functions in `call_costs`. What expressions are
+used for is in `uses`: `device_selectors`, `schema_rules`, `admission_policies` and
+`stage_expressions`.
 """
 
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
+    from podwright.apimachinery.cel.estimate import UNBOUNDED as UNBOUNDED
     from podwright.apimachinery.cel.functions.addresses import (
         AddressError as AddressError,
         parse_url as parse_url,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     )
     from podwright.apimachinery.cel.uses.device_selectors import (
         MAX_SELECTOR_COST as MAX_SELECTOR_COST,
-        UNBOUNDED as UNBOUNDED,
         DeviceError as DeviceError,
         DeviceSelector as DeviceSelector,
         SelectorError as SelectorError,

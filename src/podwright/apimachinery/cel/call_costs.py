@@ -1,7 +1,9 @@
-"""The cost of a call while an expression is evaluated.
+"""The costs of calls: counted while an expression is evaluated, and estimated before.
+
+Both are beside each other for each function, or for each overload where overloads differ.
 
 Upstream: cel-go interpreter/runtimecost.go; staging/src/k8s.io/apiserver/pkg/cel/library/cost.go
-(CallCost); cel-go ext/lists.go, ext/sets.go (trackers)
+(CallCost, EstimateCallCost); cel-go ext/lists.go, ext/sets.go (trackers, estimators)
 """
 
 # ruff: noqa: ARG001 - every cost is a function of arguments and result
@@ -9,8 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
+from podwright.apimachinery.cel.estimate import (
+    LIST_COST,
+    REGEX_FACTOR,
+    STRING_FACTOR,
+    UNBOUNDED,
+    CallEstimate,
+    Operand,
+    Range,
+    fixed,
+)
+from podwright.apimachinery.cel.expressions import Constant
+from podwright.apimachinery.cel.functions.formats import MAX_PATTERN_SIZE
 from podwright.apimachinery.cel.steps import CallCost, go_type_of
 from podwright.apimachinery.cel.values import (
     Duration,
@@ -22,21 +36,30 @@ from podwright.apimachinery.cel.values import (
     cost_size,
 )
 
-STRING_FACTOR: Final = 0.1
-"""What a character costs where a string is read."""
-
-REGEX_FACTOR: Final = 0.25
-"""What a character of a pattern costs."""
-
-LIST_COST: Final = 10
-"""What the creation of a list costs."""
-
 AUTHORIZER_CHECK_COST: Final = 350_000
+_MAX_FORMAT_SIZE: Final = 64
+_MAX_LIST_ATTRIBUTE: Final = 48
+
+_Size: TypeAlias = Callable[[Operand], Range]
 
 
-def ceil_product(size: float, factor: float) -> int:
-    """Return a cost: a size by a factor, rounded up."""
-    return math.ceil(size * factor)
+class _Called(NamedTuple):
+    """A call; `size` returns the size of an argument."""
+
+    overload: str
+    target: Operand | None
+    args: list[Operand]
+    size: _Size
+
+
+_Estimate: TypeAlias = Callable[[_Called], CallEstimate | None]
+
+
+class _Costs(NamedTuple):
+    """How the cost of a call is counted, and how it is estimated; None if its function says it."""
+
+    cost: CallCost | None
+    estimate: _Estimate | None = None
 
 
 def call_cost(function: str, overload: str) -> CallCost:
@@ -49,13 +72,41 @@ def call_cost(function: str, overload: str) -> CallCost:
     overload : str
         The id of its overload; empty if the types of the arguments select one.
     """
-    by_function = _BY_FUNCTION.get(function)
-    if by_function is not None:
-        return by_function(overload)
-    by_overload = _BY_OVERLOAD.get(overload)
-    if by_overload is not None:
-        return by_overload
-    return _sort_cost(overload) or _one
+    for costs in (_by_overload(overload), _BY_FUNCTION.get(function)):
+        if costs is not None and costs.cost is not None:
+            return costs.cost
+    return _one
+
+
+def estimate_call(
+    function: str, overload: str, target: Operand | None, args: list[Operand], size: _Size
+) -> CallEstimate | None:
+    """Return the estimate of a call; None if it is one of the language itself."""
+    call = _Called(overload, target, args, size)
+    for costs in (_by_overload(overload), _BY_FUNCTION.get(function)):
+        if costs is not None and costs.estimate is not None:
+            found = costs.estimate(call)
+            if found is not None:
+                return found
+    return None
+
+
+def _by_overload(overload: str) -> _Costs | None:
+    found = _BY_OVERLOAD.get(overload)
+    if found is None and overload.startswith("list_"):
+        if overload.endswith("_sort"):
+            return _Costs(_self_comparison(0), _member(_sort))
+        if overload.endswith("_sortByAssociatedKeys"):
+            return _Costs(_self_comparison(1), _member(_sort))
+    return found
+
+
+# ----------------------------------------------------------------------------- costs
+
+
+def ceil_product(size: float, factor: float) -> int:
+    """Return a cost: a size by a factor, rounded up."""
+    return math.ceil(size * factor)
 
 
 def _one(args: tuple[Value, ...], result: Value) -> int:
@@ -88,7 +139,7 @@ def _contains(args: tuple[Value, ...], result: Value) -> int:
     )
 
 
-def _equality(args: tuple[Value, ...], result: Value) -> int:
+def _equality_cost(args: tuple[Value, ...], result: Value) -> int:
     return 1 if isinstance(args[0], OpaqueValue) else _smaller(args, result)
 
 
@@ -117,7 +168,7 @@ def traversal_cost(value: Value) -> int:
     return 1
 
 
-def _traversal(args: tuple[Value, ...], result: Value) -> int:
+def _traversal_cost(args: tuple[Value, ...], result: Value) -> int:
     return traversal_cost(args[0])
 
 
@@ -134,11 +185,7 @@ def _cidr_contains(overload: str) -> CallCost:
     return cost
 
 
-def _ip(overload: str) -> CallCost:
-    return _one if overload == "cidr_ip" else _string_read()
-
-
-def _validate(args: tuple[Value, ...], result: Value) -> int:
+def _validate_cost(args: tuple[Value, ...], result: Value) -> int:
     pattern_size = getattr(args[0], "pattern_size", None)
     return 1 if pattern_size is None else pattern_cost(cost_size(args[1]), pattern_size)
 
@@ -149,7 +196,7 @@ def selector_cost(length: int) -> int:
     return LIST_COST + ceil_product(length, STRING_FACTOR) + ceil_product(requirements, 50)
 
 
-def _selector(args: tuple[Value, ...], result: Value) -> int:
+def _selector_cost(args: tuple[Value, ...], result: Value) -> int:
     return selector_cost(cost_size(args[1]))
 
 
@@ -161,7 +208,7 @@ def _output_size(args: tuple[Value, ...], result: Value) -> int:
     return LIST_COST + 1 + cost_size(result)
 
 
-def _flatten(args: tuple[Value, ...], result: Value) -> int:
+def _flatten_cost(args: tuple[Value, ...], result: Value) -> int:
     depth = args[1] if len(args) == 2 and isinstance(args[1], int) else 1
     return LIST_COST + 1 + cost_size(args[0]) * depth
 
@@ -187,24 +234,210 @@ def _self_comparison(index: int) -> CallCost:
     return cost
 
 
-def _sort_cost(overload: str) -> CallCost | None:
-    if not overload.startswith("list_"):
-        return None
-    if overload.endswith("_sort"):
-        return _self_comparison(0)
-    return _self_comparison(1) if overload.endswith("_sortByAssociatedKeys") else None
-
-
-def _sets(factor: float) -> CallCost:
+def _sets_cost(factor: float) -> CallCost:
     def cost(args: tuple[Value, ...], result: Value) -> int:
         return 1 + int(cost_size(args[0]) * cost_size(args[1]) * factor)
 
     return cost
 
 
-def _always(cost: CallCost) -> Callable[[str], CallCost]:
-    return lambda _: cost
+# ------------------------------------------------------------------------- estimates
 
+_ONE = fixed(1)
+_NOMINAL = CallEstimate(_ONE)
+
+
+def _member(estimate: Callable[[_Called, Operand], CallEstimate | None]) -> _Estimate:
+    """Return the estimate of member calls; other calls have none."""
+    return lambda call: None if call.target is None else estimate(call, call.target)
+
+
+def _selector(call: _Called) -> CallEstimate | None:
+    if len(call.args) != 1:
+        return None
+    length = call.size(call.args[0])
+    requirements = length.scaled(0.5).scaled(50)
+    return CallEstimate(fixed(LIST_COST).plus(length.scaled(STRING_FACTOR)).plus(requirements))
+
+
+def _element(operand: Operand) -> Operand | None:
+    """Return the elements of a list; a type without parameters has none."""
+    if not operand.type.parameters:
+        return None
+    path = (*operand.path, "@items") if operand.path else ()
+    return Operand(path, operand.type.parameters[0], None, None)
+
+
+def _traversal(call: _Called, target: Operand) -> CallEstimate | None:
+    element = _element(target)
+    if element is None:
+        return CallEstimate(call.size(target).scaled(STRING_FACTOR))
+    cost = _ONE
+    if element.type.kind in ("string", "bytes"):
+        cost = cost.plus(call.size(element).scaled(STRING_FACTOR))
+    return CallEstimate(call.size(target).times(cost))
+
+
+def _first_argument(call: _Called) -> CallEstimate | None:
+    if len(call.args) != 1:
+        return None
+    read = call.size(call.args[0])
+    return CallEstimate(read.scaled(STRING_FACTOR), read)
+
+
+def _parsed(factor: float = STRING_FACTOR) -> _Estimate:
+    def estimate(call: _Called) -> CallEstimate | None:
+        return CallEstimate(call.size(call.args[0]).scaled(factor)) if call.args else _NOMINAL
+
+    return estimate
+
+
+def _text(call: _Called, target: Operand) -> CallEstimate | None:
+    read = call.size(target)
+    return CallEstimate(read.scaled(STRING_FACTOR), read)
+
+
+def _replace(call: _Called, target: Operand) -> CallEstimate | None:
+    if len(call.args) < 2:
+        return None
+    text, old, new = call.size(target), call.size(call.args[0]), call.size(call.args[1])
+    if old.low == 0:
+        # An empty text is found before each character and at the end.
+        most, most_kept = min(text.high + 1, UNBOUNDED), text.high
+    elif new.high <= old.low:
+        most, most_kept = 0, text.high
+    else:
+        most, most_kept = math.ceil(float(text.high) / float(old.low)), 0
+    if old.high == 0:
+        least, least_kept = min(text.low + 1, UNBOUNDED), text.low
+    elif old.high <= new.low:
+        least, least_kept = 0, text.low
+    else:
+        least, least_kept = math.ceil(float(text.low) / float(old.high)), 0
+    count = Range(least, min(most, UNBOUNDED))
+    result = count.times(new).plus(Range(least_kept, most_kept))
+    return CallEstimate(text.scaled(2 * STRING_FACTOR), result)
+
+
+def _split(call: _Called, target: Operand) -> CallEstimate | None:
+    text = call.size(target)
+    most = text.high
+    if len(call.args) > 1 and isinstance(call.args[1].node, Constant):
+        # A negative limit, which means none, becomes a huge one upstream too.
+        most = call.args[1].node.value % 2**64
+    return CallEstimate(text.scaled(2 * STRING_FACTOR), Range(0, most))
+
+
+def _join(call: _Called, target: Operand) -> CallEstimate | None:
+    count = call.size(target)
+    element = _element(target)
+    result = fixed(0) if element is None else count.times(call.size(element))
+    if call.args:
+        separators = Range(max(count.low - 1, 0), max(count.high - 1, 0))
+        result = result.plus(call.size(call.args[0]).times(separators))
+    return CallEstimate(result.scaled(STRING_FACTOR), result)
+
+
+def _find(call: _Called, target: Operand) -> CallEstimate | None:
+    if not call.args:
+        return None
+    text = call.size(target)
+    cost = text.plus(_ONE).scaled(STRING_FACTOR)
+    pattern = call.size(call.args[0]).scaled(REGEX_FACTOR)
+    return CallEstimate(cost.times(pattern), Range(0, text.high))
+
+
+def _network_contains(call: _Called, _: Operand) -> CallEstimate | None:
+    if not call.args:
+        return None
+    address = Range(4, 16)
+    cost = address.plus(address).scaled(STRING_FACTOR)
+    if call.overload.startswith("cidr_contains_cidr"):
+        cost = cost.plus(address.scaled(STRING_FACTOR)).plus(_ONE)
+    if call.overload.endswith("_string"):
+        cost = cost.plus(call.size(call.args[0]).scaled(STRING_FACTOR))
+    return CallEstimate(cost)
+
+
+def _validate(call: _Called, _: Operand) -> CallEstimate | None:
+    read = call.size(call.args[0]).scaled(STRING_FACTOR)
+    return CallEstimate(read.scaled(MAX_PATTERN_SIZE * REGEX_FACTOR))
+
+
+_UNIT_EQUALITY: Final = frozenset({
+    "kubernetes.Quantity", "kubernetes.Semver", "net.IP", "net.CIDR",
+    "kubernetes.authorization.Authorizer", "kubernetes.authorization.PathCheck",
+    "kubernetes.authorization.GroupCheck", "kubernetes.authorization.ResourceCheck",
+    "kubernetes.authorization.Decision",
+})  # fmt: skip
+
+
+def _equality(call: _Called) -> CallEstimate | None:
+    if len(call.args) != 2 or call.args[0].type != call.args[1].type:
+        return None
+    name = call.args[0].type.name
+    if name in _UNIT_EQUALITY:
+        return _NOMINAL
+    if name == "kubernetes.NamedFormat":
+        return CallEstimate(Range(1, _MAX_FORMAT_SIZE).scaled(STRING_FACTOR))
+    if name == "kubernetes.URL":
+        # Upstream looks at the right side only.
+        right = call.args[1].size
+        return CallEstimate(Range(1, right.high if right else 1).scaled(STRING_FACTOR))
+    return None
+
+
+# --------------------------------------------------------------------------- the list extension
+
+
+def _constant_or(operand: Operand, default: int) -> int:
+    if isinstance(operand.node, Constant) and isinstance(operand.node.value, int):
+        return max(operand.node.value, 0)
+    return default
+
+
+def _allocating(factor: float, size: Range) -> CallEstimate:
+    return CallEstimate(size.scaled(factor).plus(_ONE).plus(fixed(LIST_COST)), size)
+
+
+def _slice(call: _Called, target: Operand) -> CallEstimate | None:
+    end = _constant_or(call.args[1], call.size(target).high)
+    return _allocating(1, fixed((end - _constant_or(call.args[0], 0)) % 2**64))
+
+
+def _range(call: _Called) -> CallEstimate | None:
+    return _allocating(1, fixed(_constant_or(call.args[0], UNBOUNDED)))
+
+
+def _reverse(call: _Called, target: Operand) -> CallEstimate | None:
+    return _allocating(1, call.size(target))
+
+
+def _flatten(call: _Called, target: Operand) -> CallEstimate | None:
+    depth = _constant_or(call.args[0], UNBOUNDED) if call.args else 1
+    return _allocating(float(depth), call.size(target))
+
+
+def _distinct(call: _Called, target: Operand) -> CallEstimate | None:
+    count = call.size(target)
+    return _allocating(2.0, count.times(count))
+
+
+def _sort(call: _Called, target: Operand) -> CallEstimate | None:
+    count = call.size(call.args[0] if call.args else target)
+    factor = 2.0 + (STRING_FACTOR if call.overload.split("_")[1] in ("string", "bytes") else 0)
+    return _allocating(factor, count.times(count))
+
+
+def _sets(factor: float) -> _Estimate:
+    def estimate(call: _Called) -> CallEstimate | None:
+        product = call.size(call.args[0]).times(call.size(call.args[1]))
+        return CallEstimate(product.scaled(factor).plus(_ONE))
+
+    return estimate
+
+
+# ----------------------------------------------------------------------------- tables
 
 ACCESSORS = (
     "serviceAccount", "path", "group", "resource", "subresource", "namespace", "name", "allowed",
@@ -215,56 +448,74 @@ ACCESSORS = (
     "getPort", "getEscapedPath", "getQuery",
 )  # fmt: skip
 
-_BY_FUNCTION: Final[dict[str, Callable[[str], CallCost]]] = {
-    **dict.fromkeys(ACCESSORS, _always(_one)),
-    "check": _always(_check),
-    "fieldSelector": _always(_selector),
-    "labelSelector": _always(_selector),
-    **dict.fromkeys(
-        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _always(_traversal)
-    ),
-    **dict.fromkeys(
-        ("url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey", "cidr",
-         "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"),
-        _always(_string_read()),
-    ),
-    "replace": _always(_string_read(2 * STRING_FACTOR)),
-    "split": _always(_string_read(2 * STRING_FACTOR)),
-    "ip.isCanonical": _always(_string_read(2 * STRING_FACTOR)),
-    "join": _always(_joined),
-    "find": _always(_match),
-    "findAll": _always(_match),
-    "ip": _ip,
-    "containsIP": _cidr_contains,
-    "containsCIDR": _cidr_contains,
-    "validate": _always(_validate),
-}  # fmt: skip
+_READ: Final = _string_read()
+_READ_TWICE: Final = _string_read(2 * STRING_FACTOR)
 
-_BY_OVERLOAD: Final[dict[str, CallCost]] = {
+_BY_FUNCTION: Final[dict[str, _Costs]] = {
+    **dict.fromkeys(ACCESSORS, _Costs(_one, lambda _: _NOMINAL)),
+    "check": _Costs(_check, lambda _: CallEstimate(fixed(AUTHORIZER_CHECK_COST))),
+    **dict.fromkeys(("fieldSelector", "labelSelector"), _Costs(_selector_cost, _selector)),
+    **dict.fromkeys(
+        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"),
+        _Costs(_traversal_cost, _member(_traversal)),
+    ),
+    **dict.fromkeys(("url", "jsonpatch.escapeKey"), _Costs(_READ, _first_argument)),
+    **dict.fromkeys(
+        ("lowerAscii", "upperAscii", "substring", "trim"), _Costs(_READ, _member(_text))
+    ),
+    **dict.fromkeys(
+        ("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"),
+        _Costs(_READ, _parsed()),
+    ),
+    "ip": _Costs(_READ, _parsed()),
+    "ip.isCanonical": _Costs(_READ_TWICE, _parsed(2 * STRING_FACTOR)),
+    "replace": _Costs(_READ_TWICE, _member(_replace)),
+    "split": _Costs(_READ_TWICE, _member(_split)),
+    "join": _Costs(_joined, _member(_join)),
+    **dict.fromkeys(("find", "findAll"), _Costs(_match, _member(_find))),
+    **dict.fromkeys(
+        ("containsIP", "containsCIDR"),
+        _Costs(_cidr_contains(""), _member(_network_contains)),
+    ),
+    "validate": _Costs(_validate_cost, _member(_validate)),
+    "includes": _Costs(None, lambda _: CallEstimate(Range(1, _MAX_LIST_ATTRIBUTE))),
+    "_==_": _Costs(None, _equality),
+}
+
+_ORDERS: Final = tuple(
+    f"{order}_{kind}"
+    for order in ("less", "greater", "less_equals", "greater_equals")
+    for kind in ("string", "bytes")
+)
+_BY_OVERLOAD: Final[dict[str, _Costs]] = {
     # Upstream counts the size of the text, not that of the affix, though its estimate does.
     **dict.fromkeys(
-        ("starts_with_string", "ends_with_string", "string_to_bytes", "bytes_to_string"),
-        _string_read(),
+        ("starts_with_string", "ends_with_string", "string_to_bytes", "bytes_to_string",
+         "strings_quote", "string_format"),
+        _Costs(_READ),
     ),
-    "in_list": _list_size,
+    "in_list": _Costs(_list_size),
+    **dict.fromkeys(("not_equals", *_ORDERS), _Costs(_smaller)),
+    "equals": _Costs(_equality_cost),
+    **dict.fromkeys(("add_string", "add_bytes"), _Costs(_both)),
+    "matches_string": _Costs(_match),
+    "contains_string": _Costs(_contains),
+    "cidr_ip": _Costs(_one),
+    **{
+        overload: _Costs(_cidr_contains(overload))
+        for overload in (
+            "cidr_contains_ip_string", "cidr_contains_cidr_string", "cidr_contains_cidr",
+        )
+    },
+    "list_slice": _Costs(_output_size, _member(_slice)),
+    "lists_range": _Costs(_output_size, _range),
+    "list_reverse": _Costs(_output_size, _member(_reverse)),
     **dict.fromkeys(
-        (f"{order}_{kind}" for order in ("less", "greater", "less_equals", "greater_equals")
-         for kind in ("string", "bytes")),
-        _smaller,
+        ("list_flatten", "list_flatten_int"), _Costs(_flatten_cost, _member(_flatten))
     ),
-    "equals": _equality,
-    "not_equals": _smaller,
-    "add_string": _both,
-    "add_bytes": _both,
-    "matches_string": _match,
-    "contains_string": _contains,
-    "strings_quote": _string_read(),
-    "string_format": _string_read(),
-    **dict.fromkeys(("list_slice", "lists_range", "list_reverse"), _output_size),
-    "list_flatten": _flatten,
-    "list_flatten_int": _flatten,
-    "list_distinct": _self_comparison(0),
-    "sets_contains_list_list": _sets(1),
-    "sets_intersects_list_list": _sets(1),
-    "sets_equivalent_list_list": _sets(2),
+    "list_distinct": _Costs(_self_comparison(0), _member(_distinct)),
+    **dict.fromkeys(
+        ("sets_contains_list_list", "sets_intersects_list_list"), _Costs(_sets_cost(1), _sets(1))
+    ),
+    "sets_equivalent_list_list": _Costs(_sets_cost(2), _sets(2)),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.cel.call_estimates import estimate_call
+from podwright.apimachinery.cel.call_costs import estimate_call
 from podwright.apimachinery.cel.checker import check
 from podwright.apimachinery.cel.estimate import Path, Range, SizeBounds, estimate_cost
 from podwright.apimachinery.cel.expressions import (

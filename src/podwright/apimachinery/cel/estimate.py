@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from podwright.apimachinery.cel.call_costs import LIST_COST, REGEX_FACTOR, STRING_FACTOR
 from podwright.apimachinery.cel.expressions import (
     Call,
     Comprehension,
@@ -28,6 +27,15 @@ from podwright.apimachinery.cel.expressions import (
 )
 from podwright.apimachinery.cel.macros import ACCUMULATOR
 from podwright.apimachinery.cel.types import Type
+
+STRING_FACTOR: Final = 0.1
+"""What a character costs where a string is read."""
+
+REGEX_FACTOR: Final = 0.25
+"""What a character of a pattern costs."""
+
+LIST_COST: Final = 10
+"""What the creation of a list costs."""
 
 UNBOUNDED: Final = 2**64 - 1
 """The largest cost and size."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from podwright.apimachinery.cel.environment import KUBERNETES_BASE, Environment
-from podwright.apimachinery.cel.estimate import UNBOUNDED, Path, Range
+from podwright.apimachinery.cel.estimate import Path, Range
 from podwright.apimachinery.cel.functions.list_functions import INCLUDES_LIBRARY
 from podwright.apimachinery.cel.functions.quantities import (
     QuantityValue,
@@ -265,16 +265,3 @@ def _attribute_value(name: str, attribute: Mapping[str, Value]) -> Value:
         return parse_version(version)
     except VersionError as error:
         raise DeviceError(f"attribute {name}: parse semantic version: {error}") from None
-
-
-__all__ = [
-    "MAX_SELECTOR_COST",
-    "UNBOUNDED",
-    "DeviceError",
-    "DeviceResult",
-    "DeviceSelector",
-    "SelectorError",
-    "compile_new_selector",
-    "compile_selector",
-    "device_value",
-]
