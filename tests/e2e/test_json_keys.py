@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import pytest
-import typer
 from tests.e2e.command_line import NODES, pod
 from typer.testing import CliRunner
 
-from podwright.cli import COMMANDS, app, command_module
+from podwright.cli import COMMANDS, app, command_named
 
 LINES = (
     "schedule FILES --exit-zero -o json",
@@ -147,8 +145,7 @@ def commands_with_json() -> set[str]:
     """Return the names of all commands and subcommands that have a JSON format."""
     found = set()
     for name in COMMANDS:
-        module = import_module(command_module(name))
-        command = typer.main.get_command(module.app)
+        command = command_named(name)
         several = getattr(command, "commands", {"": command})
         for inner, one in several.items():
             if one.output_formats & JSON_FORMATS:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
-from importlib import import_module
 
 import pytest
-import typer
 from tests.e2e.command_line import NODES, QUICKSTART, pod, run
 
-from podwright.cli import COMMANDS, command_module
+from podwright.cli import COMMANDS, command_named
 
 
 def formats_of_commands() -> dict[str, set[str]]:
     """Return the output formats of each command and subcommand that has several."""
     found = {}
     for name in COMMANDS:
-        module = import_module(command_module(name))
-        command = typer.main.get_command(module.app)
+        command = command_named(name)
         for inner, one in getattr(command, "commands", {"": command}).items():
             for param in one.params:
                 if param.name == "output":

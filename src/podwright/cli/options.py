@@ -61,13 +61,31 @@ class CommandApp(typer.Typer):
 
 
 def command_app() -> CommandApp:
-    """Create the Typer app of one command."""
+    """Create an app without commands."""
     return CommandApp(
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
+
+
+def command(*, examples: Sequence[str]) -> Callable[[_Command], CommandApp]:
+    """Declare a command: the function becomes the app that `podwright.cli` looks up by its name."""
+
+    def declared(function: _Command) -> CommandApp:
+        app = command_app()
+        app.command(examples=examples)(function)
+        return app
+
+    return declared
+
+
+def command_group(text: str) -> CommandApp:
+    """Declare a command that has others, with its help."""
+    app = command_app()
+    app.callback(help=text)(lambda: None)
+    return app
 
 
 # ---------------------------------------------------------------- declaring

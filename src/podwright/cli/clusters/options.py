@@ -1,6 +1,6 @@
 """The options of commands about real clusters, and their records.
 
-Each class has the options of one command; `commands` has the commands.
+Each class has the options of one command of `commands`.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ async def warn_of_version(connection: ReadConnection) -> None:
     ------
     UnreachableCluster, RejectedRequest
     """
-    from podwright.cli.commands.version import UPSTREAM
+    from podwright.cli.commands import UPSTREAM
     from podwright.cli.console import print_message
     from podwright.online.client.cluster import server_version
 

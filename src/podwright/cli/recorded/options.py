@@ -1,6 +1,6 @@
 """The options of commands about runs and files.
 
-Each class has the options of one command; `commands` has the commands.
+Each class has the options of one command of `commands`.
 """
 
 from __future__ import annotations

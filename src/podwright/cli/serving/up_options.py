@@ -127,7 +127,7 @@ class InputOptions(Options):
         BadParameter
             If a policy is unknown.
         """
-        from podwright.cli.commands.sync import read_policies
+        from podwright.cli.clusters.sync import read_policies
 
         # What is compared is the source's choice, in the source's state.
         implied = ("bound=source", "pod-status") if is_shadow and self.sync else ()

@@ -1,4 +1,4 @@
-"""`podwright sync`: the options."""
+"""`podwright sync`: the command and its options."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from podwright.cli.clusters.options import FollowOptions, address_of_target
-from podwright.cli.options import command_app, option
+from podwright.cli.options import command, option
 
 if TYPE_CHECKING:
     from podwright.online.client import SyncPolicies
     from podwright.online.client.cluster import ClusterAddress
-
-app = command_app()
 
 
 class SyncOptions(FollowOptions):
@@ -157,7 +155,7 @@ def read_policies(texts: Iterable[str]) -> SyncPolicies:
     return SyncPolicies(**chosen)
 
 
-@app.command(examples=["podwright sync --to podwright.kubeconfig"])
+@command(examples=["podwright sync --to podwright.kubeconfig"])
 def sync(options: SyncOptions) -> None:
     """Keep simulated clusters like a real one, under the same load.
 

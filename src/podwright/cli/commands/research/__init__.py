@@ -1,1 +1,0 @@
-"""The commands about published experiments and traces."""
