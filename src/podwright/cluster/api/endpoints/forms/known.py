@@ -108,37 +108,32 @@ class Repeat:
     ----------
     request : HttpRequest
     template : Template
-    values : tuple of bytes
-        Of its body.
+        Of all of them; see `Template.narrowed`.
     name_index : int or None
-        Which of them is the name; None for none.
+        Which value of the body is the name; None for none.
     """
 
-    __slots__ = ("_head", "_index", "_request", "_tail", "_values", "template")
+    __slots__ = ("_has_name", "_head", "_request", "_tail", "template")
 
-    def __init__(
-        self, request: HttpRequest, template: Template, values: Texts, name_index: int | None
-    ) -> None:
+    def __init__(self, request: HttpRequest, template: Template, name_index: int | None) -> None:
         body = request.body
         self._request, self.template = request, template
-        self._values, self._index = values, name_index
+        self._has_name = name_index is not None
         start, end = (len(body),) * 2 if name_index is None else span_of(body, name_index)
         self._head, self._tail = body[:start], body[end:]
 
     def values_of(self, request: HttpRequest) -> Texts | None:
         """Return the values of a request to the same path; None if it is another one."""
-        body, head, tail, index = request.body, self._head, self._tail, self._index
+        body, head, tail = request.body, self._head, self._tail
         if request.query != self._request.query or request.headers != self._request.headers:
             return None
-        if index is None:
-            return self._values if body == head else None
+        if not self._has_name:
+            return () if body == head else None
         end = len(body) - len(tail)
         if not (len(head) < end and body.startswith(head) and body.endswith(tail)):
             return None
         name = body[len(head) : end]
-        if not POD_NAME.is_plain(name):
-            return None
-        return (*self._values[:index], name, *self._values[index + 1 :])
+        return (name,) if POD_NAME.is_plain(name) else None
 
 
 class _Known(msgspec.Struct, frozen=True, eq=False):
@@ -196,9 +191,9 @@ class KnownForms:
         self._seen_shapes = SeenTexts(min(learned_at, 2))
         self._seen_forms = SeenTexts(learned_at - 1)
         self._shared = SharedParts()
-        # By path, and the values of the last body of each template besides the name.
+        # By path; and of each template, the values of the last body besides the name.
         self._repeats: dict[str, list[Repeat]] = {}
-        self._last: dict[Template, Texts] = {}
+        self._last: dict[Template, tuple[Texts, Repeat | None]] = {}
         kinds = sorted(admission.template_kinds)
         self._changes = store.follow(*kinds) if kinds else []
         self.executed_count = 0
@@ -255,15 +250,20 @@ class KnownForms:
     ) -> None:
         """Expect more such requests after one that differs from the last one in its name only."""
         rest = values if name is None else (*values[:name], *values[name + 1 :])
-        if self._last.get(template) != rest:
-            if len(self._last) >= self._templates_max:
-                self._last.clear()
-            self._last[template] = rest
+        last, repeat = self._last.get(template, (None, None))
+        if last == rest and repeat is None:
+            repeat = Repeat(request, template.narrowed(values, self._shared), name)
+        elif last != rest:
+            repeat = None
+        if len(self._last) >= self._templates_max:
+            self._last.clear()
+        self._last[template] = rest, repeat
+        if repeat is None:
             return
         if len(self._repeats) >= _REPEATED_PATHS_MAX:
             self._repeats.clear()
         repeats = self._repeats.setdefault(request.path, [])
-        repeats.insert(0, Repeat(request, template, values, name))
+        repeats.insert(0, repeat)
         del repeats[_REPEATED_MAX:]
 
     def learn(

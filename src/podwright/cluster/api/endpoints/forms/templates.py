@@ -36,6 +36,9 @@ _MARK: Final = "\ufdd0{}\ufdd1"
 _ENCODED_MARK: Final = re.compile("\ufdd0([0-9]+)\ufdd1".encode())
 _OWN: Final = {"uid": UID, "resourceVersion": VERSION, "creationTimestamp": TIME}
 _TEXT: Final = b'"%b"'
+_UNREAD: Final = {"name": "x", "namespace": "x"}
+"""The metadata of an object of which only another section is read."""
+
 _PARTS_MAX: Final = 4_096
 
 Try: TypeAlias = Callable[[bytes, int], "Trial | None"]
@@ -149,7 +152,8 @@ class SharedParts:
                 self._known.clear()
             value, struct = part.made(own), None
             if part.is_typed:
-                struct = getattr(decode(like.raw | {part.section: value}), part.section)
+                whole = {"apiVersion": like.api_version, "kind": like.kind, "metadata": _UNREAD}
+                struct = getattr(decode(whole | {part.section: value}), part.section)
             known = self._known[key] = value, struct
         return known
 
@@ -211,6 +215,37 @@ class Template(msgspec.Struct, frozen=True, eq=False):
         if self.served is not self.stored:
             form, own = self.served.form, self.served.values_of(all_values)
         return HttpReply(201, self.headers, form.filled(own) + b"\n")
+
+    def narrowed(self, values: Texts, shared: SharedParts) -> Template:
+        """Return the template of objects with values of a body, which differ in their name only.
+
+        Its only value is the name, if that is not the server's.
+        """
+        is_named = self.name_number != NAME
+        numbers = {number: number for number in (UID, VERSION, TIME, NAME)}
+        numbers |= {self.name_number: NAME + is_named}
+        all_values = with_own("", "", "", "", values)
+
+        def narrow(text: MarkedText) -> MarkedText:
+            filled = [
+                _MARK.format(numbers[number]).encode() if number in numbers else all_values[number]
+                for number in text.order
+            ]
+            return MarkedText(text.form.filled(filled))
+
+        stored = narrow(self.stored)
+        return _replace(
+            self,
+            name_number=NAME + is_named,
+            like=self._object("", "", "", "", all_values, shared),
+            parts=[
+                _replace(part, text=narrow(part.text))
+                for part in self.parts
+                if not numbers.keys().isdisjoint(part.text.order)
+            ],
+            stored=stored,
+            served=stored if self.served is self.stored else narrow(self.served),
+        )
 
     def _object(
         self,
