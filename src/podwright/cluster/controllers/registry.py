@@ -20,13 +20,15 @@ from podwright.cluster.controllers.apps.stateful_set import StatefulSetControlle
 from podwright.cluster.controllers.autoscaling.horizontal_autoscaler import (
     HorizontalAutoscalerController,
 )
-from podwright.cluster.controllers.batch.cron_job import CronJobController
+from podwright.cluster.controllers.batch.cron_job import CronJobController, JobTTLController
 from podwright.cluster.controllers.batch.job import JobController
-from podwright.cluster.controllers.batch.job_ttl import JobTTLController
 from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
 from podwright.cluster.controllers.core.namespace import NamespaceController
 from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector
-from podwright.cluster.controllers.core.pod_group_protection import PodGroupProtectionController
+from podwright.cluster.controllers.core.protections import (
+    PodGroupProtectionController,
+    VolumeProtectionController,
+)
 from podwright.cluster.controllers.core.resource_quota import ResourceQuotaController
 from podwright.cluster.controllers.devices import (
     BindingConditionsController,
@@ -45,7 +47,7 @@ from podwright.cluster.controllers.identities import (
     SignRequest,
     TokensController,
 )
-from podwright.cluster.controllers.identities.token_secrets import IssueToken
+from podwright.cluster.controllers.identities.service_accounts import IssueToken
 from podwright.cluster.controllers.interface import Controller
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.network import (
@@ -68,7 +70,6 @@ from podwright.cluster.controllers.policies.disruption_budget import (
 )
 from podwright.cluster.controllers.storage.ephemeral_volume import EphemeralVolumeController
 from podwright.cluster.controllers.storage.persistent_volume import PersistentVolumeController
-from podwright.cluster.controllers.storage.volume_protection import VolumeProtectionController
 
 ControllerMaker: TypeAlias = Callable[[Lister], Controller]
 

@@ -50,6 +50,7 @@ from podwright.cluster.controllers.batch.job_spec import (
     job_spec,
     pods_of,
 )
+from podwright.cluster.controllers.devices.resource_claim import expand_claims
 from podwright.cluster.controllers.expansion import EXPANDED_KINDS, ExpandedWorkload, Expansion
 from podwright.cluster.controllers.kinds import (
     CRON_JOB,
@@ -62,7 +63,6 @@ from podwright.cluster.controllers.kinds import (
     GroupKind,
 )
 from podwright.cluster.controllers.pod_state import is_active
-from podwright.cluster.controllers.storage.expanded_claims import expand_claims
 from podwright.cluster.controllers.storage.provisioning import default_class
 from podwright.cluster.controllers.workload_fields import spec_of, status_of
 from podwright.cluster.store import kind_of

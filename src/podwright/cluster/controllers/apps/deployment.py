@@ -37,10 +37,10 @@ from podwright.cluster.controllers.apps.deployment_status import (
     is_complete,
     replica_set_document,
 )
-from podwright.cluster.controllers.apps.replicas import REPLICA_FAILURE
 from podwright.cluster.controllers.apps.rollout import (
     DESIRED_REPLICAS,
     MAX_REPLICAS,
+    REPLICA_FAILURE,
     REVISION,
     REVISION_HISTORY,
     DeploymentSpec,

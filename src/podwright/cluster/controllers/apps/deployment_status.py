@@ -18,8 +18,12 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.cluster.controllers.adoption import controller_reference_document
-from podwright.cluster.controllers.apps.replicas import REPLICA_FAILURE
-from podwright.cluster.controllers.apps.rollout import DeploymentSpec, Rollout, RolloutSet
+from podwright.cluster.controllers.apps.rollout import (
+    REPLICA_FAILURE,
+    DeploymentSpec,
+    Rollout,
+    RolloutSet,
+)
 from podwright.cluster.controllers.workload_fields import spec_of, status_of, without_zeros
 
 PROGRESSING: Final = "Progressing"

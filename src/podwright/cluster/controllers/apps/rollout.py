@@ -25,6 +25,8 @@ REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"
 DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
 MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
 
+REPLICA_FAILURE: Final = "ReplicaFailure"
+
 _NO_DEADLINE: Final = 2**31 - 1
 
 

@@ -7,12 +7,13 @@ last one the devices are freed. A claim that was created for a pod is then delet
 bound without the scheduler is added to `status.reservedFor` of its allocated claims; if one is not
 there or not allocated yet, the pod waits for it.
 
-Upstream: pkg/controller/resourceclaim/controller.go
+Upstream: pkg/controller/resourceclaim/controller.go; pkg/controller/resourceclaim/controller.go.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
 from podwright._checkpointed import Saved
 from podwright.apimachinery.devices import generated_claims, is_reserved_for
@@ -21,9 +22,11 @@ from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
     NamespacedName,
+    Object,
     Pod,
     ResourceClaim,
     ResourceClaimConsumerReference,
+    with_fields,
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import DeleteObject, finalizers_without, patched, section
@@ -37,6 +40,7 @@ from podwright.cluster.controllers.interface import (
 )
 from podwright.cluster.controllers.kinds import POD, RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.store import kind_of
 
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 _POD, _CLAIM = "pod:", "claim:"
@@ -283,3 +287,117 @@ def claim_from_template(pod: Pod, entry: str, template: Document) -> KubernetesO
         "spec": template.get("spec") or {},
     }
     return decode(claim, source=f"Pod {pod.key}: resource claim {entry}")
+
+
+# The resource claims that pods get from templates, without running the controller.
+
+
+class ExpandedClaims(NamedTuple):
+    """The result of `expand_claims`.
+
+    Attributes
+    ----------
+    claims : list of ResourceClaim
+        To be added.
+    pods : dict of str to Pod
+        The pods whose status names their claims now, by `namespace/name`.
+    notes : list of str
+        Why pods get no claim.
+    """
+
+    claims: list[ResourceClaim]
+    pods: dict[NamespacedName, Pod]
+    notes: list[str]
+
+
+def expand_claims(objects: Iterable[Object]) -> ExpandedClaims:
+    """Return the claims that pending pods would get from templates.
+
+    A pod keeps the claims that were created for it. The claims are named by a number where
+    upstream draws five letters.
+
+    Parameters
+    ----------
+    objects : iterable of Object
+        All objects of a cluster, with the pods of its workloads.
+    """
+    objects = list(objects)
+    found = ExpandedClaims([], {}, [])
+    pods = [
+        obj
+        for obj in objects
+        if isinstance(obj, Pod)
+        and not obj.spec.node_name
+        and not obj.is_terminal
+        and any(entry.resource_claim_template_name for entry in obj.spec.resource_claims)
+    ]
+    if not pods:
+        return found
+    templates = {obj.key: obj for obj in objects if kind_of(obj) == RESOURCE_CLAIM_TEMPLATE}
+    claims = [obj for obj in objects if isinstance(obj, ResourceClaim)]
+    names = {claim.key for claim in claims}
+    created: dict[tuple[str, str, str], str] = {}
+    for claim in claims:
+        owner = claim.metadata.controller
+        entry_name = claim.metadata.annotations.get(POD_CLAIM_NAME)
+        if owner is not None and owner.kind == "Pod" and entry_name is not None:
+            created[f"{claim.namespace}/{owner.name}", owner.uid, entry_name] = claim.name
+    lacking: dict[NamespacedName, list[NamespacedName]] = {}
+    for pod in pods:
+        for template in _expand(pod, templates, names, created, found):
+            lacking.setdefault(template, []).append(pod.key)
+    for template, keys in lacking.items():
+        which = f"pod {keys[0]} needs"
+        if len(keys) > 1:
+            which = f"{len(keys)} pods need, such as {keys[0]}"
+        found.notes.append(f"there is no ResourceClaimTemplate {template}, which {which}")
+    return found
+
+
+def _expand(
+    pod: Pod,
+    templates: Mapping[NamespacedName, KubernetesObject],
+    names: set[NamespacedName],
+    created: dict[tuple[str, str, str], str],
+    found: ExpandedClaims,
+) -> list[NamespacedName]:
+    """Add the claims of one pod; return the templates that do not exist."""
+    known = generated_claims(pod)
+    # `Scheduler.add` gives this uid to pods without one.
+    owner = pod if pod.uid else with_fields(pod, "metadata", uid=pod.key)
+    new: dict[str, str] = {}
+    lacking: list[NamespacedName] = []
+    for entry in pod.spec.resource_claims:
+        template_name = entry.resource_claim_template_name
+        if template_name is None or entry.name in known:
+            continue
+        name = created.get((pod.key, owner.uid, entry.name))
+        if name is None:
+            template_key = f"{pod.namespace}/{template_name}"
+            template = templates.get(template_key)
+            if template is None:
+                lacking.append(template_key)
+                continue
+            claim = claim_from_template(owner, entry.name, section(template, "spec"))
+            assert isinstance(claim, ResourceClaim), claim
+            name = _free_name(claim, names)
+            uid = f"{claim.namespace}/{name}"
+            found.claims.append(with_fields(claim, "metadata", name=name, uid=uid))
+        new[entry.name] = name
+    if new:
+        statuses = [
+            *(section(pod, "status").get("resourceClaimStatuses") or ()),
+            *({"name": entry, "resourceClaimName": name} for entry, name in new.items()),
+        ]
+        updated = patched(pod, status={"resourceClaimStatuses": statuses})
+        assert isinstance(updated, Pod), updated
+        found.pods[pod.key] = updated
+    return lacking
+
+
+def _free_name(claim: ResourceClaim, names: set[NamespacedName]) -> str:
+    prefix, namespace, number = claim.metadata.generate_name, claim.namespace, 0
+    while f"{namespace}/{prefix}{number}" in names:
+        number += 1
+    names.add(f"{namespace}/{prefix}{number}")
+    return f"{prefix}{number}"

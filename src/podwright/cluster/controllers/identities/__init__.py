@@ -17,13 +17,9 @@ from podwright.cluster.controllers.identities.certificate_requests import (
 from podwright.cluster.controllers.identities.cluster_roles import (
     ClusterRoleAggregationController as ClusterRoleAggregationController,
 )
-from podwright.cluster.controllers.identities.root_ca import (
+from podwright.cluster.controllers.identities.service_accounts import (
     NO_CERTIFICATE_AUTHORITY as NO_CERTIFICATE_AUTHORITY,
     RootCAPublisher as RootCAPublisher,
-)
-from podwright.cluster.controllers.identities.service_accounts import (
     ServiceAccountsController as ServiceAccountsController,
-)
-from podwright.cluster.controllers.identities.token_secrets import (
     TokensController as TokensController,
 )

@@ -12,16 +12,16 @@ from podwright.apimachinery.objects import Document, KubernetesObject, Namespace
 from podwright.cluster.api import section
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
 from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, ENDPOINTS, SERVICE
-from podwright.cluster.controllers.network.endpoint_subsets import repacked
-from podwright.cluster.controllers.network.service_pods import TRIGGER_TIME
-from podwright.cluster.controllers.network.slice_parts import (
+from podwright.cluster.controllers.network.endpoint_parts import (
     MANAGED_BY,
     SERVICE_NAME,
+    TRIGGER_TIME,
     PortsKey,
     made,
     new_slice,
     ports_key,
     renewed,
+    repacked,
     service_of,
     slices_of,
 )

@@ -26,30 +26,28 @@ from podwright.cluster.api import section
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
 from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.network.service_pods import (
+from podwright.cluster.controllers.network.endpoint_parts import (
     HEADLESS,
+    MANAGED_BY,
     POD_CHANGES,
+    SERVICE_NAME,
     TRIGGER_TIME,
+    PortsKey,
     ServicePods,
     addresses_of,
+    endpoint_key,
     hostname_of,
     is_endpoint,
     is_headless,
-    port_number,
-    selector_of,
-    trigger_time,
-)
-from podwright.cluster.controllers.network.slice_parts import (
-    MANAGED_BY,
-    SERVICE_NAME,
-    PortsKey,
-    endpoint_key,
     made,
     new_slice,
+    port_number,
     ports_key,
     renewed,
+    selector_of,
     service_of,
     slices_of,
+    trigger_time,
 )
 
 MANAGER: Final = "endpointslice-controller.k8s.io"

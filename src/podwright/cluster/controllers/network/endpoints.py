@@ -23,8 +23,7 @@ from podwright.cluster.api import section
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
 from podwright.cluster.controllers.kinds import ENDPOINTS, POD, SERVICE
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.network.endpoint_subsets import repacked
-from podwright.cluster.controllers.network.service_pods import (
+from podwright.cluster.controllers.network.endpoint_parts import (
     HEADLESS,
     POD_CHANGES,
     TRIGGER_TIME,
@@ -34,6 +33,7 @@ from podwright.cluster.controllers.network.service_pods import (
     is_endpoint,
     is_headless,
     port_number,
+    repacked,
     selector_of,
     trigger_time,
 )

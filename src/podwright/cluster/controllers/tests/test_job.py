@@ -12,6 +12,7 @@ from tests.properties.effort import effort
 
 from podwright.apimachinery.objects import Pod
 from podwright.cluster.api import UpdateObject
+from podwright.cluster.controllers.batch.cron_job import JobTTLController
 from podwright.cluster.controllers.batch.job import JobController
 from podwright.cluster.controllers.batch.job_counts import (
     FAILURES,
@@ -29,7 +30,6 @@ from podwright.cluster.controllers.batch.job_spec import (
     parse_indexes,
     pods_of,
 )
-from podwright.cluster.controllers.batch.job_ttl import JobTTLController
 from podwright.cluster.controllers.kinds import JOB, POD
 from podwright.cluster.controllers.tests.controller_cluster import counting, counts
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, at, document

@@ -27,8 +27,7 @@ from podwright.cluster.kubelets.kubelet.containers.container_statuses import (
     container_statuses,
     should_restart,
 )
-from podwright.cluster.kubelets.kubelet.kubelet_node import KubeletNode
-from podwright.cluster.kubelets.kubelet.pod_admission import Rejection
+from podwright.cluster.kubelets.kubelet.kubelet_node import KubeletNode, Rejection
 from podwright.cluster.kubelets.kubelet.pod_records import (
     STATUS_FIELDS,
     TERMINAL_PHASES,

@@ -26,13 +26,13 @@ from functools import partial
 from typing import Any
 
 from podwright.apimachinery.objects import SECOND_NS, Document, Pod, timestamp_ns
-from podwright.cluster.kubelets.pod_fast_path import ended_pod
 from podwright.cluster.kubelets.pod_statuses import (
     DELETION_TIME,
     RUN_DELAY,
     RUN_JITTER,
     STOP_DELAY,
     container_status,
+    ended_pod,
     exit_patch,
     read_exit_code,
     readiness_patch,

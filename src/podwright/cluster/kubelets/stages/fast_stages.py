@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.kubelets.pod_fast_path import started_pod
 from podwright.cluster.kubelets.pod_statuses import (
     START_CONDITIONS,
     completed_statuses,
@@ -25,6 +24,7 @@ from podwright.cluster.kubelets.pod_statuses import (
     container_status,
     ready_conditions,
     running_statuses,
+    started_pod,
     terminated_state,
 )
 from podwright.cluster.kubelets.stages.stage import (

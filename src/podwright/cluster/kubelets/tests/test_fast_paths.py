@@ -9,7 +9,6 @@ from hypothesis import given, strategies as st
 from podwright.apimachinery.objects import decode_pod
 from podwright.cluster.kubelets import Lifecycle, ScheduleStage
 from podwright.cluster.kubelets.addresses import Addresses
-from podwright.cluster.kubelets.effects import apply_patch_step
 from podwright.cluster.kubelets.patches import apply_patch, plain_patch
 from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY, RUN_JITTER, STOP_DELAY
 from podwright.cluster.kubelets.stages.annotation_stages import default_stages
@@ -23,6 +22,7 @@ from podwright.cluster.kubelets.stages.stage import (
     StageContext,
 )
 from podwright.cluster.kubelets.stages.stage_matching import StageMatcher
+from podwright.cluster.kubelets.stages.stage_play import apply_patch_step
 from podwright.cluster.kubelets.templates.jq import _NoValue, _run, query
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_pod, at
 from podwright.scheduler.machine import ObjectPut

@@ -12,7 +12,7 @@ from podwright.cluster.controllers.network import (
     EndpointSliceController,
     EndpointSliceMirroringController,
 )
-from podwright.cluster.controllers.network.endpoint_subsets import repacked
+from podwright.cluster.controllers.network.endpoint_parts import repacked
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
 
 SERVICE = ("", "Service")

@@ -13,8 +13,13 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import SECOND_NS
-from podwright.cluster.kubelets.kubelet.shell.environment import FileAccessError, check_writable
-from podwright.cluster.kubelets.kubelet.shell.state import Exit, ShellState, Steps
+from podwright.cluster.kubelets.kubelet.shell.environment import (
+    Exit,
+    FileAccessError,
+    ShellState,
+    Steps,
+    check_writable,
+)
 from podwright.cluster.kubelets.kubelet.shell.syntax import NotSimulatedError
 
 _Builtin: TypeAlias = Callable[[ShellState, str, list[str]], int]

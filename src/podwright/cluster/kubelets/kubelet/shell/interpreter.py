@@ -17,12 +17,16 @@ from typing import Final
 from podwright.apimachinery.objects import SECOND_NS
 from podwright.cluster.kubelets.kubelet.shell.commands import COMMANDS, SPECIAL
 from podwright.cluster.kubelets.kubelet.shell.environment import (
+    Exit,
     Facts,
     FileAccessError,
     FileOutput,
     Input,
+    Leave,
     NoOutput,
     Output,
+    ShellState,
+    Steps,
     check_writable,
 )
 from podwright.cluster.kubelets.kubelet.shell.expansion import (
@@ -32,7 +36,6 @@ from podwright.cluster.kubelets.kubelet.shell.expansion import (
     text_of,
 )
 from podwright.cluster.kubelets.kubelet.shell.parser import parse
-from podwright.cluster.kubelets.kubelet.shell.state import Exit, Leave, ShellState, Steps
 from podwright.cluster.kubelets.kubelet.shell.syntax import (
     AndOr,
     Case,

@@ -1,12 +1,15 @@
-"""The pods that each service selects, and since when its endpoints are out of date.
+"""What the controllers of endpoints share: the pods of services, and parts of slices and subsets.
 
-Upstream: staging/src/k8s.io/endpointslice/util/{controller_utils,trigger_time_tracker}.go
+Upstream: staging/src/k8s.io/endpointslice/util/{controller_utils,trigger_time_tracker}.go;
+staging/src/k8s.io/endpointslice/{utils,util/endpointset}.go; pkg/api/v1/endpoints/util.go,
+RepackSubsets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
+from typing import Any, Final, TypeAlias
 
 from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
@@ -15,13 +18,15 @@ from podwright.apimachinery.objects import (
     NamespacedName,
     Pod,
     condition_of,
+    encode,
     is_ready,
     timestamp_ns,
     timestamp_text_nano,
 )
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
 from podwright.cluster.controllers.interface import PodChange, SyncAt, SyncDue, Version
-from podwright.cluster.controllers.kinds import POD, SERVICE
+from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, POD, SERVICE
 from podwright.cluster.controllers.lister import Lister
 
 POD_CHANGES: Final = (
@@ -233,3 +238,159 @@ def _facts(pod: KubernetesObject | None) -> tuple[Any, ...]:
         None if ready is None else ready.last_transition_time,
         addresses_of(pod),
     )
+
+
+# What the controllers of endpoint slices share: names, labels and the grouping by ports.
+
+SERVICE_NAME: Final = "kubernetes.io/service-name"
+MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
+
+_NAME_MAX: Final = 253
+
+PortsKey: TypeAlias = tuple[tuple[Any, ...], ...]
+
+
+def ports_key(ports: Iterable[Document]) -> PortsKey:
+    """Return what identifies a set of ports."""
+    return tuple(
+        sorted(
+            (
+                str(each.get("name") or ""),
+                int(each.get("port") or 0),
+                str(each.get("protocol") or "TCP"),
+                str(each.get("appProtocol") or ""),
+            )
+            for each in ports
+        )
+    )
+
+
+def endpoint_key(endpoint: Document) -> tuple[Any, ...]:
+    """Return what identifies an endpoint: its addresses, host name and pod.
+
+    Upstream: EndpointHash
+    """
+    target = endpoint.get("targetRef") or {}
+    return (
+        tuple(sorted(endpoint.get("addresses") or ())),
+        endpoint.get("hostname", ""),
+        target.get("namespace", ""),
+        target.get("name", ""),
+    )
+
+
+def slices_of(lister: Lister, service: str, controller: str) -> list[KubernetesObject]:
+    """Return the slices of a service that a controller manages and that are not being deleted."""
+    namespace, _, name = service.partition("/")
+    found = lister.in_namespace(ENDPOINT_SLICE, namespace)
+    return [
+        each
+        for _, each in sorted(found.items())
+        if each.metadata.labels.get(SERVICE_NAME) == name
+        and each.metadata.labels.get(MANAGED_BY) == controller
+        and each.metadata.deletion_timestamp is None
+    ]
+
+
+def service_of(endpoint_slice: KubernetesObject) -> str:
+    """Return the key of the service of a slice; "" if it has none."""
+    name = endpoint_slice.metadata.labels.get(SERVICE_NAME)
+    return f"{endpoint_slice.metadata.namespace}/{name}" if name else ""
+
+
+def new_slice(
+    owner: KubernetesObject,
+    *,
+    ports: list[Document],
+    address_type: str,
+    labels: dict[str, str],
+    annotations: dict[str, str],
+) -> Document:
+    """Return the document of a slice without endpoints."""
+    prefix = f"{owner.name}-"
+    reference = {
+        "apiVersion": "v1",
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    metadata: Document = {
+        "generateName": prefix if len(prefix) <= _NAME_MAX else owner.name,
+        "namespace": owner.metadata.namespace,
+        "labels": labels,
+        "ownerReferences": [reference],
+    }
+    if annotations:
+        metadata["annotations"] = annotations
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": metadata,
+        "addressType": address_type,
+        "endpoints": [],
+        "ports": ports,
+    }
+
+
+def made(new: Document) -> KubernetesObject:
+    """Return a new slice as an object; lists without items are null, as protobuf has them."""
+    lists = {name: new[name] or None for name in ("endpoints", "ports")}
+    return decode({**new, **lists})
+
+
+def renewed(present: KubernetesObject, new: Document) -> KubernetesObject:
+    """Return an existing slice with the content of a new one."""
+    document = encode(present)
+    metadata = dict(document["metadata"])
+    metadata["labels"] = new["metadata"]["labels"]
+    metadata["ownerReferences"] = new["metadata"]["ownerReferences"]
+    metadata["annotations"] = new["metadata"].get("annotations") or {}
+    if not metadata["annotations"]:
+        del metadata["annotations"]
+    return made({**new, "metadata": metadata})
+
+
+# The canonical form of the subsets of endpoints.
+#
+# Each address is in one subset only, with all its ports, and is ready only if it is for all of
+# them. Upstream orders subsets, ports and addresses by hashes; here their values order them.
+
+PortKey: TypeAlias = tuple[tuple[str, Any], ...]
+AddressKey: TypeAlias = tuple[str, str]
+
+
+def repacked(subsets: Iterable[Document]) -> list[Document]:
+    """Return subsets in canonical form."""
+    known: dict[AddressKey, Document] = {}
+    ready: dict[PortKey, dict[AddressKey, bool]] = {}
+    for subset in subsets:
+        ports: Sequence[Document] = subset.get("ports") or ({},)
+        for port in ports:
+            states = ready.setdefault(tuple(sorted(port.items())), {})
+            for field, is_for_port in (("addresses", True), ("notReadyAddresses", False)):
+                for address in subset.get(field) or ():
+                    key = (address["ip"], (address.get("targetRef") or {}).get("uid", ""))
+                    known.setdefault(key, address)
+                    # Not ready for one port is not ready.
+                    states[key] = is_for_port and states.get(key, True)
+    ports_of: dict[tuple[tuple[AddressKey, bool], ...], list[PortKey]] = {}
+    for port_key, states in sorted(ready.items(), key=lambda item: repr(item[0])):
+        ports_of.setdefault(tuple(sorted(states.items())), []).append(port_key)
+    packed: list[Document] = []
+    for addresses, port_keys in ports_of.items():
+        subset = {}
+        for field, is_for_all in (("addresses", True), ("notReadyAddresses", False)):
+            keys = sorted((key for key, state in addresses if state is is_for_all), key=_by_ip)
+            if keys:
+                subset[field] = [known[key] for key in keys]
+        if with_ports := [dict(each) for each in port_keys if each]:
+            subset["ports"] = with_ports
+        packed.append(subset)
+    return packed
+
+
+def _by_ip(key: AddressKey) -> tuple[int, int, str]:
+    address = ip_address(key[0])
+    return (address.version, int(address), key[1])
