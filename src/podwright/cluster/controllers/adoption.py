@@ -9,7 +9,8 @@ GetPodFromTemplate.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from abc import abstractmethod
+from typing import Any, ClassVar, TypeVar, cast
 
 import msgspec
 
@@ -22,15 +23,17 @@ from podwright.apimachinery.objects import (
     ObjectMeta,
     OwnerReference,
     Pod,
+    PriorityClass,
     Selector,
     SelectorError,
     decode_pod,
     label_selector,
     with_fields,
 )
-from podwright.cluster.controllers.interface import Keys, Version
+from podwright.cluster.controllers.interface import Controller, Keys, Version
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.store import GroupKind
+from podwright.cluster.controllers.workload_fields import spec_of
+from podwright.cluster.store import POD, GroupKind
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -173,12 +176,11 @@ _METADATA = ("labels", "annotations", "finalizers")
 
 def controller_reference_document(owner: KubernetesObject) -> Document:
     """Return the controller reference to an owner as a document."""
-    reference = controller_reference(owner)
     return {
-        "apiVersion": reference.api_version,
-        "kind": reference.kind,
-        "name": reference.name,
-        "uid": reference.uid,
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
         "controller": True,
         "blockOwnerDeletion": True,
     }
@@ -217,20 +219,54 @@ def pod_from_template(owner: KubernetesObject, template: Document) -> Pod:
     return decode_pod(document, source=f"{owner.kind} {owner.key}: template")
 
 
-def owners_with_priority_class(lister: Lister, kind: GroupKind, name: str) -> list[NamespacedName]:
-    """Return the owners whose template names a priority class, sorted.
+class PodOwnerController(Controller):
+    """A controller of the pods of one kind of owner, which adopts orphans.
 
-    Admission rejects pods whose priority class does not exist. Upstream retries with backoff;
-    here the owners are requeued when the class is created.
+    Attributes
+    ----------
+    kind : GroupKind
+        The kind of the owners; a subclass sets it.
     """
-    return sorted(
-        key
-        for key, owner in lister.all(kind).items()
-        if ((owner.raw.get("spec") or {}).get("template") or {})
-        .get("spec", {})
-        .get("priorityClassName")
-        == name
-    )
+
+    kind: ClassVar[GroupKind]
+
+    def __init__(self, lister: Lister) -> None:
+        super().__init__(lister)
+        self._orphans = Orphans(lister, POD)
+        self.adopters = self._orphans.owners
+
+    def observe(self, old: Version, new: Version) -> Keys:
+        """Return owners that changed, or whose pods did, and those of a new priority class."""
+        changed = new if new is not None else old
+        if type(changed) is Pod:
+            return self._pod_changed(cast(Pod | None, old), cast(Pod | None, new))
+        if isinstance(changed, PriorityClass):
+            return self._with_priority_class(changed.name) if old is None else ()
+        return self._owner_changed(old, new)
+
+    @abstractmethod
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> Keys:
+        """Process a change of a pod."""
+
+    @abstractmethod
+    def _owner_changed(self, old: Version, new: Version) -> Keys:
+        """Process a change of an owner."""
+
+    def _with_priority_class(self, name: str) -> Keys:
+        """Return the owners whose template names a priority class, sorted.
+
+        Admission rejects pods whose priority class does not exist. Upstream retries with backoff;
+        here the owners are requeued when the class is created.
+        """
+        return sorted(
+            key
+            for key, owner in self._lister.all(self.kind).items()
+            if ((spec_of(owner).get("template") or {}).get("spec") or {}).get("priorityClassName")
+            == name
+        )
+
+    def _pods_of(self, owner_uid: str) -> list[Pod]:
+        return cast(list[Pod], list(self._lister.controlled_by(owner_uid, POD).values()))
 
 
 class PodTemplates:

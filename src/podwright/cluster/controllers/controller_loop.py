@@ -38,10 +38,9 @@ from podwright.cluster.controllers.interface import (
     WriteRejected,
     event_by,
 )
-from podwright.cluster.controllers.kinds import EVENT
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.subscriptions import Subscriptions
-from podwright.cluster.store import Change, GroupKind, kind_of
+from podwright.cluster.store import EVENT, Change, GroupKind, kind_of
 
 ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
 """Receives the name of a controller, the key that it synced, and what failed."""

@@ -24,9 +24,8 @@ from podwright.cluster.controllers.kinds import (
     REPLICATION_CONTROLLER,
     RESOURCE_QUOTA,
     STATEFUL_SET,
-    GroupKind,
 )
-from podwright.cluster.store import kind_of
+from podwright.cluster.store import GroupKind, kind_of
 
 if TYPE_CHECKING:
     from podwright.cluster.controllers.autoscaling.autoscaled import HpaBound

@@ -4,47 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.cluster.store import EVENT, NAMESPACE, POD, GroupKind
-
-__all__ = [
-    "CLUSTER_ROLE",
-    "CONFIG_MAP",
-    "CONTROLLER_REVISION",
-    "CRON_JOB",
-    "CSI_NODE",
-    "CSR",
-    "DAEMON_SET",
-    "DEPLOYMENT",
-    "DEVICE_CARDS",
-    "DEVICE_TAINT_RULE",
-    "ENDPOINTS",
-    "ENDPOINT_SLICE",
-    "EVENT",
-    "HPA",
-    "JOB",
-    "NAMESPACE",
-    "NODE",
-    "PDB",
-    "POD",
-    "POD_GROUP",
-    "PRIORITY_CLASS",
-    "PV",
-    "PVC",
-    "REPLICATION_CONTROLLER",
-    "REPLICA_SET",
-    "RESOURCE_CLAIM",
-    "RESOURCE_CLAIM_TEMPLATE",
-    "RESOURCE_QUOTA",
-    "RESOURCE_SLICE",
-    "SECRET",
-    "SERVICE",
-    "SERVICE_ACCOUNT",
-    "STATEFUL_SET",
-    "STORAGE_CLASS",
-    "VALIDATING_POLICY",
-    "VOLUME_ATTACHMENT",
-    "GroupKind",
-]
+from podwright.cluster.store import GroupKind
 
 CONFIG_MAP: Final[GroupKind] = ("", "ConfigMap")
 ENDPOINTS: Final[GroupKind] = ("", "Endpoints")

@@ -20,8 +20,7 @@ from podwright.apimachinery.objects import (
     Pod,
     Unknown,
 )
-from podwright.cluster.controllers.kinds import EVENT, POD, GroupKind
-from podwright.cluster.store import Names, kind_of
+from podwright.cluster.store import EVENT, POD, GroupKind, Names, kind_of
 
 Objects: TypeAlias = dict[NamespacedName, KubernetesObject]
 Keys: TypeAlias = dict[NamespacedName, None]

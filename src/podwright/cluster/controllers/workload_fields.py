@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, KubernetesObject, encode
+from podwright.apimachinery.objects import Document, KubernetesObject, encode, timestamp_text
 from podwright.apimachinery.schema import decode
 
 T = TypeVar("T", bound=KubernetesObject)
@@ -47,6 +47,14 @@ def with_status(obj: T, status: Document) -> T:
     if "status" in obj.__struct_fields__:
         return cast(T, decode(document, source=f"the status of {obj.kind} {obj.key}"))
     return msgspec.structs.replace(obj, raw=document)
+
+
+def condition(
+    kind: str, status: str, reason: str, message: str, now_ns: int, **others: Any
+) -> Document:
+    """Return a condition with a transition now; `others` are further fields."""
+    since = {"lastTransitionTime": timestamp_text(now_ns)}
+    return {"type": kind, "status": status, **others, **since, "reason": reason, "message": message}
 
 
 def with_annotations(obj: T, annotations: Mapping[str, str]) -> T:

@@ -60,12 +60,11 @@ from podwright.cluster.controllers.kinds import (
     REPLICA_SET,
     REPLICATION_CONTROLLER,
     STATEFUL_SET,
-    GroupKind,
 )
 from podwright.cluster.controllers.pod_state import is_active
 from podwright.cluster.controllers.storage.provisioning import default_class
 from podwright.cluster.controllers.workload_fields import spec_of, status_of
-from podwright.cluster.store import kind_of
+from podwright.cluster.store import GroupKind, kind_of
 
 
 class _Workload(NamedTuple):

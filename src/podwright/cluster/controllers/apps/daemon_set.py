@@ -24,15 +24,13 @@ from podwright.apimachinery.objects import (
     NamespacedName,
     Node,
     Pod,
-    PriorityClass,
     Selector,
     is_ready,
 )
 from podwright.cluster.controllers.adoption import (
-    Orphans,
+    PodOwnerController,
     adopted,
     compiled_selector,
-    owners_with_priority_class,
     released,
 )
 from podwright.cluster.controllers.apps.controller_revisions import (
@@ -53,19 +51,11 @@ from podwright.cluster.controllers.apps.daemon_pods import (
     daemon_pod,
 )
 from podwright.cluster.controllers.apps.rollout import scaled_value
-from podwright.cluster.controllers.interface import (
-    Actions,
-    Controller,
-    CreationEvents,
-    Keys,
-    Requests,
-    Version,
-)
+from podwright.cluster.controllers.interface import Actions, CreationEvents, Keys, Requests, Version
 from podwright.cluster.controllers.kinds import (
     CONTROLLER_REVISION,
     DAEMON_SET,
     NODE,
-    POD,
     PRIORITY_CLASS,
 )
 from podwright.cluster.controllers.lister import Lister
@@ -76,6 +66,7 @@ from podwright.cluster.controllers.workload_fields import (
     status_of,
     without_zeros,
 )
+from podwright.cluster.store import POD
 
 BURST: Final = 250
 """How many pods one sync creates at most, and deletes at most (`daemon.BurstReplicas`)."""
@@ -102,7 +93,7 @@ class _Daemon:
         self.number = 0
 
 
-class DaemonSetController(Controller):
+class DaemonSetController(PodOwnerController):
     """Maintains one pod of each daemon set on each eligible node.
 
     Parameters
@@ -112,6 +103,7 @@ class DaemonSetController(Controller):
     """
 
     name = "daemonset-controller"
+    kind = DAEMON_SET
     kinds = (DAEMON_SET, POD, NODE, PRIORITY_CLASS)
     owner_kind = DAEMON_SET[1]
     _creation_events: Saved[CreationEvents]
@@ -120,8 +112,6 @@ class DaemonSetController(Controller):
     def __init__(self, lister: Lister) -> None:
         super().__init__(lister)
         self._daemons: dict[str, _Daemon] = {}
-        self._orphans = Orphans(lister, POD)
-        self.adopters = self._orphans.owners
         self._creation_events = CreationEvents()
         # The delay before a failed pod is replaced, and its start, by daemon set and node.
         self._backoff = {}
@@ -130,18 +120,9 @@ class DaemonSetController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Mark the nodes to evaluate again, and return their daemon sets."""
-        obj = new if new is not None else old
-        if isinstance(obj, Pod):
-            return self._pod_changed(old, new)
-        if isinstance(obj, Node):
+        if isinstance(new if new is not None else old, Node):
             return self._node_changed(old, new)
-        if isinstance(obj, PriorityClass):
-            return (
-                owners_with_priority_class(self._lister, DAEMON_SET, obj.name)
-                if old is None
-                else ()
-            )
-        return self._owner_changed(old, new)
+        return super().observe(old, new)
 
     def _owner_changed(self, old: Version, new: Version) -> Keys:
         if old is not None and (new is None or new.uid != old.uid):
@@ -171,7 +152,7 @@ class DaemonSetController(Controller):
             daemon.nodes.dirty[node.name] = None
         return sorted(daemon.key for daemon in daemons)
 
-    def _pod_changed(self, old: Version, new: Version) -> Keys:
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> Keys:
         was = old.metadata.controller if old is not None else None
         now = new.metadata.controller if new is not None else None
         if was is not None and now is not None and was.uid == now.uid:

@@ -58,7 +58,7 @@ from podwright.cluster.controllers.interface import (
     Requests,
     Version,
 )
-from podwright.cluster.controllers.kinds import DEPLOYMENT, POD, REPLICA_SET
+from podwright.cluster.controllers.kinds import DEPLOYMENT, REPLICA_SET
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.workload_fields import (
     is_only_status,
@@ -67,6 +67,7 @@ from podwright.cluster.controllers.workload_fields import (
     with_annotations,
     with_status,
 )
+from podwright.cluster.store import POD
 
 _NOT_COPIED: Final = (
     "kubectl.kubernetes.io/last-applied-configuration",

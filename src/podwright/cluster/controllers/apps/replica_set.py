@@ -23,37 +23,27 @@ from podwright.apimachinery.objects import (
     NamespacedName,
     OwnerReference,
     Pod,
-    PriorityClass,
     ReplicaSet,
     ReplicationController,
     Selector,
     labels_as_selector,
-    timestamp_text,
 )
 from podwright.cluster.controllers.adoption import (
-    Orphans,
+    PodOwnerController,
     PodTemplates,
     adopted,
     compiled_selector,
-    owners_with_priority_class,
     released,
 )
 from podwright.cluster.controllers.apps.rollout import REPLICA_FAILURE
 from podwright.cluster.controllers.interface import (
     Actions,
-    Controller,
     CreationEvents,
     Keys,
     PodChange,
     Version,
 )
-from podwright.cluster.controllers.kinds import (
-    POD,
-    PRIORITY_CLASS,
-    REPLICA_SET,
-    REPLICATION_CONTROLLER,
-    GroupKind,
-)
+from podwright.cluster.controllers.kinds import PRIORITY_CLASS, REPLICA_SET, REPLICATION_CONTROLLER
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import (
     PodCounts,
@@ -62,17 +52,19 @@ from podwright.cluster.controllers.pod_state import (
     is_active,
 )
 from podwright.cluster.controllers.workload_fields import (
+    condition,
     is_only_status,
     spec_of,
     status_of,
     without_zeros,
 )
+from podwright.cluster.store import POD, GroupKind
 
 BURST: Final = 500
 """How many pods one sync creates or deletes (`replicaset.BurstReplicas`)."""
 
 
-class ReplicasController(Controller):
+class ReplicasController(PodOwnerController):
     """Maintains the number of pods of each owner of one kind.
 
     Parameters
@@ -103,8 +95,6 @@ class ReplicasController(Controller):
     def __init__(self, lister: Lister) -> None:
         super().__init__(lister)
         self._counts: dict[str, PodCounts] = {}
-        self._orphans = Orphans(lister, POD)
-        self.adopters = self._orphans.owners
         self._templates = PodTemplates()
         self._creation_events = CreationEvents()
         # Why the API server rejected a pod since the last sync, by the key of the owner.
@@ -125,18 +115,6 @@ class ReplicasController(Controller):
         """Return the pods whose distribution over nodes decides which pods to delete first."""
 
     # ----------------------------------------------------------------------------- changes
-
-    def observe(self, old: Version, new: Version) -> Keys:
-        """Update the counts of pods, and return the owners whose counts changed."""
-        if type(new) is Pod or type(old) is Pod:
-            return self._pod_changed(old, new)
-        if isinstance(new, PriorityClass):
-            return (
-                owners_with_priority_class(self._lister, self.kind, new.name) if old is None else ()
-            )
-        if isinstance(old, PriorityClass):
-            return ()
-        return self._owner_changed(old, new)
 
     def _owner_changed(self, old: Version, new: Version) -> Keys:
         if old is not None and (new is None or new.uid != old.uid):
@@ -168,7 +146,7 @@ class ReplicasController(Controller):
         self._rejections[owner] = message
         return (owner,)
 
-    def _pod_changed(self, old: Version, new: Version) -> Sequence[NamespacedName]:
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> Sequence[NamespacedName]:
         now = new.metadata.controller if new is not None else None
         if old is None:
             was = None
@@ -282,10 +260,6 @@ class ReplicasController(Controller):
                 per_node[pod.spec.node_name] = per_node.get(pod.spec.node_name, 0) + 1
         return {pod.key: per_node.get(pod.spec.node_name, 0) for pod in pods}
 
-    def _pods_of(self, uid: str) -> list[Pod]:
-        pods = self._lister.controlled_by(uid, POD).values()
-        return [pod for pod in pods if isinstance(pod, Pod)]
-
     def _status(self, owner: KubernetesObject, counts: PodCounts, now_ns: int) -> Document:
         numbers = {
             "replicas": counts.active,
@@ -310,14 +284,7 @@ def _conditions(
     written: list[Document] = list(status_of(owner).get("conditions") or ())
     known = any(each.get("type") == REPLICA_FAILURE for each in written)
     if rejection is not None and not known:
-        failure = {
-            "type": REPLICA_FAILURE,
-            "status": "True",
-            "lastTransitionTime": timestamp_text(now_ns),
-            "reason": "FailedCreate",
-            "message": rejection,
-        }
-        return [*written, failure]
+        return [*written, condition(REPLICA_FAILURE, "True", "FailedCreate", rejection, now_ns)]
     if known and rejection is None and difference >= 0:
         return [each for each in written if each.get("type") != REPLICA_FAILURE]
     return written

@@ -18,15 +18,13 @@ from podwright.apimachinery.objects import (
     NamespacedName,
     PersistentVolumeClaim,
     Pod,
-    PriorityClass,
     StatefulSet,
     is_ready,
 )
 from podwright.cluster.controllers.adoption import (
-    Orphans,
+    PodOwnerController,
     adopted,
     compiled_selector,
-    owners_with_priority_class,
     pod_from_template,
     released,
     with_labels,
@@ -52,8 +50,8 @@ from podwright.cluster.controllers.apps.stateful_pods import (
     stateful_spec,
     with_retention,
 )
-from podwright.cluster.controllers.interface import Actions, Controller, Keys, Requests, Version
-from podwright.cluster.controllers.kinds import POD, PRIORITY_CLASS, PVC, STATEFUL_SET
+from podwright.cluster.controllers.interface import Actions, Keys, Requests, Version
+from podwright.cluster.controllers.kinds import PRIORITY_CLASS, PVC, STATEFUL_SET
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
 from podwright.cluster.controllers.workload_fields import (
@@ -62,12 +60,13 @@ from podwright.cluster.controllers.workload_fields import (
     status_of,
     without_zeros,
 )
+from podwright.cluster.store import POD
 
 _ENDED: Final = ("Succeeded", "Failed")
 _NAMING: Final = RevisionNaming(revision_hash, "controller.kubernetes.io/hash")
 
 
-class StatefulSetController(Controller):
+class StatefulSetController(PodOwnerController):
     """Maintains the pods and claims of each stateful set.
 
     A pod has the name of the one before. A kubelet that deletes pods by name only, such as kwok,
@@ -82,13 +81,12 @@ class StatefulSetController(Controller):
     """
 
     name = "statefulset-controller"
+    kind = STATEFUL_SET
     kinds = (STATEFUL_SET, POD, PVC, PRIORITY_CLASS)
     owner_kind = STATEFUL_SET[1]
 
     def __init__(self, lister: Lister, *, recreation_delay_ns: int = 0) -> None:
         super().__init__(lister)
-        self._orphans = Orphans(lister, POD)
-        self.adopters = self._orphans.owners
         self._recreation_delay_ns = recreation_delay_ns
         # Not saved: the delay is short.
         self._waits_until: dict[NamespacedName, int | None] = {}
@@ -97,17 +95,12 @@ class StatefulSetController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return sets that changed, or whose pods or claims did."""
-        obj = new if new is not None else old
-        if isinstance(obj, Pod):
-            return self._pod_changed(old, new)
-        if isinstance(obj, PersistentVolumeClaim):
-            return self._claim_deleted(obj) if new is None else ()
-        if isinstance(obj, PriorityClass):
-            return (
-                owners_with_priority_class(self._lister, STATEFUL_SET, obj.name)
-                if old is None
-                else ()
-            )
+        changed = new if new is not None else old
+        if isinstance(changed, PersistentVolumeClaim):
+            return self._claim_deleted(changed) if new is None else ()
+        return super().observe(old, new)
+
+    def _owner_changed(self, old: Version, new: Version) -> Keys:
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
         if not isinstance(new, StatefulSet) or is_only_status(old, new):
@@ -115,7 +108,7 @@ class StatefulSetController(Controller):
         self._orphans.put_owner(new, compiled_selector(new.spec.selector))
         return (new.key,)
 
-    def _pod_changed(self, old: Version, new: Version) -> Keys:
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> Keys:
         was = old.metadata.controller if old is not None else None
         now = new.metadata.controller if new is not None else None
         keys: list[NamespacedName] = []
@@ -131,7 +124,7 @@ class StatefulSetController(Controller):
         if new is None and self._recreation_delay_ns:
             # The next sync, which has the time, replaces None.
             self._waits_until |= dict.fromkeys(keys)
-        if keys and isinstance(old, Pod) and isinstance(new, Pod) and is_equivalent(old, new):
+        if keys and old is not None and new is not None and is_equivalent(old, new):
             return ()
         return keys
 
@@ -163,8 +156,7 @@ class StatefulSetController(Controller):
             # The API server rejects such a selector. Without this check, pods would be created
             # and released endlessly.
             return []
-        owned = self._lister.controlled_by(owner.uid, POD).values()
-        pods = [pod for pod in owned if isinstance(pod, Pod)]
+        pods = self._pods_of(owner.uid)
         if owner.metadata.deletion_timestamp is None:
             claims: Actions = [
                 self.update(adopted(pod, owner))

@@ -30,9 +30,10 @@ from podwright.cluster.controllers.kinds import (
     REPLICA_SET,
     REPLICATION_CONTROLLER,
     STATEFUL_SET,
-    GroupKind,
 )
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.workload_fields import condition
+from podwright.cluster.store import GroupKind
 
 _PERIOD_NS: Final = 15_000_000_000
 _RESOURCES: Final[dict[GroupKind, str]] = {
@@ -101,26 +102,26 @@ class HorizontalAutoscalerController(Controller):
             return [
                 self.warning(autoscaler, "FailedGetScale", target),
                 *self._written(
-                    autoscaler, [_condition("AbleToScale", "False", "FailedGetScale", note, now_ns)]
+                    autoscaler, [condition("AbleToScale", "False", "FailedGetScale", note, now_ns)]
                 ),
             ]
         replicas = section(target, "spec").get("replicas")
         current = 1 if replicas is None else replicas
         note = "the HPA controller was able to get the target's current scale"
-        able = _condition("AbleToScale", "True", "SucceededGetScale", note, now_ns)
+        able = condition("AbleToScale", "True", "SucceededGetScale", note, now_ns)
         bound = _bound(spec, current)
         if bound is not None:
             return self._rescaled(autoscaler, target, current, *bound, now_ns)
         if not current:
             note = "scaling is disabled since the replica count of the target is zero"
-            off = _condition("ScalingActive", "False", "ScalingDisabled", note, now_ns)
+            off = condition("ScalingActive", "False", "ScalingDisabled", note, now_ns)
             return self._written(
                 autoscaler, [able, off], currentReplicas=0, desiredReplicas=0, currentMetrics=None
             )
         missing = [_missing(each) for each in _metrics(spec)]
         first = missing[0]
         note = f"the HPA was unable to compute the replica count: {first.message}"
-        off = _condition("ScalingActive", "False", first.reason, note, now_ns)
+        off = condition("ScalingActive", "False", first.reason, note, now_ns)
         count = len(missing)
         error = f"failed to get {first.what} metric value: {first.message}"
         note = f"invalid metrics ({count} invalid out of {count}), first error is: {error}"
@@ -155,7 +156,7 @@ class HorizontalAutoscalerController(Controller):
         now_ns: int,
     ) -> Actions:
         note = f"the HPA controller was able to update the target scale to {desired}"
-        able = _condition("AbleToScale", "True", "SucceededRescale", note, now_ns)
+        able = condition("AbleToScale", "True", "SucceededRescale", note, now_ns)
         note = f"New size: {desired}; reason: {reason}"
         return [
             self.update(patched(target, spec={"replicas": desired})),
@@ -227,13 +228,3 @@ def _missing(metric: Document) -> MissingMetric:
     else:
         message = f"unable to get metric {name}: {_CUSTOM} registered"
     return MissingMetric(f"FailedGet{kind}Metric", kind.lower(), message)
-
-
-def _condition(kind: str, status: str, reason: str, message: str, now_ns: int) -> Document:
-    return {
-        "type": kind,
-        "status": status,
-        "lastTransitionTime": timestamp_text(now_ns),
-        "reason": reason,
-        "message": message,
-    }

@@ -29,6 +29,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import patched, section
+from podwright.cluster.controllers.adoption import controller_reference_document
 from podwright.cluster.controllers.batch.job_spec import finished_condition
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
 from podwright.cluster.controllers.kinds import CRON_JOB, JOB
@@ -281,16 +282,7 @@ def job_from_template(
         "name": name,
         "namespace": cron_job.namespace,
         "annotations": {**(given.get("annotations") or {}), SCHEDULED_AT: at},
-        "ownerReferences": [
-            {
-                "apiVersion": cron_job.api_version,
-                "kind": cron_job.kind,
-                "name": cron_job.name,
-                "uid": cron_job.uid,
-                "controller": True,
-                "blockOwnerDeletion": True,
-            }
-        ],
+        "ownerReferences": [controller_reference_document(cron_job)],
     }
     if given.get("labels"):
         metadata["labels"] = given["labels"]

@@ -31,17 +31,11 @@ from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
     Pod,
-    PriorityClass,
     timestamp_ns,
     timestamp_text,
 )
 from podwright.cluster.api import conditions_with, patched, section, with_generated_selector
-from podwright.cluster.controllers.adoption import (
-    Orphans,
-    adopted,
-    owners_with_priority_class,
-    released,
-)
+from podwright.cluster.controllers.adoption import PodOwnerController, adopted, released
 from podwright.cluster.controllers.batch.job_counts import (
     BackoffRecord,
     JobCounts,
@@ -74,15 +68,14 @@ from podwright.cluster.controllers.batch.job_spec import (
 )
 from podwright.cluster.controllers.interface import (
     Actions,
-    Controller,
     ControllerAction,
     CreationEvents,
     Keys,
     Version,
 )
-from podwright.cluster.controllers.kinds import JOB, POD, PRIORITY_CLASS
+from podwright.cluster.controllers.kinds import JOB, PRIORITY_CLASS
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.store import with_metadata
+from podwright.cluster.store import POD, with_metadata
 
 PODS_PER_SYNC_MAX: Final = 500
 _BATCH_NS: Final = SECOND_NS
@@ -119,10 +112,11 @@ class _Memory(msgspec.Struct):
     rejected: dict[str, bool] = {}
 
 
-class JobController(Controller):
+class JobController(PodOwnerController):
     """Creates the pods of jobs, and counts them."""
 
     name = "job-controller"
+    kind = JOB
     kinds = (JOB, POD, PRIORITY_CLASS)
     owner_kind = JOB[1]
     _memory: Saved[_Memory]
@@ -133,23 +127,17 @@ class JobController(Controller):
         self._memory = _Memory()
         self._parsed = ParsedJobs()
         self._creation_events = CreationEvents()
-        self._orphans = Orphans(lister, POD)
-        self.adopters = self._orphans.owners
 
     # ---------------------------------------------------------------------------- changes
 
-    def observe(self, old: Version, new: Version) -> Keys:
-        """Return a job that changed, or whose pod did."""
-        obj = new if new is not None else old
-        if type(obj) is Pod:
-            return self._observe_pod(cast(Pod | None, old), cast(Pod | None, new), obj)
-        if isinstance(obj, PriorityClass):
-            keys = owners_with_priority_class(self._lister, JOB, obj.name) if old is None else []
-            self._memory.urgent.update(dict.fromkeys(keys, True))
-            return keys
-        return () if obj is None else self._observe_job(old, new, obj.key)
+    def _with_priority_class(self, name: str) -> Keys:
+        keys = [*super()._with_priority_class(name)]
+        self._memory.urgent.update(dict.fromkeys(keys, True))
+        return keys
 
-    def _observe_pod(self, old: Pod | None, new: Pod | None, pod: Pod) -> Keys:
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> Keys:
+        pod = new if new is not None else old
+        assert pod is not None, "neither an old nor a new object"
         metadata = pod.metadata
         owner = metadata.controller
         if owner is None or owner.kind != self.owner_kind:
@@ -171,11 +159,13 @@ class JobController(Controller):
         self._record_terminated(key, job, old, new)
         return (key,)
 
-    def _observe_job(self, old: Version, new: Version, key: str) -> Keys:
+    def _owner_changed(self, old: Version, new: Version) -> Keys:
+        owner = new if new is not None else old
+        assert owner is not None, "neither an old nor a new object"
+        key = owner.key
         if new is None:
-            assert old is not None, "neither an old nor a new object"
-            self._record_deleted_job(key, old.uid)
-            self._orphans.remove_owner(old)
+            self._record_deleted_job(key, owner.uid)
+            self._orphans.remove_owner(owner)
         elif (
             old is None
             or old.metadata.generation != new.metadata.generation

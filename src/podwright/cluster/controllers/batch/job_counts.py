@@ -29,6 +29,7 @@ from podwright.cluster.controllers.batch.job_spec import (
     indexes_text,
     parse_indexes,
 )
+from podwright.cluster.controllers.workload_fields import condition
 
 _BACK_OFF_NS: Final = 10_000_000_000
 _BACK_OFF_MAX_NS: Final = 600_000_000_000
@@ -437,12 +438,5 @@ def _failure(reason: str, message: str, now_ns: int) -> Document:
 
 def job_condition(type_: str, reason: str, message: str, now_ns: int) -> Document:
     """Return a condition that becomes true now."""
-    now = timestamp_text(now_ns)
-    return {
-        "type": type_,
-        "status": "True",
-        "lastProbeTime": now,
-        "lastTransitionTime": now,
-        "reason": reason,
-        "message": message,
-    }
+    probed = timestamp_text(now_ns)
+    return condition(type_, "True", reason, message, now_ns, lastProbeTime=probed)

@@ -24,7 +24,7 @@ from podwright.apimachinery.objects import (
     timestamp_ns,
 )
 from podwright.cluster.api import section
-from podwright.cluster.controllers.adoption import compiled_selector
+from podwright.cluster.controllers.adoption import compiled_selector, controller_reference_document
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
@@ -186,16 +186,7 @@ def _pod_metadata(
         "namespace": job.namespace,
         "labels": given.get("labels") or {},
         "finalizers": [*(given.get("finalizers") or ()), TRACKING],
-        "ownerReferences": [
-            {
-                "apiVersion": job.api_version,
-                "kind": job.kind,
-                "name": job.name,
-                "uid": job.uid,
-                "controller": True,
-                "blockOwnerDeletion": True,
-            }
-        ],
+        "ownerReferences": [controller_reference_document(job)],
     }
     if given.get("annotations"):
         metadata["annotations"] = given["annotations"]

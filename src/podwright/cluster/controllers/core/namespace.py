@@ -13,12 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from podwright._checkpointed import Saved
-from podwright.apimachinery.objects import (
-    Document,
-    KubernetesObject,
-    NamespacedName,
-    timestamp_text,
-)
+from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName
 from podwright.cluster.api import conditions_with, patched, section
 from podwright.cluster.controllers.interface import (
     ALL_KINDS,
@@ -28,8 +23,9 @@ from podwright.cluster.controllers.interface import (
     PodChange,
     Version,
 )
-from podwright.cluster.controllers.kinds import NAMESPACE, POD, GroupKind
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.workload_fields import condition
+from podwright.cluster.store import NAMESPACE, POD, GroupKind
 
 FINALIZER: Final = "kubernetes"
 DELETIONS_MAX: Final = 100
@@ -228,14 +224,7 @@ def _conditions(
 def _with(
     conditions: Sequence[Document], type_: str, status: str, reason: str, message: str, now_ns: int
 ) -> list[Document]:
-    condition = {
-        "type": type_,
-        "status": status,
-        "lastTransitionTime": timestamp_text(now_ns),
-        "reason": reason,
-        "message": message,
-    }
-    return conditions_with(conditions, condition)
+    return conditions_with(conditions, condition(type_, status, reason, message, now_ns))
 
 
 def _by_resource(entry: tuple[GroupKind, list[KubernetesObject]]) -> str:

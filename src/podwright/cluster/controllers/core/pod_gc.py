@@ -20,8 +20,9 @@ from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Node, Pod, timestamp_ns
 from podwright.cluster.api import patched, with_disruption_target
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
-from podwright.cluster.controllers.kinds import NODE, POD
+from podwright.cluster.controllers.kinds import NODE
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.store import POD
 
 QUARANTINE_NS: Final = 40_000_000_000
 TERMINATED_PODS_MAX: Final = 12_500

@@ -21,9 +21,10 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api import finalizers_without, patched, section
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
-from podwright.cluster.controllers.kinds import POD, POD_GROUP, PV, PVC
+from podwright.cluster.controllers.kinds import POD_GROUP, PV, PVC
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.storage.pvc_users import PvcUsers, claims_of
+from podwright.cluster.store import POD
 
 CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"
 VOLUME_FINALIZER: Final = "kubernetes.io/pv-protection"

@@ -31,9 +31,9 @@ from podwright.cluster.controllers.interface import (
     PodChange,
     Version,
 )
-from podwright.cluster.controllers.kinds import RESOURCE_QUOTA, GroupKind
+from podwright.cluster.controllers.kinds import RESOURCE_QUOTA
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.store import kind_of
+from podwright.cluster.store import GroupKind, kind_of
 
 _PERIOD_NS: Final = 1_000_000_000
 _MANY: Final = 200

@@ -27,12 +27,12 @@ from podwright.apimachinery.objects import (
     ResourceSlice,
     parse_duration,
     timestamp_ns,
-    timestamp_text,
 )
 from podwright.cluster.api import UpdateObject, patched, section
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
 from podwright.cluster.controllers.kinds import RESOURCE_CLAIM, RESOURCE_SLICE
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.workload_fields import condition
 
 _SLICE: Final = "slice:"
 
@@ -156,13 +156,7 @@ def _missing_conditions(
     if failure:
         names, reason = (result.get("bindingFailureConditions") or [])[:1], "BindingFailed"
     return [
-        {
-            "type": name,
-            "status": "True",
-            "reason": reason,
-            "message": failure,
-            "lastTransitionTime": timestamp_text(now_ns),
-        }
+        condition(name, "True", reason, failure, now_ns)
         for name in names
         if present.get(name, {}).get("status") != "True"
     ]

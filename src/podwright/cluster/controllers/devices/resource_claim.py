@@ -30,6 +30,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import DeleteObject, finalizers_without, patched, section
+from podwright.cluster.controllers.adoption import controller_reference_document
 from podwright.cluster.controllers.interface import (
     Actions,
     Controller,
@@ -38,9 +39,9 @@ from podwright.cluster.controllers.interface import (
     PodChange,
     Version,
 )
-from podwright.cluster.controllers.kinds import POD, RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
+from podwright.cluster.controllers.kinds import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.store import kind_of
+from podwright.cluster.store import POD, kind_of
 
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 _POD, _CLAIM = "pod:", "claim:"
@@ -267,16 +268,7 @@ def claim_from_template(pod: Pod, entry: str, template: Document) -> KubernetesO
         "generateName": f"{pod.name}-{entry}-",
         "namespace": pod.namespace,
         "annotations": {**(given.get("annotations") or {}), POD_CLAIM_NAME: entry},
-        "ownerReferences": [
-            {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "name": pod.name,
-                "uid": pod.uid,
-                "controller": True,
-                "blockOwnerDeletion": True,
-            }
-        ],
+        "ownerReferences": [controller_reference_document(pod)],
     }
     if given.get("labels"):
         metadata["labels"] = given["labels"]

@@ -50,13 +50,9 @@ from podwright.cluster.controllers.interface import (
     PodChange,
     Version,
 )
-from podwright.cluster.controllers.kinds import (
-    DEVICE_TAINT_RULE,
-    POD,
-    RESOURCE_CLAIM,
-    RESOURCE_SLICE,
-)
+from podwright.cluster.controllers.kinds import DEVICE_TAINT_RULE, RESOURCE_CLAIM, RESOURCE_SLICE
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.store import POD
 
 _REASON: Final = "DeletionByDeviceTaintManager"
 _EVENT: Final = "DeviceTaintManagerEviction"

@@ -26,6 +26,7 @@ from podwright.cluster.api import UnreadableRequest, certificate_subject, sectio
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
 from podwright.cluster.controllers.kinds import CSR
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.workload_fields import condition
 
 
 class CertificateRequestController(Controller):
@@ -37,6 +38,11 @@ class CertificateRequestController(Controller):
         """Return a request that was added or changed."""
         del old
         return () if new is None else (new.key,)
+
+
+def _decision(kind: str, reason: str, message: str, now_ns: int) -> Document:
+    now = timestamp_text(now_ns)
+    return condition(kind, "True", reason, message, now_ns, lastUpdateTime=now)
 
 
 # Deletes certificate requests: an hour after their end, a day after one that did not come.
@@ -92,6 +98,7 @@ KUBELET_CLIENT: Final = "kubernetes.io/kube-apiserver-client-kubelet"
 KUBELET_SERVING: Final = "kubernetes.io/kubelet-serving"
 SIGNERS: Final = (CLIENT, KUBELET_CLIENT, KUBELET_SERVING)
 
+_REFUSED: Final = "SignerValidationFailure"
 _LIFETIME_MAX_SECONDS: Final = 365 * 24 * 3600
 _LIFETIME_MIN_SECONDS: Final = 600
 
@@ -144,7 +151,9 @@ class CertificateSigningController(CertificateRequestController):
             )
         except RefusedRequestError as error:
             conditions = status.get("conditions") or []
-            status = status | {"conditions": [*conditions, _failed(str(error), now_ns)]}
+            status = status | {
+                "conditions": [*conditions, _decision("Failed", _REFUSED, str(error), now_ns)]
+            }
         else:
             status = status | {"certificate": b64encode(certificate).decode()}
         return [self.update(decode(document | {"status": status}), "status")]
@@ -153,18 +162,6 @@ class CertificateSigningController(CertificateRequestController):
 def _lifetime_seconds(spec: Document) -> int:
     requested: int = spec.get("expirationSeconds", _LIFETIME_MAX_SECONDS)
     return min(max(requested, _LIFETIME_MIN_SECONDS), _LIFETIME_MAX_SECONDS)
-
-
-def _failed(message: str, now_ns: int) -> Document:
-    now = timestamp_text(now_ns)
-    return {
-        "type": "Failed",
-        "status": "True",
-        "reason": "SignerValidationFailure",
-        "message": message,
-        "lastUpdateTime": now,
-        "lastTransitionTime": now,
-    }
 
 
 # Approves the requests of kubelets for client certificates.
@@ -215,8 +212,9 @@ class CertificateApprovingController(CertificateRequestController):
             return []
         for subresource, message in _recognized(spec):
             if self._may_create(spec, subresource):
-                approved = status | {"conditions": [*conditions, _approved(message, now_ns)]}
-                new = decode(document | {"status": approved})
+                approved = _decision("Approved", "AutoApproved", message, now_ns)
+                status = status | {"conditions": [*conditions, approved]}
+                new = decode(document | {"status": status})
                 return [self.update(new, "status")]
         return []
 
@@ -238,15 +236,3 @@ def _recognized(spec: Document) -> Iterator[tuple[str, str]]:
     if subject.common_name == spec.get("username"):
         yield "selfnodeclient", _SELF
     yield "nodeclient", _OTHER
-
-
-def _approved(message: str, now_ns: int) -> Document:
-    now = timestamp_text(now_ns)
-    return {
-        "type": "Approved",
-        "status": "True",
-        "reason": "AutoApproved",
-        "message": message,
-        "lastUpdateTime": now,
-        "lastTransitionTime": now,
-    }

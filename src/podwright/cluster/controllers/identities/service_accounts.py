@@ -17,8 +17,9 @@ from podwright.apimachinery.objects import Document, KubernetesObject, Namespace
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import patched, section
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
-from podwright.cluster.controllers.kinds import CONFIG_MAP, NAMESPACE, SECRET, SERVICE_ACCOUNT
+from podwright.cluster.controllers.kinds import CONFIG_MAP, SECRET, SERVICE_ACCOUNT
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.store import NAMESPACE
 
 NAME: Final = "default"
 

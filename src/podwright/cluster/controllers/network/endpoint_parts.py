@@ -25,9 +25,11 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
+from podwright.cluster.controllers.adoption import controller_reference_document
 from podwright.cluster.controllers.interface import PodChange, SyncAt, SyncDue, Version
-from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, POD, SERVICE
+from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, SERVICE
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.store import POD
 
 POD_CHANGES: Final = (
     PodChange.METADATA | PodChange.SPEC | PodChange.STATUS | PodChange.ADDED | PodChange.DELETED
@@ -308,19 +310,11 @@ def new_slice(
 ) -> Document:
     """Return the document of a slice without endpoints."""
     prefix = f"{owner.name}-"
-    reference = {
-        "apiVersion": "v1",
-        "kind": owner.kind,
-        "name": owner.name,
-        "uid": owner.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
     metadata: Document = {
         "generateName": prefix if len(prefix) <= _NAME_MAX else owner.name,
         "namespace": owner.metadata.namespace,
         "labels": labels,
-        "ownerReferences": [reference],
+        "ownerReferences": [controller_reference_document(owner)],
     }
     if annotations:
         metadata["annotations"] = annotations

@@ -24,7 +24,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api import section
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
-from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
+from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, NODE, SERVICE
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.network.endpoint_parts import (
     HEADLESS,
@@ -49,6 +49,7 @@ from podwright.cluster.controllers.network.endpoint_parts import (
     slices_of,
     trigger_time,
 )
+from podwright.cluster.store import POD
 
 MANAGER: Final = "endpointslice-controller.k8s.io"
 ENDPOINTS_MAX: Final = 100

@@ -21,7 +21,7 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
-from podwright.cluster.controllers.kinds import ENDPOINTS, POD, SERVICE
+from podwright.cluster.controllers.kinds import ENDPOINTS, SERVICE
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.network.endpoint_parts import (
     HEADLESS,
@@ -37,6 +37,7 @@ from podwright.cluster.controllers.network.endpoint_parts import (
     selector_of,
     trigger_time,
 )
+from podwright.cluster.store import POD
 
 MANAGED_BY: Final = "endpoints.kubernetes.io/managed-by"
 ADDRESSES_MAX: Final = 1_000

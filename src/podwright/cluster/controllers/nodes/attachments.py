@@ -33,9 +33,10 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import UpdateObject, patched, section
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
-from podwright.cluster.controllers.kinds import NODE, POD, PV, PVC, VOLUME_ATTACHMENT
+from podwright.cluster.controllers.kinds import NODE, PV, PVC, VOLUME_ATTACHMENT
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.storage.pvc_users import PvcUsers, claims_of, mounted_claims_of
+from podwright.cluster.store import POD
 
 DRIVER_USER: Final = "csi-attacher"
 """The user that confirms attachments; the sidecar of drivers has this name."""

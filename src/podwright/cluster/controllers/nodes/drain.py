@@ -24,8 +24,9 @@ from podwright.cluster.controllers.interface import (
     NodeEvent,
     Version,
 )
-from podwright.cluster.controllers.kinds import NODE, PDB, POD
+from podwright.cluster.controllers.kinds import NODE, PDB
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.store import POD
 
 MIRROR: Final = "kubernetes.io/config.mirror"
 

@@ -32,8 +32,9 @@ from podwright.cluster.controllers.interface import (
     PodChange,
     Version,
 )
-from podwright.cluster.controllers.kinds import NODE, POD
+from podwright.cluster.controllers.kinds import NODE
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.store import POD
 
 _NOT_TOLERATED: Final = -1
 

@@ -39,9 +39,10 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import UpdateObject, conditions_with, patched, section
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
-from podwright.cluster.controllers.kinds import PDB, POD
+from podwright.cluster.controllers.kinds import PDB
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.store import kind_of
+from podwright.cluster.controllers.workload_fields import condition
+from podwright.cluster.store import POD, kind_of
 
 _DELETION_TIMEOUT_NS: Final = 120_000_000_000
 
@@ -305,8 +306,7 @@ class DisruptionController(Controller):
         Upstream: failSafe
         """
         status["disruptionsAllowed"] = 0
-        condition = _condition(budget, "False", "SyncFailed", message, now_ns)
-        status["conditions"] = conditions_with(status.get("conditions") or (), condition)
+        _set_condition(status, budget, "False", "SyncFailed", message, now_ns)
 
 
 def _covered_pod(pod: Pod) -> CoveredPod:
@@ -331,24 +331,25 @@ def _scaled_value(value: int | str, total: int) -> int:
 
 
 def _set_allowed(status: Document, budget: PodDisruptionBudget, now_ns: int) -> None:
-    if status["disruptionsAllowed"] > 0:
-        condition = _condition(budget, "True", "SufficientPods", "", now_ns)
-    else:
-        condition = _condition(budget, "False", "InsufficientPods", "", now_ns)
-    status["conditions"] = conditions_with(status.get("conditions") or (), condition)
+    state, reason = "True", "SufficientPods"
+    if status["disruptionsAllowed"] <= 0:
+        state, reason = "False", "InsufficientPods"
+    _set_condition(status, budget, state, reason, "", now_ns)
 
 
-def _condition(
-    budget: PodDisruptionBudget, status: str, reason: str, message: str, now_ns: int
-) -> Document:
-    return {
-        "type": "DisruptionAllowed",
-        "status": status,
-        "observedGeneration": budget.metadata.generation,
-        "lastTransitionTime": timestamp_text(now_ns),
-        "reason": reason,
-        "message": message,
-    }
+def _set_condition(
+    status: Document,
+    budget: PodDisruptionBudget,
+    state: str,
+    reason: str,
+    message: str,
+    now_ns: int,
+) -> None:
+    generation = budget.metadata.generation
+    new = condition(
+        "DisruptionAllowed", state, reason, message, now_ns, observedGeneration=generation
+    )
+    status["conditions"] = conditions_with(status.get("conditions") or (), new)
 
 
 # Stale DisruptionTarget conditions: announced disruptions that did not happen.

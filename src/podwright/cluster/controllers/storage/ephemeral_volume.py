@@ -8,8 +8,10 @@ from __future__ import annotations
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName, Pod
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
+from podwright.cluster.controllers.adoption import controller_reference_document
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
-from podwright.cluster.controllers.kinds import POD, PVC
+from podwright.cluster.controllers.kinds import PVC
+from podwright.cluster.store import POD
 
 
 class EphemeralVolumeController(Controller):
@@ -60,16 +62,7 @@ def _claim(pod: Pod, name: str, template: Document) -> KubernetesObject:
     metadata: Document = {
         "name": name,
         "namespace": pod.namespace,
-        "ownerReferences": [
-            {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "name": pod.name,
-                "uid": pod.uid,
-                "controller": True,
-                "blockOwnerDeletion": True,
-            }
-        ],
+        "ownerReferences": [controller_reference_document(pod)],
     }
     for field in ("labels", "annotations"):
         if given.get(field):

@@ -43,7 +43,7 @@ from podwright.cluster.controllers.interface import (
     Version,
     event_by,
 )
-from podwright.cluster.controllers.kinds import POD, PV, PVC, STORAGE_CLASS
+from podwright.cluster.controllers.kinds import PV, PVC, STORAGE_CLASS
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.storage.provisioning import (
     NO_PROVISIONER,
@@ -55,6 +55,7 @@ from podwright.cluster.controllers.storage.provisioning import (
     volume_name,
 )
 from podwright.cluster.controllers.storage.pvc_users import PvcUsers, claims_of
+from podwright.cluster.store import POD
 
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from podwright.apimachinery.objects import NamespacedName, Pod, Volume
 from podwright.cluster.controllers.interface import Version
-from podwright.cluster.controllers.kinds import POD
 from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.store import POD
 
 
 def claims_of(pod: Pod) -> Iterator[NamespacedName]:

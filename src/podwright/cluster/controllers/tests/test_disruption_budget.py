@@ -13,9 +13,10 @@ from podwright.apimachinery.objects import (
     label_selector,
 )
 from podwright.apimachinery.objects.meta import LabelSelector
-from podwright.cluster.controllers.kinds import PDB, POD
+from podwright.cluster.controllers.kinds import PDB
 from podwright.cluster.controllers.policies.disruption_budget import DisruptionController
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
+from podwright.cluster.store import POD
 
 WEB = {"matchLabels": {"app": "web"}}
 

@@ -8,12 +8,13 @@ from hypothesis import given, strategies as st
 from tests.properties.effort import effort
 
 from podwright.cluster.controllers.interface import DrainNode
-from podwright.cluster.controllers.kinds import NODE, PDB, POD
+from podwright.cluster.controllers.kinds import NODE, PDB
 from podwright.cluster.controllers.nodes.drain import DrainController
 from podwright.cluster.controllers.policies.disruption_budget import DisruptionController
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.cluster.controllers.tests.test_disruption_budget import a_budget
 from podwright.cluster.kubelets.pod_statuses import STOP_DELAY
+from podwright.cluster.store import POD
 
 MAKERS = (DisruptionController, DrainController)
 WEB = {"app": "web"}

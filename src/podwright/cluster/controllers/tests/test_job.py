@@ -30,11 +30,12 @@ from podwright.cluster.controllers.batch.job_spec import (
     parse_indexes,
     pods_of,
 )
-from podwright.cluster.controllers.kinds import JOB, POD
+from podwright.cluster.controllers.kinds import JOB
 from podwright.cluster.controllers.tests.controller_cluster import counting, counts
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, at, document
 from podwright.cluster.controllers.workload_fields import status_of
 from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY
+from podwright.cluster.store import POD
 from podwright.cluster.store.history import with_metadata
 
 MAKERS = (JobController, JobTTLController)

@@ -16,7 +16,7 @@ from podwright.cluster.controllers.batch.job_counts import (
     matching_success_rule,
 )
 from podwright.cluster.controllers.batch.job_spec import COMPLETION_INDEX, TRACKING, JobSpec
-from podwright.cluster.controllers.kinds import JOB, POD
+from podwright.cluster.controllers.kinds import JOB
 from podwright.cluster.controllers.tests.staged_cluster import Cluster
 from podwright.cluster.controllers.tests.test_job import (
     a_job,
@@ -24,6 +24,7 @@ from podwright.cluster.controllers.tests.test_job import (
     conditions,
     end,
 )
+from podwright.cluster.store import POD
 from podwright.simulation.world.world import World
 from podwright.testing import make_node
 

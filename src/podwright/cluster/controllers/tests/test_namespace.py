@@ -8,8 +8,8 @@ from podwright.cluster.api import DeleteObject
 from podwright.cluster.controllers.batch.job import JobController
 from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
 from podwright.cluster.controllers.core.namespace import NamespaceController
-from podwright.cluster.controllers.kinds import EVENT, NAMESPACE
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
+from podwright.cluster.store import EVENT, NAMESPACE
 
 POD = ("", "Pod")
 

@@ -13,12 +13,13 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.api import NodeDown, NodeUp
 from podwright.cluster.controllers.core import pod_gc
 from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector
-from podwright.cluster.controllers.kinds import NODE, POD
+from podwright.cluster.controllers.kinds import NODE
 from podwright.cluster.controllers.nodes import node_lifecycle
 from podwright.cluster.controllers.nodes.node_lifecycle import NodeLifecycleController
 from podwright.cluster.controllers.nodes.taint_eviction import TaintEvictionController
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 from podwright.cluster.kubelets.pod_statuses import RUN_DELAY
+from podwright.cluster.store import POD
 from podwright.cluster.store.history import with_metadata
 
 MAKERS = (NodeLifecycleController, TaintEvictionController, PodGarbageCollector)

@@ -11,15 +11,11 @@ from tests.properties.effort import effort
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
 from podwright.cluster.controllers.core.protections import VolumeProtectionController
-from podwright.cluster.controllers.kinds import (
-    POD,
-    PV,
-    PVC,
-    STORAGE_CLASS,
-)
+from podwright.cluster.controllers.kinds import PV, PVC, STORAGE_CLASS
 from podwright.cluster.controllers.storage.ephemeral_volume import EphemeralVolumeController
 from podwright.cluster.controllers.storage.persistent_volume import PersistentVolumeController
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
+from podwright.cluster.store import POD
 
 MAKERS = (
     PersistentVolumeController,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.cluster.controllers.kinds import POD
 from podwright.cluster.controllers.policies.disruption_budget import StaleDisruptionController
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
+from podwright.cluster.store import POD
 
 
 def target(cluster: Cluster) -> dict[str, object]:

@@ -21,7 +21,7 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Rejection
 from podwright.cluster.controllers import subscriptions
 from podwright.cluster.controllers.interface import PodChange
-from podwright.cluster.controllers.kinds import POD
+from podwright.cluster.store import POD
 from podwright.cluster.store.history import with_metadata
 from podwright.simulation.world.inputs.operations import (
     Delete,

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from podwright.apimachinery.objects import Document, timestamp_ns
-from podwright.cluster.kubelets.kubelet.containers.container_programs import Process
+from podwright.cluster.kubelets.kubelet.containers.process import Process
 
 ContainerKind: TypeAlias = Literal["init", "sidecar", "app", "ephemeral"]
 

@@ -20,7 +20,6 @@ from typing import Final
 from podwright.apimachinery.objects import SECOND_NS, Document
 from podwright.cluster.kubelets.kubelet.containers.container_creation import can_create
 from podwright.cluster.kubelets.kubelet.containers.container_programs import (
-    EXIT_AT_SIGTERM_NS,
     CommandRun,
     ContainerPrograms,
     Execute,
@@ -38,6 +37,7 @@ from podwright.cluster.kubelets.kubelet.containers.probes import (
     new_probe,
     start_hook,
 )
+from podwright.cluster.kubelets.kubelet.containers.process import EXIT_AT_SIGTERM_NS
 from podwright.cluster.kubelets.kubelet.pod_records import (
     ContainerRecord,
     Ended,

@@ -12,7 +12,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from podwright.cluster.kubelets.kubelet.shell.expansion import evaluate
+from podwright.cluster.kubelets.kubelet.shell.arithmetic import evaluate
 from podwright.cluster.kubelets.kubelet.shell.syntax import List, NotSimulatedError, Redirected
 
 Dialect: TypeAlias = Literal["", "bash", "busybox", "dash"]
