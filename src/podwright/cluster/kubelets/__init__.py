@@ -14,8 +14,8 @@ Words used here:
 - A *fast path* computes the new status of a common pod without documents and patches.
 
 Start with `stage.py` (the structure of a stage), `lifecycle.py` (the state machine that plays
-stages) and `stage_scheduler.py` (which one is next, and when). `fast_stages.py` and
-`annotation_stages.py` contain the built-in stages, and `stage_reader.py` reads Stage documents.
+stages) and `stage_scheduler.py` (which one is next, and when). `built_in_stages.py`
+contains the built-in stages, and `stage_reader.py` reads Stage documents.
 """
 
 from typing import TYPE_CHECKING
@@ -40,9 +40,8 @@ if TYPE_CHECKING:
         EXIT_CODE as EXIT_CODE,
         RUN_DELAY as RUN_DELAY,
     )
-    from podwright.cluster.kubelets.stages.annotation_stages import default_stages as default_stages
-    from podwright.cluster.kubelets.stages.fast_stages import (
-        FAST_STAGES as FAST_STAGES,
+    from podwright.cluster.kubelets.stages.built_in_stages import (
+        default_stages as default_stages,
         fast_stages as fast_stages,
     )
     from podwright.cluster.kubelets.stages.stage import (

@@ -74,15 +74,11 @@ from podwright.cluster.kubelets.object_state import (
     LifecycleEvent,
     LifecycleState,
     ObjectState,
-    SavedObjectState,
     ScheduleStage,
     StagedKind,
     StageDue,
 )
-from podwright.cluster.kubelets.stages.annotation_stages import (
-    default_stages,
-    stages_beside_kubelet,
-)
+from podwright.cluster.kubelets.stages.built_in_stages import default_stages, stages_beside_kubelet
 from podwright.cluster.kubelets.stages.stage import Stage, StageContext, identity_of
 from podwright.cluster.kubelets.stages.stage_play import (
     ReportFailure,
@@ -91,7 +87,7 @@ from podwright.cluster.kubelets.stages.stage_play import (
     play_stage,
     stage_error,
 )
-from podwright.cluster.kubelets.stages.stage_scheduler import StageScheduler, stage_name
+from podwright.cluster.kubelets.stages.stage_scheduler import StageScheduler
 from podwright.cluster.kubelets.templates.template_parser import TemplateError
 from podwright.cluster.store import Change, GroupKind, kind_of
 
@@ -198,9 +194,12 @@ class Lifecycle:
 
     def has_received(self, obj: KubernetesObject) -> bool:
         """Whether the machine has received an object of a kind that has stages."""
-        staged = self._kinds.get(kind_of(obj))
-        entry = staged.objects.get(obj.key) if staged else None
+        entry = self._entry(kind_of(obj), obj.key)
         return entry is not None and entry.uid == obj.uid
+
+    def _entry(self, kind: GroupKind, key: NamespacedName) -> ObjectState | None:
+        staged = self._kinds.get(kind)
+        return staged.objects.get(key) if staged else None
 
     def handle(self, event: LifecycleEvent, now_ns: int) -> list[LifecycleAction]:
         """Process an event and return the actions.
@@ -275,22 +274,15 @@ class Lifecycle:
             return []
         kind, key = about
         self._report_failure("stages", key, error)
-        staged = self._kinds.get(kind)
-        entry = staged.objects.get(key) if staged else None
+        entry = self._entry(kind, key)
         return [failure_event(kind, key, entry.obj.uid if entry else "", error)]
 
     def next_stage_of(self, obj: KubernetesObject) -> tuple[str, int] | None:
         """Return the name and the due time of an object's next stage; None if it has none."""
-        staged = self._kinds.get(kind_of(obj))
-        entry = staged.objects.get(obj.key) if staged else None
-        if (
-            staged is None
-            or entry is None
-            or entry.scheduled is None
-            or entry.scheduled.number == REMOVED
-        ):
+        entry = self._entry(kind_of(obj), obj.key)
+        if entry is None or entry.scheduled is None or entry.is_removed:
             return None
-        return stage_name(staged, entry.scheduled), entry.scheduled.due_ns
+        return entry.stage_name, entry.scheduled.due_ns
 
     # ---------------------------------------------------------------------------- changes
 
@@ -303,7 +295,7 @@ class Lifecycle:
         if entry is None or entry.uid != obj.metadata.uid:
             return self._add(staged, key, obj, entry, now_ns)
         entry.obj = obj
-        return self._scheduler.schedule(staged, key, entry, now_ns)
+        return self._scheduler.schedule(entry, now_ns)
 
     def _add(
         self,
@@ -321,8 +313,8 @@ class Lifecycle:
             actions = self._node_up(obj.name, now_ns)  # a new kubelet with a known name
         order = self._object_count if former is None else former.order
         self._object_count += 1
-        entry = staged.objects[key] = ObjectState(obj, obj.uid, order=order)
-        return actions + self._scheduler.schedule(staged, key, entry, now_ns)
+        entry = staged.objects[key] = ObjectState(staged, key, obj, obj.uid, order=order)
+        return actions + self._scheduler.schedule(entry, now_ns)
 
     def _deleted(self, staged: StagedKind, key: NamespacedName) -> list[LifecycleAction]:
         entry = staged.objects.pop(key, None)
@@ -348,16 +340,10 @@ class Lifecycle:
 
     def _due(self, event: StageDue, now_ns: int) -> list[LifecycleAction]:
         kind, key = (event.group, event.object_kind), event.key
-        staged = self._kinds.get(kind)
-        entry = staged.objects.get(key) if staged else None
-        if (
-            staged is None
-            or entry is None
-            or entry.scheduled is None
-            or entry.scheduled.number != event.number
-        ):
+        entry = self._entry(kind, key)
+        scheduled = entry.scheduled if entry is not None else None
+        if entry is None or scheduled is None or scheduled.number != event.number:
             return []
-        scheduled = entry.scheduled
         if scheduled.stage == KUBELET and _node_of(entry.obj) not in self._kinds[_NODE].objects:
             # A node that does not exist, or no longer, has no kubelet until it is added.
             self._down.setdefault(_node_of(entry.obj), {})
@@ -368,32 +354,30 @@ class Lifecycle:
             return []  # `_node_up` schedules it again
         assert now_ns >= scheduled.due_ns, f"{key}: due at {scheduled.due_ns}, now {now_ns}"
         if scheduled.stage == KUBELET:
-            return self._sync(staged, key, entry, now_ns)
+            return self._sync(entry, now_ns)
         if self._claim_reader is None or not isinstance(entry.obj, Pod):
-            return self._play(staged, key, entry, now_ns)
+            return self._play(entry, now_ns)
         claims = prepare_claims(entry.obj, scheduled.basis, self._claim_reader, now_ns)
         if claims.retry_ns is None:
-            return [*claims.actions, *self._play(staged, key, entry, now_ns)]
+            return [*claims.actions, *self._play(entry, now_ns)]
         if not claims.retry_ns:
             entry.scheduled = None
             return [*claims.actions]
-        again = self._scheduler.schedule_again(staged, key, entry, claims.retry_ns, claims.basis)
+        again = self._scheduler.schedule_again(entry, claims.retry_ns, claims.basis)
         return [*claims.actions, again]
 
-    def _play(
-        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
-    ) -> list[LifecycleAction]:
+    def _play(self, entry: ObjectState, now_ns: int) -> list[LifecycleAction]:
         """Play the scheduled stage of an object."""
         scheduled = entry.scheduled
-        assert scheduled is not None, f"no stage of {key} is scheduled"
-        stage = staged.stages[scheduled.stage]
+        assert scheduled is not None, f"no stage of {entry.key} is scheduled"
+        stage = entry.staged.stages[scheduled.stage]
         self._count_play(entry, stage, now_ns)
         entry.scheduled = None
         if self._context.now_ns != now_ns:
             self._context = StageContext(now_ns, self._addresses)
         try:
             # An immediate next stage reads this object before the driver delivers the change.
-            entry.obj, played = play_stage(stage, key, entry.obj, self._context)
+            entry.obj, played = play_stage(stage, entry.key, entry.obj, self._context)
         except (TemplateError, PatchError, ValueError) as error:
             if isinstance(error, PodwrightError):
                 raise
@@ -403,16 +387,14 @@ class Lifecycle:
             # Changes of the object during its removal must not schedule another removal.
             entry.scheduled = msgspec.structs.replace(scheduled, number=REMOVED)
         if stage.is_immediate:
-            actions += self._scheduler.schedule(staged, key, entry, now_ns)
+            actions += self._scheduler.schedule(entry, now_ns)
         return actions
 
-    def _sync(
-        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
-    ) -> list[LifecycleAction]:
+    def _sync(self, entry: ObjectState, now_ns: int) -> list[LifecycleAction]:
         """Sync an object by its kubelet, and schedule the next sync."""
         scheduled, syncs = entry.scheduled, self._syncs
-        assert scheduled is not None, f"no sync of {key} is scheduled"
-        assert syncs is not None, f"a sync of {key} is scheduled without kubelets"
+        assert scheduled is not None, f"no sync of {entry.key} is scheduled"
+        assert syncs is not None, f"a sync of {entry.key} is scheduled without kubelets"
         entry.scheduled = None
         result = syncs.sync(entry.obj, now_ns)
         entry.obj = result.obj
@@ -420,7 +402,7 @@ class Lifecycle:
         if result.is_removed:
             entry.scheduled = msgspec.structs.replace(scheduled, number=REMOVED)
         elif result.due_ns is not None:
-            actions.append(self._scheduler.schedule_sync(staged, key, entry, result.due_ns))
+            actions.append(self._scheduler.schedule_sync(entry, result.due_ns))
         return actions
 
     def _node_up(self, node: str, now_ns: int) -> list[LifecycleAction]:
@@ -430,31 +412,23 @@ class Lifecycle:
         held = self._down.pop(node)
         actions: list[LifecycleAction] = []
         # A restored machine does not know which stages were deferred, and checks all objects.
-        for staged, key, entry in self._in_order(held):
+        for entry in self._in_order(held):
             scheduled = entry.scheduled
-            if scheduled is None or scheduled.number == REMOVED or scheduled.due_ns > now_ns:
+            if scheduled is None or entry.is_removed or scheduled.due_ns > now_ns:
                 continue
             if _node_of(entry.obj) == node:
-                due = StageDue(staged.group, staged.name, key, scheduled.number)
-                actions.append(ScheduleStage(now_ns, due, stage_name(staged, scheduled)))
+                due = entry.due_event(scheduled.number)
+                actions.append(ScheduleStage(now_ns, due, entry.stage_name))
         return actions
 
-    def _in_order(
-        self, refs: Iterable[ObjectRef] | None = None
-    ) -> list[tuple[StagedKind, NamespacedName, ObjectState]]:
+    def _in_order(self, refs: Iterable[ObjectRef] | None = None) -> list[ObjectState]:
         """Return all objects, or the given ones, in the order of their arrival."""
         if refs is None:
-            found = [
-                (staged, key, entry)
-                for staged in self._kinds.values()
-                for key, entry in staged.objects.items()
-            ]
+            found = [entry for each in self._kinds.values() for entry in each.objects.values()]
         else:
-            named = [(self._kinds[group, kind], key) for group, kind, key in refs]
-            found = [
-                (staged, key, staged.objects[key]) for staged, key in named if key in staged.objects
-            ]
-        return sorted(found, key=lambda entry: entry[2].order)
+            named = (self._entry((group, kind), key) for group, kind, key in refs)
+            found = [entry for entry in named if entry is not None]
+        return sorted(found, key=lambda entry: entry.order)
 
     def _count_play(self, entry: ObjectState, stage: Stage, now_ns: int) -> None:
         if entry.played_ns != now_ns:
@@ -476,19 +450,7 @@ class Lifecycle:
     def state(self) -> LifecycleState:
         """Return the state for a checkpoint, without the objects and the stages."""
         return LifecycleState(
-            tuple(
-                SavedObjectState(
-                    staged.group,
-                    staged.name,
-                    key,
-                    entry.scheduled,
-                    entry.schedule_count,
-                    entry.played_ns,
-                    entry.play_count,
-                    entry.last_stages,
-                )
-                for staged, key, entry in self._in_order()
-            ),
+            tuple(entry.saved() for entry in self._in_order()),
             self._scheduler.schedule_count,
             self._addresses.state(),
             tuple(self._down),
@@ -509,7 +471,10 @@ class Lifecycle:
         for order, kept in enumerate(state.objects):
             kind = (kept.group, kept.kind)
             obj = by_ref[kind, kept.key]
-            self._kinds[kind].objects[kept.key] = ObjectState(
+            staged = self._kinds[kind]
+            staged.objects[kept.key] = ObjectState(
+                staged,
+                kept.key,
                 obj,
                 obj.uid,
                 kept.scheduled,
@@ -531,7 +496,7 @@ class Lifecycle:
             for key, entry in staged.objects.items():
                 here = (kind_of(entry.obj), entry.obj.key)
                 assert here == (kind, key), f"{kind} {key} holds {here}"
-                if entry.scheduled is None or entry.scheduled.number == REMOVED:
+                if entry.scheduled is None or entry.is_removed:
                     continue
                 numbers.append(entry.scheduled.number)
                 if entry.scheduled.stage == KUBELET:

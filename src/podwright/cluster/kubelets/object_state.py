@@ -34,6 +34,8 @@ Nothing is due any more, and the same basis does not schedule another stage.
 KUBELET: Final = -1
 """The index of a scheduled sync of the kubelet, which is not a stage."""
 
+KUBELET_NAME: Final = "kubelet"
+
 
 class ScheduledStage(msgspec.Struct, frozen=True, gc=False):
     """The next stage of an object.
@@ -57,38 +59,8 @@ class ScheduledStage(msgspec.Struct, frozen=True, gc=False):
     basis: str
 
 
-class ObjectState(msgspec.Struct, gc=False):
-    """The state of one object.
-
-    Attributes
-    ----------
-    obj : KubernetesObject
-        The object as of the latest change.
-    uid : str
-        The object's uid, kept here because it is read most often.
-    scheduled : ScheduledStage, optional
-    schedule_count : int
-        How many stages have been scheduled for the object: the counter of its draws.
-    played_ns, play_count : int
-        When a stage was played last, and how many were played at that time.
-    last_stages : tuple of str
-        The names of the last of these stages.
-    order : int
-        The position of the object in the order of arrival.
-    """
-
-    obj: KubernetesObject
-    uid: str
-    scheduled: ScheduledStage | None = None
-    schedule_count: int = 0
-    played_ns: int = -1
-    play_count: int = 0
-    last_stages: tuple[str, ...] = ()
-    order: int = 0
-
-
 class SavedObjectState(msgspec.Struct, frozen=True, gc=False):
-    """An `ObjectState` as plain values; the object itself is stored elsewhere."""
+    """The state of one object as plain values; the object itself is stored elsewhere."""
 
     group: str
     kind: str
@@ -135,6 +107,69 @@ class StagedKind:
         self.matcher = StageMatcher(stages)
         self.schedules = [FixedSchedules(stage, index) for index, stage in enumerate(stages)]
         self.objects: dict[NamespacedName, ObjectState] = {}
+
+
+class ObjectState(msgspec.Struct, gc=False):
+    """The state of one object.
+
+    Attributes
+    ----------
+    staged : StagedKind
+    key : str
+    obj : KubernetesObject
+        The object as of the latest change.
+    uid : str
+        The object's uid, kept here because it is read most often.
+    scheduled : ScheduledStage, optional
+    schedule_count : int
+        How many stages have been scheduled for the object: the counter of its draws.
+    played_ns, play_count : int
+        When a stage was played last, and how many were played at that time.
+    last_stages : tuple of str
+        The names of the last of these stages.
+    order : int
+        The position of the object in the order of arrival.
+    """
+
+    staged: StagedKind
+    key: NamespacedName
+    obj: KubernetesObject
+    uid: str
+    scheduled: ScheduledStage | None = None
+    schedule_count: int = 0
+    played_ns: int = -1
+    play_count: int = 0
+    last_stages: tuple[str, ...] = ()
+    order: int = 0
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether a stage has removed the object."""
+        return self.scheduled is not None and self.scheduled.number == REMOVED
+
+    @property
+    def stage_name(self) -> str:
+        """The name of the scheduled stage, for display."""
+        assert self.scheduled is not None, f"{self.key} has no scheduled stage"
+        index = self.scheduled.stage
+        return KUBELET_NAME if index == KUBELET else self.staged.stages[index].name
+
+    def due_event(self, number: int) -> StageDue:
+        """Return the event that a scheduled stage of the object is due."""
+        return StageDue(self.staged.group, self.staged.name, self.key, number)
+
+    def saved(self) -> SavedObjectState:
+        """Return the state as plain values."""
+        return SavedObjectState(
+            self.staged.group,
+            self.staged.name,
+            self.key,
+            self.scheduled,
+            self.schedule_count,
+            self.played_ns,
+            self.play_count,
+            self.last_stages,
+        )
 
 
 # The events and the actions of the lifecycle of nodes and pods.

@@ -122,7 +122,7 @@ def started_at(status: dict[str, Any], now: str) -> str:
     return str(running.get("startedAt") or now)
 
 
-# The annotations that define how long a pod runs and how it ends; see `annotation_stages`.
+# The annotations that define how long a pod runs and how it ends; see `built_in_stages`.
 
 RUN_DELAY: Final = "pod-complete.stage.kwok.x-k8s.io/delay"
 RUN_JITTER: Final = "pod-complete.stage.kwok.x-k8s.io/jitter-delay"

@@ -4,8 +4,8 @@ A stage applies to an object whose document meets its requirements. If several s
 drawn by weight. The delay is drawn between two bounds. Draws are arguments; this module has no
 state.
 
-`stage_reader` reads Stage documents, `fast_stages` and `annotation_stages` define the built-in
-stages, and `lifecycle` plays them.
+`stage_reader` reads Stage documents, `built_in_stages` defines the built-in stages, and
+`lifecycle` plays them.
 
 Upstream: KWOK pkg/utils/lifecycle/lifecycle.go, next.go and value_*_from.go
 """

@@ -50,7 +50,7 @@ class StageMatcher:
 
     Examples
     --------
-    >>> from podwright.cluster.kubelets.stages.annotation_stages import default_stages
+    >>> from podwright.cluster.kubelets.stages.built_in_stages import default_stages
     >>> from podwright.cluster.kubelets.stages.stage_matching import StageMatcher
     >>> stages = [stage for stage in default_stages() if stage.kind == "Pod"]
     >>> found = StageMatcher(stages).match({"metadata": {}, "status": {"phase": "Pending"}})

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Final
 
 from podwright.apimachinery.cel import StageExpressionError
 from podwright.apimachinery.objects import (
     DELAY_STREAM,
     SOURCE_UID,
     STAGE_STREAM,
-    NamespacedName,
     Node,
     Pod,
     draw,
@@ -26,19 +24,15 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.kubelets.object_state import (
     KUBELET,
-    REMOVED,
+    KUBELET_NAME,
     KubeletSyncs,
     LifecycleAction,
     ObjectState,
     ScheduledStage,
     ScheduleStage,
-    StagedKind,
-    StageDue,
 )
 from podwright.cluster.kubelets.stages.stage import FixedSchedule, basis_of, choose, delay_between
 from podwright.cluster.kubelets.stages.stage_play import stage_error
-
-_KUBELET_NAME: Final = "kubelet"
 
 
 class StageScheduler:
@@ -64,9 +58,7 @@ class StageScheduler:
         self._syncs = syncs
         self.schedule_count = schedule_count
 
-    def schedule(
-        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
-    ) -> list[LifecycleAction]:
+    def schedule(self, entry: ObjectState, now_ns: int) -> list[LifecycleAction]:
         """Schedule the next stage of an object, or keep or cancel the scheduled one.
 
         Raises
@@ -74,7 +66,7 @@ class StageScheduler:
         StageError
             The delay of the stage is not valid for the object.
         """
-        obj, scheduled = entry.obj, entry.scheduled
+        obj, scheduled, staged = entry.obj, entry.scheduled, entry.staged
         applying: tuple[int, ...] = ()
         if isinstance(obj, Node) and SOURCE_UID in obj.metadata.annotations:
             pass  # its status is that of another cluster
@@ -83,7 +75,7 @@ class StageScheduler:
         elif obj.spec.node_name:
             applying = staged.matcher.match_pod(obj, now_ns)
         if not applying:
-            return self._schedule_needed_sync(staged, key, entry, now_ns)
+            return self._schedule_needed_sync(entry, now_ns)
         fixed: FixedSchedule | None = None
         if len(applying) == 1:
             schedules = staged.schedules[applying[0]]
@@ -94,64 +86,43 @@ class StageScheduler:
             basis, delay_ns, index, name = fixed
             due_ns = now_ns + delay_ns
         else:
-            found = self._draw_stage(staged, key, entry, applying, now_ns)
+            found = self._draw_stage(entry, applying, now_ns)
             if found is None:
                 return []
             basis, due_ns, index, name = found
         entry.schedule_count += 1
-        return [self._assign(staged, key, entry, index, due_ns, basis, name)]
+        return [self._assign(entry, index, due_ns, basis, name)]
 
-    def schedule_again(
-        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, due_ns: int, basis: str
-    ) -> ScheduleStage:
+    def schedule_again(self, entry: ObjectState, due_ns: int, basis: str) -> ScheduleStage:
         """Schedule the scheduled stage of an object for a later time, with another basis."""
-        scheduled = entry.scheduled
-        assert scheduled is not None, f"{key} has no scheduled stage"
-        name = staged.stages[scheduled.stage].name
-        return self._assign(staged, key, entry, scheduled.stage, due_ns, basis, name)
+        assert entry.scheduled is not None, f"{entry.key} has no scheduled stage"
+        return self._assign(entry, entry.scheduled.stage, due_ns, basis, entry.stage_name)
 
-    def schedule_sync(
-        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, due_ns: int
-    ) -> ScheduleStage:
+    def schedule_sync(self, entry: ObjectState, due_ns: int) -> ScheduleStage:
         """Schedule a sync of an object by its kubelet."""
-        return self._assign(staged, key, entry, KUBELET, due_ns, "", _KUBELET_NAME)
+        return self._assign(entry, KUBELET, due_ns, "", KUBELET_NAME)
 
     def _assign(
-        self,
-        staged: StagedKind,
-        key: NamespacedName,
-        entry: ObjectState,
-        index: int,
-        due_ns: int,
-        basis: str,
-        name: str,
+        self, entry: ObjectState, index: int, due_ns: int, basis: str, name: str
     ) -> ScheduleStage:
         number = self.schedule_count
         self.schedule_count = number + 1
         entry.scheduled = ScheduledStage(number, index, due_ns, basis)
-        return ScheduleStage(due_ns, StageDue(staged.group, staged.name, key, number), name)
+        return ScheduleStage(due_ns, entry.due_event(number), name)
 
-    def _schedule_needed_sync(
-        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
-    ) -> list[LifecycleAction]:
+    def _schedule_needed_sync(self, entry: ObjectState, now_ns: int) -> list[LifecycleAction]:
         """Schedule a sync of an object to which no stage applies, if its kubelet needs one."""
-        syncs, obj, scheduled = self._syncs, entry.obj, entry.scheduled
-        if syncs is not None and scheduled is not None and scheduled.number == REMOVED:
+        syncs, obj = self._syncs, entry.obj
+        if syncs is not None and entry.is_removed:
             return []
         if syncs is None or not syncs.has_kubelet(obj):
             entry.scheduled = None
             return []
-        if not syncs.is_needed(obj, scheduled, now_ns):
-            return []
-        return [self.schedule_sync(staged, key, entry, now_ns)]
+        needed = syncs.is_needed(obj, entry.scheduled, now_ns)
+        return [self.schedule_sync(entry, now_ns)] if needed else []
 
     def _draw_stage(
-        self,
-        staged: StagedKind,
-        key: NamespacedName,
-        entry: ObjectState,
-        applying: Sequence[int],
-        now_ns: int,
+        self, entry: ObjectState, applying: Sequence[int], now_ns: int
     ) -> tuple[str, int, int, str] | None:
         """Draw a stage and its delay.
 
@@ -161,9 +132,10 @@ class StageScheduler:
             Basis, due time, index and name of the stage; None if the scheduled stage stays.
         """
         document = encode(entry.obj)
+        stages = [entry.staged.stages[index] for index in applying]
         try:
-            weights = [staged.stages[index].weight.of(document, now_ns) for index in applying]
-            sources = [staged.stages[index].delay.sources(document, now_ns) for index in applying]
+            weights = [stage.weight.of(document, now_ns) for stage in stages]
+            sources = [stage.delay.sources(document, now_ns) for stage in stages]
         except StageExpressionError:
             # As in KWOK, no stage is played until the object changes.
             entry.scheduled = None
@@ -173,26 +145,23 @@ class StageScheduler:
             return None
         chosen = 0
         if len(applying) > 1:
-            number = draw(self._seed, STAGE_STREAM, _counter(staged, key, entry))
+            number = draw(self._seed, STAGE_STREAM, _counter(entry))
             chosen = choose(weights, number)
-        stage = staged.stages[applying[chosen]]
+        stage = stages[chosen]
         try:
             least_ns, most_ns = stage.delay.bounds(sources[chosen], now_ns)
         except ValueError as error:
             raise stage_error(stage, entry.obj, str(error)) from None
         due_ns = now_ns + least_ns
         if most_ns > least_ns:
-            number = draw(self._seed, DELAY_STREAM, _counter(staged, key, entry))
+            number = draw(self._seed, DELAY_STREAM, _counter(entry))
             due_ns = now_ns + delay_between(least_ns, most_ns, number)
         return basis, due_ns, applying[chosen], stage.name
 
 
-def stage_name(staged: StagedKind, scheduled: ScheduledStage) -> str:
-    """Return the name of a scheduled stage, for display."""
-    return _KUBELET_NAME if scheduled.stage == KUBELET else staged.stages[scheduled.stage].name
-
-
-def _counter(staged: StagedKind, key: NamespacedName, entry: ObjectState) -> int:
+def _counter(entry: ObjectState) -> int:
     """Return the counter of a draw, which depends on the object and its schedule count only."""
-    text = "\0".join([staged.group, staged.name, key, entry.obj.uid, str(entry.schedule_count)])
+    staged = entry.staged
+    parts = (staged.group, staged.name, entry.key, entry.obj.uid, str(entry.schedule_count))
+    text = "\0".join(parts)
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

@@ -11,8 +11,7 @@ from podwright.cluster.kubelets import Lifecycle, ScheduleStage
 from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.patches import apply_patch, plain_patch
 from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY, RUN_JITTER, STOP_DELAY
-from podwright.cluster.kubelets.stages.annotation_stages import default_stages
-from podwright.cluster.kubelets.stages.fast_stages import status_step
+from podwright.cluster.kubelets.stages.built_in_stages import default_stages, status_step
 from podwright.cluster.kubelets.stages.stage import (
     FixedSchedules,
     Operator,

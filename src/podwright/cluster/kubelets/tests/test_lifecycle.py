@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -10,7 +12,6 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.api import DeleteObject, UpdateObject
 from podwright.cluster.api.requests import NodeDown, NodeUp
 from podwright.cluster.kubelets import (
-    FAST_STAGES,
     Lifecycle,
     LifecycleState,
     ScheduleStage,
@@ -21,7 +22,7 @@ from podwright.cluster.kubelets import (
     read_stages,
 )
 from podwright.cluster.kubelets.addresses import Addresses
-from podwright.cluster.kubelets.stages.annotation_stages import backoff_ns
+from podwright.cluster.kubelets.stages.built_in_stages import backoff_ns
 from podwright.cluster.kubelets.tests.lifecycle_driver import (
     NOW,
     SECOND,
@@ -204,6 +205,9 @@ def test_an_invalid_annotation_is_reported(annotations, error):
     driver.put(a_pod(annotations=annotations))
     with pytest.raises(StageError, match=f"^annotation stages: .*: Pod default/web: .*{error}"):
         driver.run()
+
+
+FAST_STAGES = Path(__file__).with_name("fast_stages.yaml").read_text(encoding="utf-8")
 
 
 def test_fast_stages_equal_their_templates():

@@ -14,7 +14,7 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.api import UpdateObject
 from podwright.cluster.controllers.tests.test_persistent_volume import a_claim, a_volume
 from podwright.cluster.kubelets import read_stages
-from podwright.cluster.kubelets.stages.fast_stages import fast_stages
+from podwright.cluster.kubelets.stages.built_in_stages import fast_stages
 from podwright.cluster.kubelets.tests.test_general_stages import GENERAL, a_stage
 from podwright.simulation.world.world import World
 from podwright.testing import make_node

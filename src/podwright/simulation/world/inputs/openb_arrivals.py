@@ -8,7 +8,7 @@ A pod of the trace is created at its `creation_time`. It ends in one of two ways
   work is that of the trace; a pod that waits longer ends later. A pod that was never scheduled in
   the trace runs for the time between its creation and its deletion.
 
-Annotations pass the end to the stages of the world (see `annotation_stages`), so no other code
+Annotations pass the end to the stages of the world (see `built_in_stages`), so no other code
 reads the trace. A pod that is still pending at its `gone_ns` was deleted in the trace.
 """
 

@@ -7,7 +7,7 @@ from typing import Any
 from podwright.apimachinery.objects import KubernetesObject, ObjectPut
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import Lifecycle, Stage
-from podwright.cluster.kubelets.stages.annotation_stages import stages_beside_kubelet
+from podwright.cluster.kubelets.stages.built_in_stages import stages_beside_kubelet
 from podwright.cluster.kubelets.tests.lifecycle_driver import LifecycleDriver, a_node, a_pod
 from podwright.cluster.store import GroupKind
 
