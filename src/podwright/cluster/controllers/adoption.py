@@ -80,6 +80,15 @@ def compiled_selector(selector: LabelSelector | None) -> Selector:
         return NOTHING
 
 
+def selector_of(owner: KubernetesObject) -> Selector:
+    """Return the selector in the spec of an owner; one that cannot be read matches nothing."""
+    try:
+        written = msgspec.convert(spec_of(owner).get("selector") or {}, LabelSelector)
+    except msgspec.ValidationError:
+        return NOTHING
+    return compiled_selector(written)
+
+
 class Orphans:
     """The orphans of one kind, and the owners whose selectors match them.
 

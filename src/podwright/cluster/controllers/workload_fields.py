@@ -25,6 +25,11 @@ def status_of(obj: KubernetesObject) -> Document:
     return status
 
 
+def number(value: Any, default: int) -> int:
+    """Return a number of a document, or its default if it is absent."""
+    return default if value is None else int(value)
+
+
 def is_only_status(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
     """Whether a change leaves the spec and the relevant metadata as they were."""
     if old is None or new is None:

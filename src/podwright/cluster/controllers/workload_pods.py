@@ -11,7 +11,7 @@ Upstream: pkg/controller/{deployment,replicaset,statefulset,daemon,job}
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -63,7 +63,7 @@ from podwright.cluster.controllers.kinds import (
 )
 from podwright.cluster.controllers.pod_state import is_active
 from podwright.cluster.controllers.storage.provisioning import default_class
-from podwright.cluster.controllers.workload_fields import spec_of, status_of
+from podwright.cluster.controllers.workload_fields import number, spec_of, status_of
 from podwright.cluster.store import GroupKind, kind_of
 
 
@@ -234,7 +234,7 @@ class _Expander:
 
     def replicas(self, owner: KubernetesObject, existing: list[Pod]) -> _Workload:
         spec = spec_of(owner)
-        missing = _missing(owner, _number(spec.get("replicas"), 1), existing, "replicas")
+        missing = _missing(owner, number(spec.get("replicas"), 1), existing, "replicas")
         if not missing:
             return _Workload([])
         return _Workload([pod_from_template(owner, spec.get("template") or {})] * missing)
@@ -285,7 +285,7 @@ class _Expander:
             return _Workload([], f"it has the condition {ended.get('type')}")
         count = spec.parallelism
         if spec.completions is not None:
-            done = _number(status_of(owner).get("succeeded"), 0)
+            done = number(status_of(owner).get("succeeded"), 0)
             count = min(count, max(spec.completions - done, 0))
         missing = _missing(owner, count, existing, "active")
         if not missing:
@@ -325,13 +325,9 @@ def _missing(owner: KubernetesObject, desired: int, existing: list[Pod], reporte
     """
     present = len(existing)
     if _is_of_server(owner):
-        present = max(present, _number(status_of(owner).get(reported), 0))
+        present = max(present, number(status_of(owner).get(reported), 0))
     return max(desired - present, 0)
 
 
 def _is_of_server(owner: KubernetesObject) -> bool:
     return bool(owner.metadata.uid and owner.metadata.resource_version)
-
-
-def _number(value: Any, default: int) -> int:
-    return default if value is None else int(value)

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     NOTHING,
@@ -20,7 +18,6 @@ from podwright.apimachinery.objects import (
     Document,
     InvalidObject,
     KubernetesObject,
-    LabelSelector,
     NamespacedName,
     Node,
     Pod,
@@ -30,8 +27,8 @@ from podwright.apimachinery.objects import (
 from podwright.cluster.controllers.adoption import (
     PodOwnerController,
     adopted,
-    compiled_selector,
     released,
+    selector_of,
 )
 from podwright.cluster.controllers.apps.controller_revisions import (
     REVISION_LABEL,
@@ -136,7 +133,7 @@ class DaemonSetController(PodOwnerController):
             return ()
         daemon = self._daemon(new.uid)
         daemon.key = new.key
-        daemon.selector = _selector_of(new)
+        daemon.selector = selector_of(new)
         self._orphans.put_owner(new, daemon.selector)
         return (new.key,)
 
@@ -538,11 +535,3 @@ class _Sync(Requests):
 
 def _by_creation(pod: Pod) -> tuple[bool, str, str]:
     return (not pod.spec.node_name, pod.metadata.creation_timestamp or "", pod.name)
-
-
-def _selector_of(owner: KubernetesObject) -> Selector:
-    try:
-        selector = msgspec.convert(spec_of(owner).get("selector") or {}, LabelSelector)
-    except msgspec.ValidationError:
-        return NOTHING
-    return compiled_selector(selector)

@@ -15,11 +15,9 @@ from typing import Final, Self
 import msgspec
 
 from podwright.apimachinery.objects import (
-    NOTHING,
     Document,
     InvalidObject,
     KubernetesObject,
-    LabelSelector,
     NamespacedName,
     Pod,
     ReplicaSet,
@@ -28,7 +26,7 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.apimachinery.schema import template_with_defaults
-from podwright.cluster.controllers.adoption import Orphans, adopted, compiled_selector, released
+from podwright.cluster.controllers.adoption import Orphans, adopted, released, selector_of
 from podwright.cluster.controllers.apps.controller_revisions import template_hash
 from podwright.cluster.controllers.apps.deployment_status import (
     PROGRESSING,
@@ -198,7 +196,7 @@ class _ParsedDeployment(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, deployment: KubernetesObject) -> Self:
         spec = deployment_spec(spec_of(deployment))
-        selector = _selector_of(deployment)
+        selector = selector_of(deployment)
         labels = (spec.template.get("metadata") or {}).get("labels") or {}
         return cls(spec, selector, selector.matches(labels))
 
@@ -430,14 +428,6 @@ class _Sync(Requests):
 
 def _age(obj: KubernetesObject) -> tuple[str, str]:
     return (obj.metadata.creation_timestamp or "", obj.name)
-
-
-def _selector_of(deployment: KubernetesObject) -> Selector:
-    written = spec_of(deployment).get("selector")
-    try:
-        return compiled_selector(msgspec.convert(written or {}, LabelSelector))
-    except msgspec.ValidationError:
-        return NOTHING
 
 
 def same_template(one: Document, other: Document) -> bool:

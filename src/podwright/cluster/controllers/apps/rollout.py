@@ -14,11 +14,12 @@ pkg/controller/deployment/util/deployment_util.go
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from podwright.apimachinery.objects import Document
+from podwright.cluster.controllers.workload_fields import number
 
 REVISION: Final = "deployment.kubernetes.io/revision"
 REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"
@@ -86,7 +87,7 @@ def deployment_spec(spec: Document) -> DeploymentSpec:
     Upstream: pkg/apis/apps/v1/defaults.go; deployment_util.go, ResolveFenceposts, MaxSurge,
     MaxUnavailable
     """
-    replicas = _number(spec.get("replicas"), 1)
+    replicas = number(spec.get("replicas"), 1)
     strategy: Document = spec.get("strategy") or {}
     is_recreate = strategy.get("type") == "Recreate"
     surge = unavailable = 0
@@ -98,22 +99,18 @@ def deployment_spec(spec: Document) -> DeploymentSpec:
         if not surge and not unavailable:
             # Upstream: with both at 0 a rollout could never take a step.
             unavailable = 1
-    deadline = _number(spec.get("progressDeadlineSeconds"), 600)
+    deadline = number(spec.get("progressDeadlineSeconds"), 600)
     return DeploymentSpec(
         replicas=replicas,
-        min_ready_seconds=_number(spec.get("minReadySeconds"), 0),
+        min_ready_seconds=number(spec.get("minReadySeconds"), 0),
         is_recreate=is_recreate,
         max_surge=surge,
         max_unavailable=min(unavailable, replicas),
-        revision_history_limit=_number(spec.get("revisionHistoryLimit"), 10),
+        revision_history_limit=number(spec.get("revisionHistoryLimit"), 10),
         progress_deadline_seconds=None if deadline == _NO_DEADLINE else deadline,
         is_paused=bool(spec.get("paused")),
         template=spec.get("template") or {},
     )
-
-
-def _number(value: Any, default: int) -> int:
-    return default if value is None else int(value)
 
 
 class RolloutSet(msgspec.Struct):

@@ -6,7 +6,7 @@ Upstream: pkg/controller/statefulset/stateful_set_utils.go, stateful_pod_control
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -24,6 +24,7 @@ from podwright.apimachinery.objects import (
 from podwright.cluster.controllers.adoption import controller_reference
 from podwright.cluster.controllers.apps.controller_revisions import REVISION_LABEL
 from podwright.cluster.controllers.apps.rollout import scaled_value
+from podwright.cluster.controllers.workload_fields import number
 
 POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
@@ -82,18 +83,18 @@ def stateful_spec(spec: Document) -> StatefulSpec:
     strategy: Document = spec.get("updateStrategy") or {}
     rolling: Document = strategy.get("rollingUpdate") or {}
     retention: Document = spec.get("persistentVolumeClaimRetentionPolicy") or {}
-    replicas = _number(spec.get("replicas"), 1)
+    replicas = number(spec.get("replicas"), 1)
     unavailable = rolling.get("maxUnavailable")
     at_once = scaled_value(1 if unavailable is None else unavailable, replicas, round_up=False)
     return StatefulSpec(
         replicas=replicas,
-        start=_number((spec.get("ordinals") or {}).get("start"), 0),
+        start=number((spec.get("ordinals") or {}).get("start"), 0),
         is_ordered=spec.get("podManagementPolicy") != "Parallel",
         is_on_delete=strategy.get("type") == "OnDelete",
-        partition=_number(rolling.get("partition"), 0),
+        partition=number(rolling.get("partition"), 0),
         max_unavailable=max(at_once, 1),
-        min_ready_seconds=_number(spec.get("minReadySeconds"), 0),
-        revision_history_limit=_number(spec.get("revisionHistoryLimit"), 10),
+        min_ready_seconds=number(spec.get("minReadySeconds"), 0),
+        revision_history_limit=number(spec.get("revisionHistoryLimit"), 10),
         deletes_claims=retention.get("whenDeleted") == "Delete",
         deletes_scaled_claims=retention.get("whenScaled") == "Delete",
         service_name=spec.get("serviceName") or "",
@@ -101,10 +102,6 @@ def stateful_spec(spec: Document) -> StatefulSpec:
         claim_templates=tuple(spec.get("volumeClaimTemplates") or ()),
         match_labels=(spec.get("selector") or {}).get("matchLabels") or {},
     )
-
-
-def _number(value: Any, default: int) -> int:
-    return default if value is None else int(value)
 
 
 def parent_and_ordinal(name: str) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from podwright.apimachinery.objects import Object, api_group, encode
 from podwright.apimachinery.schema import built_in, decode
-from podwright.cluster.controllers.workload_fields import spec_of
+from podwright.cluster.controllers.workload_fields import number, spec_of
 from podwright.cluster.store import GroupKind, kind_of
 
 HpaBound: TypeAlias = Literal["min", "max"]
@@ -45,8 +45,8 @@ def autoscaled(objects: Iterable[Object], bound: HpaBound) -> tuple[list[Object]
             notes.append(f"HorizontalPodAutoscaler {scaler.key} has no effect: no {kind[1]} {key}")
             continue
         document = encode(several[place])
-        old = _number((document.get("spec") or {}).get("replicas"), 1)
-        least, most = _number(spec.get("minReplicas"), 1), _number(spec.get("maxReplicas"), 1)
+        old = number((document.get("spec") or {}).get("replicas"), 1)
+        least, most = number(spec.get("minReplicas"), 1), number(spec.get("maxReplicas"), 1)
         new = most if bound == "max" else min(max(old, least), most)
         if old and new != old:
             several[place] = decode({**document, "spec": {**document["spec"], "replicas": new}})
@@ -56,7 +56,3 @@ def autoscaled(objects: Iterable[Object], bound: HpaBound) -> tuple[list[Object]
                 f" {scaler.name}, instead of {old}"
             )
     return several, notes
-
-
-def _number(value: Any, default: int) -> int:
-    return default if value is None else int(value)

@@ -28,7 +28,7 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import patched, section
+from podwright.cluster.api import section
 from podwright.cluster.controllers.adoption import controller_reference_document
 from podwright.cluster.controllers.batch.job_spec import finished_condition
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
@@ -105,11 +105,7 @@ class CronJobController(Controller):
             active = {entry["uid"] for entry in status.get("active") or ()}
             running = [job for job in jobs if job.uid in active]
             actions.extend(self._start_due(cron_job, spec, status, running, now_ns))
-        if status != section(cron_job, "status"):
-            removed = {name: None for name in section(cron_job, "status") if name not in status}
-            new = patched(cron_job, status={**status, **removed})
-            actions.append(self.update(new, "status"))
-        return actions
+        return actions + self.status_update(cron_job, status)
 
     def _clean_up_finished(
         self, cron_job: KubernetesObject, spec: CronJobSpec, jobs: Sequence[KubernetesObject]

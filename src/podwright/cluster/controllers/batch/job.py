@@ -34,7 +34,7 @@ from podwright.apimachinery.objects import (
     timestamp_ns,
     timestamp_text,
 )
-from podwright.cluster.api import conditions_with, patched, section, with_generated_selector
+from podwright.cluster.api import conditions_with, section, with_generated_selector
 from podwright.cluster.controllers.adoption import PodOwnerController, adopted, released
 from podwright.cluster.controllers.batch.job_counts import (
     BackoffRecord,
@@ -374,9 +374,7 @@ class JobController(PodOwnerController):
         if finishing is not None:
             actions.extend(self._finished(job, finishing, status, counts, now_ns))
         set_status_counts(status, spec, counts)
-        if status != section(job, "status"):
-            actions.append(self.update(_with_status(job, status), "status"))
-        return actions
+        return actions + self.status_update(job, status)
 
     def _last_failures(
         self, spec: JobSpec, counts: JobCounts, ended: Sequence[TerminatedPod]
@@ -556,20 +554,14 @@ class JobController(PodOwnerController):
         was = bool(known) and known[0].get("status") == "True"
         if spec.suspend == was:
             return []
-        reason, note = (
-            ("JobSuspended", "Job suspended")
-            if spec.suspend
-            else (
-                "JobResumed",
-                "Job resumed",
-            )
-        )
-        condition = job_condition("Suspended", reason, note, now_ns)
-        condition["status"] = "True" if spec.suspend else "False"
-        status["conditions"] = conditions_with(conditions, condition)
+        verb = "Suspended" if spec.suspend else "Resumed"
+        note = f"Job {verb.lower()}"
+        new = job_condition("Suspended", f"Job{verb}", note, now_ns)
+        new["status"] = "True" if spec.suspend else "False"
+        status["conditions"] = conditions_with(conditions, new)
         if not spec.suspend:
             status["startTime"] = timestamp_text(now_ns)
-        return [self.event(job, reason.removeprefix("Job"), note)]
+        return [self.event(job, verb, note)]
 
     # ---------------------------------------------------------------------- delayed syncs
 
@@ -589,8 +581,3 @@ class JobController(PodOwnerController):
         if due_ns is None:
             return []
         return [self.sync_at(key, max(due_ns, now_ns))]
-
-
-def _with_status(job: KubernetesObject, status: Document) -> KubernetesObject:
-    removed = {name: None for name in section(job, "status") if name not in status}
-    return patched(job, status={**status, **removed})

@@ -15,7 +15,6 @@ import msgspec
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
-    LabelSelector,
     NamespacedName,
     ObjectMeta,
     Pod,
@@ -24,7 +23,7 @@ from podwright.apimachinery.objects import (
     timestamp_ns,
 )
 from podwright.cluster.api import section
-from podwright.cluster.controllers.adoption import compiled_selector, controller_reference_document
+from podwright.cluster.controllers.adoption import controller_reference_document, selector_of
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
@@ -126,12 +125,6 @@ class ParsedJobs:
     def forget(self, key: NamespacedName) -> None:
         """Forget a job that was removed."""
         self._known.pop(key, None)
-
-
-def selector_of(job: KubernetesObject) -> Selector:
-    """Return the selector of a job, which matches nothing if it is absent."""
-    written = section(job, "spec").get("selector")
-    return compiled_selector(msgspec.convert(written, LabelSelector) if written else None)
 
 
 def pods_of(

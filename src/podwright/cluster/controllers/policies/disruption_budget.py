@@ -37,7 +37,8 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api import UpdateObject, conditions_with, patched, section
+from podwright.cluster.api import conditions_with, patched, section
+from podwright.cluster.controllers.apps.rollout import scaled_value
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
 from podwright.cluster.controllers.kinds import PDB
 from podwright.cluster.controllers.lister import Lister
@@ -179,7 +180,7 @@ class DisruptionController(Controller):
                 note = f"Failed to calculate the number of expected pods: {error}"
                 reason = "CalculateExpectedPodCountFailed"
                 actions.append(self.warning(budget, reason, note))
-                actions.append(self._write(budget, status))
+                actions += self.status_update(budget, status)
             return actions
         disrupted, recheck_ns, overdue = self._disrupted(budget, now_ns)
         for name in overdue:
@@ -203,7 +204,7 @@ class DisruptionController(Controller):
         _set_allowed(status, budget, now_ns)
         if status != section(budget, "status"):
             actions.extend(self._pod_events(budget, covered))
-            actions.append(self._write(budget, status))
+            actions += self.status_update(budget, status)
         if recheck_ns is not None:
             actions.append(self.sync_at(key, recheck_ns))
         return actions
@@ -226,10 +227,6 @@ class DisruptionController(Controller):
             return [self.warning(budget, "UnmanagedPods", note)]
         return []
 
-    def _write(self, budget: PodDisruptionBudget, status: Document) -> UpdateObject:
-        removed = {name: None for name in section(budget, "status") if name not in status}
-        return self.update(patched(budget, status={**status, **removed}), "status")
-
     # ------------------------------------------------------------------------ expectations
 
     def _expected(self, budget: PodDisruptionBudget, covered: _CoveredPods) -> tuple[int, int]:
@@ -240,13 +237,15 @@ class DisruptionController(Controller):
         spec = budget.spec
         if spec.max_unavailable is not None:
             expected = self._scale(budget, covered)
-            return expected, max(expected - _scaled_value(spec.max_unavailable, expected), 0)
+            return expected, max(
+                expected - scaled_value(spec.max_unavailable, expected, round_up=True), 0
+            )
         if spec.min_available is None:
             return 0, 0
         if isinstance(spec.min_available, int):
             return len(covered.pods), spec.min_available
         expected = self._scale(budget, covered)
-        return expected, _scaled_value(spec.min_available, expected)
+        return expected, scaled_value(spec.min_available, expected, round_up=True)
 
     def _scale(self, budget: PodDisruptionBudget, covered: _CoveredPods) -> int:
         """Return the sum of the scales of the pods' owners.
@@ -321,13 +320,6 @@ def _replicas(obj: KubernetesObject) -> int:
         raise ScaleError(f"{resource} does not implement the scale subresource")
     replicas = section(obj, "spec").get("replicas")
     return 1 if replicas is None else int(replicas)
-
-
-def _scaled_value(value: int | str, total: int) -> int:
-    """Return a number, or the percentage of a total, rounded up."""
-    if isinstance(value, int):
-        return value
-    return -(-total * int(value.removesuffix("%")) // 100)
 
 
 def _set_allowed(status: Document, budget: PodDisruptionBudget, now_ns: int) -> None:

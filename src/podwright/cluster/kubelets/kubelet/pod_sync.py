@@ -137,10 +137,7 @@ class PodSync:
                 and not run.is_stopping
                 and run.spec.get("image") != container.get("image")
             ):
-                known.must_restart = True
-                known.back_off_ns = 0
-                message = f"Container {known.name} definition changed, will be restarted"
-                self._stop(known, container, self._grace_ns(), message)
+                self._restart(known, container, "definition changed, will be restarted")
 
     def _resize(self) -> None:
         """Resize the pod as its spec says, if it fits the node."""
@@ -154,10 +151,12 @@ class PodSync:
         for kind, container in self._context.containers:
             known = self._record.containers[container["name"]]
             if kind != "ephemeral" and known.name in found.restarts and known.running:
-                known.must_restart = True
-                known.back_off_ns = 0
-                message = f"Container {known.name} resize requires restart"
-                self._stop(known, container, self._grace_ns(), message)
+                self._restart(known, container, "resize requires restart")
+
+    def _restart(self, known: ContainerRecord, container: Document, why: str) -> None:
+        """Stop a container that starts again in any case, without a back-off."""
+        known.must_restart, known.back_off_ns = True, 0
+        self._stop(known, container, self._grace_ns(), f"Container {known.name} {why}")
 
     def _check_deadline(self) -> None:
         """Start to stop a pod that is deleted or has run for too long."""

@@ -278,43 +278,23 @@ def identity_of(document: Document) -> str:
     return str(uid) if uid else f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
 
 
-FUNCTION_NAMES = (
-    "NodeConditions", "NodeIP", "NodeIPWith", "NodeIPsWith", "NodeName", "NodePort", "Now",
-    "PodIP", "PodIPWith", "PodIPsWith", "StartTime", "Version",
-)  # fmt: skip
+FUNCTION_NAMES = tuple(StageContext(0, Addresses()).functions({}))
 """The names of `StageContext.functions`."""
 
 NODE_CONDITIONS: list[dict[str, str]] = [
-    {
-        "type": "Ready",
-        "status": "True",
-        "reason": "KubeletReady",
-        "message": "kubelet is posting ready status",
-    },
-    {
-        "type": "MemoryPressure",
-        "status": "False",
-        "reason": "KubeletHasSufficientMemory",
-        "message": "kubelet has sufficient memory available",
-    },
-    {
-        "type": "DiskPressure",
-        "status": "False",
-        "reason": "KubeletHasNoDiskPressure",
-        "message": "kubelet has no disk pressure",
-    },
-    {
-        "type": "PIDPressure",
-        "status": "False",
-        "reason": "KubeletHasSufficientPID",
-        "message": "kubelet has sufficient PID available",
-    },
-    {
-        "type": "NetworkUnavailable",
-        "status": "False",
-        "reason": "RouteCreated",
-        "message": "RouteController created a route",
-    },
+    {"type": kind, "status": status, "reason": reason, "message": message}
+    for kind, status, reason, message in (
+        ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+        (
+            "MemoryPressure",
+            "False",
+            "KubeletHasSufficientMemory",
+            "kubelet has sufficient memory available",
+        ),
+        ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        ("NetworkUnavailable", "False", "RouteCreated", "RouteController created a route"),
+    )
 ]
 """The conditions of a healthy node."""
 

@@ -307,20 +307,20 @@ class _Parser:
         known = len(self._variables)
         pipe = self._whole_pipe(tokens)
         then, ender = self._block()
-        otherwise = self._otherwise(ender, tokens, is_with=is_with)
+        otherwise = self._otherwise(ender, tokens, word="with" if is_with else "if")
         del self._variables[known:]
         return If(pipe, then, otherwise, is_with)
 
     def _otherwise(
-        self, ender: _Tokens | None, opened: _Tokens, *, is_with: bool
+        self, ender: _Tokens | None, opened: _Tokens, *, word: str
     ) -> tuple[Action, ...]:
-        """Parse the `else` branch and the `end`."""
+        """Parse the `else` branch, which may have a condition with a word, and the `end`."""
         ender = self._ended(ender, opened)
         if ender.word == "end":
             return ()
         ender.skip()
-        if ender.word == ("with" if is_with else "if"):
-            return (self._if(ender, is_with=is_with),)
+        if word and ender.word == word:
+            return (self._if(ender, is_with=word == "with"),)
         ender.expect_end()
         actions, last = self._block()
         if self._ended(last, opened).word != "end":
@@ -339,14 +339,7 @@ class _Parser:
         self._range_depth += 1
         body, ender = self._block()
         self._range_depth -= 1
-        ender = self._ended(ender, tokens)
-        otherwise: tuple[Action, ...] = ()
-        if ender.word == "else":
-            ender.skip()
-            ender.expect_end()
-            otherwise, last = self._block()
-            if self._ended(last, tokens).word != "end":
-                raise TemplateError("a second {{ else }}", tokens.line)
+        otherwise = self._otherwise(ender, tokens, word="")
         del self._variables[known:]
         return Range(pipe, body, otherwise)
 
