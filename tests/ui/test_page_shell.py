@@ -45,6 +45,17 @@ OUTSIDE = """(width) => {
   return found;
 }"""
 
+OVERLAPPING = """() => {
+  const bar = document.querySelector("pw-bar").shadowRoot;
+  const parts = [...bar.querySelectorAll("button, .server, nav"),
+    ...bar.querySelector("pw-time").shadowRoot.querySelectorAll("button, select, .track, .badge")];
+  const boxes = parts.map((part) => part.getBoundingClientRect()).filter(({ width }) => width);
+  const overlap = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+    && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  return boxes.flatMap((box, at) => boxes.slice(at + 1).filter((other) => overlap(box, other)))
+    .length;
+}"""
+
 
 @pytest.mark.parametrize("path", ADDRESSES)
 def test_a_page_fits_each_window_with_its_navigation_and_time(page, demo, path):
@@ -55,6 +66,7 @@ def test_a_page_fits_each_window_with_its_navigation_and_time(page, demo, path):
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.evaluate(OUTSIDE, width) == []
+        assert page.evaluate(OVERLAPPING) == 0
         page.get_by_role("link", name="Cluster", exact=True).wait_for()
         assert page.locator("pw-time .track").bounding_box()["width"] >= 40
 

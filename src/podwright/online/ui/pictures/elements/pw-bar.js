@@ -47,13 +47,11 @@ const STYLE = `
   }
   .server { white-space: nowrap; max-width: 240px; overflow: hidden; text-overflow: ellipsis; }
   @media (max-width: 1400px) { :host { gap: var(--pw-space); } a { padding: 0 7px; } button { min-width: 0; } }
-  @media (max-width: 1100px) { .server { display: none; } }
-  @media (max-width: 900px) {
+  @media (max-width: 1200px) { .server, .name, .theme span { display: none; } }
+  @media (max-width: 1100px) {
     :host { display: grid; grid-template: 1fr 1fr / minmax(0, 1fr) auto auto auto; gap: 0 6px; padding: 0 var(--pw-space); }
-    .name { display: none; }
     nav { overflow-x: auto; scroll-padding-inline: 30px; scrollbar-width: none; mask-image: linear-gradient(to right, #000 calc(100% - 28px), transparent); padding-right: 20px; }
     .time { grid-row: 2; grid-column: 1 / -1; }
-    .theme span { display: none; }
   }
   button.help { min-width: 0; }
   pw-help, pw-new-cluster, pw-palette { position: absolute; }

@@ -12,7 +12,7 @@ const STYLE = `
 header { display: flex; gap: calc(2 * var(--pw-space)); align-items: center; height: var(--pw-bar-height); padding: 0 calc(2 * var(--pw-space));
   background: var(--pw-surface); border-bottom: 1px solid var(--pw-line); }
 header .title { max-width: 260px; }
-@media (max-width: 900px) { header { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--pw-space); padding: 0 var(--pw-space); } header pw-time { grid-column: 1 / -1; } }
+@media (max-width: 1100px) { header { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--pw-space); padding: 0 var(--pw-space); } header pw-time { grid-column: 1 / -1; } }
 `;
 
 const data = JSON.parse(document.getElementById("pw-data").textContent);

@@ -80,7 +80,7 @@ class Screen extends PwElement {
     this.usage = h("div", { class: "usage", hidden: true });
     this.center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare, this.plan, this.usage, this.results);
     this.left = h("div", { class: "left" }, this.pending, h("pw-steps"));
-    this.main = h("div", { class: "columns" }, this.left, this.#split("--left", 1, 180, 480, 290), this.center, this.#split("--right", -1, 300, 1100, Math.max(440, Math.min(680, Math.round(innerWidth * 0.34)))), this.right);
+    this.main = h("div", { class: "columns" }, this.left, this.#split("--left", 1, 180, 480, innerWidth > 1100 ? 290 : 220), this.center, this.#split("--right", -1, 300, 1100, Math.max(innerWidth > 1100 ? 440 : 380, Math.min(680, Math.round(innerWidth * 0.34)))), this.right);
     this.parts = h("nav", { class: "parts", "aria-label": "Parts of the page" });
     this.shown = address.get().pod || address.get().node ? "Inspector" : address.get().view ? "Nodes" : "Pending";
     this.help = h("pw-help");
