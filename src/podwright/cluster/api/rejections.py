@@ -59,7 +59,7 @@ class Rejection(PodwrightError):  # noqa: N818 - named as the API names it
         metadata: Document | None = None,
         about: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(message)
+        Exception.__init__(self, message)  # another base of `Invalid` has other arguments
         self.code = code
         self.reason = reason
         self.message = message
@@ -351,46 +351,25 @@ def success(details: Document | None = None, *, code: int = 0) -> Document:
     return status
 
 
-class Invalid(InvalidObject):
-    """An object violates upstream's rules; the text is the message of upstream's Status.
+class Invalid(Rejection, InvalidObject):
+    """A typed object violates upstream's rules; for files, it is an error of each field.
 
     Parameters
     ----------
     obj : KubernetesObject
         The rejected object.
-    problems : iterable of Problem
+    problems : sequence of Problem
         All errors, at least one.
     """
 
-    def __init__(self, obj: KubernetesObject, problems: Iterable[Problem]) -> None:
-        super().__init__(
-            FieldError(source=f"{obj.kind} {obj.key}", path=path, message=message, value=value)
-            for path, message, value in problems
+    def __init__(self, obj: KubernetesObject, problems: Sequence[Problem]) -> None:
+        InvalidObject.__init__(
+            self,
+            [
+                FieldError(source=f"{obj.kind} {obj.key}", path=path, message=message, value=value)
+                for path, message, value in problems
+            ],
         )
-        self._group = api_group(obj.api_version)
-        self._kind = obj.kind
-        self._name = obj.name
-        # Upstream lists the same error once.
-        texts = dict.fromkeys(f"{each.path}: {each.message}" for each in self.errors)
-        kind = f"{obj.kind}.{self._group}" if self._group else obj.kind
-        listed = ", ".join(texts)
-        listed = f"[{listed}]" if len(texts) > 1 else listed
-        self.args = (f'{kind} "{obj.name or obj.metadata.generate_name}" is invalid: {listed}',)
-
-    def status(self) -> Document:
-        """Return the Status with which the API server answers."""
-        details: Document = {"name": self._name, "group": self._group, "kind": self._kind}
-        causes = [
-            {"reason": reason_of(each.message), "message": each.message, "field": each.path}
-            for each in self.errors
-        ]
-        return {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "message": str(self),
-            "reason": "Invalid",
-            "details": {name: each for name, each in details.items() if each} | {"causes": causes},
-            "code": 422,
-        }
+        name = obj.name or obj.metadata.generate_name
+        found = invalid(api_group(obj.api_version), obj.kind, name, problems)
+        Rejection.__init__(self, found.code, found.reason, found.message, found.details)

@@ -52,7 +52,7 @@ def rejected(api: Api, request: Any) -> Invalid:
 )
 def test_an_invalid_object_is_answered_with_a_status(request_of: Any) -> None:
     error = rejected(Api(ObjectStore(seed=7)), request_of(pod("Web", containers=[])))
-    status = error.status()
+    status = error.status
     assert (status["code"], status["reason"]) == (422, "Invalid")
     assert status["message"] == str(error)
     assert str(error).startswith('Pod "Web" is invalid: [metadata.name: Invalid value: "Web": a')
