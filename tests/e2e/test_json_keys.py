@@ -41,6 +41,7 @@ LINES = (
     " --exit-zero -o json",
     "autoscale examples/autoscaling/groups.yaml FILES --exit-zero -o json",
     "drain-plan a1 examples/capacity/cluster.yaml -o json",
+    "scheduler-perf examples/scheduler-perf/performance-config.yaml --test-case Gates -o json",
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1 -o json",
     "sweep examples/sweep/plan.yaml --out RESULTS --jobs 1 --seeds 0 -o json",
     "trace describe examples/trace/pods.csv -o json",

@@ -156,6 +156,13 @@ class Kind:
             return document
         return cast(Document, with_zero_items(document, self.struct, self._type_of))
 
+    def with_declared_names(self, document: Document) -> Document:
+        """Return the document with its fields in the case of their declarations.
+
+        Go's decoder of files accepts any case; the API server does not.
+        """
+        return cast(Document, _with_declared_names(document, self.struct, self._type_of))
+
     def with_canonical_quantities(self, document: Document) -> Document:
         """Return the document with its quantities in upstream's canonical form."""
         return cast(Document, with_canonical_quantities(document, self.struct, self._type_of))
@@ -456,6 +463,30 @@ def _item(entry: Any, element: TypeRef, type_of: TypeOf) -> Any:
     if entry is not None:
         return _filled(entry, element, type_of)
     return {} if element.is_struct else _ZERO.get(element.name)
+
+
+def _with_declared_names(value: Any, struct: StructType, type_of: TypeOf) -> Any:
+    if not isinstance(value, dict):
+        return value
+    by_folded = {name.casefold(): name for name in struct.fields}
+    found: Document = {}
+    for written, current in value.items():
+        name = written if written in struct.fields else by_folded.get(written.casefold())
+        if name is None:
+            found[written] = current
+            continue
+        found[name] = _with_names_in(current, struct.fields[name].type, type_of)
+    return found
+
+
+def _with_names_in(value: Any, ref: TypeRef, type_of: TypeOf) -> Any:
+    if ref.element is None:
+        return _with_declared_names(value, type_of(ref.name), type_of) if ref.is_struct else value
+    if isinstance(value, list):
+        return [_with_names_in(each, ref.element, type_of) for each in value]
+    if isinstance(value, dict):
+        return {key: _with_names_in(each, ref.element, type_of) for key, each in value.items()}
+    return value
 
 
 TypeOf: TypeAlias = Callable[[str], StructType]

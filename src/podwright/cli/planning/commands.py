@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from podwright.cli.options import command, reject_idle
-from podwright.cli.planning.options import AutoscaleOptions, CapacityOptions, DrainPlanOptions
+from podwright.cli.planning.options import (
+    AutoscaleOptions,
+    CapacityOptions,
+    DrainPlanOptions,
+    SchedulerPerfOptions,
+)
 
 
 @command(
@@ -71,3 +76,24 @@ def drain_plan(options: DrainPlanOptions) -> bool:
     from podwright.cli.planning.drain_plan_run import run_drain_plan
 
     return run_drain_plan(options)
+
+
+@command(
+    examples=[
+        "podwright scheduler-perf examples/scheduler-perf/performance-config.yaml",
+        "podwright scheduler-perf examples/scheduler-perf/performance-config.yaml --label-filter "
+        "short --test-case Gates",
+    ],
+)
+def scheduler_perf(options: SchedulerPerfOptions) -> bool:
+    """Run benchmark files of scheduler_perf, and compare what is measured with their thresholds.
+
+    The files are upstream's performance-config.yaml with their templates, as they are. Each
+    workload runs in a cluster of its own, in the processor time of this process: nodes and pods are
+    written through the API without HTTP, so its costs are not included.
+
+    Exit status 1 if a value misses its threshold, or a workload cannot be executed to its end.
+    """
+    from podwright.cli.planning.scheduler_perf_run import run_scheduler_perf
+
+    return run_scheduler_perf(options)

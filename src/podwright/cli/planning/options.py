@@ -135,3 +135,32 @@ class CapacityOptions(Judged):
     setup: Setup = Setup.group("config", "plugins", "hpa", *RULES, *DECISIONS)
     report: Path | None = report_option()
     output: Format = output_option("the nodes that get pods")
+
+
+class SchedulerPerfOptions(Options):
+    """The options of `podwright scheduler-perf`."""
+
+    files: tuple[str, ...] = argument(
+        "Files of test cases, such as performance-config.yaml.", "FILE"
+    )
+    test_case: str = option("Only this test case.", "NAME", default="")
+    workload: str = option("Only the workloads of this name.", "NAME", default="")
+    label_filter: str = option(
+        "Only workloads with these labels, separated by commas; with - before a label, without it. "
+        "Upstream's benchmarks use performance, its tests integration-test,-performance.",
+        "LABELS",
+        default="",
+    )
+    topic: str | None = option(
+        "Selects among the thresholds of a workload. By default the folders of the file below "
+        "scheduler_perf.",
+        "NAME",
+        default=None,
+    )
+    data_items_dir: Path | None = option(
+        "Write the results of each file to this folder, in the form of scheduler_perf.",
+        "FOLDER",
+        default=None,
+        file_okay=False,
+    )
+    output: Format = output_option("the workloads that passed")

@@ -37,9 +37,13 @@ if TYPE_CHECKING:
     from podwright.cluster.controllers.core.garbage_collector import (
         GarbageCollector as GarbageCollector,
     )
+    from podwright.cluster.controllers.core.namespace import (
+        NamespaceController as NamespaceController,
+    )
     from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector as PodGarbageCollector
     from podwright.cluster.controllers.devices import (
         DeviceTaintEvictionController as DeviceTaintEvictionController,
+        ResourceClaimController as ResourceClaimController,
     )
     from podwright.cluster.controllers.expansion import (
         EXPANDED_KINDS as EXPANDED_KINDS,

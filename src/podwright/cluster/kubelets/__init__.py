@@ -58,5 +58,9 @@ if TYPE_CHECKING:
         read_stage as read_stage,
         read_stages as read_stages,
     )
+    from podwright.cluster.kubelets.templates.go_templates import Template as Template
+    from podwright.cluster.kubelets.templates.template_parser import (
+        TemplateError as TemplateError,
+    )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         render_text as render_text,
         resource_snapshot as resource_snapshot,
     )
+    from podwright.scheduler.machine.metrics.metric_table import METRIC_BY_NAME as METRIC_BY_NAME
     from podwright.scheduler.machine.metrics.plugin_timer import PluginTimer as PluginTimer
     from podwright.scheduler.machine.metrics.plugin_timings import (
         PluginTiming as PluginTiming,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         count_openb_gpus as count_openb_gpus,
         load as load,
         load_bytes as load_bytes,
+        read_bytes as read_bytes,
         read_paths as read_paths,
     )
     from podwright.simulation.files.object_reader import (

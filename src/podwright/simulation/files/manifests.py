@@ -189,6 +189,21 @@ def read_paths(
     return list(found.items())
 
 
+def read_bytes(path: str | Path) -> bytes:
+    """Return the content of a file, which need not be a manifest.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    errors: list[FieldError] = []
+    data = _read_file(Path(path), errors)
+    if data is None:
+        raise InputError(errors)
+    return data
+
+
 def _read_file(file: Path, errors: list[FieldError]) -> bytes | None:
     try:
         return file.read_bytes()

@@ -137,6 +137,8 @@ class World(WorldSteps):
         As for `ControllerLoop`.
     timing : Timing, optional
         What takes virtual time; without it, scheduling and writes take none.
+    read_ns : callable, optional
+        Returns the reading of a clock that measures the scheduler, for its metrics only.
     components : WorldComponents, optional
         The components of a restored world; all other arguments are ignored then.
 
@@ -185,6 +187,7 @@ class World(WorldSteps):
         images: Iterable[ImageBehavior] = (),
         report_failure: ReportFailure | None = None,
         timing: Timing | None = None,
+        read_ns: Callable[[], int] | None = None,
         components: WorldComponents | None = None,
         **keywords: Unpack[MachineKeywords],
     ) -> None:
@@ -211,6 +214,7 @@ class World(WorldSteps):
                 images=tuple(images),
                 report_failure=report_failure,
                 timing=timing,
+                read_ns=read_ns,
             )
             components = build_components(
                 recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns, store=store

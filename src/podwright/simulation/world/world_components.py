@@ -61,6 +61,7 @@ class WorldOptions(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[ImageBehavior, ...] = ()
     report_failure: ReportFailure | None = None
     timing: Timing | None = None
+    read_ns: Callable[[], int] | None = None
 
 
 class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):

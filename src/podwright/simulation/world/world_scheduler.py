@@ -87,10 +87,24 @@ class WorldScheduler:
         self._decisions: list[tuple[Decision, ...]] = []
         self._held: deque[Event] = deque()
         self._handle_machine_event = components.recorder.handle
+        if components.options.read_ns is not None:
+            self._handle_machine_event = self._measured(components.options.read_ns)
         waits_for_extenders = components.options.begin_extender_call is None
         self.handle = self._handle_machine_event if waits_for_extenders else self._handle_or_hold
         self.handle_reply = self._handle_and_keep if waits_for_extenders else self._handle_or_hold
         self.unproductive_cycles = components.unproductive_cycles
+
+    def _measured(self, read_ns: Callable[[], int]) -> Callable[[Event, int], list[Action]]:
+        """Return a function that handles events, and reports to the metrics how long it took."""
+        handle, machine = self._handle_machine_event, self._machine
+
+        def handle_and_report(event: Event, now_ns: int) -> list[Action]:
+            began_ns = read_ns()
+            actions = handle(event, now_ns)
+            machine.metrics.report_spent(read_ns() - began_ns)
+            return actions
+
+        return handle_and_report
 
     def _handle_and_keep(self, event: Event, now_ns: int) -> list[Action]:
         """Let the machine handle an event, and keep the decisions of a cycle that it ends."""

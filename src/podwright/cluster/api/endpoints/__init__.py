@@ -10,7 +10,12 @@ the store. *Go's form* is a document as upstream's structs write it. A *transfor
 or PartialObjectMetadata instead of the object.
 """
 
-from podwright.cluster.api.admission import served_plugins as served_plugins
+from podwright.cluster.api.admission import (
+    AdmissionContext as AdmissionContext,
+    Plugin as Plugin,
+    default_plugins as default_plugins,
+    served_plugins as served_plugins,
+)
 from podwright.cluster.api.endpoints.access.authentication import static_tokens as static_tokens
 from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens as LegacyTokens
 from podwright.cluster.api.endpoints.long_requests import LongRequest as LongRequest

@@ -1,0 +1,148 @@
+"""Executes files of scheduler_perf on the processor time of this process."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from podwright.apimachinery.objects import ArgumentError, nearest, quoted
+from podwright.simulation.files import read_bytes
+from podwright.simulation.scheduler_perf import (
+    PerfWorkload,
+    WorkloadResult,
+    load_test_cases,
+    run_workload,
+)
+
+_ROOT = "scheduler_perf"
+
+
+def topic_of(path: str) -> str:
+    """Return the topic of a file: its folders below `scheduler_perf`, or the name of its folder.
+
+    Upstream's tests name topics so, and thresholds may be those of a topic.
+    """
+    folders = Path(path).resolve().parent.parts
+    below = folders[folders.index(_ROOT) + 1 :] if _ROOT in folders else folders[-1:]
+    return "_".join(below)
+
+
+def selected(
+    workloads: Iterable[PerfWorkload],
+    *,
+    test_case: str = "",
+    workload: str = "",
+    label_filter: str = "",
+) -> list[PerfWorkload]:
+    """Return the workloads with a name and labels.
+
+    Raises
+    ------
+    ArgumentError
+        None has them.
+    """
+    every = list(workloads)
+    found = [
+        each
+        for each in every
+        if test_case in ("", each.test_case)
+        and workload in ("", each.name)
+        and each.is_enabled(label_filter)
+    ]
+    if not found:
+        names = [f"{each.test_case}/{each.name}" for each in every]
+        near = nearest(f"{test_case}/{workload}", names)
+        hint = f"; did you mean {near}?" if near and (test_case or workload) else ""
+        wanted = ", ".join(quoted(each) for each in (test_case, workload, label_filter) if each)
+        raise ArgumentError(f"none of {len(every)} workloads is selected by {wanted}{hint}")
+    return found
+
+
+def scheduler_perf(
+    path: str | Path,
+    *,
+    test_case: str = "",
+    workload: str = "",
+    label_filter: str = "",
+    topic: str | None = None,
+    read: Callable[[str], bytes] = read_bytes,
+) -> Iterator[WorkloadResult]:
+    """Execute the workloads of a file of scheduler_perf, and compare them with their thresholds.
+
+    Parameters
+    ----------
+    path : path
+        A file like upstream's performance-config.yaml; templates are relative to its folder.
+    test_case, workload : str
+        Only these, by name.
+    label_filter : str
+        Only workloads with these labels, separated by commas; with - before a label, without it.
+    topic : str, optional
+        Selects among the thresholds of a workload; by default the folders of the file below
+        `scheduler_perf`, or the name of its folder.
+    read : callable
+        Returns the content of a file.
+
+    Yields
+    ------
+    WorkloadResult
+
+    Raises
+    ------
+    InputError
+        With all mistakes of the file and its templates.
+    ArgumentError
+        If no workload is selected.
+    """
+    every = load_test_cases(str(path), read)
+    chosen = selected(every, test_case=test_case, workload=workload, label_filter=label_filter)
+    found_topic = topic_of(str(path)) if topic is None else topic
+    clock = _ProcessClock()
+    run = partial(
+        run_workload,
+        topic=found_topic,
+        read_ns=clock.read_ns,
+        sleep=clock.sleep,
+        read_memory=_resident_bytes,
+    )
+    return map(run, _one_by_one(chosen))
+
+
+class _ProcessClock:
+    """The processor time of this process and its waits, which are skipped.
+
+    That is the time that would pass on a machine with nothing else to do: nothing outside of the
+    process takes part in a workload.
+    """
+
+    def __init__(self) -> None:
+        self._waited_ns = 0
+
+    def read_ns(self) -> int:
+        """Return the reading of the clock."""
+        return time.process_time_ns() + self._waited_ns
+
+    def sleep(self, duration_ns: int) -> None:
+        """Let time pass."""
+        self._waited_ns += duration_ns
+
+
+def _one_by_one(workloads: Iterable[PerfWorkload]) -> Iterator[PerfWorkload]:
+    """Yield the workloads; what the one before left is released first."""
+    for workload in workloads:
+        gc.collect()
+        yield workload
+
+
+def _resident_bytes() -> int:
+    """Return the memory of the process."""
+    try:
+        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
+    except OSError:  # not Linux: the most so far, in KiB
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,687 @@
+"""Executes a workload: one operation after the other, with a real clock.
+
+Objects are created through the API as fast as it takes them, and the scheduler works in between:
+after every few creations the world does what is due. A wait is a loop of slices of the world, and
+of tasks of the background: churn, deletions at a rate.
+
+Upstream: test/integration/scheduler_perf/executor.go; test/utils/runners.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.devices import (
+    Devices,
+    Features,
+    NodeDevices,
+    Search,
+    allocation_results,
+)
+from podwright.apimachinery.objects import (
+    SECOND_NS,
+    KubernetesObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodwrightError,
+    ResourceClaim,
+    encode,
+)
+from podwright.apimachinery.schema import decode
+from podwright.simulation.scheduler_perf.measuring import Collection, DataItem
+from podwright.simulation.scheduler_perf.operations import (
+    AllocResourceClaims,
+    Barrier,
+    Churn,
+    CreateAny,
+    CreateNamespaces,
+    CreateNodes,
+    CreatePods,
+    CreatePodSets,
+    CreateResourceClaims,
+    CreateResourceDriver,
+    DeletePods,
+    Operation,
+    Sleep,
+    StartCollectingMetrics,
+    StopCollectingMetrics,
+    UpdateAny,
+)
+from podwright.simulation.scheduler_perf.templates import ObjectTemplate, decoded, with_metadata
+from podwright.simulation.scheduler_perf.test_cases import Labels, PerfWorkload
+from podwright.simulation.scheduler_perf.tested_cluster import (
+    TestedCluster,
+    WorkloadError,
+    is_attempted,
+)
+from podwright.simulation.world import Apply, Create, Delete, Patch, World, uniform
+
+Document = dict[str, Any]
+
+_SLICE_NS: Final = SECOND_NS // 50
+_POLL_NS: Final = SECOND_NS // 10
+_WAIT_MAX_NS: Final = 600 * SECOND_NS
+_RETRY_MAX_NS: Final = 20 * SECOND_NS
+_CREATED_AT_ONCE: Final = 30
+"""How many creations are in flight upstream."""
+
+_CHURN_MS: Final = 500
+_NODE: Final = ("", "Node")
+_POD: Final = ("", "Pod")
+_BASE_AMOUNTS: Final = {"pods": "110", "cpu": "4", "memory": "32Gi"}
+_BASE_NODE: Final[Document] = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "status": {
+        "capacity": _BASE_AMOUNTS,
+        "allocatable": _BASE_AMOUNTS,
+        "phase": "Running",
+        "conditions": [{"type": "Ready", "status": "True"}],
+    },
+}
+_BASE_NAMESPACE: Final[Document] = {"apiVersion": "v1", "kind": "Namespace"}
+_BASE_RESOURCES: Final = {"cpu": "100m", "memory": "500Mi"}
+_BASE_POD: Final[Document] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"generateName": "pod-"},
+    "spec": {
+        "containers": [
+            {
+                "name": "pause",
+                "image": "registry.k8s.io/pause:3.10.1",
+                "ports": [{"containerPort": 80}],
+                "resources": {"limits": _BASE_RESOURCES, "requests": _BASE_RESOURCES},
+            }
+        ]
+    },
+}
+
+
+class _Task:
+    """Work of the background that is due at an interval; a late one is not repeated."""
+
+    def __init__(self, now_ns: int, interval_ns: int, step: Callable[[], bool]) -> None:
+        self.due_ns = now_ns + interval_ns
+        self._interval_ns = interval_ns
+        self._step = step
+        self.is_over = False
+
+    def run(self, now_ns: int) -> None:
+        """Do one step if it is due."""
+        if now_ns >= self.due_ns:
+            self.is_over = not self._step()
+            self.due_ns += ((now_ns - self.due_ns) // self._interval_ns + 1) * self._interval_ns
+
+
+class Execution:
+    """The execution of one workload.
+
+    Parameters
+    ----------
+    workload : PerfWorkload
+    read_ns : callable
+        Returns the reading of a clock, in nanoseconds.
+    sleep : callable
+        Waits for so many nanoseconds.
+    read_memory : callable
+        Returns the memory of the process, in bytes.
+    name : str
+        What the names of results start with.
+
+    Attributes
+    ----------
+    items : list of DataItem
+        The results so far.
+    cluster : TestedCluster
+    """
+
+    def __init__(
+        self,
+        workload: PerfWorkload,
+        *,
+        read_ns: Callable[[], int],
+        sleep: Callable[[int], None],
+        read_memory: Callable[[], int],
+        name: str,
+    ) -> None:
+        self._workload = workload
+        self._sleep = sleep
+        self._read_memory = read_memory
+        self._name = name
+        self.items: list[DataItem] = []
+        self._collection: Collection | None = None
+        self.cluster = TestedCluster(workload, read_ns, self._scheduled)
+        self._world: World = self.cluster.world
+        self._tasks: list[_Task] = []
+        self._expected: dict[str, int] = {}
+        """How many pods of a namespace a barrier waits for."""
+        self._node_count = 0
+        self._index = 0
+        self._execute: dict[type[Operation], Callable[[Any], None]] = {
+            AllocResourceClaims: self._allocate_claims,
+            Barrier: self._barrier,
+            Churn: self._churn,
+            CreateAny: self._create_any,
+            CreateNamespaces: self._create_namespaces,
+            CreateNodes: self._create_nodes,
+            CreatePods: self._create_pods,
+            CreateResourceClaims: self._create_any,
+            CreateResourceDriver: self._publish_devices,
+            DeletePods: self._delete_pods,
+            Sleep: self._pause,
+            StartCollectingMetrics: lambda each: self._start_collecting(
+                each.name, each.namespaces, each.label_selector
+            ),
+            StopCollectingMetrics: lambda _: self._stop_collecting(),
+            UpdateAny: self._update,
+        }
+
+    def run(self) -> None:
+        """Execute all operations.
+
+        Raises
+        ------
+        WorkloadError
+            An operation that cannot be executed.
+        """
+        for index, operation in enumerate(_unrolled(self._workload.operations)):
+            self._index = index
+            try:
+                self._execute[type(operation)](operation)
+            except PodwrightError as error:
+                where = f"operation {index} ({operation.opcode})"
+                raise WorkloadError(f"{where}: {error}") from error
+
+    def _pause(self, operation: Sleep) -> None:
+        end_ns = self.cluster.now_ns() + operation.duration_ns
+        self._wait(lambda: self.cluster.now_ns() >= end_ns)
+
+    # -------------------------------------------------------------------------------- time
+
+    def _scheduled(self, pod: Pod, now_ns: int) -> None:
+        if self._collection is not None:
+            self._collection.scheduled(pod, now_ns)
+
+    def _turn(self) -> bool:
+        """Do what is due, for a slice of time; tell whether nothing is left."""
+        now_ns = self.cluster.now_ns()
+        for task in self._tasks:
+            task.run(now_ns)
+        self._tasks = [task for task in self._tasks if not task.is_over]
+        if self._collection is not None:
+            self._collection.sample(now_ns)
+        return self.cluster.catch_up(min(now_ns + _SLICE_NS, self._next_ns() or now_ns + _SLICE_NS))
+
+    def _next_ns(self) -> int | None:
+        """Return when the next task or sample is due."""
+        due = [task.due_ns for task in self._tasks]
+        if self._collection is not None:
+            due.append(self._collection.due_ns)
+        return min(due, default=None)
+
+    def _wait(self, is_done: Callable[[], bool], what: Callable[[], str] | None = None) -> None:
+        """Let the world continue until a condition holds.
+
+        Raises
+        ------
+        WorkloadError
+            The condition cannot hold any more, or not within ten minutes.
+        """
+        end_ns = self.cluster.now_ns() + _WAIT_MAX_NS
+        while not is_done():
+            is_idle = self._turn()
+            now_ns = self.cluster.now_ns()
+            if what is not None and now_ns >= end_ns:
+                raise WorkloadError(what())
+            if is_idle:
+                due = (self._world.next_due_ns, self._next_ns(), now_ns + _POLL_NS)
+                self._sleep(max(min(each for each in due if each is not None) - now_ns, 0))
+
+    def _polled(self, condition: Callable[[], bool]) -> Callable[[], bool]:
+        """Return a condition that is evaluated only every tenth of a second."""
+        due_ns = self.cluster.now_ns()
+
+        def is_done() -> bool:
+            nonlocal due_ns
+            now_ns = self.cluster.now_ns()
+            if now_ns < due_ns:
+                return False
+            found = condition()
+            due_ns = self.cluster.now_ns() + _POLL_NS
+            return found
+
+        return is_done
+
+    def _at_rate(self, steps: Iterable[Callable[[], object]], per_second: int) -> _Task | None:
+        """Do steps in the background, so many a second; or all at once, for 0."""
+        if not per_second:
+            for step in steps:
+                step()
+            return None
+        rest = iter(steps)
+
+        def next_step() -> bool:
+            step = next(rest, None)
+            if step is not None:
+                step()
+            return step is not None
+
+        task = _Task(self.cluster.now_ns(), SECOND_NS // per_second, next_step)
+        self._tasks.append(task)
+        return task
+
+    def _create_each(self, objects: Iterable[KubernetesObject]) -> None:
+        """Create objects while the scheduler works."""
+        for number, obj in enumerate(objects, 1):
+            self._world.do(Create(obj))
+            if isinstance(obj, PersistentVolume | PersistentVolumeClaim):
+                self._world.do(Apply(obj, "status"))  # new objects have none
+            if number % _CREATED_AT_ONCE == 0:
+                self._turn()
+
+    # ------------------------------------------------------------------------------- nodes
+
+    def _create_nodes(self, operation: CreateNodes) -> None:
+        template = self._template(operation.node_template_path)
+        base = _BASE_NODE | {"metadata": {"generateName": f"node-{self._index}-"}}
+
+        def nodes() -> Iterator[Node]:
+            for index in range(operation.count):
+                document, source = base, "createNodes"
+                if template is not None:
+                    document = template.document(index, operation.count)
+                    source = template.source
+                metadata = document.get("metadata") or {}
+                # Upstream draws the names, so that it can set the label in the same request.
+                prefix, number = metadata.get("generateName", ""), self._node_count + index
+                name = metadata.get("name") or f"{prefix}{number:05d}"
+                labels = (metadata.get("labels") or {}) | {"kubernetes.io/hostname": name}
+                yield decoded(with_metadata(document, name=name, labels=labels), source, Node)
+
+        self._create_each(nodes())
+        first, self._node_count = self._node_count, self._node_count + operation.count
+        # Like upstream, which takes the nodes from a list in the order of names.
+        created = self._world.nodes[first : self._node_count]
+        if operation.node_allocatable_strategy or operation.label_node_prepare_strategy:
+            for index, node in enumerate(created):
+                self._prepare(node, index, operation)
+        elif operation.unique_node_label_strategy:
+            key = operation.unique_node_label_strategy.label_key
+            for node in created:
+                self._patch_node(node, {"metadata": {"labels": {key: node.metadata.uid}}})
+        self._declare_features()
+
+    def _prepare(self, node: Node, index: int, operation: CreateNodes) -> None:
+        labels, allocatable = (
+            operation.label_node_prepare_strategy,
+            operation.node_allocatable_strategy,
+        )
+        if labels is not None:
+            value = labels.label_values[index % len(labels.label_values)]
+            self._patch_node(node, {"metadata": {"labels": {labels.label_key: value}}})
+        if allocatable is not None:
+            self._patch_node(node, {"status": {"allocatable": allocatable.node_allocatable}})
+            name = node.metadata.name
+            plugins = ",".join(allocatable.migrated_plugins)
+            drivers = [
+                {"name": driver, "nodeID": name, "allocatable": amount}
+                for driver, amount in allocatable.csi_node_allocatable.items()
+            ]
+            csi_node = {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "CSINode",
+                "metadata": {
+                    "name": name,
+                    "annotations": {"storage.alpha.kubernetes.io/migrated-plugins": plugins},
+                },
+                "spec": {"drivers": drivers},
+            }
+            self._world.do(Apply(decode(csi_node)))
+
+    def _patch_node(self, node: Node, patch: Document) -> None:
+        self._world.do(Patch(_NODE, node.metadata.name, patch, "merge"))
+
+    def _set_status(self, obj: KubernetesObject, fields: Document) -> None:
+        document = encode(obj)
+        status = (document.get("status") or {}) | fields
+        self._world.do(Apply(decode(document | {"status": status}), "status"))
+
+    def _declare_features(self) -> None:
+        """Let all nodes declare features, as upstream's test of NodeDeclaredFeatures does."""
+        count = self._workload.declared_features
+        if count and self._workload.gates.get("NodeDeclaredFeatures"):
+            declared = sorted(f"Feature{number}" for number in range(1, count + 1))
+            for node in self._world.nodes:
+                self._set_status(node, {"declaredFeatures": declared})
+
+    # -------------------------------------------------------------------------------- pods
+
+    def _template(self, path: str) -> ObjectTemplate | None:
+        return self._workload.templates[path] if path else None
+
+    def _ensure_namespace(self, name: str) -> None:
+        if name and name not in self._expected:
+            self._world.do(Apply(decode(with_metadata(_BASE_NAMESPACE, name=name))))
+            self._expected[name] = 0
+
+    def _create_namespaces(self, operation: CreateNamespaces) -> None:
+        template = self._template(operation.namespace_template_path)
+        base = (
+            {"apiVersion": "v1", "kind": "Namespace"} if template is None else template.document()
+        )
+        for index in range(operation.count):
+            name = f"{operation.prefix}-{index}"
+            self._world.do(Apply(decode(with_metadata(base, name=name))))
+            self._expected.setdefault(name, 0)
+
+    def _create_pods(self, operation: CreatePods) -> None:
+        namespace = operation.namespace or f"namespace-{self._index}"
+        self._ensure_namespace(namespace)
+        if operation.collect_metrics:
+            self._start_collecting(namespace, (namespace,), {})
+        if operation.steady_state:
+            self._keep_steady(operation, namespace)
+        else:
+            self._create_each(self._pods(operation, namespace))
+            if operation.skip_wait_to_completion:
+                self._expected[namespace] += operation.count
+            else:
+                self._wait_for_scheduled(namespace, operation.count)
+        if operation.collect_metrics:
+            self._stop_collecting()
+
+    def _pods(self, operation: CreatePods, namespace: str) -> Iterator[KubernetesObject]:
+        """Yield the objects of an operation: pods, each after its claim and its volume."""
+        path = operation.pod_template_path or self._workload.default_pod_template
+        template = self._template(path)
+        claims = self._template(operation.persistent_volume_claim_template_path)
+        volumes = self._template(operation.persistent_volume_template_path)
+        is_constant = claims is None and (template is None or template.is_constant)
+        pod: Pod | None = None
+        for index in range(operation.count):
+            if claims is not None and volumes is not None:
+                yield from _bound_claim(claims, volumes, namespace, index)
+            if pod is None or not is_constant:
+                document, source = _BASE_POD, "createPods"
+                if template is not None:
+                    document = template.document(index, operation.count)
+                    source = template.source
+                if claims is not None:
+                    volume = {"name": "vol", "persistentVolumeClaim": {"claimName": f"pvc-{index}"}}
+                    document = document | {"spec": document["spec"] | {"volumes": [volume]}}
+                pod = decoded(with_metadata(document, namespace=namespace), source, Pod)
+            yield pod
+
+    def _wait_for_scheduled(self, namespace: str, count: int, labels: Labels | None = None) -> None:
+        def is_done() -> bool:
+            if not labels:
+                return self.cluster.scheduled_counts.get(namespace, 0) >= count
+            pods = self.cluster.pods_of(namespace, labels)
+            return sum(bool(pod.spec.node_name) for pod in pods) >= count
+
+        def what() -> str:
+            pods = self.cluster.pods_of(namespace, labels or {})
+            pending = next((pod.key for pod in pods if not pod.spec.node_name), "none")
+            return (
+                f"{count} pods of namespace {namespace} are not scheduled; the first is {pending}"
+            )
+
+        self._wait(self._polled(is_done) if labels else is_done, what)
+
+    def _keep_steady(self, operation: CreatePods, namespace: str) -> None:
+        """Replace the pods of a namespace whenever all are scheduled, for a time."""
+        end_ns = self.cluster.now_ns() + operation.duration_ns
+        counts = self.cluster.scheduled_counts
+        is_any = False
+        while self.cluster.now_ns() < end_ns:
+            self._create_each(self._pods(operation, namespace))
+            self._wait(
+                lambda: (
+                    counts.get(namespace, 0) >= operation.count or self.cluster.now_ns() >= end_ns
+                )
+            )
+            is_any = is_any or bool(counts.get(namespace))
+            if self.cluster.now_ns() < end_ns:
+                for pod in self.cluster.pods_of(namespace, {}):
+                    self._world.do(Delete(_POD, pod.key, 0))
+        if not is_any:
+            raise WorkloadError("no pod was scheduled during the steady state")
+
+    def _delete_pods(self, operation: DeletePods) -> None:
+        pods = self.cluster.pods_of(operation.namespace, operation.label_selector)
+        steps = [lambda key=pod.key: self._world.do(Delete(_POD, key)) for pod in pods]
+        task = self._at_rate(steps, operation.delete_pods_per_second)
+        if task is not None and not operation.skip_wait_to_completion:
+            self._wait(lambda: task.is_over)
+
+    def _barrier(self, operation: Barrier) -> None:
+        labels = operation.label_selector
+        for namespace in operation.namespaces or tuple(self._expected):
+            if namespace not in self._expected:
+                raise WorkloadError(f"unknown namespace {namespace}")
+            count = self._expected[namespace]
+            if operation.stage_requirement == "Attempted":
+                self._wait_for_attempted(namespace, count, labels)
+            else:
+                self._wait_for_scheduled(namespace, count, labels)
+                # Upstream forgets them: no pod of theirs is pending now.
+                self._expected[namespace] = 0
+
+    def _wait_for_attempted(self, namespace: str, count: int, labels: Labels) -> None:
+        def is_done() -> bool:
+            return sum(map(is_attempted, self.cluster.pods_of(namespace, labels))) >= count
+
+        self._wait(
+            self._polled(is_done), lambda: f"pods of namespace {namespace} have not been attempted"
+        )
+
+    # ------------------------------------------------------------------------- any objects
+
+    def _create_any(self, operation: CreateAny | CreateResourceClaims) -> None:
+        namespace, count = operation.namespace, operation.count
+        self._ensure_namespace(namespace)
+        template = self._workload.templates[operation.template_path]
+        for index in range(count):
+            document = template.document(index, count)
+            end_ns = self.cluster.now_ns() + _RETRY_MAX_NS
+            while True:
+                try:
+                    self.cluster.send("POST", document, namespace)
+                    break
+                except WorkloadError:
+                    # A custom kind, for example, is served some time after its definition.
+                    if self.cluster.now_ns() >= end_ns:
+                        raise
+                    self._turn()
+                    self._sleep(_POLL_NS)
+        self._turn()
+
+    def _update(self, operation: UpdateAny) -> None:
+        self._ensure_namespace(operation.namespace)
+        template = self._workload.templates[operation.template_path]
+
+        def step(index: int) -> None:
+            document = template.document(index, operation.count)
+            for subresource in ("/".join(operation.subresources), "status"):
+                self.cluster.send("PUT", document, operation.namespace, subresource)
+
+        steps = [lambda index=index: step(index) for index in range(operation.count)]
+        task = self._at_rate(steps, operation.update_per_second)
+        if task is not None:
+            self._wait(lambda: task.is_over)
+
+    def _churn(self, operation: Churn) -> None:
+        namespace = operation.namespace or f"namespace-{self._index}"
+        self._world.do(
+            Apply(
+                decode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+            )
+        )
+        documents = [self._workload.templates[path].document() for path in operation.template_paths]
+        slots: list[dict[int, Document]] = [{} for _ in documents]
+        number = 0
+
+        def step() -> bool:
+            nonlocal number
+            place = number % operation.number if operation.mode == "recreate" else number
+            for document, alive in zip(documents, slots, strict=True):
+                scope = namespace if self.cluster.is_namespaced(document) else ""
+                if (created := alive.pop(place, None)) is not None:
+                    self.cluster.send("DELETE", created, scope)
+                    continue
+                try:
+                    created = self.cluster.send("POST", document, scope)
+                except WorkloadError:
+                    continue  # as upstream does
+                if operation.mode == "recreate":
+                    alive[place] = created
+            number += 1
+            return operation.mode == "recreate" or not operation.number or number < operation.number
+
+        interval_ms = operation.interval_milliseconds or _CHURN_MS
+        self._tasks.append(_Task(self.cluster.now_ns(), interval_ms * SECOND_NS // 1000, step))
+
+    # ----------------------------------------------------------------------------- devices
+
+    def _publish_devices(self, operation: CreateResourceDriver) -> None:
+        names = [node.metadata.name for node in self._world.nodes]
+
+        def slices() -> Iterator[KubernetesObject]:
+            for name in names:
+                if fnmatchcase(name, operation.nodes):
+                    yield decode(_slice(operation.driver_name, name, operation.max_claims_per_node))
+
+        self._create_each(slices())
+        self._wait(lambda: self.cluster.catch_up(self.cluster.now_ns() + _SLICE_NS))
+
+    def _allocate_claims(self, operation: AllocResourceClaims) -> None:
+        """Allocate devices for claims one after the other, each from a drawn node on."""
+        world, machine = self._world, self._world.machine
+        self._wait(lambda: self.cluster.catch_up(self.cluster.now_ns() + _SLICE_NS))
+        nodes = list(world.nodes)
+        features = Features.of(machine.gates)
+        claims = [
+            each
+            for each in world.store.list(ResourceClaim).objects
+            if isinstance(each, ResourceClaim)
+            and operation.namespace in ("", each.metadata.namespace)
+        ]
+        for number, claim in enumerate(claims):
+            if claim.status.allocation is not None:
+                continue
+            start = int(uniform(0, _CLAIMS_STREAM, number) * len(nodes))
+            if not any(
+                self._allocate(claim, node, features) for node in nodes[start:] + nodes[:start]
+            ):
+                raise WorkloadError(f"no node has devices for claim {claim.key}")
+
+    def _allocate(self, claim: ResourceClaim, node: Node, features: Features) -> bool:
+        devices = self._world.machine.cluster.devices
+        name, labels = node.metadata.name, node.metadata.labels
+        pools = devices.pools_of(name, labels, with_partitions=features.partitionable_devices)
+        search = Search(
+            NodeDevices(name, labels, pools),
+            [claim],
+            Devices(devices.classes, devices.allocated, devices.selection),
+            features=features,
+        )
+        solution = search.run()
+        if solution is None:
+            return False
+        (allocation,) = allocation_results(solution, [claim], devices.classes, name)
+        self._set_status(claim, {"allocation": msgspec.to_builtins(allocation)})
+        return True
+
+    # --------------------------------------------------------------------------- measuring
+
+    def _start_collecting(self, name: str, namespaces: Sequence[str], labels: Labels) -> None:
+        if self._collection is not None:
+            raise WorkloadError("another collection of metrics has not been stopped")
+        self.cluster.attempts.take()
+        self._collection = Collection(
+            f"{self._name}/{name}",
+            self._workload,
+            namespaces,
+            labels,
+            now_ns=self.cluster.now_ns(),
+            before=self._world.machine.metrics_snapshot(),
+            read_memory=self._read_memory,
+        )
+
+    def _stop_collecting(self) -> None:
+        if self._collection is None:
+            raise WorkloadError("no collection of metrics has been started")
+        now_ns = self.cluster.now_ns()
+        after = self._world.machine.metrics_snapshot()
+        self.items += self._collection.items(now_ns, after, self.cluster.attempts.take())
+        self._collection = None
+
+
+_CLAIMS_STREAM: Final = 1
+"""The stream of the draws of first nodes."""
+
+
+def _unrolled(operations: Iterable[Operation]) -> Iterator[Operation]:
+    """Yield the operations, with those that pod sets stand for."""
+    for operation in operations:
+        if isinstance(operation, CreatePodSets):
+            for index in range(operation.count):
+                namespace = f"{operation.namespace_prefix}-{index}"
+                pods = operation.create_pods_op
+                yield msgspec.structs.replace(pods, opcode="createPods", namespace=namespace)
+        else:
+            yield operation
+
+
+def _bound_claim(
+    claims: ObjectTemplate, volumes: ObjectTemplate, namespace: str, index: int
+) -> Iterator[KubernetesObject]:
+    """Yield a claim and the volume to which it is bound."""
+    name, volume_name = f"pvc-{index}", f"{namespace}-vol-{index}"
+    claim = with_metadata(claims.document(), name=name, namespace=namespace)
+    claim["spec"] = claim["spec"] | {"volumeName": volume_name}
+    volume = with_metadata(volumes.document(), name=volume_name)
+    spec = dict(volume["spec"])
+    if "csi" in spec:
+        spec["csi"] = spec["csi"] | {"volumeHandle": volume_name}
+    elif "awsElasticBlockStore" in spec:
+        spec["awsElasticBlockStore"] = spec["awsElasticBlockStore"] | {"volumeID": f"vol-{index}"}
+    reference = {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": name}
+    volume["spec"] = spec | {"claimRef": reference | {"apiVersion": "v1"}}
+    bound = {"status": {"phase": "Bound"}}
+    yield decoded(claim | bound, claims.source, PersistentVolumeClaim)
+    yield decoded(volume | bound, volumes.source, PersistentVolume)
+
+
+def _slice(driver: str, node: str, count: int) -> Document:
+    devices = [
+        {
+            "name": f"instance-{index}",
+            "attributes": {
+                "model": {"string": "A100"},
+                "family": {"string": "GPU"},
+                "driverVersion": {"version": "1.2.3"},
+                "dra.example.com/numa": {"int": index},
+            },
+            "capacity": {"memory": {"value": "1Gi"}},
+        }
+        for index in range(count)
+    ]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": node},
+        "spec": {
+            "driver": driver,
+            "nodeName": node,
+            "pool": {"name": node, "resourceSliceCount": 1},
+            "devices": devices,
+        },
+    }

@@ -1,0 +1,403 @@
+"""Reads files of test cases: all mistakes at once, each with its path.
+
+Upstream: test/integration/scheduler_perf/scheduler_perf.go
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from podwright.apimachinery.documents import (
+    decode,
+    duplicate,
+    invalid,
+    join,
+    not_supported,
+    parse_document,
+    problem,
+    required,
+)
+from podwright.apimachinery.objects import FieldError, InputError
+from podwright.scheduler.config import (
+    GATES,
+    KubeSchedulerConfiguration,
+    read_configuration,
+)
+from podwright.scheduler.machine import METRIC_BY_NAME
+from podwright.simulation.files import read_bytes
+from podwright.simulation.scheduler_perf.operations import (
+    OPCODES,
+    Operation,
+    collects_metrics,
+    opcode_problem,
+    with_params,
+)
+from podwright.simulation.scheduler_perf.templates import ObjectTemplate
+
+Read = Callable[[str], bytes]
+
+THROUGHPUT: Final = "SchedulingThroughput"
+FEATURE_COUNT: Final = "numNodeDeclaredFeatures"
+"""The parameter that upstream's test of NodeDeclaredFeatures reads, and no operation."""
+
+EXTENSION_POINTS: Final = (
+    "PreFilter", "Filter", "PreFilterExtensionAddPod", "PreFilterExtensionRemovePod", "PostFilter",
+    "PreScore", "Score", "ScoreExtensionNormalize", "PreBind", "PreBindPreFlight", "Bind",
+    "PostBind", "Reserve", "Unreserve", "Permit", "Sign",
+)  # fmt: skip
+PLUGINS: Final = (
+    "PrioritySort", "DefaultBinder", "DefaultPreemption", "DynamicResources", "ImageLocality",
+    "InterPodAffinity", "NodeAffinity", "NodeName", "NodePorts", "NodeResourcesBalancedAllocation",
+    "NodeResourcesFit", "NodeUnschedulable", "NodeVolumeLimits", "PodTopologySpread",
+    "SchedulingGates", "TaintToleration", "VolumeBinding", "VolumeRestrictions", "VolumeZone",
+)  # fmt: skip
+
+Labels = dict[str, str]
+LabelFilter = dict[str, tuple[str, ...] | None]
+"""The values of labels whose series are collected; None for all that occur."""
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A struct of the document."""
+
+
+class LabelValues(_Entry, frozen=True, kw_only=True):
+    """Values of a label whose series are collected."""
+
+    label: str = ""
+    values: tuple[str, ...] = ()
+
+
+class MetricsCollectorConfig(_Entry, frozen=True, kw_only=True):
+    """The histograms that are collected: by name none, one or several labels with values."""
+
+    metrics: dict[str, Any] = {}
+
+
+class ThresholdMetricSelector(_Entry, frozen=True, kw_only=True):
+    """The figure that a threshold is about.
+
+    Attributes
+    ----------
+    name : str
+    labels : dict of str to str
+    data_bucket : str
+    expect_lower : bool
+        Whether the threshold is an upper bound.
+    """
+
+    name: str = ""
+    labels: dict[str, str] = {}
+    data_bucket: str = ""
+    expect_lower: bool = False
+
+
+class _WorkloadEntry(_Entry, frozen=True, kw_only=True):
+    name: str = ""
+    params: dict[str, Any] = {}
+    labels: tuple[str, ...] = ()
+    threshold: Any = None
+    threshold_metric_selector: ThresholdMetricSelector | None = None
+    feature_gates: dict[str, bool] = {}
+
+
+class _CaseEntry(_Entry, frozen=True, kw_only=True):
+    name: str = ""
+    feature_gates: dict[str, bool] = {}
+    metrics_collector_config: MetricsCollectorConfig | None = None
+    workload_template: tuple[Any, ...] = ()
+    workloads: tuple[_WorkloadEntry, ...] = ()
+    scheduler_config_path: str = ""
+    default_pod_template_path: str = ""
+    labels: tuple[str, ...] = ()
+    default_threshold_metric_selector: ThresholdMetricSelector | None = None
+
+
+class PerfWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload of a test case, with everything that it needs.
+
+    Attributes
+    ----------
+    test_case, name : str
+    labels : tuple of str
+        Of the test case and the workload.
+    gates : dict of str to bool
+        Those that the file sets.
+    declared_features : int
+        How many features nodes declare.
+    operations : tuple of Operation
+        With the values of parameters.
+    templates : dict of str to ObjectTemplate
+        By path.
+    default_pod_template : str
+        Its path; "" for none.
+    configuration : KubeSchedulerConfiguration, optional
+    metrics : dict of str to LabelFilter
+        The series that are collected, by histogram.
+    thresholds : dict of str to float
+        By topic; "" for all others.
+    selector : ThresholdMetricSelector
+    """
+
+    test_case: str
+    name: str
+    labels: tuple[str, ...]
+    gates: dict[str, bool]
+    declared_features: int
+    operations: tuple[Operation, ...]
+    templates: dict[str, ObjectTemplate]
+    default_pod_template: str
+    configuration: KubeSchedulerConfiguration | None
+    metrics: dict[str, LabelFilter]
+    thresholds: dict[str, float]
+    selector: ThresholdMetricSelector
+
+    def threshold(self, topic: str) -> float:
+        """Return the threshold for a topic; 0 for none."""
+        return self.thresholds.get(topic, self.thresholds.get("", 0.0))
+
+    def is_enabled(self, label_filter: str) -> bool:
+        """Tell whether a filter selects the workload: labels it must have, or with - not have."""
+        return all(
+            (each.lstrip("+-") in self.labels) != each.startswith("-")
+            for each in label_filter.split(",")
+            if each
+        )
+
+
+def labels_match(labels: Labels, selector: Labels) -> bool:
+    """Tell whether labels have all values of a selector."""
+    return all(labels.get(name) == value for name, value in selector.items())
+
+
+def load_test_cases(path: str, read: Read = read_bytes) -> tuple[PerfWorkload, ...]:
+    """Read a file of test cases, and the templates that it names, relative to its folder.
+
+    Parameters
+    ----------
+    path : str
+        A file like upstream's performance-config.yaml.
+    read : callable
+        Returns the content of a file.
+
+    Raises
+    ------
+    InputError
+        With all mistakes, each with its path.
+    """
+    data = read(path)
+    try:
+        written = parse_document(data)
+    except ValueError as error:
+        raise InputError([FieldError(source=path, path="", message=str(error))]) from error
+    reading = _Reading(posixpath.dirname(path), read)
+    found = tuple(reading.workloads(written))
+    if reading.errors:
+        raise InputError(
+            error if error.source else msgspec.structs.replace(error, source=path)
+            for error in reading.errors
+        )
+    return found
+
+
+class _Reading:
+    """The reading of one file."""
+
+    def __init__(self, folder: str, read: Read) -> None:
+        self._folder = folder
+        self._read = read
+        self._templates: dict[str, ObjectTemplate | None] = {}
+        self.errors: list[FieldError] = []
+
+    def workloads(self, written: object) -> Iterator[PerfWorkload]:
+        if not isinstance(written, list) or not written:
+            self.errors.append(problem("", "a list of test cases is expected"))
+            return
+        names: set[str] = set()
+        for index, entry in enumerate(written):
+            path = f"[{index}]"
+            case = decode(entry, _CaseEntry, path, self.errors)
+            self._check_name(case.name, names, path)
+            yield from self._case(case, path)
+
+    def _check_name(self, name: str, names: set[str], path: str) -> None:
+        if not name:
+            self.errors.append(required(f"{path}.name"))
+        elif name in names:
+            self.errors.append(duplicate(f"{path}.name", name))
+        names.add(name)
+
+    def _case(self, case: _CaseEntry, path: str) -> Iterator[PerfWorkload]:
+        errors = self.errors
+        operations: list[tuple[str, Operation]] = []
+        for index, entry in enumerate(case.workload_template):
+            where = f"{path}.workloadTemplate[{index}]"
+            opcode = entry.get("opcode") if isinstance(entry, dict) else None
+            if opcode in OPCODES:
+                operations.append((where, decode(entry, OPCODES[opcode], where, errors)))
+            else:
+                errors.append(_below(where, opcode_problem(opcode)))
+        for name, given in (
+            ("workloads", case.workloads),
+            ("workloadTemplate", case.workload_template),
+        ):
+            if not given:
+                errors.append(required(f"{path}.{name}"))
+        if operations and not any(collects_metrics(each) for _, each in operations):
+            errors.append(problem(f"{path}.workloadTemplate", "no operation collects metrics"))
+        templates = {
+            name: template
+            for where, each in operations
+            for field, name in each.paths()
+            if (template := self._template(name, join(where, field))) is not None
+        }
+        default = case.default_pod_template_path
+        if default:
+            template = self._template(default, f"{path}.defaultPodTemplatePath")
+            templates |= {default: template} if template is not None else {}
+        configuration = self._configuration(case.scheduler_config_path, path)
+        metrics = self._metrics(case.metrics_collector_config, path)
+        names: set[str] = set()
+        for index, entry in enumerate(case.workloads):
+            where = f"{path}.workloads[{index}]"
+            self._check_name(entry.name, names, where)
+            selector = entry.threshold_metric_selector or case.default_threshold_metric_selector
+            selector = selector or ThresholdMetricSelector(name=THROUGHPUT, data_bucket="Average")
+            errors += _selector_problems(selector, metrics, f"{where}.thresholdMetricSelector")
+            yield PerfWorkload(
+                test_case=case.name,
+                name=entry.name,
+                labels=(*case.labels, *entry.labels),
+                gates=self._gates(case.feature_gates | entry.feature_gates, where),
+                declared_features=int(entry.params.get(FEATURE_COUNT, 0)),
+                operations=self._operations(operations, entry, where),
+                templates=templates,
+                default_pod_template=default,
+                configuration=configuration,
+                metrics=metrics,
+                thresholds=self._thresholds(entry.threshold, f"{where}.threshold"),
+                selector=selector,
+            )
+
+    def _operations(
+        self, operations: Iterable[tuple[str, Operation]], entry: _WorkloadEntry, where: str
+    ) -> tuple[Operation, ...]:
+        """Return the operations with the values of a workload's parameters."""
+        used = {FEATURE_COUNT}
+        found = []
+        for path, each in operations:
+            errors: list[FieldError] = []
+            operation = with_params(each, entry.params, used, errors)
+            errors += operation.problems()
+            self.errors += [_below(path, error, f"workload {entry.name}") for error in errors]
+            found.append(operation)
+        self.errors += [
+            problem(f"{where}.params.{name}", "no operation has this parameter")
+            for name in entry.params
+            if name not in used
+        ]
+        return tuple(found)
+
+    def _gates(self, gates: dict[str, bool], where: str) -> dict[str, bool]:
+        self.errors += [
+            not_supported(f"{where}.featureGates", name, sorted(GATES))
+            for name in gates
+            if name not in GATES
+        ]
+        return gates
+
+    def _thresholds(self, written: Any, path: str) -> dict[str, float]:
+        entries = written if isinstance(written, dict) else {"": written}
+        found = {}
+        for topic, value in entries.items():
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+                where = join(path, topic) if topic else path
+                self.errors.append(invalid(where, value, "must be a number that is not negative"))
+                continue
+            found[topic] = float(value)
+        return found
+
+    def _template(self, name: str, path: str) -> ObjectTemplate | None:
+        where = posixpath.normpath(posixpath.join(self._folder, name))
+        if name not in self._templates:
+            self._templates[name] = None
+            try:
+                self._templates[name] = ObjectTemplate(self._read(where), where)
+            except InputError as error:
+                self.errors += [problem(path, str(each)) for each in error.errors]
+            except ValueError as error:
+                self.errors.append(problem(path, f"{where}: {error}"))
+        return self._templates[name]
+
+    def _configuration(self, name: str, path: str) -> KubeSchedulerConfiguration | None:
+        if not name:
+            return None
+        where = posixpath.normpath(posixpath.join(self._folder, name))
+        try:
+            return read_configuration(self._read(where), source=where)
+        except InputError as error:
+            self.errors += error.errors
+        return None
+
+    def _metrics(self, config: MetricsCollectorConfig | None, path: str) -> dict[str, LabelFilter]:
+        if config is None:
+            return DEFAULT_METRICS
+        found: dict[str, LabelFilter] = {}
+        for name, written in config.metrics.items():
+            where = f"{path}.metricsCollectorConfig.metrics.{name}"
+            entries = [] if written is None else written if isinstance(written, list) else [written]
+            labels = [decode(each, LabelValues, where, self.errors) for each in entries]
+            found[name] = {each.label: each.values for each in labels}
+            known = METRIC_BY_NAME.get(name)
+            if known is not None:
+                self.errors += [
+                    not_supported(where, each.label, known.labels)
+                    for each in labels
+                    if each.label not in known.labels
+                ]
+        return found
+
+
+DEFAULT_METRICS: Final[dict[str, LabelFilter]] = {
+    "scheduler_framework_extension_point_duration_seconds": {"extension_point": EXTENSION_POINTS},
+    "scheduler_scheduling_attempt_duration_seconds": {
+        "result": ("scheduled", "unschedulable", "error")
+    },
+    "scheduler_pod_scheduling_duration_seconds": {},
+    "scheduler_plugin_execution_duration_seconds": {
+        "plugin": PLUGINS,
+        "extension_point": EXTENSION_POINTS,
+    },
+    "scheduler_queueing_hint_execution_duration_seconds": {"plugin": PLUGINS, "event": None},
+    "scheduler_event_handling_duration_seconds": {"event": None},
+}
+"""What is collected if the file does not say it. Series without durations are left out."""
+
+
+def _selector_problems(
+    selector: ThresholdMetricSelector, metrics: dict[str, LabelFilter], path: str
+) -> Iterator[FieldError]:
+    if not selector.data_bucket:
+        yield required(f"{path}.dataBucket")
+    if selector.name == THROUGHPUT:
+        return
+    if selector.name not in metrics:
+        yield not_supported(f"{path}.name", selector.name, [THROUGHPUT, *metrics])
+        return
+    values = metrics[selector.name]
+    if any(
+        label not in values or not (values[label] is None or value in (values[label] or ()))
+        for label, value in selector.labels.items()
+    ):
+        yield invalid(f"{path}.labels", selector.labels, "no series that is collected has them")
+
+
+def _below(path: str, error: FieldError, of: str = "") -> FieldError:
+    message = f"{of}: {error.message}" if of else error.message
+    return msgspec.structs.replace(error, path=join(path, error.path), message=message)

@@ -1,0 +1,63 @@
+"""Upstream's files of scheduler_perf, from the module of Kubernetes, as they are."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from podwright.online.benchmarks import scheduler_perf
+from podwright.simulation.scheduler_perf import load_test_cases
+
+pytestmark = pytest.mark.e2e
+
+REAL_PARTS = Path(__file__).parent.parent / "real_parts"
+FOLDERS = {
+    "affinity": 69,
+    "dra": 25,
+    "dra/consumablecapacity": 3,
+    "dra/devicetaints": 2,
+    "dra/extendedresource": 7,
+    "dra/extendedresource/scoring": 3,
+    "dra/partitionabledevices": 5,
+    "dra/prioritizedlist": 2,
+    "event_handling": 10,
+    "misc": 61,
+    "nodedeclaredfeatures": 4,
+    "topology_spreading": 23,
+    "volumes": 28,
+}
+"""How many workloads each file has."""
+
+
+@pytest.fixture(scope="module")
+def root() -> Path:
+    """Return upstream's folder of the files."""
+    if shutil.which("go") is None:
+        pytest.skip("there is no Go, whose modules have the files")
+    command = ["go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes"]
+    found = subprocess.run(command, cwd=REAL_PARTS, capture_output=True, text=True, check=True)
+    if not found.stdout.strip():
+        pytest.skip("the module of Kubernetes is not downloaded: make real-parts")
+    return Path(found.stdout.strip()) / "test/integration/scheduler_perf"
+
+
+def config(root: Path, folder: str) -> str:
+    return str(root / folder / "performance-config.yaml")
+
+
+def test_all_workloads_are_read(root):
+    found = {folder: load_test_cases(config(root, folder)) for folder in FOLDERS}
+    assert {folder: len(each) for folder, each in found.items()} == FOLDERS
+    cases = {(folder, each.test_case) for folder, every in found.items() for each in every}
+    assert (sum(FOLDERS.values()), len(cases)) == (242, 50)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_workloads_of_integration_tests_run_to_their_end(root, folder):
+    labels = "integration-test,short"
+    results = list(scheduler_perf(config(root, folder), label_filter=labels))
+    assert [(each.test_case, each.workload, each.error) for each in results if each.error] == []
+    assert all(each.comparisons for each in results)
