@@ -137,7 +137,7 @@ def test_pods_are_created_scheduled_and_measured():
     assert item(result, "SchedulingDuration")["Duration"] > 0
     attempts = item(result, "scheduler_scheduling_attempt_duration_seconds", result="scheduled")
     assert set(attempts) == {"Average", "Perc50", "Perc90", "Perc95", "Perc99"}
-    handled = item(result, "scheduler_event_handling_duration_seconds", event="UnscheduledPodAdd")
+    handled = item(result, "scheduler_event_handling_duration_seconds", event="UnschedulablePodAdd")
     assert handled["Average"] > 0
 
 
