@@ -20,6 +20,7 @@ from podwright.cluster.api.endpoints.forms.bodies import (
     VARYING_MAX,
     Shape,
     Texts,
+    getter,
     joined_body,
 )
 from podwright.cluster.api.endpoints.request import Headers, HttpReply
@@ -78,18 +79,17 @@ class MarkedText:
         The numbers of the values in the order of their places.
     form : TextForm
         The text with a place for each of them.
+    values_of : callable
+        Returns the values of the places, given all values.
     """
 
-    __slots__ = ("form", "order")
+    __slots__ = ("form", "order", "values_of")
 
     def __init__(self, marked: bytes) -> None:
         parts = _ENCODED_MARK.split(marked)
         self.order = [int(number) for number in parts[1::2]]
         self.form = TextForm(parts[::2])
-
-    def values_of(self, values: Sequence[bytes]) -> tuple[bytes, ...]:
-        """Return the values of the places, given all values."""
-        return tuple([values[number] for number in self.order])
+        self.values_of = getter(self.order)
 
     def is_same(self, other: MarkedText) -> bool:
         """Whether another text is equal, with the same values in the same places."""
