@@ -246,7 +246,7 @@ class PodOwnerController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return owners that changed, or whose pods did, and those of a new priority class."""
-        changed = new if new is not None else old
+        changed = self.latest_of(old, new)
         if type(changed) is Pod:
             return self._pod_changed(cast(Pod | None, old), cast(Pod | None, new))
         if isinstance(changed, PriorityClass):

@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence, Sized
 from enum import IntFlag
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -48,6 +48,9 @@ from podwright.cluster.store import GroupKind, kind_of
 
 ALL_KINDS: Final[GroupKind] = ("*", "*")
 """In `Controller.kinds`: the changes of all kinds are delivered."""
+
+
+T = TypeVar("T", bound=KubernetesObject)
 
 
 class PodChange(IntFlag):
@@ -261,6 +264,13 @@ class Controller(Requests, Checkpointed, ABC):
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
+
+    @staticmethod
+    def latest_of(old: T | None, new: T | None) -> T:
+        """Return the new version of a changed object, or the last one of a removed object."""
+        latest = new if new is not None else old
+        assert latest is not None, "neither an old nor a new object"
+        return latest
 
     @abstractmethod
     def observe(self, old: Version, new: Version) -> Keys:

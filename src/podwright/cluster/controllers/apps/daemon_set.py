@@ -117,7 +117,7 @@ class DaemonSetController(PodOwnerController):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Mark the nodes to evaluate again, and return their daemon sets."""
-        if isinstance(new if new is not None else old, Node):
+        if isinstance(self.latest_of(old, new), Node):
             return self._node_changed(old, new)
         return super().observe(old, new)
 
@@ -142,8 +142,7 @@ class DaemonSetController(PodOwnerController):
             is_same = old.metadata.labels == new.metadata.labels
             if is_same and old.spec.taints == new.spec.taints:
                 return ()
-        node = new if new is not None else old
-        assert node is not None, "neither an old nor a new object"
+        node = self.latest_of(old, new)
         daemons = [each for each in self._daemons.values() if each.key]
         for daemon in daemons:
             daemon.nodes.dirty[node.name] = None

@@ -103,7 +103,7 @@ class DeploymentController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return deployments that changed, or whose replica sets or last old pod did."""
-        obj = new if new is not None else old
+        obj = self.latest_of(old, new)
         if isinstance(obj, Pod):
             return self._pod_changed(old, new)
         if isinstance(obj, ReplicaSet):

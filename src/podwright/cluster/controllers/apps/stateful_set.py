@@ -95,7 +95,7 @@ class StatefulSetController(PodOwnerController):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return sets that changed, or whose pods or claims did."""
-        changed = new if new is not None else old
+        changed = self.latest_of(old, new)
         if isinstance(changed, PersistentVolumeClaim):
             return self._claim_deleted(changed) if new is None else ()
         return super().observe(old, new)

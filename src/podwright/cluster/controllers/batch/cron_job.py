@@ -77,8 +77,7 @@ class CronJobController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return a cron job that changed, or whose jobs were added, finished or removed."""
-        obj = new if new is not None else old
-        assert obj is not None, "neither an old nor a new object"
+        obj = self.latest_of(old, new)
         if obj.kind == "CronJob":
             return (obj.key,)
         owner = obj.metadata.controller

@@ -136,8 +136,7 @@ class JobController(PodOwnerController):
         return keys
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> Keys:
-        pod = new if new is not None else old
-        assert pod is not None, "neither an old nor a new object"
+        pod = self.latest_of(old, new)
         metadata = pod.metadata
         owner = metadata.controller
         if owner is None or owner.kind != self.owner_kind:
@@ -160,8 +159,7 @@ class JobController(PodOwnerController):
         return (key,)
 
     def _owner_changed(self, old: Version, new: Version) -> Keys:
-        owner = new if new is not None else old
-        assert owner is not None, "neither an old nor a new object"
+        owner = self.latest_of(old, new)
         key = owner.key
         if new is None:
             self._record_deleted_job(key, owner.uid)
@@ -196,8 +194,7 @@ class JobController(PodOwnerController):
     def _record_terminated(
         self, key: str, job: KubernetesObject, old: Pod | None, new: Pod | None
     ) -> None:
-        pod = new if new is not None else old
-        assert pod is not None, "neither an old nor a new object"
+        pod = self.latest_of(old, new)
         is_tracked = new is not None and TRACKING in new.metadata.finalizers
         if is_tracked and not (pod.is_terminal or pod.is_terminating):
             return

@@ -50,9 +50,7 @@ class JobSpec(msgspec.Struct, frozen=True, rename="camel"):
     completion_mode: str = "NonIndexed"
     backoff_limit: int = 6
     active_deadline_seconds: int | None = None
-    ttl_seconds_after_finished: int | None = None
     suspend: bool = False
-    manual_selector: bool = False
     pod_replacement_policy: str = "TerminatingOrFailed"
     pod_failure_policy: dict[str, Any] | None = None
     backoff_limit_per_index: int | None = None

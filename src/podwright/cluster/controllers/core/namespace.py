@@ -73,8 +73,7 @@ class NamespaceController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return a namespace that was added, deleted or removed, or whose content changed."""
-        obj = new if new is not None else old
-        assert obj is not None, "neither an old nor a new object"
+        obj = self.latest_of(old, new)
         namespace = obj.metadata.namespace
         if namespace:
             return (namespace,) if namespace in self._terminating else ()

@@ -70,8 +70,7 @@ class PodGarbageCollector(Controller):
         if type(old) is Pod:
             self._terminated.pop(old.key, None)
             return ()
-        node = new if new is not None else old
-        assert node is not None, "neither an old nor a new object"
+        node = self.latest_of(old, new)
         if new is not None:
             self._gone_since_ns.pop(node.name, None)
             has_changed = _is_out_of_service(new) and not _is_out_of_service(old)

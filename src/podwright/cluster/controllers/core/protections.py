@@ -48,7 +48,7 @@ class VolumeProtectionController(Controller):
     def observe(self, old: Version, new: Version) -> Keys:
         """Return new and deleted claims and volumes, and the claims of terminated pods."""
         if isinstance(new, Pod) or isinstance(old, Pod):
-            pod = new if new is not None else old
+            pod = self.latest_of(old, new)
             assert isinstance(pod, Pod), "a pod"
             if not pod.spec.volumes:
                 return ()
@@ -106,7 +106,7 @@ class PodGroupProtectionController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return deleted groups, and the groups of pods that ended."""
-        changed = new if new is not None else old
+        changed = self.latest_of(old, new)
         if not isinstance(changed, Pod):
             return [] if new is None or new.metadata.deletion_timestamp is None else [new.key]
         group = changed.spec.scheduling_group

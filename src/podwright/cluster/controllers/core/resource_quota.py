@@ -67,8 +67,7 @@ class ResourceQuotaController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return a quota that is new or changed, and those that a change frees."""
-        obj = new if new is not None else old
-        assert obj is not None, "neither an old nor a new object"
+        obj = self.latest_of(old, new)
         if obj.kind == "ResourceQuota" and kind_of(obj) == RESOURCE_QUOTA:
             return self._observe_quota(old, new, obj)
         if not self._quotas:

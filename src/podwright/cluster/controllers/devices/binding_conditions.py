@@ -57,7 +57,7 @@ class BindingConditionsController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return a claim that waits for its devices, and a slice with a wrong annotation."""
-        changed = new if new is not None else old
+        changed = self.latest_of(old, new)
         if isinstance(changed, ResourceSlice):
             return self._observe_slice(changed, is_present=new is not None)
         if isinstance(new, ResourceClaim) and has_binding_conditions(new):

@@ -45,8 +45,7 @@ class CardDriver(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return the nodes whose cards may have changed, and DeviceCards to be checked."""
-        changed = new if new is not None else old
-        assert changed is not None, "a change has an object"
+        changed = self.latest_of(old, new)
         if isinstance(changed, ResourceSlice):
             self._index(changed, is_present=new is not None)
             return ()

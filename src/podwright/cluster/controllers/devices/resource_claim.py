@@ -69,7 +69,7 @@ class ResourceClaimController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return the pods that need claims, and the claims whose pods are done."""
-        changed = new if new is not None else old
+        changed = self.latest_of(old, new)
         if isinstance(changed, Pod):
             return self._observe_pod(changed, is_gone=new is None)
         if isinstance(changed, ResourceClaim):

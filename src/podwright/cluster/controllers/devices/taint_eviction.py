@@ -101,7 +101,7 @@ class DeviceTaintEvictionController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return the pods whose devices became tainted, or are no longer."""
-        changed = new if new is not None else old
+        changed = self.latest_of(old, new)
         if isinstance(changed, ResourceSlice):
             return self._observe_slice(old, new)
         if isinstance(changed, DeviceTaintRule):

@@ -37,8 +37,7 @@ class ClusterRoleAggregationController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return all aggregated roles: any of them may select the role that changed."""
-        obj = new if new is not None else old
-        assert obj is not None, "neither an old nor a new object"
+        obj = self.latest_of(old, new)
         if new is not None and encode(new).get("aggregationRule") is not None:
             self._aggregated[obj.name] = None
         else:

@@ -85,8 +85,7 @@ class TokensController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return a token secret that changed, or those of an account that came, left or changed."""
-        obj = new if new is not None else old
-        assert obj is not None, "neither an old nor a new object"
+        obj = self.latest_of(old, new)
         if obj.kind == "ServiceAccount":
             return list(self._of_account.get(obj.key, ()))
         account = account_of(obj)
@@ -213,8 +212,7 @@ def namespace_to_sync(old: Version, new: Version, name: str) -> Keys:
     name : str
         The name of the kept object.
     """
-    obj = new if new is not None else old
-    assert obj is not None, "neither an old nor a new object"
+    obj = Controller.latest_of(old, new)
     if obj.kind == "Namespace":
         return () if new is None else (obj.name,)
     # A new object of the name was created by the controller, or is checked for the first time.

@@ -44,8 +44,7 @@ class EndpointSliceMirroringController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return the key that endpoints, their service and their slices share."""
-        obj = new if new is not None else old
-        assert obj is not None, "neither an old nor a new object"
+        obj = self.latest_of(old, new)
         if obj.kind != "EndpointSlice":
             return (obj.key,)
         is_mirror = obj.metadata.labels.get(MANAGED_BY) == MANAGER

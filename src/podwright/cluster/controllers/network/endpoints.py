@@ -61,8 +61,7 @@ class EndpointsController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return the services of a change."""
-        obj = new if new is not None else old
-        assert obj is not None, "neither an old nor a new object"
+        obj = self.latest_of(old, new)
         if isinstance(obj, Pod):
             return self._pods.observe_pod(old, new)
         if obj.kind == "Service":

@@ -78,7 +78,7 @@ class AttachDetachController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return the nodes whose volumes may have to be attached or detached."""
-        present = new if new is not None else old
+        present = self.latest_of(old, new)
         if isinstance(present, Pod):
             self._users.observe(old, new)
             node = present.spec.node_name
@@ -94,7 +94,7 @@ class AttachDetachController(Controller):
         # A node of another cluster gets its status from there, whatever is attached here.
         if isinstance(old, Node) and (new is None or _attached_to(old) == _attached_to(new)):
             return ()
-        return (present.name,) if present is not None else ()
+        return (present.name,)
 
     def _observe_attachment(self, attachment: VolumeAttachment, *, is_gone: bool) -> Keys:
         node = attachment.spec.node_name

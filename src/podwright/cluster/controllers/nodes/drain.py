@@ -62,7 +62,7 @@ class DrainController(Controller):
         """Return the nodes whose drains wait for the pod or the budget that changed."""
         if not self._draining:
             return ()
-        pod = new if new is not None else old
+        pod = self.latest_of(old, new)
         if not isinstance(pod, Pod):
             return sorted(self._draining)
         remaining = self._draining.get(pod.spec.node_name)

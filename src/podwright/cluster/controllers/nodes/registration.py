@@ -36,8 +36,7 @@ class NodeRegistrationController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return a node that was added or removed, or whose labels changed."""
-        node = new if new is not None else old
-        assert node is not None, "neither an old nor a new object"
+        node = self.latest_of(old, new)
         if old is not None and new is not None and old.metadata.labels == new.metadata.labels:
             return ()
         return (node.name,)

@@ -58,7 +58,7 @@ class TaintEvictionController(Controller):
         """Return the pods of a node whose taints changed, and a pod bound to a tainted node."""
         if isinstance(new, Pod) or isinstance(old, Pod):
             return self._observe_pod(old, new)
-        node = new if new is not None else old
+        node = self.latest_of(old, new)
         assert isinstance(node, Node), f"not a node: {node}"
         taints: tuple[Taint, ...] = ()
         if new is not None:

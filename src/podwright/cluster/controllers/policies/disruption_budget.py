@@ -118,8 +118,7 @@ class DisruptionController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return a budget that changed, and budgets whose pods changed."""
-        obj = new if new is not None else old
-        assert obj is not None, "neither an old nor a new object"
+        obj = self.latest_of(old, new)
         if isinstance(obj, Pod):
             budgets = self._covered.get(obj.namespace)
             return (

@@ -87,7 +87,7 @@ class PersistentVolumeController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return a claim or volume that changed, and the claims and volumes it affects."""
-        match new if new is not None else old:
+        match self.latest_of(old, new):
             case PersistentVolumeClaim() as claim:
                 self._index_claim(cast(PersistentVolumeClaim | None, old), is_present=False)
                 self._index_claim(cast(PersistentVolumeClaim | None, new), is_present=True)
