@@ -116,6 +116,24 @@ def exit_patch(statuses: list[dict[str, Any]], exit_code: int, now: str) -> dict
     }
 
 
+def pod_text(metadata: Mapping[str, Any]) -> str:
+    """Return a pod as the kubelet names it in Events."""
+    return f"{metadata['name']}_{metadata.get('namespace', '')}({metadata.get('uid', '')})"
+
+
+def back_off_message(seconds: int, container: str, metadata: Mapping[str, Any]) -> str:
+    """Return why a container is not started again yet, with the time as Go prints a duration.
+
+    Notes
+    -----
+    Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, doBackOff
+    """
+    minutes, rest = divmod(seconds, 60)
+    duration = f"{minutes}m{rest}s" if minutes else f"{rest}s"
+    pod = pod_text(metadata)
+    return f"back-off {duration} restarting failed container={container} pod={pod}"
+
+
 def started_at(status: dict[str, Any], now: str) -> str:
     """Return the start time of a container, or `now` if its status has none."""
     running = (status.get("state") or {}).get("running") or {}

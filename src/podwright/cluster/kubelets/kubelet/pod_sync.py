@@ -46,7 +46,7 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
 )
 from podwright.cluster.kubelets.kubelet.pod_status import RETRY_NS as RESIZE_RETRY_NS, resize
 from podwright.cluster.kubelets.kubelet.sandbox import SyncContext, start_sandbox
-from podwright.cluster.kubelets.pod_statuses import STOP_DELAY
+from podwright.cluster.kubelets.pod_statuses import STOP_DELAY, back_off_message, pod_text
 from podwright.cluster.kubelets.stages.stage import read_delay
 
 DEADLINE_EXCEEDED: Final = (
@@ -458,9 +458,8 @@ class PodSync:
         return True
 
     def _wait_for_restart(self, known: ContainerRecord) -> None:
-        pod = self._context.pod_text
-        seconds = known.back_off_ns // SECOND_NS
-        text = f"back-off {_go_seconds(seconds)} restarting failed container={known.name} pod={pod}"
+        pod = pod_text(self._metadata)
+        text = back_off_message(known.back_off_ns // SECOND_NS, known.name, self._metadata)
         if known.waiting == ("CrashLoopBackOff", text):
             return
         known.waiting = ("CrashLoopBackOff", text)
@@ -555,12 +554,6 @@ def _due_times(run: RunRecord) -> list[int]:
     """Return the times at which a container ends, continues or receives SIGTERM."""
     wake_ns = run.process.wake_ns if run.process is not None else None
     return [each for each in (run.ends_ns, wake_ns, run.term_ns) if each is not None]
-
-
-def _go_seconds(seconds: int) -> str:
-    """Return seconds as Go prints a duration."""
-    minutes, rest = divmod(seconds, 60)
-    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
 # The processes of containers that already run, after a restart of the server.

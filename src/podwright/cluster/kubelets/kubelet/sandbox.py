@@ -460,9 +460,3 @@ class SyncContext:
     ) -> None:
         """Record an Event of a container."""
         self.event(event_type, reason, note, f"spec.{_LISTS[known.kind]}{{{known.name}}}")
-
-    @property
-    def pod_text(self) -> str:
-        """The pod as Events of the kubelet name it."""
-        metadata = self.metadata
-        return f"{metadata['name']}_{metadata.get('namespace', '')}({metadata.get('uid', '')})"

@@ -22,6 +22,7 @@ from podwright.cluster.kubelets.pod_statuses import (
     RUN_JITTER,
     START_CONDITIONS,
     STOP_DELAY,
+    back_off_message,
     completed_statuses,
     container_names,
     container_status,
@@ -346,13 +347,8 @@ def _exit_patch(document: Document, context: StageContext) -> Any:
     for status in _running_statuses(document):
         terminated = terminated_state(exit_code, started_at(status, context.now), context.now)
         wait_ns = _backoff_of(status.get("restartCount", 0), terminated["terminated"])
-        waiting = {
-            "reason": "CrashLoopBackOff",
-            "message": (
-                f"back-off {wait_ns // SECOND_NS}s restarting failed container={status['name']} "
-                f"pod={metadata['name']}_{metadata.get('namespace', '')}({metadata.get('uid', '')})"
-            ),
-        }
+        message = back_off_message(wait_ns // SECOND_NS, status["name"], metadata)
+        waiting = {"reason": "CrashLoopBackOff", "message": message}
         changes = (
             {"ready": False, "started": False, "state": {"waiting": waiting}}
             if wait_ns

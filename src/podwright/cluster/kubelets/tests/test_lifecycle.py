@@ -137,6 +137,15 @@ def test_a_container_in_backoff_has_the_waiting_reason():
     assert ready == {"type": "Ready", "status": "True", "lastTransitionTime": at(130)}
 
 
+def test_a_backoff_of_more_than_a_minute_is_written_as_go_writes_it():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(annotations={f"{RUN}/delay": "1m", f"{RUN}/exit-code": "2"}))
+    driver.run(440)  # the fifth exit: 5 runs of a minute, and back-offs of 0, 10, 20, 40 s
+    (container,) = driver.status()["containerStatuses"]
+    message = container["state"]["waiting"]["message"]
+    assert message.startswith("back-off 1m20s restarting failed container=")
+
+
 @pytest.mark.parametrize(
     ("restart_count", "ran_s", "wait_s"),
     [

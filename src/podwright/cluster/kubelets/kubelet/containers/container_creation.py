@@ -17,6 +17,7 @@ from podwright.apimachinery.objects import SECOND_NS, Document
 from podwright.cluster.kubelets.kubelet.pod_records import ContainerRecord
 from podwright.cluster.kubelets.kubelet.references import environment_error
 from podwright.cluster.kubelets.kubelet.sandbox import SyncContext
+from podwright.cluster.kubelets.pod_statuses import pod_text
 
 _PULL_BACK_OFF_NS: Final = 10 * SECOND_NS
 _PULL_BACK_OFF_MAX_NS: Final = 300 * SECOND_NS
@@ -112,7 +113,7 @@ def _user_error(sync: SyncContext, container: Document, image: Image) -> str | N
     if not own.get("runAsNonRoot", of_pod.get("runAsNonRoot")):
         return None
     user = own.get("runAsUser", of_pod.get("runAsUser"))
-    where = f'(pod: "{sync.pod_text}", container: {container["name"]})'
+    where = f'(pod: "{pod_text(sync.metadata)}", container: {container["name"]})'
     if user == 0:
         return f"container's runAsUser breaks non-root policy {where}"
     name = container.get("image") or ""

@@ -19,6 +19,7 @@ import msgspec
 from podwright.apimachinery.objects import SECOND_NS, Document
 from podwright.cluster.kubelets.kubelet.containers.container_programs import Execute
 from podwright.cluster.kubelets.kubelet.pod_records import Hook, ProbeRecord
+from podwright.cluster.kubelets.pod_statuses import pod_text
 
 ProbeType: TypeAlias = Literal["startup", "readiness", "liveness"]
 FIELDS: Final = {
@@ -149,11 +150,10 @@ def start_hook(
     ends_ns = None if run.duration_ns is None else now_ns + run.duration_ns
     if not run.exit_code:
         return Hook(ends_ns)
-    metadata = pod["metadata"]
-    pod_text = f"{metadata['name']}_{metadata.get('namespace', '')}({metadata.get('uid', '')})"
+    name = pod_text(pod["metadata"])
     error = (
         f'Exec lifecycle hook ([{" ".join(command)}]) for Container "{container["name"]}" in Pod '
-        f"\"{pod_text}\" failed - error: command '{' '.join(command)}' exited with "
+        f"\"{name}\" failed - error: command '{' '.join(command)}' exited with "
         f"{run.exit_code}: , message: {json.dumps(run.output)}"
     )
     return Hook(ends_ns, error)
