@@ -19,6 +19,7 @@ from podwright.apimachinery.schema.structural.shape import (
     META_FIELDS,
     Schema,
     _shared,
+    own_schemas,
     pruned,
     validate_embedded,
 )
@@ -28,11 +29,7 @@ from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 
 def has_defaults(schema: Schema) -> bool:
     """Whether a schema or one below it has a default."""
-    if schema.get("default") is not None:
-        return True
-    parts = [schema.get("items"), schema.get("additionalProperties")]
-    parts += (schema.get("properties") or {}).values()
-    return any(has_defaults(part) for part in parts if isinstance(part, Mapping))
+    return any(each.get("default") is not None for each in own_schemas(schema))
 
 
 def with_defaults(value: Any, schema: Schema | None) -> Any:

@@ -85,6 +85,15 @@ def all_schemas(schema: Schema) -> Iterator[Schema]:
         yield from all_schemas(part)
 
 
+def own_schemas(schema: Schema) -> Iterator[Schema]:
+    """Yield a schema and those of its parts; value validations are left out."""
+    yield schema
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    for part in (schema.get("items"), schema.get("additionalProperties"), *properties.values()):
+        if isinstance(part, Mapping):
+            yield from own_schemas(part)
+
+
 def structural_problems(schema: Schema, path: str) -> list[Problem]:
     """Return why a schema is not structural, sorted by their texts as upstream does."""
     errors = FieldErrors()
@@ -339,11 +348,7 @@ def with_go_metadata(document: Document) -> Document:
 
 def has_embedded(schema: Schema) -> bool:
     """Whether a schema or one below it is of an embedded object."""
-    if schema.get("x-kubernetes-embedded-resource"):
-        return True
-    parts = [schema.get("items"), schema.get("additionalProperties")]
-    parts += (schema.get("properties") or {}).values()
-    return any(has_embedded(part) for part in parts if isinstance(part, Mapping))
+    return any(each.get("x-kubernetes-embedded-resource") for each in own_schemas(schema))
 
 
 def embedded_problems(value: Any, schema: Schema, path: str = "") -> Iterator[Problem]:

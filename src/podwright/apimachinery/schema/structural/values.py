@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -76,6 +76,11 @@ class _Result:
         if other is not None:
             self.add(other.faults)
             self.count += other.count
+
+    def ran(self, check: _Result | None) -> None:
+        """Merge the result of a check, and count it."""
+        self.merge(check)
+        self.count += 1
 
     def add(self, faults: Iterable[_Fault]) -> None:
         for fault in faults:
@@ -147,27 +152,19 @@ def _validated(value: Any, schema: Schema, path: str, old: Correlation | None) -
         return result
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if schema.get("type") or _format_of(schema) or _is_int_or_string(schema):
-        result.merge(_check_type(value, schema, path))
-        result.count += 1
-    result.merge(_check_alternatives(value, schema, path, old))
-    result.count += 1
+        result.ran(_check_type(value, schema, path))
+    result.ran(_check_alternatives(value, schema, path, old))
     if isinstance(value, str):
-        result.merge(_check_text(value, schema, path))
-        result.count += 1
+        result.ran(_check_text(value, schema, path))
         if (name := _format_of(schema)) and name not in _NUMBER_FORMATS:
-            result.merge(_check_format(value, name, path))
-            result.count += 1
+            result.ran(_check_format(value, name, path))
     if is_number:
-        result.merge(_check_number(value, schema, path))
-        result.count += 1
+        result.ran(_check_number(value, schema, path))
     if isinstance(value, list):
-        result.merge(_check_list(value, schema, path, old))
-        result.count += 1
-    result.merge(_check_enum(value, schema, path))
-    result.count += 1
+        result.ran(_check_list(value, schema, path, old))
+    result.ran(_check_enum(value, schema, path))
     if isinstance(value, dict):
-        result.merge(_check_object(value, schema, path, old))
-        result.count += 1
+        result.ran(_check_object(value, schema, path, old))
     result.count += 1
     return result
 
@@ -363,15 +360,20 @@ def _check_list(value: list[Any], schema: Schema, path: str, old: Correlation | 
         for index, each in enumerate(value):
             inner = None if old is None else old.item(index)
             result.merge(_ratcheted(each, items, f"{path}[{index}]", inner))
-    fewest, most = schema.get("minItems"), schema.get("maxItems")
-    if fewest is not None and len(value) < fewest:
-        text = f"{path} in body should have at least {fewest} items"
-        result.add([_Fault(text, path, value=len(value))])
-    if most is not None and len(value) > most:
-        text = f"{path} in body should have at most {most} items"
-        result.add([_Fault(text, path, "too-many", len(value), most)])
+    result.add(_count_faults(len(value), schema, "Items", path))
     result.count += 1
     return result
+
+
+def _count_faults(count: int, schema: Schema, what: str, path: str) -> Iterator[_Fault]:
+    """Yield the errors of the number of items or properties."""
+    fewest, most = schema.get(f"min{what}"), schema.get(f"max{what}")
+    if fewest is not None and count < fewest:
+        text = f"{path} in body should have at least {fewest} {what.lower()}"
+        yield _Fault(text, path, value=count)
+    if most is not None and count > most:
+        text = f"{path} in body should have at most {most} {what.lower()}"
+        yield _Fault(text, path, "too-many", count, most)
 
 
 def _check_object(
@@ -379,13 +381,7 @@ def _check_object(
 ) -> _Result:
     result = _Result()
     properties: Mapping[str, Any] = schema.get("properties") or {}
-    fewest, most = schema.get("minProperties"), schema.get("maxProperties")
-    if fewest is not None and len(value) < fewest:
-        text = f"{path} in body should have at least {fewest} properties"
-        result.add([_Fault(text, path, value=len(value))])
-    if most is not None and len(value) > most:
-        text = f"{path} in body should have at most {most} properties"
-        result.add([_Fault(text, path, "too-many", len(value), most)])
+    result.add(_count_faults(len(value), schema, "Properties", path))
     values = schema.get("additionalProperties")
     for name, part in value.items():
         if name in properties:

@@ -86,7 +86,22 @@ def struct(**rows: Rule) -> Rule:
             elif passes is None or not passes(part):
                 rule(errors, path + end, part)
 
-    return check
+    tests = {name: passes for name, _, _, _, passes in below if passes is not None}
+    always_read = [name for name, _, _, is_always, _ in below if is_always]
+
+    def passes_all(value: Any) -> bool:
+        if not value:
+            return not always_read
+        for name in always_read:
+            if value.get(name) is None:
+                return False
+        for name, part in value.items():
+            test = tests.get(name)
+            if test is not None and part is not None and not test(part):
+                return False
+        return True
+
+    return _tested(check, passes_all if len(tests) == len(rows) else None)
 
 
 def all_of(*rules: Rule) -> Rule:
@@ -100,7 +115,10 @@ def all_of(*rules: Rule) -> Rule:
         for rule in rules:
             rule(errors, path, value)
 
-    return check
+    tests = [_passes[rule] for rule in rules if rule in _passes]
+    if len(tests) < len(rules):
+        return check
+    return _tested(check, lambda value: all(test(value) for test in tests))
 
 
 def of_object(*rules: Rule) -> ObjectRule:
@@ -122,7 +140,13 @@ def always(rule: Rule, default: Any = None) -> Rule:
     """Return a rule for absent values, too; an absent or empty one is the default, if any."""
     if default is None:
         return _Always(rule)
-    return _Always(lambda errors, path, value: rule(errors, path, value or default))
+    passes = _passes.get(rule)
+    return _Always(
+        _tested(
+            lambda errors, path, value: rule(errors, path, value or default),
+            passes and (lambda value: value and passes(value)),
+        )
+    )
 
 
 def optional(*rules: Rule) -> Rule:
@@ -245,7 +269,7 @@ def max_items(limit: int) -> Rule:
         if len(values) > limit:
             errors.too_many(path, len(values), limit)
 
-    return check
+    return _tested(check, lambda values: len(values) <= limit)
 
 
 def forbidden(detail: str) -> Rule:
@@ -270,6 +294,7 @@ def each(
     checks_too_many : bool
         Whether the items of a list that is too long are checked.
     """
+    passes = _passes.get(rule)
 
     def check(errors: FieldErrors, path: str, values: Any) -> None:
         if most is not None and len(values) > most:
@@ -278,7 +303,8 @@ def each(
                 return
         seen: set[str] = set()
         for index, value in enumerate(values):
-            rule(errors, f"{path}[{index}]", value)
+            if passes is None or not passes(value):
+                rule(errors, f"{path}[{index}]", value)
             if key:
                 name = value.get(key) or ""
                 if name in seen:
@@ -286,7 +312,9 @@ def each(
                 if name:
                     seen.add(name)
 
-    return check
+    if passes is None or key or most is not None:
+        return check
+    return _tested(check, lambda values: all(map(passes, values)))
 
 
 def distinct(rule: Rule) -> Rule:

@@ -15,6 +15,7 @@ from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.names import (
     config_key,
+    dns_label,
     dns_subdomain,
     env_name,
     http_header,
@@ -146,12 +147,23 @@ def validate_container(
 
     Upstream: validateContainerCommon
     """
-    _CONTAINER(errors, path, container)
+    # Paths are written only for errors: this runs for each container of each new pod.
+    name = container.get("name")
+    if not name or dns_label(name):
+        _NAME(errors, f"{path}.name", name)
+    if not container.get("image"):
+        errors.required(f"{path}.image")
+    if container.get("terminationMessagePolicy") not in _USUAL_POLICIES:
+        _MESSAGE_POLICY(errors, path, container)
+    for field, rule in _LISTS:
+        if written := container.get(field):
+            rule(errors, f"{path}.{field}", written)
     if container.get("volumeMounts"):
         _validate_mounts(errors, f"{path}.volumeMounts", container, volumes)
     if container.get("volumeDevices"):
         _validate_devices(errors, f"{path}.volumeDevices", container, volumes)
-    PULL_POLICY(errors, f"{path}.imagePullPolicy", container.get("imagePullPolicy"))
+    if policy := container.get("imagePullPolicy"):
+        PULL_POLICY(errors, f"{path}.imagePullPolicy", policy)
     if resources := container.get("resources"):
         validate_requirements(errors, f"{path}.resources", resources, claims)
     if container.get("resizePolicy"):
@@ -190,26 +202,31 @@ def _validate_host_ports(errors: FieldErrors, path: str, containers: list[Docume
 # ------------------------------------------------------------------------------ environment
 
 
+def _validate_variables(errors: FieldErrors, path: str, variables: list[Document]) -> None:
+    for index, variable in enumerate(variables):
+        name = variable.get("name")
+        # Paths are written only for errors: a container may have hundreds of variables.
+        if not name or env_name(name):
+            _VARIABLE_NAME(errors, f"{path}[{index}].name", name)
+        if variable.get("valueFrom") is not None:
+            _validate_source(errors, f"{path}[{index}].valueFrom", variable)
+
+
 def _validate_source(errors: FieldErrors, path: str, variable: Document) -> None:
-    source = variable.get("valueFrom")
-    if source is None:
-        return
-    at, count = f"{path}.valueFrom", _VALUES.keys() & _present(source)
-    _VALUE(errors, at, source)
-    if not count:
+    source = variable["valueFrom"]
+    kinds = [kind for kind in _VALUES if source.get(kind) is not None]
+    for kind in kinds:
+        _VALUES[kind](errors, f"{path}.{kind}", source[kind])
+    if not kinds:
         text = (
             "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`,"
             " `secretKeyRef` or `fileKeyRef`"
         )
-        errors.invalid(at, "", text)
+        errors.invalid(path, "", text)
     elif variable.get("value"):
-        errors.invalid(at, "", "may not be specified when `value` is not empty")
-    elif len(count) > 1:
-        errors.invalid(at, "", _ONLY_ONE)
-
-
-def _present(part: Document) -> set[str]:
-    return {name for name, value in part.items() if value is not None}
+        errors.invalid(path, "", "may not be specified when `value` is not empty")
+    elif len(kinds) > 1:
+        errors.invalid(path, "", _ONLY_ONE)
 
 
 def validate_field_ref(
@@ -285,7 +302,7 @@ def _validate_prefix_of_names(errors: FieldErrors, path: str, name: str) -> None
 def _validate_env_from(errors: FieldErrors, path: str, sources: list[Document]) -> None:
     for index, source in enumerate(sources):
         _ENV_FROM(errors, f"{path}[{index}]", source)
-        count = len(_present(source) & {"configMapRef", "secretRef"})
+        count = sum(source.get(kind) is not None for kind in ("configMapRef", "secretRef"))
         if count == 0:
             errors.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
         elif count > 1:
@@ -304,7 +321,7 @@ _VALUES: Final[Mapping[str, r.Rule]] = {
         path=r.required(path_without_backsteps),
     ),
 }
-_VALUE: Final = r.struct(**_VALUES)
+_VARIABLE_NAME: Final = r.nonempty(r.form(env_name))
 _NAMED: Final = r.struct(name=r.required(_validate_prefix_of_names))
 _ENV_FROM: Final = r.struct(
     prefix=r.optional(r.form(env_name)), configMapRef=_NAMED, secretRef=_NAMED
@@ -314,13 +331,13 @@ _PORT: Final = r.struct(
     hostPort=r.optional(r.PORT),
     protocol=r.optional(r.one_of(*PROTOCOLS)),
 )
-_CONTAINER: Final = r.struct(
-    name=r.required(r.LABEL),
-    image=r.required(),
-    terminationMessagePolicy=r.optional(r.one_of("File", "FallbackToLogsOnError")),
-    ports=_validate_ports,
-    env=r.each(r.all_of(r.struct(name=r.required(r.form(env_name))), _validate_source)),
-    envFrom=_validate_env_from,
+_NAME: Final = r.nonempty(r.LABEL)
+_LISTS: Final = (
+    ("ports", _validate_ports), ("env", _validate_variables), ("envFrom", _validate_env_from),
+)  # fmt: skip
+_USUAL_POLICIES: Final = ("File", None)
+_MESSAGE_POLICY: Final = r.struct(
+    terminationMessagePolicy=r.optional(r.one_of("File", "FallbackToLogsOnError"))
 )
 
 

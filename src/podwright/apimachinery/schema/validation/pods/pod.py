@@ -53,7 +53,13 @@ MIRROR: Final = "kubernetes.io/config.mirror"
 """The annotation of static pods."""
 _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _TOLERATIONS: Final = "scheduler.alpha.kubernetes.io/tolerations"
-_OWN_CONTAINERS: Final = ("containers", "initContainers")
+_USUAL: Final = frozenset(
+    {"affinity", "containers", "dnsPolicy", "enableServiceLinks", "initContainers", "nodeName",
+     "nodeSelector", "preemptionPolicy", "priority", "priorityClassName", "restartPolicy",
+     "schedulerName", "securityContext", "serviceAccount", "serviceAccountName",
+     "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints", "volumes"}
+)  # fmt: skip
+"""The fields of most specs; rules of other fields are skipped for a spec that has only these."""
 _INIT_CONTAINERS_FIRST: Final = ("initContainers", "containers")
 TRIMMED: Final = r.valid(
     lambda image: image == image.strip(), "must not have leading or trailing whitespace"
@@ -83,8 +89,11 @@ def validate_pod_parts(errors: FieldErrors, pod: Document) -> None:
     validate_pod_spec(errors, "spec", spec, metadata)
     if not spec.get("serviceAccountName"):
         _validate_tokens(errors, spec)
-    for at, container in containers_of("spec", spec, _OWN_CONTAINERS):
-        TRIMMED(errors, f"{at}.image", container.get("image") or "")
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            image = container.get("image") or ""
+            if image != image.strip():
+                TRIMMED(errors, f"spec.{field}[{index}].image", image)
 
 
 def _validate_tokens(errors: FieldErrors, spec: Document) -> None:
@@ -156,11 +165,24 @@ def validate_pod_spec(
         The metadata of the pod; None for a template.
     """
     _validate_all_containers(errors, path, spec, metadata)
-    _POLICIES(errors, path, spec)
+    if spec.get("restartPolicy") != "Always" or spec.get("dnsPolicy") != "ClusterFirst":
+        _POLICIES(errors, path, spec)
+    if selector := spec.get("nodeSelector"):
+        validate_labels(errors, f"{path}.nodeSelector", selector)
     security: Document = spec.get("securityContext") or {}
     if security or spec.get("shareProcessNamespace"):
         validate_pod_security(errors, f"{path}.securityContext", security, spec)
-    _PLACEMENT(errors, path, spec)
+    if affinity := spec.get("affinity"):
+        validate_affinity(errors, f"{path}.affinity", affinity)
+    is_usual = _USUAL.issuperset(spec)
+    if not is_usual or spec.get("dnsPolicy") == "None":
+        _validate_dns(errors, path, spec)
+        _GATES(errors, path, spec)
+    if constraints := spec.get("topologySpreadConstraints"):
+        validate_spread_constraints(errors, f"{path}.topologySpreadConstraints", constraints)
+    validate_host_processes(errors, path, spec)
+    (_OF_USUAL if is_usual else _OF_ANY)(errors, path, spec)
+    _validate_file_references(errors, path, spec)
 
 
 def _validate_all_containers(
@@ -342,19 +364,20 @@ def _validate_group(errors: FieldErrors, path: str, name: str | None) -> None:
 
 
 def _validate_file_references(errors: FieldErrors, path: str, spec: Document) -> None:
-    for at, container in containers_of(path, spec, _INIT_CONTAINERS_FIRST):
-        for index, variable in enumerate(container.get("env") or ()):
-            source = variable.get("valueFrom")
-            reference = None if source is None else source.get("fileKeyRef")
-            if reference is None:
-                continue
-            volumes = {each.get("name"): each for each in spec.get("volumes") or ()}
-            at_name = f"{at}.env[{index}].valueFrom.fileKeyRef.volumeName"
-            name = reference.get("volumeName") or ""
-            if name not in volumes:
-                errors.not_found(at_name, name)
-            elif volumes[name].get("emptyDir") is None:
-                errors.invalid(at_name, name, "referenced volume must be of type emptyDir")
+    for field in _INIT_CONTAINERS_FIRST:
+        for index, container in enumerate(spec.get(field) or ()):
+            for number, variable in enumerate(container.get("env") or ()):
+                source = variable.get("valueFrom")
+                reference = None if source is None else source.get("fileKeyRef")
+                if reference is None:
+                    continue
+                volumes = {each.get("name"): each for each in spec.get("volumes") or ()}
+                at = f"{path}.{field}[{index}].env[{number}].valueFrom.fileKeyRef.volumeName"
+                name = reference.get("volumeName") or ""
+                if name not in volumes:
+                    errors.not_found(at, name)
+                elif volumes[name].get("emptyDir") is None:
+                    errors.invalid(at, name, "referenced volume must be of type emptyDir")
 
 
 _DNS_CONFIG: Final = r.struct(
@@ -376,17 +399,20 @@ _NAME: Final = r.optional(r.SUBDOMAIN)
 _POLICIES: Final = r.struct(
     restartPolicy=r.optional(r.one_of("Always", "OnFailure", "Never")),
     dnsPolicy=r.optional(r.one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")),
-    nodeSelector=validate_labels,
 )
-_PLACEMENT: Final = r.all_of(
-    r.struct(affinity=validate_affinity),
-    _validate_dns,
-    r.struct(
-        readinessGates=r.each(r.struct(conditionType=r.always(r.QUALIFIED, ""))),
-        schedulingGates=validate_gates,
-        topologySpreadConstraints=validate_spread_constraints,
-    ),
-    validate_host_processes,
+_GATES: Final = r.struct(
+    readinessGates=r.each(r.struct(conditionType=r.always(r.QUALIFIED, ""))),
+    schedulingGates=validate_gates,
+)
+_PREEMPTION: Final = r.optional(r.one_of("PreemptLowerPriority", "Never"))
+_OF_USUAL: Final = r.struct(
+    serviceAccountName=_NAME,
+    nodeName=_NAME,
+    tolerations=validate_tolerations,
+    priorityClassName=_NAME,
+    preemptionPolicy=_PREEMPTION,
+)
+_OF_ANY: Final = r.all_of(
     _validate_host_users,
     _validate_host_name,
     r.struct(
@@ -400,13 +426,13 @@ _PLACEMENT: Final = r.all_of(
         hostAliases=r.each(r.struct(ip=r.always(r.ADDRESS, ""), hostnames=r.each(r.SUBDOMAIN))),
         priorityClassName=_NAME,
         runtimeClassName=_NAME,
-        preemptionPolicy=r.optional(r.one_of("PreemptLowerPriority", "Never")),
+        preemptionPolicy=_PREEMPTION,
         overhead=validate_overhead,
     ),
     _validate_system,
     r.struct(schedulingGroup=r.struct(podGroupName=r.always(_validate_group))),
-    _validate_file_references,
 )
+"""The last rules in upstream's order."""
 
 
 # Validation of ephemeral containers.

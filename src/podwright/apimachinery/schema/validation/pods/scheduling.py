@@ -86,12 +86,19 @@ def _validate_label_keys(errors: FieldErrors, path: str, term: Document) -> None
             errors.invalid(f"{path}.matchLabelKeys[{index}]", key, f"{_BOTH}mismatchLabelKeys")
 
 
-def _validate_namespaces(errors: FieldErrors, path: str, names: list[str]) -> None:
-    # Upstream's path has the singular.
-    for name in names:
-        errors.each(path.removesuffix("s"), name, dns_label(name))
+def _validate_pod_term(errors: FieldErrors, path: str, term: Document) -> None:
+    for name in ("labelSelector", "namespaceSelector"):
+        if selector := term.get(name):
+            validate_label_selector(errors, f"{path}.{name}", selector)
+    for name in term.get("namespaces") or ():
+        errors.each(f"{path}.namespace", name, dns_label(name))
+    _validate_label_keys(errors, path, term)
+    key = term.get("topologyKey") or ""
+    if not key or qualified_name(key):
+        _TOPOLOGY_KEY(errors, f"{path}.topologyKey", key)
 
 
+_TOPOLOGY_KEY: Final = r.all_of(r.nonempty(detail="can not be empty"), r.QUALIFIED)
 _KEY: Final = r.always(r.QUALIFIED, "")
 _MATCH_FIELDS: Final = r.each(_validate_node_field)
 _EXPRESSION: Final = r.all_of(
@@ -105,24 +112,13 @@ validate_node_selector: Final = r.struct(
         r.each(_NODE_TERM), detail="must have at least one node selector term"
     )
 )
-_POD_TERM: Final = r.all_of(
-    r.struct(
-        labelSelector=validate_label_selector,
-        namespaceSelector=validate_label_selector,
-        namespaces=_validate_namespaces,
-    ),
-    _validate_label_keys,
-    r.struct(
-        topologyKey=r.always(r.all_of(r.nonempty(detail="can not be empty"), r.QUALIFIED), "")
-    ),
-)
 _WEIGHT: Final = r.always(
     r.valid(lambda weight: 1 <= weight <= 100, "must be in the range 1-100"), 0
 )
 _PODS: Final = r.struct(
-    requiredDuringSchedulingIgnoredDuringExecution=r.each(_POD_TERM),
+    requiredDuringSchedulingIgnoredDuringExecution=r.each(_validate_pod_term),
     preferredDuringSchedulingIgnoredDuringExecution=r.each(
-        r.struct(weight=_WEIGHT, podAffinityTerm=r.always(_POD_TERM, {}))
+        r.struct(weight=_WEIGHT, podAffinityTerm=r.always(_validate_pod_term, {}))
     ),
 )
 validate_affinity: Final = r.struct(

@@ -324,21 +324,22 @@ _POD_POLICIES: Final = r.all_of(
 def validate_host_processes(errors: FieldErrors, path: str, spec: Document) -> None:
     """Check that either all containers of a pod are processes of the host, or none."""
     of_pod = _is_host_process(spec)
-    containers = list(containers_of(path, spec))
-    found = 0
-    for at, container in containers:
-        own = _is_host_process(container)
-        found += own is True or (own is None and of_pod is True)
-        if of_pod is not None and own is not None and of_pod != own:
-            errors.invalid(
-                f"{at}.securityContext.windowsOptions.hostProcess",
-                own,
-                "pod hostProcess value must be identical if both are specified, was"
-                f" {str(of_pod).lower()}",
-            )
+    found = count = 0
+    for field in ALL_CONTAINERS:
+        for index, container in enumerate(spec.get(field) or ()):
+            own = _is_host_process(container)
+            count += 1
+            found += own is True or (own is None and of_pod is True)
+            if of_pod is not None and own is not None and of_pod != own:
+                errors.invalid(
+                    f"{path}.{field}[{index}].securityContext.windowsOptions.hostProcess",
+                    own,
+                    "pod hostProcess value must be identical if both are specified, was"
+                    f" {str(of_pod).lower()}",
+                )
     if not found:
         return
-    if found != len(containers):
+    if found != count:
         text = "If pod contains any hostProcess containers then all containers must be"
         errors.invalid(path, "", f"{text} HostProcess containers")
     if not spec.get("hostNetwork"):
