@@ -53,7 +53,7 @@ def version(options: VersionOptions) -> None:
     from importlib.metadata import version as version_of
 
     from podwright._version import __version__
-    from podwright.cli.console import print_document, print_table, write
+    from podwright.cli.console import print_data, print_table
 
     versions = {
         "podwright": __version__,
@@ -63,11 +63,7 @@ def version(options: VersionOptions) -> None:
         "numpy": version_of("numpy"),
         "msgspec": version_of("msgspec"),
     }
-    if options.output in ("json", "yaml"):
-        print_document(versions, options.output)
-        return
-    if options.output == "name":
-        write("\n".join(versions))
+    if print_data(options.output, lambda: versions, versions):
         return
     shown = versions if options.output == "wide" else dict(list(versions.items())[:3])
     print_table(("COMPONENT", "VERSION"), list(shown.items()))

@@ -214,6 +214,26 @@ def print_heading(text: str) -> None:
     console.print(Text(text, style="bold"), soft_wrap=True)
 
 
+def print_data(output: str, document: Callable[[], object], names: Iterable[str]) -> bool:
+    """Print a result for programs; return whether its output format is one of those.
+
+    Parameters
+    ----------
+    output : str
+        The output format: json, yaml, name, or one for readers.
+    document : callable
+        Returns the result for json and yaml.
+    names : iterable of str
+        What name prints, one on each line.
+    """
+    if output in ("json", "yaml"):
+        print_document(document(), output)
+    elif output == "name":
+        for name in names:
+            write(name)
+    return output in ("json", "yaml", "name")
+
+
 def print_document(document: object, format_name: str) -> None:
     """Print a document as JSON or YAML, or the fields of it that the command line selects."""
     if format_name == "json":

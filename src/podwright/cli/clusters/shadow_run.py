@@ -10,7 +10,7 @@ from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.clusters.options import ShadowOptions
 from podwright.cli.console import (
     announce_compilation,
-    print_document,
+    print_data,
     print_heading,
     print_message,
     print_paragraph,
@@ -75,13 +75,9 @@ def run_shadow(options: ShadowOptions) -> bool:
     report = report_of(
         findings, failed_count=shadow.failed_count, same_message_count=shadow.same_message_count
     )
-    if output in ("json", "yaml"):
-        heads = {"record": record.source, "schedulerLog": None if log is None else log.source}
-        print_document(heads | msgspec.to_builtins(report), output)
-    elif output == "name":
-        for pod in dict.fromkeys(one.pod for one in findings if one.outcome != "agreed"):
-            write(pod)
-    else:
+    heads = {"record": record.source, "schedulerLog": None if log is None else log.source}
+    differing = dict.fromkeys(one.pod for one in findings if one.outcome != "agreed")
+    if not print_data(output, lambda: heads | msgspec.to_builtins(report), differing):
         _print(report, record, log, findings, shows_all=output == "wide")
     counted = (report.bindings, report.preemptions)
     return all(100 * one.unexplained <= options.allow * one.total for one in counted)

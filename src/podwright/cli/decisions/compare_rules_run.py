@@ -11,12 +11,11 @@ from rich.text import Text
 
 from podwright.cli.console import (
     announce_compilation,
-    print_document,
+    print_data,
     print_heading,
     print_message,
     print_table,
     progress,
-    write,
 )
 from podwright.cli.decisions.diff_run import SHOWN_SCORES, reason_text
 from podwright.cli.decisions.options import CompareRulesOptions
@@ -73,13 +72,8 @@ def run_compare_rules(options: CompareRulesOptions) -> bool:
     comparison = compare_rules(*sides, is_together=is_together)
     compared = list(progress(comparison, "scheduling with both rule sets", total))
     figures = figures_of(compared)
-    if output in ("json", "yaml"):
-        print_document(_document(compared, figures), output)
-    elif output == "name":
-        for pod in compared:
-            if not pod.is_same:
-                write(pod.pod)
-    else:
+    differing = (pod.pod for pod in compared if not pod.is_same)
+    if not print_data(output, lambda: _document(compared, figures), differing):
         _print(compared, figures, is_wide=output == "wide")
     return not figures.differing_count
 

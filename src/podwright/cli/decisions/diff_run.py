@@ -13,13 +13,12 @@ from rich.text import Text
 from podwright.apimachinery.objects import Pod
 from podwright.cli.console import (
     announce_compilation,
-    print_document,
+    print_data,
     print_heading,
     print_message,
     print_paragraph,
     print_table,
     progress_bar,
-    write,
 )
 from podwright.cli.decisions.options import DiffOptions
 from podwright.cli.file_reading import ErrorCollector
@@ -224,13 +223,9 @@ def _is_run(path: Path) -> bool:
 
 def print_diff(diff: PlacementDiff, output: str, figures: RunComparison | None = None) -> None:
     """Print the differences between two sides, and the figures of runs."""
-    if output in ("json", "yaml"):
-        beside = {} if figures is None else figures.document()
-        print_document(diff_document(diff) | beside, output)
-    elif output == "name":
-        for one in diff.differences:
-            write(one.pod)
-    else:
+    beside = {} if figures is None else figures.document()
+    names = (one.pod for one in diff.differences)
+    if not print_data(output, lambda: diff_document(diff) | beside, names):
         _print_tables(diff, figures, is_wide=output == "wide")
 
 
@@ -320,20 +315,15 @@ def print_several(configs: Sequence[str], diffs: Sequence[PlacementDiff], output
     output : str
         The output format.
     """
-    if output in ("json", "yaml"):
-        found = [
-            {"config": config, **diff_document(diff)}
-            for config, diff in zip(configs, diffs, strict=True)
-        ]
-        print_document({"configurations": found}, output)
-        return
     followers = [{one.pod: one.follows for one in diff.differences} for diff in diffs]
     differing = set().union(*followers)
     pods = list(dict.fromkeys(pod for diff in diffs for pod in diff.placements))
-    if output == "name":
-        for pod in pods:
-            if pod in differing:
-                write(pod)
+    sides_of = zip(configs, diffs, strict=True)
+    if print_data(
+        output,
+        lambda: {"configurations": [{"config": c, **diff_document(d)} for c, d in sides_of]},
+        (pod for pod in pods if pod in differing),
+    ):
         return
     names = _names(configs)
     rows = []

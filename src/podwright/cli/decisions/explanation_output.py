@@ -9,7 +9,7 @@ from rich.text import Text
 
 from podwright.apimachinery.objects import Pod
 from podwright.cli.console import (
-    print_document,
+    print_data,
     print_heading,
     print_paragraph,
     print_table,
@@ -52,14 +52,10 @@ _NOT_EXAMINED: Final[Mapping[NotExaminedReason, str]] = {
 
 def print_view(view: ExplanationView, *, shown: int | None, output: str) -> bool:
     """Print an explanation in an output format; return whether the pod fits."""
-    if output in ("json", "yaml"):
-        print_document(explanation_document(view), output)
-    elif output == "name":
-        if view.explanation.decision.node:
-            write(view.explanation.decision.node)
-    else:
+    node = view.explanation.decision.node
+    if not print_data(output, lambda: explanation_document(view), [node] if node else []):
         print_explanation(view, shown=shown)
-    return bool(view.explanation.decision.node)
+    return bool(node)
 
 
 def print_explanation(view: ExplanationView, *, shown: int | None) -> None:

@@ -14,13 +14,12 @@ import msgspec
 from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.console import (
     announce_compilation,
-    print_document,
+    print_data,
     print_heading,
     print_message,
     print_paragraph,
     print_table,
     progress,
-    write,
 )
 from podwright.cli.decisions.options import ParityOptions
 from podwright.simulation.files import unpacked
@@ -37,13 +36,9 @@ def run_parity(options: ParityOptions) -> bool:
     reports: dict[str, FamilyReport] = {}
     for case in progress(cases, "comparing", len(cases)):
         check_cases([case], reports)
-    if output in ("json", "yaml"):
-        print_document({"families": [_document(r, differences) for r in reports.values()]}, output)
-    elif output == "name":
-        mismatches = (m for report in reports.values() for m in report.mismatches)
-        for differing in dict.fromkeys(mismatch.case for mismatch in mismatches):
-            write(differing)
-    else:
+    differing = dict.fromkeys(m.case for report in reports.values() for m in report.mismatches)
+    families = (_document(report, differences) for report in reports.values())
+    if not print_data(output, lambda: {"families": list(families)}, differing):
         _print(reports, differences, is_wide=output == "wide")
         print_message(_summary(reports))
     is_compared = any(report.cases for report in reports.values())

@@ -21,13 +21,13 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cli.console import (
     announce_compilation,
+    print_data,
     print_document,
     print_heading,
     print_message,
     print_paragraph,
     print_table,
     progress,
-    write,
 )
 from podwright.cli.decisions.options import ScheduleOptions
 from podwright.cli.inputs import load_all, warn_of_missing_resources
@@ -172,15 +172,12 @@ def _count(number: int, noun: str) -> str:
 
 
 def _print(decisions: Sequence[Decision], output: str, *, with_messages: bool) -> None:
-    if output in ("json", "yaml"):
-        print_document({"decisions": [decision_document(d) for d in decisions]}, output)
-    elif output == "pods":
+    placed = (decision.pod.key for decision in decisions if decision.node)
+    if print_data(output, lambda: {"decisions": list(map(decision_document, decisions))}, placed):
+        return
+    if output == "pods":
         items = [_pod_document(decision) for decision in decisions]
         print_document({"apiVersion": "v1", "kind": "List", "items": items}, "yaml")
-    elif output == "name":
-        for decision in decisions:
-            if decision.node:
-                write(decision.pod.key)
     elif output == "wide":
         print_table(_WIDE_HEADS, map(_wide, decisions))
     elif with_messages:

@@ -9,7 +9,13 @@ import msgspec
 
 from podwright.apimachinery.objects import InputError
 from podwright.cli.clusters.options import CLUSTER_PREFIX
-from podwright.cli.console import announce_compilation, print_document, print_table, waiting, write
+from podwright.cli.console import (
+    announce_compilation,
+    print_data,
+    print_table,
+    waiting,
+    write,
+)
 from podwright.cli.planning.options import AutoscaleOptions
 from podwright.cli.planning.plan_inputs import planned_cluster, with_options
 from podwright.simulation.autoscaling import (
@@ -35,12 +41,8 @@ def run_autoscale(options: AutoscaleOptions) -> bool:
     except InputError as error:
         source = ", ".join(files) or CLUSTER_PREFIX
         raise InputError(with_options(error.errors, {"pods": "--pod"}, source)) from error
-    if options.output in ("json", "yaml"):
-        print_document({"pods": [_document(each) for each in found]}, options.output)
-    elif options.output == "name":
-        for name in dict.fromkeys(name for each in found for name in each.chosen):
-            write(name)
-    else:
+    names = dict.fromkeys(name for each in found for name in each.chosen)
+    if not print_data(options.output, lambda: {"pods": list(map(_document, found))}, names):
         _print(found)
     return all(each.is_helped for each in found)
 

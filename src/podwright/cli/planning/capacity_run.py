@@ -13,6 +13,7 @@ from podwright.apimachinery.objects import InputError
 from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.console import (
     announce_compilation,
+    print_data,
     print_document,
     print_heading,
     print_message,
@@ -163,12 +164,7 @@ def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> boo
         )
         raise InputError(named) from error
     prices = {each.name: each.price for each in types}
-    if options.output in ("json", "yaml"):
-        print_document(_purchase_document(found, prices), options.output)
-    elif options.output == "name":
-        for name in found.nodes:
-            write(name)
-    else:
+    if not print_data(options.output, lambda: _purchase_document(found, prices), found.nodes):
         _print_purchase(found, prices)
     return not found.unplaced
 

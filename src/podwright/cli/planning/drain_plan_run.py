@@ -8,12 +8,11 @@ from podwright.apimachinery.objects import InputError
 from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.console import (
     announce_compilation,
-    print_document,
+    print_data,
     print_heading,
     print_paragraph,
     print_table,
     waiting,
-    write,
 )
 from podwright.cli.planning.options import DrainPlanOptions
 from podwright.cli.planning.plan_inputs import planned_cluster, with_options, write_report
@@ -57,13 +56,8 @@ def run_drain_plan(options: DrainPlanOptions) -> bool:
         raise InputError(with_options(error.errors, _OPTION_OF, source)) from error
     if options.report is not None:
         write_report(options.report, drain_plan_html(plan))
-    if options.output in ("json", "yaml"):
-        print_document(drain_plan_document(plan), options.output)
-    elif options.output == "name":
-        for step in plan.steps:
-            for name in step.nodes:
-                write(name)
-    else:
+    drained = (name for step in plan.steps for name in step.nodes)
+    if not print_data(options.output, lambda: drain_plan_document(plan), drained):
         _print(plan, is_wide=options.output == "wide")
     return plan.is_complete
 

@@ -14,7 +14,7 @@ import msgspec
 from podwright.apimachinery.objects import FieldError, InputError, PodwrightError, encode
 from podwright.cli.console import (
     announce_compilation,
-    print_document,
+    print_data,
     print_message,
     print_table,
     write,
@@ -86,12 +86,8 @@ def _write(path: Path, text: str, *, mode: str) -> None:
 
 
 def _print(report: CheckReport, output: str) -> None:
-    if output in ("json", "yaml"):
-        print_document({"results": msgspec.to_builtins(report.results)}, output)
-        return
-    if output == "name":
-        for one in report.failed:
-            write(f"{one.scenario}/{one.configuration}/{one.expectation}")
+    names = (f"{one.scenario}/{one.configuration}/{one.expectation}" for one in report.failed)
+    if print_data(output, lambda: {"results": msgspec.to_builtins(report.results)}, names):
         return
     # The failed ones are what a reader looks for.
     shown = report.results if output == "wide" else report.failed or report.results

@@ -15,12 +15,11 @@ from podwright.apimachinery.objects import NamespacedName, Node, Pod, shortest_t
 from podwright.apimachinery.schema import human_duration
 from podwright.cli.console import (
     duration_text,
-    print_document,
+    print_data,
     print_heading,
     print_message,
     print_paragraph,
     print_table,
-    write,
 )
 from podwright.cli.inputs import load_plugins
 from podwright.cli.recorded.options import RunShowOptions
@@ -59,12 +58,7 @@ def run_show(options: RunShowOptions) -> None:
         index = run.log.index_at_ns(now_ns)
         machine = replay(run.log, until=index, plugins=run.plugins)
         shown = MomentView(run, machine, now_ns, index)
-        if output in ("json", "yaml"):
-            print_document(shown.document(), output)
-        elif output == "name":
-            for name in shown.names():
-                write(name)
-        else:
+        if not print_data(output, shown.document, shown.names()):
             shown.print(is_wide=output == "wide")
 
 

@@ -22,6 +22,7 @@ from podwright.cli.clusters.cluster_inputs import read_named
 from podwright.cli.console import (
     announce_compilation,
     duration_text,
+    print_data,
     print_document,
     print_heading,
     print_message,
@@ -486,14 +487,9 @@ def _print(
     timings : list of dict, optional
         Documents of `PluginTiming`; None if they were not requested.
     """
-    if output == "name":
-        for pod in pods:
-            if _is_pending(pod):
-                write(pod.key)
-        return
-    if output in ("json", "yaml"):
-        document = msgspec.to_builtins(summary)
-        print_document(document if timings is None else document | {"timings": timings}, output)
+    beside = {} if timings is None else {"timings": timings}
+    pending = (pod.key for pod in pods if _is_pending(pod))
+    if print_data(output, lambda: msgspec.to_builtins(summary) | beside, pending):
         return
     counts = summary.counts
     write(

@@ -15,6 +15,7 @@ import typer
 
 from podwright.apimachinery.objects import ArgumentError, Node, Object, Pod
 from podwright.cli.console import (
+    print_data,
     print_document,
     print_message,
     print_table,
@@ -201,12 +202,8 @@ def _print_config(traces: Mapping[str, FgdTrace], policies: Sequence[str]) -> No
 
 
 def _print(table: FgdTable, output: str) -> None:
-    if output in ("json", "yaml"):
-        print_document(_document(table), output)
-    elif output == "name":
-        for result in table.results:
-            write(f"{result.workload}/{result.policy}")
-    else:
+    names = (f"{result.workload}/{result.policy}" for result in table.results)
+    if not print_data(output, lambda: _document(table), names):
         _print_rows(table, is_wide=output == "wide")
 
 

@@ -9,7 +9,13 @@ from typing import Any
 import msgspec
 import typer
 
-from podwright.cli.console import print_document, print_message, print_table, progress_bar, write
+from podwright.cli.console import (
+    print_data,
+    print_message,
+    print_table,
+    progress_bar,
+    write,
+)
 from podwright.cli.options import size_in_bytes
 from podwright.cli.research.options import SweepOptions
 from podwright.online.sweep import (
@@ -88,12 +94,8 @@ def _plan(options: SweepOptions) -> SweepPlan:
 def _print(summary: SweepSummary, plan: SweepPlan, options: SweepOptions) -> None:
     shown = _shown(summary, options)
     best = _best(summary, [read_goal(options.best)] if options.best else plan.goals)
-    if options.output in ("json", "yaml"):
-        print_document(_document(summary, shown, best), options.output)
-        return
-    if options.output == "name":
-        for name in dict.fromkeys(figure.name for figure in shown):
-            write(name)
+    names = dict.fromkeys(figure.name for figure in shown)
+    if print_data(options.output, lambda: _document(summary, shown, best), names):
         return
     print_table(
         ["INPUT", "FIGURE", "CONFIGURATION", "RUNS", "MEAN", "±95%", "CHANGE", "±95%"],

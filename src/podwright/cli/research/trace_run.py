@@ -8,6 +8,7 @@ import typer
 from podwright.apimachinery.objects import InputError, parse_duration
 from podwright.cli.console import (
     duration_text,
+    print_data,
     print_document,
     print_message,
     print_table,
@@ -46,12 +47,7 @@ _MEBIBYTE = 2**20
 def run_describe(options: TraceDescribeOptions) -> None:
     """Print what a trace consists of."""
     found = describe(_lines(options.file, options.input))
-    if options.output in ("json", "yaml"):
-        print_document(msgspec.to_builtins(found), options.output)
-        return
-    if options.output == "name":
-        for name in found.figures:
-            write(name)
+    if print_data(options.output, lambda: msgspec.to_builtins(found), found.figures):
         return
     span = duration_text(round(found.span_seconds * 1e9))
     write(f"{found.pods} pods arrive in {span}; {found.endless} of them do not end.")

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import msgspec
 
-from podwright.cli.console import print_document, print_message, print_table, write
+from podwright.cli.console import print_data, print_message, print_table, write
 from podwright.cli.options import size_in_bytes
 from podwright.cli.research.options import TuneOptions
 from podwright.online.sweep import TuningResult, figure_cells, load_tuning_plan, tune
@@ -50,12 +50,8 @@ def run_tune(options: TuneOptions) -> bool:
 
 
 def _print(result: TuningResult, options: TuneOptions) -> None:
-    if options.output in ("json", "yaml"):
-        print_document(result.document(), options.output)
-        return
-    if options.output == "name":
-        if result.best is not None:
-            write(f"trial/{result.best}")
+    best = [] if result.best is None else [f"trial/{result.best}"]
+    if print_data(options.output, result.document, best):
         return
     if result.best is not None:
         values = result.trials[result.best].values

@@ -148,7 +148,7 @@ def _run(options: ClockOptions, action: str = "", body: dict[str, object] | None
     ClusterError
         The cluster cannot be reached, or rejected the request.
     """
-    from podwright.cli.console import print_document, print_table, write
+    from podwright.cli.console import print_data, print_table
     from podwright.online.client import send
 
     access = options.cluster.access()
@@ -157,11 +157,7 @@ def _run(options: ClockOptions, action: str = "", body: dict[str, object] | None
         state: Any = send(access, "POST", path, body, timeout_seconds=_LONG_SECONDS)
     else:
         state = send(access, "GET", _PATH)
-    if options.output == "name":
-        write(state["time"])
-    elif options.output in {"json", "yaml"}:
-        print_document(state, options.output)
-    else:
+    if not print_data(options.output, lambda: state, [state["time"]]):
         is_due = "nothing" if state["isCaughtUp"] else "being processed"
         row = (state["time"], f"{state['speed']:g}", _state_text(state), is_due)
         print_table(("TIME", "SPEED", "STATE", "DUE"), [row])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from podwright.cli.console import print_document, print_message, print_table, write
+from podwright.cli.console import print_data, print_message, print_table, write
 from podwright.cli.decisions.save_case import write_case
 from podwright.cli.recorded.simulate_report import times_table
 from podwright.cli.serving.options import (
@@ -39,7 +39,9 @@ def show_timings(options: ClockOptions) -> None:
     """
     found = send(options.cluster.access(), "GET", _TIMINGS)
     rows = found["timings"]
-    if _is_printed(found, [f"{row['plugin']}/{row['point']}" for row in rows], options.output):
+    if print_data(
+        options.output, lambda: found, [f"{row['plugin']}/{row['point']}" for row in rows]
+    ):
         return
     _print_rows(
         *times_table(rows, is_wide=options.output == "wide"),
@@ -62,7 +64,7 @@ def show_failures(options: FailuresOptions) -> None:
     path = f"{_FAILURES}?{urlencode(given)}"
     found = send(options.cluster.access(), "GET", path)
     failures = found["failures"]
-    if _is_printed(found, [each["pod"] for each in failures], options.output):
+    if print_data(options.output, lambda: found, [each["pod"] for each in failures]):
         return
     wide = ("NODE",) if options.output == "wide" else ()
     _print_rows(
@@ -128,7 +130,7 @@ def add_breakpoint(options: BreakOptions) -> None:
     """
     access = options.cluster.access()
     added = send(access, "POST", _BREAKPOINTS, {"condition": options.condition})
-    if not _is_printed(added, [str(added["number"])], options.output):
+    if not print_data(options.output, lambda: added, [str(added["number"])]):
         print_table(_HEADS, [_breakpoint_row(added)])
 
 
@@ -153,7 +155,7 @@ def _breakpoint_row(each: Any) -> tuple[str, str, str]:
 
 def _print_breakpoints(found: Any, output: str) -> None:
     rows = found["breakpoints"]
-    if _is_printed(found, [str(each["number"]) for each in rows], output):
+    if print_data(output, lambda: found, [str(each["number"]) for each in rows]):
         return
     _print_rows(_HEADS, [_breakpoint_row(each) for each in rows], "there are no breakpoints")
     hit = found["stoppedAt"]
@@ -171,12 +173,3 @@ def _print_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], empty: str)
         print_table(heads, rows)
     else:
         print_message(empty)
-
-
-def _is_printed(document: Any, names: Sequence[str], output: str) -> bool:
-    """Print a document in a format that is not a table; return whether it was one."""
-    if output in {"json", "yaml"}:
-        print_document(document, output)
-    elif output == "name":
-        write("".join(f"{name}\n" for name in names))
-    return output in {"json", "yaml", "name"}
