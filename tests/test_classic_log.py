@@ -11,8 +11,7 @@ from podwright.scheduler.machine import CycleDue, Event, FlushBackoff, ObjectPut
 from podwright.simulation.recording.explanations.explain import explain_cycle
 from podwright.simulation.recording.explanations.what_if import ImpossibleChange, what_if
 from podwright.simulation.recording.log.record import Recorder, record
-from podwright.simulation.recording.log.replay import replay
-from podwright.simulation.recording.log.verification import verify
+from podwright.simulation.recording.log.replay import replay, verify
 from podwright.testing import make_node, make_pod
 
 SECOND_NS = 1_000_000_000

@@ -48,8 +48,7 @@ from podwright.simulation.recording.log import decision_log, log_files
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import decode_actions
 from podwright.simulation.recording.log.record import Recorder, options_of, record
-from podwright.simulation.recording.log.replay import Replay
-from podwright.simulation.recording.log.verification import verify
+from podwright.simulation.recording.log.replay import Replay, verify
 from podwright.testing import make_node
 
 pytestmark = pytest.mark.property

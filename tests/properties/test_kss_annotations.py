@@ -19,7 +19,7 @@ from podwright.simulation.kss.results import HISTORY, PREFIX
 from podwright.simulation.recording.explanations.explain import Cycles
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.record import record
-from podwright.simulation.recording.log.verification import verify
+from podwright.simulation.recording.log.replay import verify
 
 pytestmark = pytest.mark.property
 

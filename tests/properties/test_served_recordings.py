@@ -31,7 +31,7 @@ from podwright.scheduler.machine import Action, SchedulerOptions
 from podwright.simulation.kss import LiveResults, kss_annotations
 from podwright.simulation.recording import UnknownCycle
 from podwright.simulation.recording.log.log_format import decode_actions
-from podwright.simulation.recording.log.verification import verify
+from podwright.simulation.recording.log.replay import verify
 
 pytestmark = pytest.mark.property
 

@@ -97,6 +97,7 @@ if TYPE_CHECKING:
         InputError as InputError,
         InvalidObject as InvalidObject,
         PodwrightError as PodwrightError,
+        collecting as collecting,
         described_type as described_type,
         invalid as invalid,
         nearest as nearest,

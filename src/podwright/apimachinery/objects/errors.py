@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 import msgspec
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _SHOWN = 50
 
@@ -75,6 +78,21 @@ class InputError(PodwrightError, ValueError):
 
 class InvalidObject(InputError):  # noqa: N818  # named for what it is, as upstream's `Invalid`
     """An object that cannot be decoded."""
+
+
+def collecting(
+    errors: list[FieldError],
+    default: T,
+    read: Callable[P, T],
+    *arguments: P.args,
+    **keywords: P.kwargs,
+) -> T:
+    """Return what a function reads; the default, and its errors in the list, if it fails."""
+    try:
+        return read(*arguments, **keywords)
+    except InputError as error:
+        errors += error.errors
+        return default
 
 
 class ArgumentError(PodwrightError, TypeError):

@@ -271,7 +271,7 @@ class Cluster:
     def late_steps(self) -> int | None:
         """How many steps the first world has done for all kinds of work; None if it is not late.
 
-        See `podwright.simulation.world.backlog`.
+        See `podwright.simulation.world.world_steps`.
         """
         backlog = self.world.backlog
         is_going = backlog.is_late and not self.is_resting and self.breakpoints.hit is None

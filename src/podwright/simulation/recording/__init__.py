@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         RecordedRun as RecordedRun,
         diff_runs as diff_runs,
         log_of as log_of,
+        placements_of_run as placements_of_run,
     )
     from podwright.simulation.recording.comparison.diff_documents import (
         SIDES as SIDES,
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
         ZONE as ZONE,
         PodPlacement as PodPlacement,
         is_movable_pod as is_movable_pod,
-    )
-    from podwright.simulation.recording.comparison.run_placements import (
-        placements_of_run as placements_of_run,
     )
     from podwright.simulation.recording.comparison.scenario import (
         MOST_REASONS as MOST_REASONS,
@@ -79,6 +77,8 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.recording.explanations.document_structs import (
         ExplanationDocument as ExplanationDocument,
+        ExplanationView as ExplanationView,
+        RecordedOutcome as RecordedOutcome,
         RemedyChange as RemedyChange,
         RemedyRequests as RemedyRequests,
         ReplicaOutcome as ReplicaOutcome,
@@ -120,10 +120,6 @@ if TYPE_CHECKING:
         remedy_changes as remedy_changes,
     )
     from podwright.simulation.recording.explanations.replicas import Replicas as Replicas
-    from podwright.simulation.recording.explanations.view import (
-        ExplanationView as ExplanationView,
-        RecordedOutcome as RecordedOutcome,
-    )
     from podwright.simulation.recording.folders.recorded_state import (
         ClusterAt as ClusterAt,
         PendingPod as PendingPod,
@@ -205,14 +201,13 @@ if TYPE_CHECKING:
         record_of_log as record_of_log,
         write_record as write_record,
     )
-    from podwright.simulation.recording.log.replay import replay as replay
+    from podwright.simulation.recording.log.replay import Difference as Difference, replay as replay
     from podwright.simulation.recording.log.saved_case import (
         case_text as case_text,
         decode_case as decode_case,
         encode_case as encode_case,
         save_cycle as save_cycle,
     )
-    from podwright.simulation.recording.log.verification import Difference as Difference
     from podwright.simulation.recording.timelines.columns import (
         TIMELINE_MEDIA_TYPE as TIMELINE_MEDIA_TYPE,
         Timeline as Timeline,

@@ -120,7 +120,6 @@ if TYPE_CHECKING:
         Availability as Availability,
         Rollout as Rollout,
     )
-    from podwright.simulation.world.scheduler_replacement import with_scheduler as with_scheduler
     from podwright.simulation.world.timing.distributions import (
         Distribution as Distribution,
         amount_parser as amount_parser,
@@ -167,6 +166,7 @@ if TYPE_CHECKING:
     from podwright.simulation.world.world_copies import (
         CannotCopy as CannotCopy,
         WorldCopy as WorldCopy,
+        with_scheduler as with_scheduler,
     )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

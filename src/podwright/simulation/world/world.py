@@ -76,8 +76,7 @@ from podwright.simulation import world as room
 from podwright.simulation.files import FieldValidation
 from podwright.simulation.recording import DecisionLog, record
 from podwright.simulation.world.clock import START_NS, Turn
-from podwright.simulation.world.inputs.added_objects import check_added
-from podwright.simulation.world.inputs.input_review import InputReview
+from podwright.simulation.world.inputs.input_review import InputReview, WorldReview, check_added
 from podwright.simulation.world.inputs.operations import Apply, Delete, Operation, Put
 from podwright.simulation.world.observers import Observer, checked_observers
 from podwright.simulation.world.runs.report import Report, ReportObservers
@@ -88,7 +87,6 @@ from podwright.simulation.world.world_components import (
     WorldOptions,
     build_components,
 )
-from podwright.simulation.world.world_review import WorldReview
 from podwright.simulation.world.world_steps import WorldSteps
 
 

@@ -52,8 +52,7 @@ from podwright.testing.parity.comparison import (
 )
 from podwright.testing.parity.config import check_config
 from podwright.testing.parity.decision import check_decision
-from podwright.testing.parity.devices.dra import check_dra
-from podwright.testing.parity.devices.dra_sequence import check_dra_sequence
+from podwright.testing.parity.dra import check_dra, check_dra_sequence
 from podwright.testing.parity.extenders import check_extenders
 from podwright.testing.parity.queue import check_hints, check_queue
 from podwright.testing.parity.sequence import check_sequence, cluster_of, profiles_of

@@ -8,7 +8,7 @@ from podwright.online.apiserver.generated_nodes import generated_nodes
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, pod
 from podwright.scheduler.framework import Plugin, Status
 from podwright.scheduler.machine import SchedulerOptions
-from podwright.simulation.recording.log.verification import verify
+from podwright.simulation.recording.log.replay import verify
 
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"

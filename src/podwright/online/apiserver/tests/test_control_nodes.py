@@ -3,7 +3,7 @@
 from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.apiserver import ClusterClock
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod
-from podwright.simulation.recording.log.verification import verify
+from podwright.simulation.recording.log.replay import verify
 
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"

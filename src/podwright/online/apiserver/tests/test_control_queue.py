@@ -5,7 +5,7 @@ from podwright.online.apiserver.generated_nodes import generated_nodes
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, cluster_of, pod
 from podwright.scheduler.config import Gates
 from podwright.scheduler.machine import SchedulerOptions
-from podwright.simulation.recording.log.verification import verify
+from podwright.simulation.recording.log.replay import verify
 
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"

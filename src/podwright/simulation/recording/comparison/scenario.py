@@ -25,18 +25,16 @@ from podwright.scheduler.columns import uses_volumes
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender, Decision
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
-from podwright.simulation.recording.comparison.counterparts import (
-    counterparts,
-    renamed,
-    workloads_of,
-)
 from podwright.simulation.recording.comparison.placement_diff import PlacementDiff, compare
 from podwright.simulation.recording.comparison.placements import (
     Placements,
     PodPlacement,
+    counterparts,
     is_movable_pod,
     nodes_of_pods,
+    renamed,
     use_of,
+    workloads_of,
 )
 
 _ENDED: Final = ("Succeeded", "Failed")

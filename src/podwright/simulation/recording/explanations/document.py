@@ -23,6 +23,7 @@ from podwright.simulation.recording.explanations.decision import decision_fields
 from podwright.simulation.recording.explanations.document_structs import (
     CandidateDocument,
     ExplanationDocument,
+    ExplanationView,
     ExtenderDocument,
     FilterDocument,
     NodeScore,
@@ -35,7 +36,6 @@ from podwright.simulation.recording.explanations.document_structs import (
     ScoreDocument,
     StatusDocument,
 )
-from podwright.simulation.recording.explanations.view import ExplanationView
 
 
 def explanation_document(view: ExplanationView) -> dict[str, Any]:

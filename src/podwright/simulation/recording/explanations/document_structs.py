@@ -6,15 +6,18 @@ out of the others.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from podwright.scheduler.advice import NearNode, ReasonDetail
 from podwright.scheduler.assembly import Displacement
-from podwright.scheduler.framework import NotExaminedReason
+from podwright.scheduler.framework import Explanation, NotExaminedReason
 from podwright.simulation.recording.explanations.decision import DecisionFields
+
+if TYPE_CHECKING:
+    from podwright.scheduler.advice import Advice, NearNode, ReasonGroup
 
 
 class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -460,3 +463,73 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     scores: list[ScoreDocument] | UnsetType = UNSET
     skipped_scores: list[str]
     extenders: list[ExtenderDocument]
+
+
+# An explanation with the remedies, and the context of both.
+
+
+class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
+    """An explanation with the data needed to print it.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    reasons : list of ReasonGroup
+        Why nodes reject the pod.
+    advice : Advice
+        Changes after which the pod fits, and what limits them.
+    near : list of NearNode
+        All rejecting nodes, the closest first.
+    current_node : str
+        The node that the pod is on; "" if it is pending.
+    placed_before : int
+        Number of pods that were scheduled first because they are ahead of it in the queue.
+    taken : Displacement, optional
+        Which of these pods took the place of the pod.
+    is_alone : bool
+        The pod was evaluated against the cluster as given (``--alone``).
+    seed : int
+    tie_rule : str
+    nodes : tuple of str
+        The nodes to show; empty: a selection.
+    workload : WorkloadView, optional
+        The workload that the pod was selected from.
+    past : RecordedOutcome, optional
+        Time and outcome of the attempt, if it belongs to a recorded run.
+    requests : tuple of RemedyRequests, optional
+        Those of each remedy; None for a recorded run, whose objects are others now.
+    replicas : tuple of ReplicaOutcome
+        Of each remedy, the other replicas of the workload; none for a recorded run.
+    """
+
+    explanation: Explanation
+    reasons: list[ReasonGroup]
+    advice: Advice
+    near: list[NearNode]
+    current_node: str = ""
+    placed_before: int = 0
+    taken: Displacement | None = None
+    is_alone: bool = False
+    seed: int = 0
+    tie_rule: str = "drawn"
+    nodes: tuple[str, ...] = ()
+    workload: WorkloadView | None = None
+    past: RecordedOutcome | None = None
+    requests: tuple[RemedyRequests, ...] | None = None
+    replicas: tuple[ReplicaOutcome | None, ...] = ()
+
+
+class RecordedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Time and outcome of a recorded scheduling attempt.
+
+    Parameters
+    ----------
+    when, then : str
+        Time and outcome as text.
+    document : RecordedAttempt
+        Both, with more details, for ``-o json``.
+    """
+
+    when: str
+    then: str
+    document: RecordedAttempt

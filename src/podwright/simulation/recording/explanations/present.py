@@ -10,7 +10,7 @@ from podwright.apimachinery.objects import NamespacedName
 from podwright.scheduler.assembly import Scheduler, SchedulerState, UnknownPod
 from podwright.scheduler.framework import Explanation
 from podwright.simulation import recording
-from podwright.simulation.recording.explanations.view import ExplanationView
+from podwright.simulation.recording.explanations.document_structs import ExplanationView
 
 if TYPE_CHECKING:
     from podwright.simulation.recording.explanations.document_structs import (

@@ -6,8 +6,10 @@ from podwright.apimachinery.objects import shortest_time_text
 from podwright.scheduler.advice import nearest_nodes, rejection_groups
 from podwright.scheduler.config import Gates, format_duration
 from podwright.simulation.recording.explanations.document_structs import (
+    ExplanationView,
     OutcomeDocument,
     RecordedAttempt,
+    RecordedOutcome,
 )
 from podwright.simulation.recording.explanations.explain import PastCycle
 from podwright.simulation.recording.explanations.outcome import (
@@ -16,7 +18,6 @@ from podwright.simulation.recording.explanations.outcome import (
     find_outcome,
 )
 from podwright.simulation.recording.explanations.past_advice import past_advice
-from podwright.simulation.recording.explanations.view import ExplanationView, RecordedOutcome
 from podwright.simulation.recording.folders.tables import camel_case
 from podwright.simulation.recording.log.decision_log import DecisionLog
 

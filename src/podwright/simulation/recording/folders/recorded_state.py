@@ -17,8 +17,7 @@ from podwright.scheduler.queueing import QueuedPod, QueueName
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import LogError
 from podwright.simulation.recording.log.record import Recorder
-from podwright.simulation.recording.log.replay import Replay, replay
-from podwright.simulation.recording.log.verification import verify_replay
+from podwright.simulation.recording.log.replay import Replay, replay, verify_replay
 
 
 class ClusterAt(msgspec.Struct, frozen=True, kw_only=True):

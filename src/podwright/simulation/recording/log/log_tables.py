@@ -12,8 +12,7 @@ from podwright.cluster.store import GroupKind, kind_of
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import Machine, ObjectDeleted, ObjectPut
 from podwright.scheduler.queueing import QueuedPod
-from podwright.simulation.recording.folders.run_tables import RunTables
-from podwright.simulation.recording.folders.table_rows import Columns
+from podwright.simulation.recording.folders.run_tables import Columns, RunTables
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.replay import Replay
 from podwright.simulation.recording.usage.utilization import NodeAmounts

@@ -15,7 +15,7 @@ from podwright.simulation.recording.folders.recorded_state import resume
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import LogError
 from podwright.simulation.recording.log.record import Recorder, options_of, record
-from podwright.simulation.recording.log.verification import verify
+from podwright.simulation.recording.log.replay import verify
 from podwright.testing import make_node, make_pod
 
 

@@ -137,7 +137,7 @@ def test_a_run_with_another_manifest_is_not_resumed(tmp_path, other, message, be
             id="older",
         ),
         pytest.param(
-            '{"format": 6, "podwright": "9.9"}',
+            '{"format": 7, "podwright": "9.9"}',
             "written by podwright 9.9; .* use that version",
             id="newer",
         ),

@@ -1,7 +1,7 @@
 """Where the pods of a log are, from its events."""
 
 from podwright.apimachinery.objects import with_node_name
-from podwright.simulation.recording.comparison.run_placements import _Reader
+from podwright.simulation.recording.comparison.diff import _Reader
 from podwright.testing import make_pod
 
 

@@ -1,30 +1,38 @@
-"""Review of the inputs of a run: kinds without effect, and loads that do not fit."""
+"""Review of the inputs of a run: kinds without effect, loads that do not fit, Jobs without end."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
-from typing import Final
+from collections.abc import Container, Iterable, Iterator, Sequence
+from copy import deepcopy
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from podwright.apimachinery.devices import is_cards
 from podwright.apimachinery.objects import (
     CREATION_TIME,
+    Document,
     KubernetesObject,
+    NamespacedName,
     Node,
     Pod,
     Unknown,
     api_group,
-    decode,
+    decode_pod,
     encode,
     pending_requests,
     quantity_milli_value,
     quantity_value,
+    require_objects,
 )
-from podwright.apimachinery.schema import built_in
+from podwright.apimachinery.schema import built_in, decode
+from podwright.cluster.api import check_objects, unknown_fields
 from podwright.cluster.kubelets import RUN_DELAY, Stage, fast_stages
-from podwright.cluster.store import GroupKind, kind_of
+from podwright.cluster.store import GroupKind, ObjectStore, kind_of
+from podwright.scheduler.config import format_duration
+from podwright.simulation.files import FieldValidation, require_validation
 
 WITHOUT_EFFECT: Final[dict[GroupKind, str]] = {
     ("", "ResourceQuota"): "limits nothing",
@@ -208,13 +216,159 @@ def _endless_pods(objects: Iterable[KubernetesObject]) -> Iterator[tuple[Pod, in
                 "metadata": {**(template.get("metadata") or {}), "name": obj.name},
                 "spec": template.get("spec") or {},
             }
-            made = decode(document)
-            assert isinstance(made, Pod), made.kind
             replicas = spec.get("replicas")
-            pod, count = made, 1 if replicas is None else replicas
+            pod, count = decode_pod(document), 1 if replicas is None else replicas
         else:
             continue
         annotations = pod.metadata.annotations
         ends = RUN_DELAY in annotations or CREATION_TIME in annotations
         if not ends and pod.status.phase not in _ENDED and not pod.spec.scheduling_gates:
             yield pod, count
+
+
+# The check of objects before they are added to a world.
+
+
+def check_added(objects: Sequence[KubernetesObject], validate: FieldValidation) -> None:
+    """Check objects as the API server does; `validate` says what is done about unknown fields.
+
+    Raises
+    ------
+    ArgumentError
+        If one of them is not an object.
+    InputError
+        If the value of `validate` is not supported.
+    InvalidObject
+        With the errors of all objects.
+    """
+    require_objects(objects)
+    require_validation(validate)
+    check_objects(objects, allows_unknown_fields=validate != "strict")
+    if validate == "warn":
+        for error in unknown_fields(objects):
+            warnings.warn(str(error), stacklevel=3)
+
+
+# How long the pods of Jobs run, where neither an annotation nor a Stage says so.
+#
+# The built-in stages complete a pod of a Job as soon as it runs. A duration for all Jobs without
+# one is set as the annotation of their pod templates.
+
+T = TypeVar("T", bound=KubernetesObject)
+
+_GROUP: Final = "batch"
+_FINISHED: Final = ("Complete", "Failed")
+
+
+def jobs_without_duration(objects: Iterable[KubernetesObject]) -> tuple[str, ...]:
+    """Return the Jobs and CronJobs whose pods would complete as soon as they run.
+
+    Returns
+    -------
+    tuple of str
+        Such as `job/default/train`, without duplicates.
+    """
+    found = (obj for obj in objects if _has_no_duration(obj))
+    return tuple(dict.fromkeys(f"{obj.kind.lower()}/{obj.key}" for obj in found))
+
+
+def with_job_duration(obj: T, duration_ns: int) -> T:
+    """Return a Job or CronJob whose pods run for a duration, unless it has one; or `obj`."""
+    if not _has_no_duration(obj):
+        return obj
+    document = dict(encode(obj))
+    place = document
+    # Only what is on the path is copied; the rest is shared with the original.
+    for name in _template_path(obj):
+        place[name] = dict(place.get(name) or {})
+        place = place[name]
+    metadata = place["metadata"] = dict(place.get("metadata") or {})
+    annotations = metadata.get("annotations") or {}
+    metadata["annotations"] = {**annotations, RUN_DELAY: format_duration(duration_ns)}
+    changed: Any = decode(document)
+    return changed  # type: ignore[no-any-return]  # an object of the same kind
+
+
+def _template_path(obj: KubernetesObject) -> list[str]:
+    """Return the path of the pod template of a Job or CronJob; empty for other kinds."""
+    kind = kind_of(obj)
+    path = built_in().pod_templates.get(kind) if kind[0] == _GROUP else None
+    return path.split(".") if path else []
+
+
+def _has_no_duration(obj: KubernetesObject) -> bool:
+    path = _template_path(obj)
+    if not path:
+        return False
+    document = encode(obj)
+    conditions = (document.get("status") or {}).get("conditions") or ()
+    if any(each.get("type") in _FINISHED and each.get("status") == "True" for each in conditions):
+        return False
+    template: Document = document
+    for name in path:
+        template = template.get(name) or {}
+    return RUN_DELAY not in ((template.get("metadata") or {}).get("annotations") or {})
+
+
+# The review of a world whose objects come from Python, instead of from files.
+#
+# A simulation reviews its inputs before it starts. A world receives objects at any time: those that
+# can be in a review are kept, and the load is estimated before virtual time advances first.
+
+_NEVER_IN_REVIEWS: Final = (Node, Pod)
+_EVENT: Final[GroupKind] = ("", "Event")
+
+
+class WorldReview:
+    """Collects the review of a world.
+
+    Parameters
+    ----------
+    stages : sequence of Stage, optional
+        The stages of the world; the built-in ones if left out.
+    given : InputReview, optional
+        The review of the inputs, if it exists already: nothing is collected then.
+    is_new : bool
+        Whether the world is new: the load of a restored world is not estimated.
+    """
+
+    def __init__(
+        self, stages: Sequence[Stage] | None, given: InputReview | None, *, is_new: bool
+    ) -> None:
+        self._staged = {(stage.group, stage.kind) for stage in stages or ()}
+        self._starts_at_once = starts_at_once(stages)
+        self._given = given
+        self._added: dict[tuple[GroupKind, NamespacedName], KubernetesObject] = {}
+        self._estimate: LoadEstimate | None = None
+        self._has_begun = given is not None or not is_new
+
+    def copy(self) -> WorldReview:
+        """Return a copy that is continued independently."""
+        return deepcopy(self, {id(obj): obj for obj in self._added.values()})
+
+    def add(self, obj: KubernetesObject) -> None:
+        """Receive an object that a user creates or replaces."""
+        # The many pods and nodes of a world are in no review, so they are not kept.
+        if self._given is None and not isinstance(obj, _NEVER_IN_REVIEWS):
+            self._added[kind_of(obj), obj.key] = obj
+
+    def begin(self, store: ObjectStore) -> None:
+        """Estimate the initial load, once: before time advances first."""
+        if not self._has_begun:
+            self._has_begun = True
+            # Events have no pods, and there may be 100,000 of them, at rest.
+            kinds = [kind for kind in store.kinds() if kind != _EVENT]
+            objects = (obj for kind in kinds for obj in store.list(kind).objects)
+            self._estimate = load_estimate(objects)
+
+    def review(self) -> InputReview:
+        """Return the review that was given, or that of the objects so far."""
+        if self._given is not None:
+            return self._given
+        added = tuple(self._added.values())
+        return InputReview(
+            ignored_kinds=ignored_kinds(added, self._staged),
+            estimate=self._estimate,
+            jobs_without_duration=jobs_without_duration(added) if self._starts_at_once else (),
+            starts_at_once=self._starts_at_once,
+        )

@@ -12,7 +12,7 @@ times are moved if the world starts at another time.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -24,6 +24,7 @@ from podwright.apimachinery.objects import (
     FieldError,
     InputError,
     KubernetesObject,
+    NamespacedName,
     Node,
     Object,
     Pod,
@@ -41,10 +42,9 @@ from podwright.cluster.kubelets import (
     default_stages,
     read_stage,
 )
-from podwright.cluster.store import kind_of
+from podwright.cluster.store import GroupKind, kind_of
 from podwright.simulation.files import FieldValidation, LoadedObjects, Sourced, missing_classes
 from podwright.simulation.world.clock import START_NS
-from podwright.simulation.world.inputs.collisions import Collisions
 from podwright.simulation.world.inputs.conditions import OperationSequence, Step
 from podwright.simulation.world.inputs.event_lines import (
     EventLines,
@@ -55,10 +55,11 @@ from podwright.simulation.world.inputs.event_lines import (
 from podwright.simulation.world.inputs.input_review import (
     InputReview,
     ignored_kinds,
+    jobs_without_duration,
     load_estimate,
     starts_at_once,
+    with_job_duration,
 )
-from podwright.simulation.world.inputs.job_durations import jobs_without_duration, with_job_duration
 from podwright.simulation.world.inputs.openb_arrivals import Arrival, Ending, openb_arrivals
 from podwright.simulation.world.inputs.operations import Apply, Create, Delete, Operation, Put
 from podwright.simulation.world.inputs.recorded_times import with_times_moved
@@ -425,3 +426,76 @@ def _endless(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
             if not spec.get("suspend"):
                 message = "starts jobs without end; set --until"
                 yield FieldError(source=entry.source, path="spec.schedule", message=message)
+
+
+# Names that several inputs of a run have.
+#
+# An event line may apply an object that exists: it is a change of it. A pod of a workload is always
+# a new pod, so another input with its name would silently replace it, or be replaced.
+
+_POD: Final = ("", "Pod")
+
+
+class Collisions:
+    """Reports the names of a workload that another input has.
+
+    Parameters
+    ----------
+    initial : iterable of Sourced
+        The initial objects.
+    errors : list of FieldError
+        Where errors are added.
+    """
+
+    def __init__(self, initial: Iterable[Sourced], errors: list[FieldError]) -> None:
+        self._errors = errors
+        self._places: dict[tuple[GroupKind, NamespacedName], str] = {}
+        self._of_workloads: dict[tuple[GroupKind, NamespacedName], str] = {}
+        self._noted: dict[tuple[GroupKind, NamespacedName], str] = {}
+        self._note(initial, self._places)
+
+    def add(self, applied: Iterable[Sourced], *, is_workload: bool) -> None:
+        """Add the objects of the lines of one input, and an error for each taken name."""
+        several = list(applied)
+        for entry in several:
+            self._check(entry.source, entry.object, is_workload=is_workload)
+        places = self._of_workloads if is_workload else self._places
+        self._note(several, places)
+        for name, place in self._noted.items():
+            places.setdefault(name, place)
+        self._noted = {}
+
+    def pods(self, *, is_workload: bool, is_last: bool) -> Callable[[str, Pod], None]:
+        """Return what receives the pods of an input one by one, before `add`.
+
+        Parameters
+        ----------
+        is_last : bool
+            Whether no other input follows; the names need not be kept then.
+        """
+
+        def note(place: str, pod: Pod) -> None:
+            self._check(place, pod, is_workload=is_workload)
+            if not is_last:
+                self._noted.setdefault((_POD, pod.key), place)
+
+        return note
+
+    def _check(self, place: str, obj: KubernetesObject, *, is_workload: bool) -> None:
+        name = (kind_of(obj), obj.key)
+        first = self._of_workloads.get(name) or (self._places.get(name) if is_workload else None)
+        if first is not None:
+            message = (
+                f"{obj.kind} {obj.key} is also in {first}; give one of them other names, such"
+                " as by from_frame(prefix=...)"
+            )
+            self._errors.append(
+                FieldError(source=place, path="apply.metadata.name", message=message)
+            )
+
+    def _note(
+        self, entries: Iterable[Sourced], places: dict[tuple[GroupKind, NamespacedName], str]
+    ) -> None:
+        for entry in entries:
+            if entry.object.name:
+                places.setdefault((kind_of(entry.object), entry.object.key), entry.source)

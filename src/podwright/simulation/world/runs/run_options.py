@@ -10,8 +10,8 @@ import msgspec
 from podwright.apimachinery.objects import (
     Duration,
     FieldError,
-    InputError,
     Time,
+    collecting,
     invalid,
     read_duration,
     read_time,
@@ -72,29 +72,19 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def moment_ns(what: str, value: Time, start_ns: int, errors: list[FieldError]) -> int:
     """Read a time at or after the start; an invalid one is added to the errors."""
-    try:
-        return read_time(value, what, start_ns=start_ns, first_ns=start_ns)
-    except InputError as error:
-        errors += error.errors
-        return start_ns
+    return collecting(
+        errors, start_ns, read_time, value, what, start_ns=start_ns, first_ns=start_ns
+    )
 
 
 def time_ns(what: str, value: Time, errors: list[FieldError]) -> int:
     """Read a time that is not relative; an invalid one is added to the errors."""
-    try:
-        return read_time(value, what, start_ns=None)
-    except InputError as error:
-        errors += error.errors
-        return START_NS
+    return collecting(errors, START_NS, read_time, value, what, start_ns=None)
 
 
 def duration_ns(what: str, value: Duration, errors: list[FieldError]) -> int:
     """Read a positive duration; an invalid one is added to the errors."""
-    try:
-        return read_duration(value, what)
-    except InputError as error:
-        errors += error.errors
-        return 0
+    return collecting(errors, 0, read_duration, value, what)
 
 
 def check_seed(what: str, seed: int, errors: list[FieldError]) -> None:

@@ -19,6 +19,7 @@ from podwright.apimachinery.objects import (
     Pod,
     PodwrightError,
     Time,
+    collecting,
     encode,
     invalid,
     length_ns,
@@ -352,7 +353,8 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
     )
     loaded, files, is_complete = _loaded(objects, validate, errors)
     if is_complete:
-        loaded = _with_openb_gpus(loaded, given.openb_gpus, errors)
+        field = option_error("openb_gpus", "")
+        loaded = collecting(errors, loaded, count_openb_gpus, loaded, given.openb_gpus, field)
     event_files, more = _events(given.events, errors)
     autoscaling = _autoscaling(given.node_groups, more, errors)
     start_ns = (
@@ -439,11 +441,7 @@ def _configured(
     found = loaded.configuration
     if scheduler.configuration is not None or found is None:
         return scheduler.configuration
-    try:
-        return read_configuration(found.document, source=found.source)
-    except InputError as error:
-        errors += error.errors
-        return None
+    return collecting(errors, None, read_configuration, found.document, source=found.source)
 
 
 def has_openb_times(loaded: LoadedObjects) -> bool:
@@ -562,16 +560,6 @@ def _autoscaling(
     files.append(InputFile("nodeGroups", "node_groups", sha256_of(msgspec.json.encode(given))))
     found: Autoscaling = given
     return None if wrong else found
-
-
-def _with_openb_gpus(
-    loaded: LoadedObjects, gpus: OpenbGpus | None, errors: list[FieldError]
-) -> LoadedObjects:
-    try:
-        return count_openb_gpus(loaded, gpus, option_error("openb_gpus", ""))
-    except InputError as error:
-        errors += error.errors
-        return loaded
 
 
 def _place(index: int, obj: Object) -> Place:

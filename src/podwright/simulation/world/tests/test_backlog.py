@@ -1,6 +1,6 @@
 """When a world is late, and what it does first then."""
 
-from podwright.simulation.world.backlog import SLICES_MAX, Backlog, Backlogged
+from podwright.simulation.world.world_steps import SLICES_MAX, Backlog, Backlogged
 
 
 def test_a_world_is_late_after_many_slices_at_one_time_until_all_is_done():

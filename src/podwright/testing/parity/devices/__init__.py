@@ -1,1 +1,0 @@
-"""The vectors about dynamic resources."""
