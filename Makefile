@@ -28,7 +28,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: strict-kernels share-strict conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync capacity-real bench bench-pairs share-pairs long-run bench-page coverage wheel clean
+.PHONY: strict-kernels share-strict conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync capacity-real bench bench-pairs share-pairs bench-real curves long-run bench-page coverage wheel compiled test-compiled clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -146,6 +146,13 @@ bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a
 bench-pairs: $(VENV)/.installed  ## Benchmarks of this commit and of AGAINST=REF in turn, on CPU time (BENCH_ONLY=a,b)
 	$(BIN)/python -m tests.perf.pairs --against $(AGAINST) --only "$(BENCH_ONLY)" $(ARGS)
 
+bench-real: $(VENV)/.installed  ## CPU per pod beside the real control plane (ARGS="--apps 300 --modes template,mixed")
+	$(PYTHON) -m tests.real_parts.binaries kube-apiserver etcd kube-scheduler
+	$(BIN)/python -m tests.perf.apps_real $(ARGS)
+
+curves: $(VENV)/.installed  ## Cost curves of docs/explanation/speed.md, as pictures (ARGS="--only nodes")
+	$(BIN)/python -m tests.perf.curves $(ARGS)
+
 long-run: $(VENV)/.installed  ## Memory, files and GETs of a server in 2 hours of its clock, half an hour of ours
 	$(BIN)/python -m tests.perf.long_run $(ARGS)
 
@@ -183,5 +190,15 @@ mutants-ci: $(VENV)/.installed  ## Twenty of them, fixed; none may survive
 wheel: $(VENV)/.installed  ## Build the wheel and the source distribution into dist/
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/hatchling build --target wheel --target sdist
 
+COMPILED = build/compiled
+COMPILED_TESTS ?= src/podwright/scheduler tests/golden tests/stories tests/properties tests/world
+
+compiled: $(VENV)/.installed  ## A copy of the tree with modules of the core compiled by mypyc, and its wheel; needs a C compiler
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/python tools/compiled.py $(COMPILED) --wheel
+
+test-compiled: $(VENV)/.installed  ## The tests of the core with compiled modules (COMPILED_TESTS="tests/golden")
+	$(BIN)/python tools/compiled.py $(COMPILED)
+	cd $(COMPILED) && PYTHONPATH=src:. $(CURDIR)/$(PYTEST) $(SIDE_BY_SIDE) --part quick $(COMPILED_TESTS) $(ARGS)
+
 clean:  ## Remove .venv and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants .reports .coverage dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants .reports .coverage build dist

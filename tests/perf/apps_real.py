@@ -1,12 +1,13 @@
-"""The pods of `apps_up` on upstream's control plane: processor time for each pod until it is bound.
+"""The pods of `apps_up` on upstream's control plane and on `podwright up`: processor time of each.
 
-    python -m tests.perf.apps_real                                      5,000 nodes, 3,000 pods
+    make bench-real                                                     5,000 nodes, 3,000 pods
     python -m tests.perf.apps_real --nodes 1000 --apps 100 --modes plain,preferred
 
 kube-apiserver, etcd (in a temporary folder, without fsync) and kube-scheduler with its default
 configuration run; there are no controllers and no kubelets, as in the cases `apps_up_5000_<mode>`.
-Four clients create a pod as soon as the last one was answered, and a connection watches. The
-binaries are those of `tests/real_parts`.
+Four clients create a pod as soon as the last one was answered, and a connection watches, there as
+here. The time is that of all processes of the control plane, for each pod until it is bound, and
+the last column how much less it is here. The binaries are those of `tests/real_parts`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from typing import Any
 
 import msgspec
 from tests.e2e_real.cluster_processes import upstream
-from tests.perf.apps_up import MODES, NAMESPACES, WARM_UP_APPS, app_pods
+from tests.perf.apps_up import (
+    MODES,
+    NAMESPACES,
+    TEMPLATE,
+    WARM_UP_APPS,
+    WITHOUT_KUBELETS,
+    app_pods,
+    cpu_of_a_pod,
+)
 from tests.perf.live_scheduler import NODES, RATE, cpu_of_children, create, node
 
 from podwright.online.client.cluster import ClusterAddress
@@ -35,12 +44,16 @@ _FLAGS = ("--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",)
 def main() -> None:
     """Print the table of the chosen modes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--modes", default=",".join((TEMPLATE, *MODES)))
     parser.add_argument("--nodes", type=int, default=5_000)
     parser.add_argument("--apps", type=int, default=1_000)
     parser.add_argument("--replicas", type=int, default=3)
     options = parser.parse_args()
-    print("ms of CPU a pod" + "".join(f" {part:>14}" for part in _PARTS) + f" {'all':>9}")
+    print(
+        "ms of CPU a pod"
+        + "".join(f" {part:>14}" for part in _PARTS)
+        + f" {'all':>9} {'podwright up':>13} {'times':>6}"
+    )
     for mode in options.modes.split(","):
         with (
             tempfile.TemporaryDirectory() as folder,
@@ -49,8 +62,12 @@ def main() -> None:
             pods = app_pods(mode, options.apps, options.replicas)
             spent = asyncio.run(_measured(kubeconfig, mode, options.nodes, pods))
         each_ms = [1e3 * seconds / len(pods) for seconds in spent]
+        sizes = {name: getattr(options, name) for name in ("nodes", "apps", "replicas")}
+        ours_ms = cpu_of_a_pod(mode, *WITHOUT_KUBELETS, **sizes)
         print(
-            f"{mode:15}" + "".join(f" {ms:14.2f}" for ms in each_ms) + f" {sum(each_ms):9.2f}",
+            f"{mode:15}"
+            + "".join(f" {ms:14.2f}" for ms in each_ms)
+            + f" {sum(each_ms):9.2f} {ours_ms:13.2f} {sum(each_ms) / ours_ms:6.1f}",
             flush=True,
         )
 

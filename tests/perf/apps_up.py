@@ -6,7 +6,8 @@
 
 1,000 applications have 3 pods each, in 25 namespaces. Each has an image, labels and requests of its
 own, and a form: a preferred or a required anti-affinity over hosts, a hard or a soft spreading over
-zones, or neither (`plain`); `mixed` draws one for each application. The pods arrive in a random
+zones, or neither (`plain`); `mixed` draws one for each application, and with `template` there is
+only one application. The pods arrive in a random
 order. The server has a process of its own and 5,000 nodes; 4 clients, each with a connection that
 it keeps, create a pod as soon as the last one was answered, and a fifth connection watches. The
 figure is the processor time of the server for each pod until the watcher has seen all of them
@@ -37,6 +38,7 @@ from tests.perf.templates import HOSTNAME, ZONE
 
 from podwright.cluster.api.endpoints import HttpRequest
 
+TEMPLATE = "template"
 MODES = ("plain", "preferred", "required", "hard", "soft", "mixed")
 WITHOUT_KUBELETS = ("--no-lifecycle", "--no-controllers")
 NAMESPACES = 25
@@ -58,7 +60,7 @@ def app_pods(
     Parameters
     ----------
     mode : str
-        One of `MODES`.
+        One of `MODES`, or `TEMPLATE`: all pods are of one application.
     apps, replicas : int
         The number of applications, and of the pods of each.
     seed : int
@@ -66,6 +68,8 @@ def app_pods(
     prefix : str
         Of the names of the applications.
     """
+    if mode == TEMPLATE:
+        apps, replicas = 1, apps * replicas
     draws = random.Random(seed)
     pods: list[Document] = []
     for number in range(apps):
@@ -124,12 +128,12 @@ def _anti_affinity(field: str, terms: list[Document]) -> Document:
     return {"affinity": {"podAntiAffinity": {field: terms}}}
 
 
-def _creation(pod: Document) -> HttpRequest:
+def creation(pod: Document) -> HttpRequest:
     path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods"
     return HttpRequest("POST", path, "", _HEADERS, json.dumps(pod).encode())
 
 
-def _prepare(server: Server, mode: str) -> None:
+def prepare(server: Server, mode: str) -> None:
     """Create the namespaces and some pods of other applications."""
     server.settle()
     connection = http.client.HTTPConnection(*server.address)
@@ -141,7 +145,7 @@ def _prepare(server: Server, mode: str) -> None:
         reply.read()
     connection.close()
     warm_up = app_pods(mode, WARM_UP_APPS, _REPLICAS, seed=9, prefix="warm")
-    create_pods(server, [_creation(each) for each in warm_up])
+    create_pods(server, [creation(each) for each in warm_up])
 
 
 class Cost(NamedTuple):
@@ -160,7 +164,7 @@ class Cost(NamedTuple):
 
 
 def _cost(server: Server, pods: list[Document]) -> Cost:
-    requests = [_creation(each) for each in pods]
+    requests = [creation(each) for each in pods]
     server.settle()
     idle_cores = server.settle()  # again: the pods of before run by now
     before = server.cpu_seconds
@@ -174,7 +178,7 @@ def cpu_of_a_pod(
 ) -> float:
     """Return the server's processor time for each pod until it is bound, in milliseconds."""
     with served(*options, nodes=nodes) as server:
-        _prepare(server, mode)
+        prepare(server, mode)
         return _cost(server, app_pods(mode, apps, replicas)).all_ms
 
 
@@ -188,12 +192,12 @@ def cpu_by_placed(
 ) -> list[Cost]:
     """Return what a pod costs when so many others are placed."""
     with served(*options, nodes=nodes) as server:
-        _prepare(server, mode)
+        prepare(server, mode)
         count, found = 0, []
         for target in placed:
             while count < target:
                 create = app_pods(mode, apps, replicas, seed=2 + count, prefix=f"at-{count}")
-                create_pods(server, [_creation(each) for each in create])
+                create_pods(server, [creation(each) for each in create])
                 count += len(create)
             measured = app_pods(mode, apps, replicas, seed=3 + count, prefix=f"at-{count}")
             found.append(_cost(server, measured))

@@ -13,7 +13,7 @@ import gc
 import statistics
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from tests.perf import templates
@@ -35,6 +35,7 @@ from podwright.scheduler.machine import (
     CallDone,
     CycleDue,
     DeletePod,
+    Event,
     FlushBackoff,
     Machine,
     ObjectDeleted,
@@ -175,9 +176,9 @@ class Driver:
         self._version = 0
         self._waiting: deque[Action] = deque()
         self._log = log
+        self.handle: Callable[[Event, int], Sequence[Action]] = self.machine.handle
         if log is not None:
-            handle = Recorder(self.machine, log).handle
-            self.machine.handle = handle  # type: ignore[assignment, method-assign]  # records the calls
+            self.handle = Recorder(self.machine, log).handle
         for node in nodes:
             self.put(node)
 
@@ -221,14 +222,14 @@ class Driver:
     def send(self, event: FlushBackoff | CycleDue) -> None:
         """Send an event to the machine and execute its actions."""
         waiting = self._waiting
-        waiting.extend(self.machine.handle(event, self.now_ns))
+        waiting.extend(self.handle(event, self.now_ns))
         while waiting:
             action = waiting.popleft()
             if isinstance(action, Bind):
                 pod = self.machine.pod(action.pod)
                 assert pod is not None, action
                 self._write(_bound(pod, action.node))
-                waiting.extend(self.machine.handle(CallDone(action.call), self.now_ns))
+                waiting.extend(self.handle(CallDone(action.call), self.now_ns))
             elif isinstance(action, PatchPodStatus):
                 self._patch(action)
             elif isinstance(action, DeletePod):
@@ -236,7 +237,7 @@ class Driver:
                 assert pod is not None, action
                 self.deleted_count += 1
                 self.remove(pod)
-                waiting.extend(self.machine.handle(CallDone(action.call), self.now_ns))
+                waiting.extend(self.handle(CallDone(action.call), self.now_ns))
             else:
                 self.follow(action, waiting)
 
@@ -251,11 +252,11 @@ class Driver:
             if action.nominated_node is not None:
                 pod = with_nomination(pod, action.nominated_node)
             self._write(pod)
-        self._waiting.extend(self.machine.handle(CallDone(action.call), self.now_ns))
+        self._waiting.extend(self.handle(CallDone(action.call), self.now_ns))
 
     def put(self, obj: Object) -> None:
         """Send an added or updated object to the machine."""
-        self._waiting.extend(self.machine.handle(ObjectPut(obj), self.now_ns))
+        self._waiting.extend(self.handle(ObjectPut(obj), self.now_ns))
 
     def _write(self, pod: Pod) -> None:
         """Send a new version of a pod to the machine."""
@@ -265,7 +266,7 @@ class Driver:
 
     def remove(self, obj: Object) -> None:
         """Send a deleted object to the machine."""
-        self._waiting.extend(self.machine.handle(ObjectDeleted(obj), self.now_ns))
+        self._waiting.extend(self.handle(ObjectDeleted(obj), self.now_ns))
 
 
 def _bound(pod: Pod, node: str) -> Pod:

@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I8Array, I32Array, I64Array, I64Matrix
+from podwright._compiled_classes import mypyc_attr
 from podwright.apimachinery.devices import DeviceIndex
 from podwright.apimachinery.objects import (
     Namespace,
@@ -81,6 +82,7 @@ _DEAD_SLOTS_KEPT = 1_024
 """So many slots of removed nodes are kept, besides one per live node, before renumbering."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Cluster:
     """All state that decisions read.
 

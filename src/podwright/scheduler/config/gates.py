@@ -303,7 +303,7 @@ class Gates(msgspec.Struct, frozen=True):
         return (name for name in sorted(GATES) if name in self)
 
 
-DEFAULT_GATES = Gates()
+DEFAULT_GATES: Gates = Gates()
 
 
 def without_effect(gates: Gates, *concerned: Effect) -> tuple[str, ...]:

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from podwright.scheduler.framework.cycle import (
         Cycle as Cycle,
         FailedCycle as FailedCycle,
-        PreFilterResult as PreFilterResult,
         StateKey as StateKey,
         add_custom_result as add_custom_result,
         custom_results as custom_results,
@@ -211,6 +210,10 @@ if TYPE_CHECKING:
         Runner as Runner,
         Suggest as Suggest,
     )
-    from podwright.scheduler.framework.status import Code as Code, Status as Status
+    from podwright.scheduler.framework.status import (
+        Code as Code,
+        PreFilterResult as PreFilterResult,
+        Status as Status,
+    )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

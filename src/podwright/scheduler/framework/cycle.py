@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-import msgspec
-
 from podwright._arrays import I32Array
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster
@@ -125,18 +123,6 @@ class Cycle:
             for name, value in self._state.items()
         }
         return copy
-
-
-class PreFilterResult(msgspec.Struct, frozen=True):
-    """The nodes that a pod is restricted to.
-
-    Parameters
-    ----------
-    node_names : frozenset of str, optional
-        None: no restriction.
-    """
-
-    node_names: frozenset[str] | None = None
 
 
 # Custom results: texts that plugins add to the explanation of a pod.

@@ -20,7 +20,7 @@ from podwright._arrays import I64Array
 from podwright.apimachinery.objects import Duration, KubernetesObject, NamespacedName, Node, Pod
 from podwright.scheduler.columns import Cluster, NodeColumns, PlacedPod, Reads
 from podwright.scheduler.framework.binding import ApiCall, Pending, Progress
-from podwright.scheduler.framework.cycle import Cycle, FailedCycle, PreFilterResult
+from podwright.scheduler.framework.cycle import Cycle, FailedCycle
 from podwright.scheduler.framework.decision import PostFilterResult
 from podwright.scheduler.framework.events import EventHint
 from podwright.scheduler.framework.rankings.scores import (
@@ -31,7 +31,7 @@ from podwright.scheduler.framework.rankings.scores import (
     Scores,
 )
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
-from podwright.scheduler.framework.status import Status
+from podwright.scheduler.framework.status import PreFilterResult, Status
 
 if TYPE_CHECKING:
     from podwright.scheduler.framework.extenders.extender_calls import Steps

@@ -13,10 +13,10 @@ import msgspec
 
 from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.framework.adapter import PluginFailure, described
-from podwright.scheduler.framework.cycle import Cycle, PreFilterResult
+from podwright.scheduler.framework.cycle import Cycle
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.profile import Profile
-from podwright.scheduler.framework.status import Code, Status
+from podwright.scheduler.framework.status import Code, PreFilterResult, Status
 
 A = TypeVar("A")
 

@@ -130,6 +130,18 @@ Status.OK = Status()
 Status.SKIPPED = Status(Code.SKIP)
 
 
+class PreFilterResult(msgspec.Struct, frozen=True):
+    """The nodes that a pod is restricted to.
+
+    Parameters
+    ----------
+    node_names : frozenset of str, optional
+        None: no restriction.
+    """
+
+    node_names: frozenset[str] | None = None
+
+
 class MissingStateError(KeyError):
     """State was read that no earlier extension point has written.
 

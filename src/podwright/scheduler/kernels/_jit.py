@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections.abc import Callable
-from typing import Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -64,14 +65,31 @@ def _compile_unless_cold() -> int:
 _KERNELS: Final = _Kernels()
 
 
+class _Calls(threading.local):
+    """Whether this thread is in a kernel."""
+
+    is_inside = False
+
+
+_CALLS: Final = _Calls()
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Register a function that `compile_all` compiles; return the form that is to be called."""
 
     @functools.wraps(function)
     def plain(*args: P.args, **keywords: P.kwargs) -> R:
-        # As in compiled code, and in Go, integers that overflow wrap around without a warning.
-        with np.errstate(all="ignore"):
+        if _CALLS.is_inside:
             return function(*args, **keywords)
+        _CALLS.is_inside = True
+        try:
+            # As in compiled code, and in Go, integers that overflow wrap around without a warning.
+            with np.errstate(all="ignore"):
+                result = function(*args, **keywords)
+        finally:
+            _CALLS.is_inside = False
+        returned: R = _as_returned(result)
+        return returned
 
     _KERNELS.registered.append(plain)
     if _KERNELS.is_compiled:
@@ -80,6 +98,13 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
         _KERNELS.compiled[plain] = form = compiled(plain)
         return form
     return plain
+
+
+def _as_returned(result: Any) -> Any:
+    """Return a result with Python's numbers, as a compiled kernel returns them to Python."""
+    if isinstance(result, np.generic):
+        return result.item()
+    return tuple(map(_as_returned, result)) if type(result) is tuple else result
 
 
 def prepare() -> bool:

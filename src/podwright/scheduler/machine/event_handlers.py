@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from podwright._compiled_classes import mypyc_attr
 from podwright.apimachinery.objects import KubernetesObject, Node, Object, Pod
 from podwright.scheduler.framework import (
     ASSIGNED_POD_ADD,
@@ -40,6 +41,7 @@ _ENDED = frozenset({"Succeeded", "Failed"})
 _PENDING_DELETED = ClusterEvent(UNSCHEDULABLE_POD, ActionType.DELETE).label
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class EventHandlers:
     """Handles changes of objects."""
 

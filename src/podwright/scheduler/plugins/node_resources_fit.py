@@ -169,6 +169,9 @@ class NodeResourcesFit(Plugin):
             ratio = strategy.requested_to_capacity_ratio
             assert ratio is not None, f"strategy {strategy.type!r} has no shape"
             self._shape = shape_table(ratio.shape)
+        # Most forms of pods have a key of their own, and operations on flags take long.
+        of_requests = self.preparation_reads(None)
+        self._usual_reads = KeyReads(of_requests, self.filter_reads, self.score_reads)
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
@@ -202,7 +205,7 @@ class NodeResourcesFit(Plugin):
                 return KeyReads(
                     Reads.DEVICE_CLASSES, self.filter_reads, self.score_reads | Reads.DEVICES
                 )
-        return super().reads_for(key, cluster)
+        return super().reads_for(key, cluster) if key == () else self._usual_reads
 
     def _backed(self, cycle: Cycle) -> dict[str, str]:
         """Return the classes of the pod's extended resources, by resource."""

@@ -7,30 +7,11 @@ Upstream: pkg/scheduler/framework/plugins/queuesort/priority_sort.go.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from typing import Any
 
 from podwright.apimachinery.objects import Pod
-
-
-class QueueName(enum.Enum):
-    """The place of a pod; every pod in the queue is in exactly one place."""
-
-    ACTIVE = "active"
-    BACKOFF = "backoff"
-    ERROR_BACKOFF = "error_backoff"
-    UNSCHEDULABLE = "unschedulable"
-    GATED = "gated"
-    IN_FLIGHT = "in_flight"
-    NOWHERE = "nowhere"
-
-    def __init__(self, text: str) -> None:
-        # The same as `value`, whose lookup is implemented in Python and slow.
-        self.text = text
-
-    # Members are compared by identity; the default hash is implemented in Python and slow.
-    __hash__ = object.__hash__
+from podwright.scheduler.queueing.places import QueueName
 
 
 class QueuedPod:

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresour
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -187,16 +187,16 @@ def extended_requests(pod: Pod) -> tuple[str, ...]:
 
     A pod may request an amount of 0 of them, which only the sum of its requests shows.
     """
-    return tuple(sorted({name for name in _requested_names(pod) if _may_be_backed(name)}))
-
-
-def _requested_names(pod: Pod) -> Iterator[str]:
     spec = pod.spec
-    for container in (*spec.containers, *spec.init_containers):
-        yield from container.resources.requests
+    named = [container.resources.requests for container in spec.containers]
+    named += [container.resources.requests for container in spec.init_containers]
     if spec.resources is not None:
-        yield from spec.resources.requests
-    yield from spec.overhead
+        named.append(spec.resources.requests)
+    if spec.overhead:
+        named.append(spec.overhead)
+    # Neither prefixes nor extended resources are without a slash, as nearly all names are.
+    names = {name for requests in named for name in requests if "/" in name}
+    return tuple(sorted(filter(_may_be_backed, names))) if names else ()
 
 
 def _may_be_backed(name: str) -> bool:

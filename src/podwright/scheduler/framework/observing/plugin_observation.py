@@ -17,11 +17,11 @@ import numpy as np
 from podwright.apimachinery.objects import ArgumentError, InputError, Pod
 from podwright.scheduler.framework.adapter import described, raised_at, read_permit
 from podwright.scheduler.framework.binding import Pending
-from podwright.scheduler.framework.cycle import Cycle, PreFilterResult, custom_results
+from podwright.scheduler.framework.cycle import Cycle, custom_results
 from podwright.scheduler.framework.decision import PostFilterResult
 from podwright.scheduler.framework.plugin import NodeView, Plugin
 from podwright.scheduler.framework.profile import Profile
-from podwright.scheduler.framework.status import Status
+from podwright.scheduler.framework.status import PreFilterResult, Status
 
 _FIELD_OF: Final = {
     "PreEnqueue": ("pre_enqueue", ("pre_enqueue",)),

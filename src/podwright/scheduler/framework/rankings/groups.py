@@ -250,6 +250,9 @@ _LEAST_PART = 16
 _MOST_RECIPES = 64
 """How many recipes have their totals kept: pods of different workloads often request the same."""
 
+_MOST_RECIPES_KNOWN = 4_096
+"""How many recipes are known to have been used; the totals of a new one are not kept."""
+
 
 class RequestTotals:
     """The totals of some rows of a ranking, without the rows.
@@ -354,8 +357,12 @@ class RequestTotals:
         totals : (n_slots,) int32, written
             -1 where the pod does not fit.
         """
-        by_recipe, key = self._held.by_recipe, self._recipe.tobytes()
+        held, key = self._held, self._recipe.tobytes()
+        by_recipe = held.by_recipe
         kept = by_recipe.pop(key, None)
+        if kept is None and not held.is_recipe_known(key):
+            self._calculate(cluster, totals)
+            return
         if kept is None or not self._follow(cluster, kept):
             kept = self._calculated(cluster)
         if len(by_recipe) >= _MOST_RECIPES:
@@ -383,15 +390,19 @@ class RequestTotals:
         return True
 
     def _calculated(self, cluster: Cluster) -> RecipeTotals:
-        nodes, slots = cluster.nodes, self._held.all_slots
+        nodes = cluster.nodes
         totals: I32Array = np.empty(nodes.n_slots, dtype=np.int32)
-        if not self._is_pair or not request_totals_kernels.pair_request_totals(
-            nodes.allocatable, nodes.requested, nodes.non_zero_requested, self._recipe, totals
-        ):
-            self._write(nodes, slots, totals)
+        self._calculate(cluster, totals)
         return RecipeTotals(
             totals, cluster.numbering, nodes.node_journal.version, nodes.pods_journal.version
         )
+
+    def _calculate(self, cluster: Cluster, totals: I32Array) -> None:
+        nodes = cluster.nodes
+        if not self._is_pair or not request_totals_kernels.pair_request_totals(
+            nodes.allocatable, nodes.requested, nodes.non_zero_requested, self._recipe, totals
+        ):
+            self._write(nodes, self._held.all_slots, totals)
 
     def of_some(self, nodes: NodeColumns, slots: I32Array) -> I32Array:
         """Return the totals of some slots: (k,) int32, good until the next call."""
@@ -466,6 +477,7 @@ class Scratch:
     """
 
     __slots__ = (
+        "_known_recipes",
         "all_slots",
         "by_recipe",
         "by_slot",
@@ -482,8 +494,19 @@ class Scratch:
     def __init__(self) -> None:
         self._make(0)
         self.by_recipe: OrderedDict[bytes, RecipeTotals] = OrderedDict()
+        self._known_recipes: set[bytes] = set()
         self.state: I64Array = np.zeros(3, dtype=np.int64)
         self.one_total: I32Array = np.zeros(1, dtype=np.int32)
+
+    def is_recipe_known(self, recipe: bytes) -> bool:
+        """Return whether a recipe was used before, and record it."""
+        known = self._known_recipes
+        if recipe in known:
+            return True
+        if len(known) >= _MOST_RECIPES_KNOWN:
+            known.clear()
+        known.add(recipe)
+        return False
 
     def fit(self, n_slots: int) -> None:
         """Have exactly `n_slots` rows."""

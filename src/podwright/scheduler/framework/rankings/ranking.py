@@ -20,9 +20,8 @@ oracle.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
@@ -64,7 +63,7 @@ class Sweep:
         self.verdicts = Verdicts(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
 
 
-class Parts(msgspec.Struct, frozen=True, kw_only=True):
+class Parts(NamedTuple):
     """The plugins that apply to the pods of one key.
 
     Parameters
@@ -197,8 +196,10 @@ class Ranking:
             not (self._grouped is None and self._is_sweeping)
             and not self._scaled
             and self.failure is None
-            and not any(row.verdicts.may_fail for row in self._judging)
         )
+        for row in self._judging:
+            if row.verdicts.may_fail:
+                self.is_settled = False
 
     def _keep_rows(self) -> None:
         """Choose the rows that are brought up to date with every change."""

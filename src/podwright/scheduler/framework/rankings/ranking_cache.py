@@ -187,9 +187,10 @@ class RankingCache:
     def _may_be_narrower(self, key: Key) -> bool:
         """Return whether a plugin that can narrow its key reads the cluster."""
         all_numbers = self._keys.numbers
-        return any(
-            all_numbers[at].reads[key[at]].filter is Reads.CLUSTER for _, at in self._narrowing
-        )
+        for _, at in self._narrowing:
+            if all_numbers[at].reads[key[at]].filter is Reads.CLUSTER:
+                return True
+        return False
 
     def _narrower_key(self, pod: Pod, key: Key) -> tuple[Key, dict[str, Any]] | None:
         """Return a key without a plugin that reads the cluster, and the pod's own state."""
@@ -280,8 +281,8 @@ class RankingCache:
             ranking = self._build_ranking(pod, key, keep=keep)
             self._keep_frame(steady, ranking)
         ranking.objects_version = self._cluster.objects_version
-        ranking.may_be_narrower = self._may_be_narrower(key)
         if keep:
+            ranking.may_be_narrower = self._may_be_narrower(key)
             self._rankings[key] = ranking
             self._rankings.move_to_end(key)
             self._evict_oldest()

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from podwright._compiled_classes import mypyc_attr
 from podwright.apimachinery.objects import Condition, Pod
 from podwright.scheduler.machine.actions import DeletePod
 from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles, call_failed
@@ -42,6 +43,7 @@ from podwright.scheduler.preemption import Preemption
 HELD = "waiting for the preemption for this pod to be finished"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Evictions:
     """Runs asynchronous preemptions.
 
