@@ -10,6 +10,7 @@ are compiled again only when a file or the list below has changed. Needs a C com
 A module is in the list if it gains, and if it has no class that mypyc makes differently: it ignores
 the keywords of a msgspec struct (`frozen`, `kw_only`), and classes cannot be patched. Modules that
 check what users' plugins return are not in it: compiled code checks types in its own words.
+Nor are modules that compare tuples by identity, which compiled code makes anew.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ MODULES = (
     "scheduler/machine/cycles/pod_steps",
     "scheduler/machine/cycles/waiting", "scheduler/machine/event_handlers",
     "scheduler/machine/machine", "scheduler/machine/metrics/machine_metrics",
-    "scheduler/machine/profiles", "scheduler/machine/reporting", "scheduler/machine/state",
+    "scheduler/machine/reporting", "scheduler/machine/state",
     "scheduler/queueing/events", "scheduler/queueing/heap", "scheduler/queueing/hints",
     "scheduler/queueing/nominator", "scheduler/queueing/pod", "scheduler/queueing/queue",
-    "scheduler/queueing/rules", "scheduler/queueing/subqueues",
+    "scheduler/queueing/subqueues",
 )  # fmt: skip
 """The modules that are compiled: those of the way of a pod through the scheduler."""
 

@@ -122,6 +122,10 @@ class _KeyByLess:
         self._queued = queued
         self._less = less
 
+    def __hash__(self) -> int:
+        # A compiled class with comparisons has none of its own.
+        return id(self)
+
     def __lt__(self, other: _KeyByLess) -> bool:
         one, another = self._queued, other._queued
         if self._less(one, another):
