@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from podwright.apimachinery.objects import Namespace, Node, ObjectMeta, Pod
+from podwright.apimachinery.objects import Namespace, Node, ObjectMeta, Pod, with_fields
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import ASSIGNED_POD, NODE, ActionType, ClusterEvent
 from podwright.testing.objects import make_node, make_pod
@@ -195,8 +195,7 @@ def _relabelled(name: str, action: ActionType, labels: dict[str, str]) -> Change
         node = cluster.nodes.objects[cluster.nodes.slot_of[name]]
         assert node is not None, name
         merged = node.metadata.labels | labels
-        metadata = msgspec.structs.replace(node.metadata, labels=merged)
-        cluster.put(msgspec.structs.replace(node, metadata=metadata))
+        cluster.put(with_fields(node, "metadata", labels=merged))
 
     return Change(
         what=f"node {name} gets labels {labels}", event=_event(NODE, action), apply=relabel

@@ -49,7 +49,7 @@ def admit(pod: Pod, priority_classes: Iterable[PriorityClass]) -> Pod:
         changes["resources"] = _with_requests(spec.resources)
     if not changes:
         return pod
-    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, **changes))
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, **changes), raw=pod.raw)
 
 
 def with_runtime_class(pod: Pod, runtime_class: Document) -> Pod:
@@ -88,7 +88,7 @@ def with_runtime_class(pod: Pod, runtime_class: Document) -> Pod:
         changes["tolerations"] = (*spec.tolerations, *missing)
     if not changes:
         return pod
-    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, **changes))
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, **changes), raw=pod.raw)
 
 
 def with_allocatable(node: Node) -> Node:
@@ -102,14 +102,15 @@ def with_allocatable(node: Node) -> Node:
     if status.allocatable or not status.capacity:
         return node
     status = msgspec.structs.replace(status, allocatable=status.capacity)
-    return msgspec.structs.replace(node, status=status)
+    return msgspec.structs.replace(node, status=status, raw=node.raw)
 
 
 def without_pod_level_resources(pod: Pod) -> Pod:
     """Return `pod` without its pod-level resources, as without the gate PodLevelResources."""
     if pod.spec.resources is None:
         return pod
-    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, resources=None))
+    spec = msgspec.structs.replace(pod.spec, resources=None)
+    return msgspec.structs.replace(pod, spec=spec, raw=pod.raw)
 
 
 def default_priority_class(classes: Iterable[PriorityClass]) -> PriorityClass | None:

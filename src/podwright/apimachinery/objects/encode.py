@@ -1,7 +1,8 @@
 """Encoding: from objects to documents, and changed copies of objects.
 
 A changed copy shares all unchanged parts with the original, in the struct and in `raw`: binding a
-pod copies two small dictionaries, not the pod.
+pod copies two small dictionaries, not the pod. `msgspec.structs.replace` alone would leave `raw` as
+it was, so a call that replaces a part of an object names `raw` too (tests/test_object_copies.py).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def with_fields(obj: T, section: str, /, **changes: Any) -> T:
     """
     part = msgspec.structs.replace(getattr(obj, section), **changes)
     if not obj.raw:
-        return msgspec.structs.replace(obj, **{section: part})
+        return msgspec.structs.replace(obj, raw={}, **{section: part})
     raw_part = dict(obj.raw.get(section) or {})
     kind: type[msgspec.Struct] = type(part)
     names = _names_in_documents(kind)

@@ -382,16 +382,18 @@ def remove_volume(volume: Volume) -> Edit:
 def without_volumes(pod: Pod, names: Collection[str]) -> Pod:
     """Return the pod without some volumes and their mounts."""
     volumes = tuple(each for each in pod.spec.volumes if each.name not in names)
-    changed = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, volumes=volumes))
+    spec = msgspec.structs.replace(pod.spec, volumes=volumes)
     if not pod.raw:
-        return changed
+        return msgspec.structs.replace(pod, spec=spec, raw={})
     # The structs have no mounts, and not all sources of volumes.
-    spec = dict(pod.raw["spec"])
-    spec["volumes"] = [each for each in spec.get("volumes") or () if each["name"] not in names]
+    written = dict(pod.raw["spec"])
+    written["volumes"] = [
+        each for each in written.get("volumes") or () if each["name"] not in names
+    ]
     for field in ("containers", "initContainers", "ephemeralContainers"):
-        if spec.get(field):
-            spec[field] = [_without_mounts(container, names) for container in spec[field]]
-    return msgspec.structs.replace(changed, raw=pod.raw | {"spec": spec})
+        if written.get(field):
+            written[field] = [_without_mounts(container, names) for container in written[field]]
+    return msgspec.structs.replace(pod, spec=spec, raw=pod.raw | {"spec": written})
 
 
 def _without_mounts(container: dict[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -178,7 +178,8 @@ class PodKeyCache:
         }
         if len(seen) == len(metadata.labels):
             return pod
-        return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(metadata, labels=seen))
+        metadata = msgspec.structs.replace(metadata, labels=seen)
+        return msgspec.structs.replace(pod, metadata=metadata, raw=pod.raw)
 
     def key_of(self, pod: Pod) -> Key:
         """Return the key of a pod.

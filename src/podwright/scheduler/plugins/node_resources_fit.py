@@ -367,7 +367,7 @@ def _as_scored(pod: Pod) -> Pod:
     if pod.spec.resources is None and not status_changes_requests(pod):
         return pod
     spec = msgspec.structs.replace(pod.spec, resources=None)
-    return msgspec.structs.replace(pod, spec=spec, status=PodStatus())
+    return msgspec.structs.replace(pod, spec=spec, status=PodStatus(), raw=pod.raw)
 
 
 def score_plan(

@@ -189,11 +189,9 @@ class Replicas:
         scheduler.add(pod)
         pod = scheduler.pending[pod.key]  # as admission completes it
         yield pod
-        metadata = pod.metadata
         for name in names:
             key = f"{pod.namespace}/{name}"
-            of_pod = msgspec.structs.replace(metadata, name=name, uid=key)
-            scheduler.pending[key] = msgspec.structs.replace(pod, metadata=of_pod)
+            scheduler.pending[key] = with_fields(pod, "metadata", name=name, uid=key)
             yield scheduler.pending[key]
 
     def _is_known(self, key: NamespacedName) -> bool:

@@ -452,6 +452,5 @@ class _Sequence:
             changed = with_fields(obj, "status", reserved_for=users)
             if not users:
                 changed = with_fields(changed, "status", allocation=None, devices=())
-                metadata = msgspec.structs.replace(changed.metadata, finalizers=())
-                changed = msgspec.structs.replace(changed, metadata=metadata)
+                changed = with_fields(changed, "metadata", finalizers=())
             self.put(changed)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-import msgspec
-
 from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
@@ -14,7 +12,9 @@ from podwright.apimachinery.objects import (
     ResourceClaim,
     decode_pod,
     timestamp_ns,
+    with_fields,
     with_node_name,
+    with_nominated_node_name,
 )
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly import Registry, SchedulerHandle, build_profiles
@@ -113,14 +113,12 @@ def _follow(cluster: Cluster, pod: Pod, expect: dict[str, Any], second: int) -> 
     """Apply the recorded scheduler's decision."""
     if expect["chosen"] is not None:
         started = f"2026-01-02T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
-        status = msgspec.structs.replace(pod.status, start_time=started)
-        placed = msgspec.structs.replace(with_node_name(pod, expect["chosen"]), status=status)
-        cluster.put(placed)
+        placed = with_node_name(pod, expect["chosen"])
+        cluster.put(with_fields(placed, "status", start_time=started))
     elif expect.get("nominated_node"):
         for victim in expect["victims"]:
             cluster.remove(victim)
-        status = msgspec.structs.replace(pod.status, nominated_node_name=expect["nominated_node"])
-        cluster.put(msgspec.structs.replace(pod, status=status))
+        cluster.put(with_nominated_node_name(pod, expect["nominated_node"]))
     else:
         cluster.delete(pod)
 

@@ -21,7 +21,14 @@ from podwright.apimachinery.devices import (
     read_cards,
     slices_of_cards,
 )
-from podwright.apimachinery.objects import SOURCE_UID, NamespacedName, Node, ResourceSlice, encode
+from podwright.apimachinery.objects import (
+    SOURCE_UID,
+    NamespacedName,
+    Node,
+    ResourceSlice,
+    encode,
+    with_fields,
+)
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
 from podwright.cluster.controllers.kinds import DEVICE_CARDS, NODE, RESOURCE_SLICE
 from podwright.cluster.controllers.lister import Lister
@@ -124,16 +131,11 @@ class CardDriver(Controller):
             if before is None:
                 actions.append(self.create(of))
                 continue
-            metadata = msgspec.structs.replace(
-                before.metadata,
-                annotations=before.metadata.annotations | of.metadata.annotations,
-            )
-            document = dict(encode(of))
-            document["metadata"] = encode(msgspec.structs.replace(before, metadata=metadata))[
-                "metadata"
-            ]
+            annotations = before.metadata.annotations | of.metadata.annotations
+            kept = with_fields(before, "metadata", annotations=annotations)
+            document = encode(of) | {"metadata": encode(kept)["metadata"]}
             actions.append(
-                self.update(msgspec.structs.replace(of, metadata=metadata, raw=document))
+                self.update(msgspec.structs.replace(of, metadata=kept.metadata, raw=document))
             )
         return [*actions, *(self.delete(of) for of in old.values())]
 

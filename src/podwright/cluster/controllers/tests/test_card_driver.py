@@ -167,3 +167,18 @@ def test_slices_that_were_changed_by_hand_stay_until_the_cards_change() -> None:
     world.add(_cards(name="cards", attributes={"model": {"string": "new"}}))
     world.run_until("20s")
     assert _published(world.store) == [("a", 2, 2), ("b", 2, 2)]
+
+
+def test_annotations_of_slices_stay_in_their_documents() -> None:
+    world = _world(_node("a"), _cards())
+    (published,) = world.store.list(ResourceSlice).objects
+    metadata = published.raw["metadata"]
+    annotations = (metadata.get("annotations") or {}) | {"note": "kept"}
+    noted = published.raw | {"metadata": metadata | {"annotations": annotations}}
+    world.add(decode(noted))
+    world.add(_cards(name="cards", attributes={"model": {"string": "new"}}), at="10s")
+    world.run_until("20s")
+    (changed,) = world.store.list(ResourceSlice).objects
+    assert _published(world.store) == [("a", 2, 2)]
+    assert changed.raw["metadata"]["annotations"]["note"] == "kept"
+    assert changed.metadata.annotations == changed.raw["metadata"]["annotations"]

@@ -98,7 +98,7 @@ def claim_for_node(
             mappings += mapped
     requests.sort(key=lambda request: request.name)
     spec = ResourceClaimSpec(DeviceClaim(requests=tuple(requests)))
-    return NodeClaim(msgspec.structs.replace(claim, spec=spec), tuple(mappings))
+    return NodeClaim(msgspec.structs.replace(claim, spec=spec, raw={}), tuple(mappings))
 
 
 def _requests_of(
