@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
@@ -65,13 +65,8 @@ def _compile_unless_cold() -> int:
 _KERNELS: Final = _Kernels()
 
 
-class _Calls(threading.local):
-    """Whether this thread is in a kernel."""
-
-    is_inside = False
-
-
-_CALLS: Final = _Calls()
+_IS_INSIDE: Final = ContextVar("is_inside", default=False)
+"""Whether the caller is a kernel; each thread has a context for itself."""
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -79,15 +74,15 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def plain(*args: P.args, **keywords: P.kwargs) -> R:
-        if _CALLS.is_inside:
+        if _IS_INSIDE.get():
             return function(*args, **keywords)
-        _CALLS.is_inside = True
+        outside = _IS_INSIDE.set(True)
         try:
             # As in compiled code, and in Go, integers that overflow wrap around without a warning.
             with np.errstate(all="ignore"):
                 result = function(*args, **keywords)
         finally:
-            _CALLS.is_inside = False
+            _IS_INSIDE.reset(outside)
         returned: R = _as_returned(result)
         return returned
 
