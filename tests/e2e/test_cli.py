@@ -152,7 +152,7 @@ def test_help_imports_nothing_heavy():
 
 def test_a_mistyped_command_is_suggested():
     result = run("shedule", status=2)
-    assert "Did you mean 'schedule', 'scheduler'?" in result.stderr
+    assert "Did you mean 'schedule', 'scheduler', 'scheduler-perf'?" in result.stderr
     assert not result.stdout
 
 

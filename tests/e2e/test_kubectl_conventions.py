@@ -84,7 +84,7 @@ def test_the_version():
 @pytest.mark.parametrize(
     ("words", "suggestions"),
     [
-        pytest.param("sch", ["schedule", "scheduler"], id="command"),
+        pytest.param("sch", ["schedule", "scheduler-perf", "scheduler"], id="command"),
         pytest.param("schedule --rul", ["--rules"], id="option"),
         pytest.param("explain --tie-rule h", ["heap"], id="value"),
     ],

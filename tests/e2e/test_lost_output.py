@@ -44,6 +44,7 @@ LINES = (
     " examples/capacity/cluster.yaml",
     "autoscale examples/autoscaling/groups.yaml examples/autoscaling/shop.yaml",
     "drain-plan a1 examples/capacity/cluster.yaml",
+    "scheduler-perf examples/scheduler-perf/performance-config.yaml --test-case Basic",
     "study fgd examples/gpu-trace --only 05-BestFit --seeds 1 --jobs 1",
     "sweep examples/sweep/plan.yaml --out RUN-results --jobs 1 --seeds 0",
     "trace describe examples/trace/pods.csv",
