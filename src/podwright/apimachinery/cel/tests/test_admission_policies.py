@@ -10,11 +10,13 @@ from podwright.apimachinery.cel import (
     Access,
     AdmissionInput,
     Decision,
+    MatchedKind,
     MutatingPolicy,
     PolicyDecision,
     PolicyError,
     ValidatingPolicy,
     compile_match_conditions,
+    type_warnings,
 )
 
 POD = {
@@ -378,3 +380,53 @@ def test_a_constant_that_fails_is_an_internal_error() -> None:
     (problem,) = ValidatingPolicy(a_policy("int('x') == 1")).problems()
     assert problem.is_internal
     assert problem.detail.startswith("program instantiation failed: ")
+
+
+def kind_of(name: str, **properties: str) -> MatchedKind:
+    schema = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {field: {"type": kind} for field, kind in properties.items()},
+            }
+        },
+    }
+    return MatchedKind("example.com", "v1", name, schema)
+
+
+@pytest.mark.parametrize(
+    ("expression", "params", "fragments"),
+    [
+        pytest.param("object.spec.size > params.spec.most", "integer", (), id="fields of both"),
+        pytest.param(
+            "object.spec.size > params.spec.least",
+            "integer",
+            ("example.com/v1, Kind=Box", "undefined field 'least'"),
+            id="a field that the parameters lack",
+        ),
+        pytest.param(
+            "object.spec.size > params.spec.most",
+            "string",
+            ("no matching overload for '_>_' applied to '(int, string)'",),
+            id="another type",
+        ),
+        pytest.param(
+            "object.spec.size > params.anything.at.all", None, (), id="parameters of no schema"
+        ),
+    ],
+)
+def test_expressions_are_checked_against_the_schemas_of_objects_and_parameters(
+    expression: str, params: str | None, fragments: tuple[str, ...]
+) -> None:
+    if params is None:
+        of_params = MatchedKind("example.com", "v1", "Limit", None)
+    else:
+        of_params = kind_of("Limit", most=params)
+    spec = {"validations": [{"expression": "true"}, {"expression": expression}]}
+    warnings = type_warnings(spec, [kind_of("Box", size="integer")], of_params)
+    assert [each["fieldRef"] for each in warnings] == (
+        ["spec.validations[1].expression"] if fragments else []
+    )
+    for fragment in fragments:
+        assert fragment in warnings[0]["warning"]

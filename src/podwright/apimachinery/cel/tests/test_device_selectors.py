@@ -16,6 +16,10 @@ from podwright.apimachinery.cel import compile_selector, device_value
             'device.allowMultipleAllocations == device.attributes["a"].b', 7, id="of two fields"
         ),
         pytest.param('device.driver == "a"', 3, id="a text"),
+        pytest.param(
+            'device.attributes["a"].all(k, k.contains("b"))', 260, id="32 names of 32 characters"
+        ),
+        pytest.param('device.attributes["a"].b.includes("x")', 52, id="a list of 48 values"),
     ],
 )
 def test_the_estimate_is_upstreams(source: str, cost: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from podwright.apimachinery.cel.environment import KUBERNETES_BASE
+from podwright.apimachinery.cel.estimate import UNBOUNDED, fixed
 from podwright.apimachinery.cel.macros import BIND_MACROS
 from podwright.apimachinery.cel.steps import Lazy
 from podwright.apimachinery.cel.types import DYN, INT, STRING, list_of, map_of
@@ -151,3 +152,13 @@ def test_a_lazy_variable_is_computed_once_and_only_if_it_is_read() -> None:
     assert not calls
     assert ENVIRONMENT.compile("x == 5 && x == 5").program().run(dict(variables))[0] is True
     assert calls == [1]
+
+
+@pytest.mark.parametrize(
+    ("number", "factor", "product"),
+    [(1 << 63, 2.0, UNBOUNDED), ((1 << 63) - 1024, 2.0, (1 << 64) - 2048), (3, 0.5, 2)],
+)
+def test_a_scaled_estimate_is_rounded_up_and_ends_where_64_bits_do(
+    number: int, factor: float, product: int
+) -> None:
+    assert fixed(number).scaled(factor) == fixed(product)

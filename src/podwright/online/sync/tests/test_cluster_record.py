@@ -171,3 +171,10 @@ def test_an_existing_file_is_not_overwritten(tmp_path):
         ClusterRecord(path, resumes=True)
     with pytest.raises(UnwritableClusterRecord, match="No such file"):
         ClusterRecord(tmp_path / "absent" / "r.jsonl")
+
+
+def test_a_record_that_cannot_be_written_says_why_in_a_few_words(tmp_path):
+    path = tmp_path / "absent" / "r.jsonl"
+    with pytest.raises(UnwritableClusterRecord) as error:
+        ClusterRecord(path)
+    assert str(error.value) == f"{path}: cannot be written: No such file or directory"

@@ -76,3 +76,16 @@ def test_a_line_that_is_no_change_is_named(tmp_path):
     path = written(tmp_path, line("Add", "Node", "n1"), line("Added", "Node", "n1"))
     with pytest.raises(InputError, match="line 2: this is not a change of an object"):
         list(recorded_changes(path))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param({"time": "yesterday"}, id="no time"),
+        pytest.param({"resource": {"apiVersion": "v1", "kind": "Node"}}, id="no name"),
+    ],
+)
+def test_a_change_has_a_time_and_a_name(tmp_path, wrong):
+    path = written(tmp_path, line("Add", "Node", "n1"), line("Add", "Node", "n2") | wrong)
+    with pytest.raises(InputError, match="line 2: a change needs a time and the name"):
+        list(recorded_changes(path))

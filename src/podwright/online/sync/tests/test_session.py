@@ -186,7 +186,7 @@ def test_what_changes_while_nothing_is_watched_is_neither_missed_nor_doubled(fau
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("fault", [503, 429, LOST, UNANSWERED])
+@pytest.mark.parametrize("fault", [500, 502, 503, 504, 429, LOST, UNANSWERED])
 def test_a_failed_write_is_repeated_until_it_is_there(fault: str | int):
     async def main() -> None:
         source, here = ServedCluster(1), ServedCluster(2)

@@ -1,6 +1,8 @@
 import pytest
 
 from podwright.apimachinery.objects import InputError
+from podwright.online.sync.operations import Delete, writes_of
+from podwright.online.sync.source import Scope
 from podwright.online.sync.source_kinds import imported_kinds, source_kinds
 
 
@@ -48,3 +50,24 @@ def test_paths():
     assert kinds["pods"].path("a", "b") == "/api/v1/namespaces/a/pods/b"
     assert kinds["nodes"].path("a") == "/api/v1/nodes"
     assert kinds["priorityclasses"].path() == "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+def test_collections_are_those_of_the_namespaces_with_the_selector():
+    kinds = {kind.resource: kind for kind in source_kinds()}
+    pods, nodes = kinds["pods"], kinds["nodes"]
+    everything = Scope(kinds=(pods, nodes))
+    assert everything.collections(pods) == [("/api/v1/pods", {})]
+    some = Scope(kinds=(pods, nodes), namespaces=("a", "b"), selector="k=v")
+    selected = {"labelSelector": "k=v"}
+    assert some.collections(pods) == [
+        ("/api/v1/namespaces/a/pods", selected),
+        ("/api/v1/namespaces/b/pods", selected),
+    ]
+    assert some.collections(nodes) == [("/api/v1/nodes", selected)]
+
+
+def test_a_pod_that_the_source_has_deleted_is_gone_here_at_once():
+    kinds = {kind.resource: kind for kind in source_kinds()}
+    (write,) = writes_of(Delete(kinds["pods"], "a/b"))
+    assert (write.method, write.path) == ("DELETE", "/api/v1/namespaces/a/pods/b")
+    assert bytes(write.body) == b'{"gracePeriodSeconds":0}'

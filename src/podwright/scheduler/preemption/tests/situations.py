@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from podwright.apimachinery.objects import Object, Pod, decode_pod
@@ -10,6 +11,7 @@ from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
+from podwright.scheduler.framework import Plugin
 from podwright.scheduler.framework.post_filter import FilteredCycle
 from podwright.scheduler.framework.profile import Profile
 from podwright.scheduler.framework.run import PluginRunner
@@ -17,10 +19,12 @@ from podwright.scheduler.framework.run import PluginRunner
 NOW_NS = 1_900_000_000_000_000_000
 
 
-def profile() -> Profile:
-    registry = Registry()
+def profile(plugins: Iterable[type[Plugin]] = ()) -> Profile:
+    registry = Registry(plugins)
     configuration = effective(
-        KubeSchedulerConfiguration(), DEFAULT_GATES, implements=registry.points_of
+        registry.enable_own(KubeSchedulerConfiguration()),
+        DEFAULT_GATES,
+        implements=registry.points_of,
     )
     return build_profiles(configuration, registry)["default-scheduler"]
 
@@ -101,9 +105,11 @@ def cluster_of(*objects: Object) -> Cluster:
     return cluster
 
 
-def failed_cycle(preemptor: Pod, cluster: Cluster, number: int = 1) -> FilteredCycle:
+def failed_cycle(
+    preemptor: Pod, cluster: Cluster, number: int = 1, plugins: Iterable[type[Plugin]] = ()
+) -> FilteredCycle:
     """Decide for a pod that fits on no node."""
-    runner = PluginRunner(profile(), cluster)
+    runner = PluginRunner(profile(plugins), cluster)
     runner.decide(preemptor, cycle_number=number)
     failed = runner._failed
     assert failed is not None

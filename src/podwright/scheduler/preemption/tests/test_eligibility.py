@@ -3,6 +3,7 @@
 import pytest
 
 from podwright.apimachinery.objects import Condition, with_fields
+from podwright.scheduler.framework import Plugin, Status
 from podwright.scheduler.preemption.preempt import (
     NEVER,
     WAITS,
@@ -133,3 +134,20 @@ def test_terminating_by_preemption_is_a_deletion_with_its_condition(deleted, con
     if deleted:
         victim = with_fields(victim, "metadata", deletion_timestamp="2026-01-01T00:00:00Z")
     assert is_terminating_by_preemption(victim) is expected
+
+
+class Refuses(Plugin):
+    """Rejects every pod before the nodes are looked at."""
+
+    name = "Refuses"
+
+    def pre_filter(self, cycle):
+        return Status.unschedulable("refused")
+
+
+@pytest.mark.parametrize("nominated", ["", "gone"])
+def test_a_rejected_pod_without_its_nominated_node_waits_for_no_other(nominated):
+    leaving = [going(f"on-{name}", priority=1, on=name) for name in ("n1", "n2")]
+    cluster = cluster_of(node("n1"), node("n2"), *leaving)
+    preemptor = pod("high", "2", priority=100, nominated=nominated)
+    assert eligibility(failed_cycle(preemptor, cluster, plugins=[Refuses])).is_success
