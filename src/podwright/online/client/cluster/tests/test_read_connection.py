@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import ssl
 import stat
 from contextlib import asynccontextmanager
 
@@ -21,6 +22,7 @@ from podwright.online.client.cluster import (
     load_access,
     server_version,
 )
+from podwright.online.client.cluster.read_connection import _tls_context
 
 ABSENT = "http://127.0.0.1:9"
 
@@ -192,6 +194,8 @@ def test_a_server_that_does_not_run_is_named():
     [
         ("{", "", "the kubeconfig cannot be read"),
         ("[]", "", "this is not a kubeconfig"),
+        ("contexts: [1]", "", "contexts: each needs a name"),
+        ("contexts: [{name: 1}]", "", "contexts: each needs a name"),
         ("contexts: []", "", "there is no current context"),
         ("contexts: [{name: prod}]\ncurrent-context: prod", "prodd", 'did you mean "prod"'),
         ("contexts: [{name: prod}]\ncurrent-context: test", "", 'context "test" does not exist'),
@@ -204,6 +208,7 @@ def test_a_wrong_kubeconfig_is_named(tmp_path, text, context, message):
     with pytest.raises(ConnectionSettingsError, match=message) as error:
         access(str(path), context=context)
     assert "\n" not in str(error.value)
+    assert "['" not in str(error.value), "a text, not a list of words"
 
 
 def test_an_absent_kubeconfig_and_an_absent_plugin_are_named(tmp_path):
@@ -260,3 +265,42 @@ def test_proxy_and_server_name_are_those_of_the_cluster(tmp_path):
     )
     found = access(path).configuration
     assert (found.proxy, found.tls_server_name) == ("http://p:3128", "inner")
+
+
+def test_requests_wait_for_the_rate_limit(monkeypatch):
+    waits = []
+
+    async def note(seconds):
+        waits.append(seconds)
+
+    async def run():
+        async with ReadConnection(ClusterAddress(server=ABSENT), per_second=10, burst=2) as one:
+            monkeypatch.setattr(asyncio, "sleep", note)
+            for _ in range(4):
+                await one._prepare()
+            monkeypatch.undo()
+
+    asyncio.run(run())
+    assert len(waits) == 2, "the burst starts at once"
+    assert 0.05 < waits[0] < 0.11 < waits[1] < 0.21
+
+
+@pytest.mark.parametrize("is_lenient", [False, True])
+def test_a_kubeconfig_may_do_without_the_strict_rules_of_certificates(monkeypatch, is_lenient):
+    default = ssl.create_default_context
+
+    def strict(**settings):  # as Python's own is since 3.13
+        context = default(**settings)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", strict)
+
+    class Configuration:
+        ssl_ca_cert = cert_file = key_file = None
+        verify_ssl = True
+        disable_strict_ssl_verification = is_lenient
+
+    context = _tls_context(Configuration)
+    assert bool(context.verify_flags & ssl.VERIFY_X509_STRICT) is not is_lenient
+    assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)

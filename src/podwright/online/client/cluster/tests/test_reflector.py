@@ -104,3 +104,46 @@ def test_a_server_that_does_not_stream_lists_is_read_in_pages(status):
     seen, reflector = followed(handler, 1, streams=True, on_failure=failures.append)
     assert seen == [("Add", "a")]
     assert (reflector.failures, failures) == (0, [])
+
+
+def test_a_streamed_list_that_is_cut_is_a_failure_until_a_list_is_whole():
+    failures: list[Exception] = []
+
+    async def handler(request):
+        response = web.StreamResponse()
+        await response.prepare(request)
+        if "sendInitialEvents" in request.query:
+            await response.write(line("ADDED", obj("a", 1)))
+            if len(failures) == 2:
+                annotations = {"k8s.io/initial-events-end": "true"}
+                end = {"metadata": {"resourceVersion": "2", "annotations": annotations}}
+                await response.write(line("BOOKMARK", end))
+                await response.write(line("ADDED", obj("b", 3)))
+        return response
+
+    seen, reflector = followed(handler, 2, streams=True, on_failure=failures.append)
+    assert seen == [("Add", "a"), ("Add", "b")]
+    assert (reflector.failures, len(failures)) == (2, 2)
+    assert reflector.behind_since is None
+
+
+def test_a_reflector_is_behind_since_the_first_of_several_failures(monkeypatch):
+    times: list[float | None] = []
+
+    async def handler(_):
+        if len(times) < 3:
+            raise web.HTTPInternalServerError
+        return web.json_response({"metadata": {"resourceVersion": "1"}, "items": [obj("a", 1)]})
+
+    real = Reflector._failed
+
+    def failed(self, *arguments):
+        real(self, *arguments)
+        times.append(self.behind_since)
+
+    monkeypatch.setattr(Reflector, "_failed", failed)
+    _, reflector = followed(handler, 1)
+    assert len(times) == 3
+    assert times[0] is not None
+    assert set(times) == {times[0]}
+    assert reflector.behind_since is None

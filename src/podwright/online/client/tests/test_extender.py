@@ -1,0 +1,174 @@
+"""The client of extenders, against a server of the test that says what it has to send."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from podwright.online.client import extender as module
+from podwright.online.client.extender import ExtenderClient
+from podwright.scheduler.config import (
+    Extender,
+    ExtenderCall,
+    ExtenderReply,
+    ExtenderTLSConfig,
+    KubeSchedulerConfiguration,
+)
+
+SECOND = 1_000_000_000
+
+
+class RawServer:
+    """Sends bytes as they are; a connection ends after a reply of `closing`.
+
+    Attributes
+    ----------
+    connections : int
+        How many were accepted.
+    requests : list of bytes
+    """
+
+    def __init__(self, replies: list[bytes], closing: set[int]) -> None:
+        self.connections = 0
+        self.requests: list[bytes] = []
+        self._replies = replies
+        self._closing = closing
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._open: list[socket.socket] = []
+        self.closed = threading.Event()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            self._open.append(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        while text := self._request(connection):
+            number = len(self.requests)
+            self.requests.append(text)
+            connection.sendall(self._replies[number])
+            if number in self._closing:
+                connection.close()
+                self.closed.set()
+                return
+
+    @staticmethod
+    def _request(connection: socket.socket) -> bytes:
+        found = b""
+        try:
+            while not found.endswith(b"{}"):  # the body of each call of these tests
+                part = connection.recv(65536)
+                if not part:
+                    return b""
+                found += part
+        except OSError:
+            return b""
+        return found
+
+    def close(self) -> None:
+        self._listener.close()
+        for connection in self._open:
+            connection.close()
+
+
+@contextmanager
+def serving(*replies: bytes, closing: set[int] | None = None) -> Iterator[RawServer]:
+    server = RawServer(list(replies), closing or set())
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def reply(body: bytes, *, length: int | None = None, status: str = "200 OK") -> bytes:
+    size = len(body) if length is None else length
+    return b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s" % (status.encode(), size, body)
+
+
+def client_of(**settings: object) -> ExtenderClient:
+    extender = Extender(url_prefix="http://extender", filter_verb="filter", **settings)  # type: ignore[arg-type]
+    return ExtenderClient(KubeSchedulerConfiguration(extenders=(extender,)))
+
+
+def called(
+    client: ExtenderClient, url: str, timeout_ns: int = 20 * SECOND, body: bytes = b"{}"
+) -> ExtenderReply:
+    call = ExtenderCall(extender=0, verb="filter", url=url, body=body, timeout_ns=timeout_ns)
+    return client.call(call)
+
+
+def test_a_reply_is_returned_whole_with_its_status():
+    body = b"x" * 200_000
+    with serving(reply(body), reply(b"no", status="500 E")) as server, client_of() as client:
+        url = f"http://127.0.0.1:{server.port}/some/filter?a=b"
+        assert called(client, url) == ExtenderReply(status=200, body=body)
+        assert called(client, url) == ExtenderReply(status=500, body=b"no")
+    assert server.requests[0].startswith(b"POST /some/filter?a=b HTTP/1.1\r\n")
+    assert b"Content-Type: application/json\r\n" in server.requests[0]
+
+
+def test_a_connection_is_used_again_unless_the_server_has_ended_it():
+    replies = [reply(b"%d" % number) for number in range(3)]
+    with serving(*replies, closing={1}) as server, client_of() as client:
+        url = f"http://127.0.0.1:{server.port}/filter"
+        assert [called(client, url).body for _ in range(2)] == [b"0", b"1"]
+        assert server.connections == 1
+        assert server.closed.wait(20)
+        assert called(client, url).body == b"2"
+        assert server.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        pytest.param(reply(b"{}", length=3), "the reply ends too early", id="cut"),
+        pytest.param(reply(b"123456"), "the reply is longer than 5 bytes", id="too long"),
+        pytest.param(b"", "Remote end closed connection without response", id="none"),
+    ],
+)
+def test_a_reply_that_is_not_whole_is_an_error_of_the_call(monkeypatch, sent, why):
+    monkeypatch.setattr(module, "MOST_BODY_BYTES", 5)
+    with serving(sent, reply(b"12345"), closing={0}) as server, client_of() as client:
+        url = f"http://127.0.0.1:{server.port}/filter"
+        assert called(client, url) == ExtenderReply(error=f'Post "{url}": {why}')
+        assert called(client, url).body == b"12345", "the next call has a new connection"
+
+
+def test_a_call_ends_at_its_timeout():
+    with serving(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1") as server, client_of() as client:
+        url = f"http://127.0.0.1:{server.port}/filter"
+        error = called(client, url, SECOND // 5).error
+        assert error == f'Post "{url}": no reply within 0.2s (httpTimeout)'
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("ftp://a/b", 'unsupported protocol scheme "ftp"'),
+        ("http:///b", "no Host in request URL"),
+    ],
+)
+def test_an_address_that_cannot_be_called_is_an_error_of_the_call(url, why):
+    with client_of() as client:
+        assert called(client, url) == ExtenderReply(error=f'Post "{url}": {why}')
+
+
+@pytest.mark.parametrize(("named", "expected"), [("inner.example", "inner.example"), ("", "host")])
+def test_the_certificate_is_that_of_the_server_name_else_of_the_host(named, expected):
+    client = client_of(enable_https=True, tls_config=ExtenderTLSConfig(server_name=named))
+    with client:
+        connection = client._extenders[0]._take(urlsplit("https://host/filter"))
+    assert connection._server_name == expected
+    assert (connection.host, connection.port) == ("host", 443)
