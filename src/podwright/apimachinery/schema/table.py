@@ -116,8 +116,9 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pod_template : str
         The path of the template from which a controller creates pods; "" if none does.
     set_by_others : tuple of str
-        The fields of the spec that other clients set: the scheduler, a controller, a scale
-        request.
+        The paths of what other clients or the server set: the scheduler, a controller, admission,
+        a scale request. `[KEY]` is a key of a map or a value of a set, `[*]` each item of a list
+        by its name.
     snapshot_key : str
         The list of the kind in snapshots of kube-scheduler-simulator; "" if it has none.
     snapshot_position : int

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -47,11 +49,41 @@ def with_fields_of_others(obj: T, current: KubernetesObject) -> T:
     With server-side apply the other clients own these fields, and applying an object without them
     does not remove them.
     """
-    spec, present = section(obj, "spec"), section(current, "spec")
     kind = built_in().of(*kind_of(current))
-    others = () if kind is None else kind.row.set_by_others
-    kept = {name: present[name] for name in others if name in present and name not in spec}
-    return patched(obj, spec=kept) if kept else obj
+    document, stored = encode(obj), encode(current)
+    kept: Any = document
+    for path in () if kind is None else kind.row.set_by_others:
+        kept = _with_kept(kept, stored, _steps_of(path))
+    if kept is document:
+        return obj
+    return cast(T, decode(kept, source=f"{obj.kind} {obj.key}"))
+
+
+@cache
+def _steps_of(path: str) -> tuple[str, ...]:
+    return tuple(key or name for key, name in re.findall(r"\[([^]]+)\]|([^.[]+)", path))
+
+
+def _with_kept(value: Any, stored: Any, path: Sequence[str]) -> Any:
+    """Return a value with what the stored one has at a path; the same value if it has its own."""
+    name, *rest = path
+    if isinstance(stored, list):
+        items = value or []
+        if name != "*":
+            return [*items, name] if name in stored and name not in items else value
+        by_name = {each.get("name"): each for each in stored}
+        made = [_with_kept(each, by_name.get(each.get("name")) or {}, rest) for each in items]
+        is_same = all(new is old for new, old in zip(made, items, strict=True))
+        return value if is_same else made
+    if name not in stored:
+        return value
+    own = (value or {}).get(name)
+    if rest:
+        kept = _with_kept(own, stored[name], rest)
+    else:
+        # Defaults make an empty map of one that is absent.
+        kept = stored[name] if own in (None, {}) else own
+    return value if kept is own else {**(value or {}), name: kept}
 
 
 def with_defaults(obj: T) -> T:

@@ -33,6 +33,7 @@ Upstream: KWOK pkg/kwok/controllers/stage_controller.go and pod_controller.go
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -265,15 +266,15 @@ class Lifecycle:
         return [failure_event((staged.group, staged.name), key, entry.obj.uid, error)]
 
     def rejected(self, request: WriteRequest, error: Exception) -> list[RecordEvent]:
-        """Report a write of a stage that the API rejected, and return its Event.
-
-        The list is empty if errors are not reported; the caller raises them then.
-        """
+        """Report a write of a stage that the API rejected, and return its Event."""
         about = object_of(request)
-        if self._report_failure is None or about is None:
+        if about is None:
             return []
         kind, key = about
-        self._report_failure("stages", key, error)
+        if self._report_failure is None:
+            warnings.warn(f"stages: {error}", stacklevel=2)
+        else:
+            self._report_failure("stages", key, error)
         entry = self._entry(kind, key)
         return [failure_event(kind, key, entry.obj.uid if entry else "", error)]
 

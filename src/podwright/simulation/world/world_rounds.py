@@ -10,6 +10,7 @@ its own, as separate processes with watches would. Stages that are due at once r
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
@@ -433,11 +434,12 @@ class WorldRounds:
                 return error
             case Rejection(code=500) as error:  # too large, of a kubelet, which logs it
                 return error
+            case error if self._controllers.runs(request.user):
+                # As upstream's, which logs it; a simulated controller makes its next sync as usual.
+                warnings.warn(f"{request.user}: {error}", stacklevel=2)
+                return error
             case error:
-                events = self._lifecycle.rejected(request, error)
-                if not events:
-                    raise error
-                for event in events:
+                for event in self._lifecycle.rejected(request, error):
                     self._record(event)
                 return error
 
