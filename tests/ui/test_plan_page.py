@@ -40,3 +40,34 @@ def test_losses_and_room_are_tables(page, demo):
     plan.get_by_role("button", name="Room of each workload").click()
     plan.get_by_role("button", name="Answer").click()
     plan.get_by_text("More pods that fit, of each workload alone").wait_for()
+
+
+TYPES = """types:
+- {name: large, price: 2, allocatable: {cpu: "64", memory: 256Gi}}
+"""
+
+
+def test_nodes_are_bought_and_an_autoscaler_is_tried(page, own_demo, watched):
+    page.goto(f"{own_demo.page}/?view=plan")
+    plan = page.locator("pw-plan")
+    plan.get_by_role("button", name="Autoscaling").click()
+    groups = TYPES.replace("types", "groups").replace("price: 2", "maxSize: 3, price: 2")
+    groups = groups.replace("allocatable", "template: {allocatable").replace("Gi}", "Gi}}")
+    plan.get_by_label("Node groups").fill(groups)
+    plan.get_by_role("button", name="Answer").click()
+    plan.get_by_text("The groups get 1 new node").wait_for()
+    plan.get_by_role("cell", name="chosen by the expander").first.wait_for()
+    plan.get_by_role("button", name="Nodes to buy").click()
+    plan.get_by_role("button", name="Answer").click()
+    plan.get_by_text("types: at least one type is expected").wait_for()
+    assert ["422" in each for each in watched.errors] == [True]
+    watched.errors.clear()
+    plan.get_by_label("Types of nodes").fill(TYPES)
+    plan.get_by_role("button", name="Answer").click()
+    plan.get_by_text("1 large for 2").wait_for()
+    plan.get_by_role("button", name="Apply: add 1 node").click()
+    plan.get_by_text("1 node is added.").wait_for()
+    names = [
+        each["metadata"]["name"] for each in request(own_demo, "GET", "/api/v1/nodes")["items"]
+    ]
+    assert "large-new-0" in names

@@ -9,6 +9,7 @@ import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import pytest
 from tests.ui.requests import request
@@ -24,16 +25,26 @@ DOCS = Path(__file__).parents[2] / "docs/reference"
 FOLDER = os.environ.get("PODWRIGHT_SCREENSHOTS", "")
 SIZES = {1440: 900, 390: 844}
 POD = "/?pod=default/training"
-CAPACITY = "question%3Dcapacity%26asked%3D1%26cpu%3D2%26memory%3D2Gi"
-DRAIN = "question%3Ddrain%26asked%3D1%26nodes%3Dnode-1+node-2"
+TYPES = "types: [{name: large, price: 2, allocatable: {cpu: 128, memory: 512Gi}}]"
+GROUPS = "groups: [{name: large, maxSize: 5, template: {allocatable: {cpu: 128, memory: 512Gi}}}]"
+
+
+def plan(question, **fields):
+    """Return the address of a question that is answered."""
+    text = urlencode({"question": question, "asked": "1"} | fields)
+    return f"/?view=plan&plan={quote(text)}"
+
+
 VIEWS = {
     "pending": (POD, "pw-pod .remedies"),
     "map": ("/?node=node-1&color=memory", "pw-node h2, pw-node table"),
     "reasons": (f"{POD}&color=reason&only=NodeResourcesFit: Insufficient cpu", "pw-pod .remedies"),
     "scores": ("/?pod=default/PLACED", "pw-matrix .line"),
     "compare": ("/?view=compare&change=NodeResourcesFit:50", "pw-comparison h2"),
-    "capacity": (f"/?view=plan&plan={CAPACITY}", "pw-plan .answer li"),
-    "drains": (f"/?view=plan&plan={DRAIN}", "pw-plan .answer li"),
+    "capacity": (plan("capacity", cpu="2", memory="2Gi"), "pw-plan .answer li"),
+    "drains": (plan("drain", nodes="node-1 node-2"), "pw-plan .answer li"),
+    "purchase": (plan("buy", manifest=TYPES), "pw-plan .answer li"),
+    "autoscaling": (plan("autoscale", manifest=GROUPS), "pw-plan .answer li"),
     "usage": ("/?view=usage", "pw-curves canvas"),
     "queue": ("/queue", "pw-queue table"),
     "resources": ("/resources?kind=pods", "pw-resources .line"),
@@ -115,7 +126,7 @@ def test_a_view_fits_its_window(page, filled, tmp_path, view, width, scheme):
     path, shown = VIEWS[view]
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     request(served, "PUT", SYNC, STATUS | {"reportedAt": now})
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(30_000 if node_count == 12 else 120_000)
     page.set_viewport_size({"width": width, "height": SIZES[width]})
     page.emulate_media(color_scheme=scheme)
     page.goto(served.page + path.replace("PLACED", placed))

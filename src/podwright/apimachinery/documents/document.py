@@ -247,9 +247,16 @@ def _walk(value: object, kind: inspect.Type, path: str, errors: list[FieldError]
     if isinstance(kind, inspect.UnionType):
         if value is None and kind.includes_none:
             return None
-        # Every union here consists of one type and None.
-        kind = next(t for t in kind.types if not isinstance(t, inspect.NoneType))
-        return _walk(value, kind, path, errors)
+        kinds = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+        walked: object = _WRONG
+        found: list[FieldError] = []
+        for each in kinds:
+            found.clear()
+            walked = _walk(value, each, path, found)
+            if not found:
+                break
+        errors.extend(found)  # those of the last type
+        return walked
     walker = _WALKERS[type(kind)]
     return walker(value, kind, path, errors)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -42,16 +41,9 @@ def run_autoscale(options: AutoscaleOptions) -> bool:
         source = ", ".join(files) or CLUSTER_PREFIX
         raise InputError(with_options(error.errors, {"pods": "--pod"}, source)) from error
     names = dict.fromkeys(name for each in found for name in each.chosen)
-    if not print_data(options.output, lambda: {"pods": list(map(_document, found))}, names):
+    if not print_data(options.output, lambda: {"pods": msgspec.to_builtins(found)}, names):
         _print(found)
     return all(each.is_helped for each in found)
-
-
-def _document(found: AutoscalingExplanation) -> dict[str, Any]:
-    document: dict[str, Any] = msgspec.to_builtins(found)
-    for each in document["groups"]:
-        each["maxSize"] = each.pop("max_size")
-    return document
 
 
 def _print(found: Sequence[AutoscalingExplanation]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import msgspec
 import typer
@@ -45,6 +45,7 @@ from podwright.simulation.capacity import (
     capacity_html,
     capacity_review,
     pool_types,
+    purchase_document,
     read_node_types,
     review_text,
 )
@@ -163,32 +164,15 @@ def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> boo
             for each in error.errors
         )
         raise InputError(named) from error
-    prices = {each.name: each.price for each in types}
-    if not print_data(options.output, lambda: _purchase_document(found, prices), found.nodes):
-        _print_purchase(found, prices)
+    if not print_data(options.output, lambda: purchase_document(found, types), found.nodes):
+        _print_purchase(found, {each.name: each.price for each in types})
     return not found.unplaced
 
 
-def _purchase_document(found: NodePurchase, prices: dict[str, float]) -> dict[str, Any]:
-    return {
-        "nodes": [
-            {"type": name, "count": count, "price": prices[name]}
-            for name, count in found.nodes.items()
-        ],
-        "price": found.price,
-        "bound": found.bound,
-        "gap": found.gap,
-        "isCheapest": found.is_cheapest,
-        "pending": found.pending,
-        "scheduled": found.scheduled,
-        "unplaced": [{"pod": each.pod, "failMessage": each.message} for each in found.unplaced],
-        "mixes": found.mixes,
-    }
-
-
 def _print_purchase(found: NodePurchase, prices: dict[str, float]) -> None:
+    count = sum(found.nodes.values())
     print_paragraph(
-        f"{sum(found.nodes.values())} nodes for {found.price:g}:"
+        f"{count} node{'s' * (count != 1)} for {found.price:g}:"
         f" {found.scheduled} of {found.pending} pending pods have a node then."
     )
     why = "no cheaper mix fits" if found.is_cheapest else "cheaper mixes may fit"

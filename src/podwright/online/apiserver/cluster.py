@@ -144,6 +144,8 @@ class Cluster:
         An observer of all worlds.
     breakpoints : Breakpoints
         Another observer of all worlds.
+    autoscaling : Autoscaling, optional
+        The node groups of an autoscaler that takes part.
 
     Attributes
     ----------
@@ -159,8 +161,10 @@ class Cluster:
         server: ApiServer,
         events: EventObjects,
         breakpoints: Breakpoints,
+        autoscaling: Autoscaling | None = None,
     ) -> None:
         self.schedulers = tuple(schedulers)
+        self.autoscaling = autoscaling
         self.server = server
         self.events = events
         self.store: ObjectStore = self.world.store
@@ -540,7 +544,7 @@ def new_cluster(
     if options.observes_plugins:
         for each in (first, *others):
             each.monitor.start()
-    return Cluster((first, *others), api_server, events, breakpoints)
+    return Cluster((first, *others), api_server, events, breakpoints, options.autoscaling)
 
 
 def _beside(

@@ -36,7 +36,7 @@ from podwright.simulation.autoscaling.scale_up import (
 from podwright.simulation.autoscaling.trial_cluster import TrialCluster
 
 
-class GroupHelp(msgspec.Struct, frozen=True, kw_only=True):
+class GroupHelp(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Whether a node group would help a pod.
 
     Attributes

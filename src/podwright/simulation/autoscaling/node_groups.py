@@ -75,19 +75,20 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    allocatable : dict of str to str
+    allocatable : dict of str to str or number
         What a node has for pods, as in its status.
     labels : dict of str to str
     taints : tuple of dict
     """
 
-    allocatable: dict[str, str] = {}
+    allocatable: dict[str, str | int | float] = {}
     labels: dict[str, str] = {}
     taints: tuple[dict[str, Any], ...] = ()
 
     def node(self, name: str) -> Node:
         """Return a node of this template."""
-        allocatable = {"pods": "110"} | self.allocatable
+        amounts = {"pods": "110"} | self.allocatable
+        allocatable = {resource: str(amount) for resource, amount in amounts.items()}
         node = decode(
             {
                 "apiVersion": "v1",
@@ -104,10 +105,10 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
         """Yield what is wrong with the template."""
         if not self.allocatable:
             yield required(f"{path}.allocatable", "such as {cpu: 4, memory: 16Gi}")
-        for name, text in self.allocatable.items():
+        for name, amount in self.allocatable.items():
             try:
-                if quantity_value(text) < 0:
-                    yield invalid(f"{path}.allocatable[{name}]", text, "must not be negative")
+                if quantity_value(str(amount)) < 0:
+                    yield invalid(f"{path}.allocatable[{name}]", amount, "must not be negative")
             except ValueError:
                 pass  # which the node reports
         try:
@@ -118,7 +119,9 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
                 yield msgspec.structs.replace(wrong, source="", path=f"{path}.{field}")
 
 
-def new_node(template: NodeTemplate, name: str, daemon_sets: Iterable[Object]) -> list[Object]:
+def new_node(
+    template: NodeTemplate, name: str, daemon_sets: Iterable[Object]
+) -> tuple[Node, list[Pod]]:
     """Return a new node, and the pods of DaemonSets that it gets.
 
     Notes
@@ -127,7 +130,7 @@ def new_node(template: NodeTemplate, name: str, daemon_sets: Iterable[Object]) -
     """
     node = template.node(name)
     pods = [pod for pod in expand([*daemon_sets, node]).objects if isinstance(pod, Pod)]
-    return [node, *(with_fields(pod, "metadata", name=f"{pod.name}-{name}") for pod in pods)]
+    return node, [with_fields(pod, "metadata", name=f"{pod.name}-{name}") for pod in pods]
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):

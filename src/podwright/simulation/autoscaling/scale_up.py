@@ -71,7 +71,8 @@ class GroupOffer(msgspec.Struct, frozen=True, kw_only=True):
 
     def objects(self, name: str) -> list[Object]:
         """Return a new node with its pods."""
-        return new_node(self.template, name, self.daemon_sets)
+        node, pods = new_node(self.template, name, self.daemon_sets)
+        return [node, *pods]
 
 
 def pod_groups(pods: Iterable[Pod]) -> list[PodGroup]:

@@ -1,11 +1,10 @@
 """Capacity: what fits into a cluster, found by scheduling it there.
 
 `counting.py` counts how many more pods fit, where, and what stops the next one; `losses.py` has
-what happens when nodes, zones or pools are lost; `buying.py` finds the
-cheapest nodes for a load. `filling.py` schedules in a fork of a scheduler,
-and `templates.py` makes pods of pods and workloads. `drains.py` plans drains in a
-world. `review.py` writes the report of cluster-capacity,
-`html_report.py` pages for browsers.
+what happens when nodes, zones or pools are lost; `buying.py` finds the cheapest nodes for a load.
+`filling.py` schedules in a fork of a scheduler, and `templates.py` makes pods of pods and
+workloads. `drains.py` plans drains in a world, and `scaling.py` what an autoscaler does there.
+`review.py` writes the report of cluster-capacity, `html_report.py` pages for browsers.
 
 The room does not decide what fits: each answer is a decision of the scheduler.
 """
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
         NodeType as NodeType,
         buy_nodes as buy_nodes,
         pool_types as pool_types,
+        purchase_document as purchase_document,
+        purchase_in as purchase_in,
         read_node_types as read_node_types,
     )
     from podwright.simulation.capacity.counting import (
@@ -58,6 +59,11 @@ if TYPE_CHECKING:
     from podwright.simulation.capacity.review import (
         capacity_review as capacity_review,
         review_text as review_text,
+    )
+    from podwright.simulation.capacity.scaling import (
+        ScalingPlan as ScalingPlan,
+        planned_scaling as planned_scaling,
+        scaling_document as scaling_document,
     )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -31,14 +31,16 @@ from podwright.cluster.controllers import expand
 from podwright.scheduler.advice import edited
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
-from podwright.scheduler.framework import CallExtender
+from podwright.scheduler.framework import CallExtender, Decision
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
 from podwright.simulation.autoscaling import HOSTNAME, NodeTemplate, new_node, pool_of
 from podwright.simulation.capacity.filling import (
+    Advance,
     CapacityStop,
     forked,
     settle,
     stop_of,
+    unwatched,
 )
 from podwright.simulation.capacity.templates import as_template
 
@@ -88,6 +90,10 @@ class NodePurchase(msgspec.Struct, frozen=True, kw_only=True):
         Why the others have none.
     mixes : int
         How many mixes were tried.
+    added : tuple of Node
+        The nodes of the mix.
+    placed : dict of str to str
+        The node of each pod that was pending and has one then.
     """
 
     nodes: dict[str, int]
@@ -98,6 +104,8 @@ class NodePurchase(msgspec.Struct, frozen=True, kw_only=True):
     scheduled: int
     unplaced: tuple[CapacityStop, ...]
     mixes: int
+    added: tuple[Node, ...] = ()
+    placed: dict[NamespacedName, str] = {}
 
     @property
     def gap(self) -> float:
@@ -241,31 +249,76 @@ def buy_nodes(
     >>> found.nodes, found.price, found.bound, found.is_cheapest
     ({'small': 1, 'large': 1}, 2.5, 1.875, True)
     """
-    given, offered = list(objects), tuple(types)
-    errors = list(_type_errors(offered))
-    if errors:
-        raise InputError(errors)
+    given = list(objects)
     if expands_workloads:
         given = expand(given).with_objects(given)
     scheduler = Scheduler(configuration, call_extender=call_extender, **keywords)
     scheduler.add(*given)
+    return purchase_in(scheduler, given, types)
+
+
+def purchase_in(
+    scheduler: Scheduler,
+    objects: Sequence[Object],
+    types: Iterable[NodeType],
+    advance: Advance = unwatched,
+) -> NodePurchase:
+    """Find the cheapest nodes for the pending pods of a scheduler.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+    objects : sequence of Object
+        What it was given.
+    types : iterable of NodeType
+    advance : callable
+        Receives how many mixes were tried, and 0: how many there are is not known.
+    """
+    offered = tuple(types)
+    errors = list(_type_errors(offered))
+    if errors:
+        raise InputError(errors)
     if not scheduler.pending:
         raise InputError([FieldError(source="", path="", message="no pod is pending")])
-    return _Search(scheduler, given, offered).purchase()
+    return _Search(scheduler, objects, offered, advance).purchase()
+
+
+def purchase_document(found: NodePurchase, types: Iterable[NodeType]) -> dict[str, Any]:
+    """Return a purchase as a document with camelCase keys."""
+    prices = {each.name: each.price for each in types}
+    return {
+        "nodes": [
+            {"type": name, "count": count, "price": prices[name]}
+            for name, count in found.nodes.items()
+        ],
+        "price": found.price,
+        "bound": found.bound,
+        "gap": found.gap,
+        "isCheapest": found.is_cheapest,
+        "pending": found.pending,
+        "scheduled": found.scheduled,
+        "unplaced": [{"pod": each.pod, "failMessage": each.message} for each in found.unplaced],
+        "mixes": found.mixes,
+    }
 
 
 class _Search:
     """The search for the cheapest mix; a mix is how many nodes of each type."""
 
     def __init__(
-        self, scheduler: Scheduler, objects: Iterable[Object], types: Sequence[NodeType]
+        self,
+        scheduler: Scheduler,
+        objects: Iterable[Object],
+        types: Sequence[NodeType],
+        advance: Advance,
     ) -> None:
         self._scheduler = scheduler
+        self._advance = advance
         self._types = types
         self._daemons = [as_template(each, 1).obj for each in objects if each.kind == "DaemonSet"]
         self._names = set(scheduler.cluster.nodes.slot_of)
         self._known: dict[_Counts, dict[NamespacedName, CapacityStop]] = {}
-        self._new: dict[tuple[int, int], tuple[Object, list[Object]]] = {}
+        self._new: dict[tuple[int, int], tuple[Node, list[Pod]]] = {}
         self._demand = {key: _demand(pod) for key, pod in scheduler.pending.items()}
         self._accepted: frozenset[str] = frozenset()
 
@@ -280,6 +333,7 @@ class _Search:
         bound = self._bound()
         best, is_cheapest = self._cheaper(best, bound)
         stops = self._unplaced(best)
+        placed = {key: each.node for key, each in self._decided(best).items() if each.slot >= 0}
         price = self._price(best)
         return NodePurchase(
             nodes={t.name: n for t, n in zip(self._types, best, strict=True) if n},
@@ -290,6 +344,8 @@ class _Search:
             scheduled=len(self._demand) - len(stops),
             unplaced=tuple(stops.values()),
             mixes=len(self._known),
+            added=tuple(node for node, _ in self._new_nodes(best)),
+            placed={key: node for key, node in placed.items() if key in self._demand},
         )
 
     def _price(self, counts: _Counts) -> float:
@@ -308,27 +364,33 @@ class _Search:
     # ------------------------------------------------------------------------ trying
 
     def _unplaced(self, counts: _Counts) -> dict[str, CapacityStop]:
-        """Schedule the pods with some new nodes; return why pods have no node, by pod."""
+        """Return why pods have no node with some new nodes, by pod."""
         if counts not in self._known:
-            scheduler = self._scheduler
-            new = [self._node(i, k) for i, n in enumerate(counts) for k in range(n)]
-            with forked(scheduler), edited(scheduler.cluster, put=[node for node, _ in new]):
-                scheduler.add(*(pod for _, pods in new for pod in pods))
-                decisions = settle(scheduler, preemption=False)
+            decisions = self._decided(counts)
             self._known[counts] = {
                 key: stop_of(each) for key, each in decisions.items() if each.slot < 0
             }
+            self._advance(len(self._known), 0)
         return self._known[counts]
 
-    def _node(self, index: int, number: int) -> tuple[Object, list[Object]]:
+    def _decided(self, counts: _Counts) -> dict[NamespacedName, Decision]:
+        """Schedule the pods with some new nodes."""
+        scheduler, new = self._scheduler, self._new_nodes(counts)
+        with forked(scheduler), edited(scheduler.cluster, put=[node for node, _ in new]):
+            scheduler.add(*(pod for _, pods in new for pod in pods))
+            return settle(scheduler, preemption=False)
+
+    def _new_nodes(self, counts: _Counts) -> list[tuple[Node, list[Pod]]]:
+        return [self._node(i, k) for i, n in enumerate(counts) for k in range(n)]
+
+    def _node(self, index: int, number: int) -> tuple[Node, list[Pod]]:
         """Return a new node with the pods of DaemonSets for it."""
         if (index, number) not in self._new:
             kind = self._types[index]
             names = (f"{kind.name}-new-{k}" for k in count(number))
             name = next(name for name in names if name not in self._names)
             self._names.add(name)
-            node, *pods = new_node(kind, name, self._daemons)
-            self._new[index, number] = node, pods
+            self._new[index, number] = new_node(kind, name, self._daemons)
         return self._new[index, number]
 
     # ------------------------------------------------------------------------ searching

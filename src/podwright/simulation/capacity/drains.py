@@ -15,7 +15,7 @@ A surge upgrade of nodes adds new nodes before each step, and deletes the draine
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Unpack
 
 import msgspec
@@ -37,13 +37,14 @@ from podwright.apimachinery.objects import (
     pending_requests,
     workload_of,
 )
+from podwright.cluster.controllers import Controller, Lister
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
 from podwright.simulation.capacity.filling import Advance, unwatched
 from podwright.simulation.recording import is_movable_pod
-from podwright.simulation.world import START_NS, Apply, Cordon, Delete, Drain, Put, World
+from podwright.simulation.world import START_NS, Apply, Cordon, Delete, Drain, Observer, Put, World
 
 _HOSTNAME: Final = "kubernetes.io/hostname"
 _SETTLE_NS: Final = 10_000_000_000
@@ -238,13 +239,26 @@ def planned_world(
     objects: Iterable[Object],
     options: SchedulerOptions,
     call_extender: CallExtender | None = None,
+    *,
+    controllers: Iterable[Callable[[Lister], Controller]] | None = None,
+    observers: Iterable[Observer] = (),
 ) -> World:
-    """Return a world with a cluster that has settled."""
+    """Return a world with a cluster that has settled.
+
+    Parameters
+    ----------
+    objects, options, call_extender
+        As for `planned_drains`.
+    controllers, observers
+        As for `World`.
+    """
     given = list(objects)
     if any(obj.metadata.uid for obj in given):
         # Uids are functions of the seed: new pods must not get those of the cluster's pods.
         options = msgspec.structs.replace(options, seed=options.seed ^ 1)
-    world = World(options, call_extender=call_extender)
+    world = World(
+        options, call_extender=call_extender, controllers=controllers, observers=observers
+    )
     for obj in given:
         is_served = bool(obj.metadata.uid and obj.metadata.resource_version)
         world.do(Put(obj) if is_served else Apply(obj))
@@ -436,7 +450,7 @@ class _Planner:
         elif not waits_for:
             waits_for = tuple(budget.key for budget in budgets_of(world))
         after = [pod for pod in world.pods if pod.uid not in before]
-        moves = list(_moves(leaving, after))
+        moves = list(moves_of(leaving, after))
         if self._surge:
             for name in nodes:
                 world.do(Delete(("", "Node"), name))
@@ -525,7 +539,7 @@ def evicted_pods(world: World, node: str) -> list[Pod]:
     ]
 
 
-def _moves(leaving: Sequence[Pod], after: Iterable[Pod]) -> Iterator[Move]:
+def moves_of(leaving: Sequence[Pod], after: Iterable[Pod]) -> Iterator[Move]:
     """Pair the pods that left with those of their owners that are new."""
     new: dict[object, list[Pod]] = {}
     for pod in after:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections import Counter
 
 import pytest
 
@@ -40,6 +41,50 @@ def test_capacity_and_drains_of_the_running_cluster(served):
     assert (status, plan["isComplete"], plan["steps"][0]["nodes"]) == (200, True, ["n0"])
     status, node = served.send("GET", "/api/v1/nodes/n0")
     assert "unschedulable" not in node["spec"]
+
+
+def test_the_nodes_to_buy_have_manifests_and_the_pods_that_they_get(served):
+    small = {"name": "small", "price": 1, "allocatable": {"cpu": 2, "memory": "4Gi"}}
+    pods = [POD | {"metadata": {"name": f"web-{i}", "namespace": "default"}} for i in range(5)]
+    status, found = served.send("POST", f"{V1}/purchase", {"types": [small], "pods": pods})
+    assert (status, found["nodes"]) == (200, [{"type": "small", "count": 1, "price": 1}])
+    assert (found["pending"], found["scheduled"], found["unplaced"]) == (5, 5, [])
+    (node,) = found["newNodes"]
+    assert node["status"]["allocatable"]["cpu"] == "2"
+    assert Counter(move["to"] for move in found["moves"]) == {
+        "n0": 2, "n1": 2, node["metadata"]["name"]: 1,
+    }  # fmt: skip
+    assert served.send("POST", "/api/v1/nodes", node)[0] == 201
+    status, problem = served.send("POST", f"{V1}/purchase", {"types": [small | {"price": -1}]})
+    assert (status, problem["errors"][0]["field"]) == (422, "types[0].price")
+
+
+def test_an_autoscaler_takes_part_in_a_copy_of_the_cluster(served):
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": POD["spec"]}
+    spec = {"replicas": 5, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    assert served.send("POST", path, deployment | {"spec": spec})[0] == 201
+    served.send("POST", f"{V1}/clock/step", {"duration": "30s"})
+    group = {"name": "small", "maxSize": 3, "template": {"allocatable": {"cpu": "2"}}}
+    status, found = served.send("POST", f"{V1}/autoscaling", {"groups": [group]})
+    assert status == 200
+    (explained,) = found["pods"]
+    assert (explained["chosen"], explained["groups"][0]["maxSize"]) == (["small"], 3)
+    (node,) = (each["metadata"]["name"] for each in found["newNodes"])
+    assert [(move["pod"], move["to"]) for move in found["moves"]] == [(explained["pod"], node)]
+    assert (found["pending"], found["removedNodes"]) == ([], [])
+    assert [each["size"] for each in found["groups"][0]["sizes"]] == [0, 1]
+    assert len(served.send("GET", "/api/v1/nodes")[1]["items"]) == 2
+    for body, field in (
+        ({"groups": [group | {"maxSize": -1}]}, "groups[0].maxSize"),
+        ({"groups": [group], "duration": "-1s"}, "duration"),
+        ({"groups": [group], "duration": "soon"}, "duration"),
+        ({}, "groups"),
+    ):
+        status, problem = served.send("POST", f"{V1}/autoscaling", body)
+        named = problem["errors"][0] if "errors" in problem else problem
+        assert (status, named["field"]) == (422, field), problem
 
 
 def test_pods_of_a_drained_node_have_replacements_with_their_own_uids(served):

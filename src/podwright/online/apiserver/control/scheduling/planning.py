@@ -1,24 +1,33 @@
-"""Plans over HTTP: what fits into the cluster, and how its nodes can be drained.
+"""Plans over HTTP: what fits, which nodes to add, what an autoscaler would do, how to drain.
 
 A copy of the process counts and simulates; the cluster does not change.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeAlias, cast
 
 import msgspec
 from starlette.responses import Response
 
-from podwright.apimachinery.objects import InputError, Object, timestamp_text
+from podwright.apimachinery.objects import (
+    InputError,
+    Object,
+    encode,
+    parse_duration,
+    pending_requests,
+    timestamp_text,
+)
 from podwright.apimachinery.schema import decode
+from podwright.cluster.controllers import expand
 from podwright.online.apiserver.control.endpoints import (
     ControlledCluster,
     Endpoint,
     declared,
     endpoint,
 )
-from podwright.online.apiserver.control.problems import input_problem
+from podwright.online.apiserver.control.problems import Problem, input_problem
 from podwright.online.apiserver.control.scheduling.configuration import (
     UNKNOWN,
     SchedulerParameter,
@@ -30,15 +39,28 @@ from podwright.online.apiserver.scheduling.present_scheduler import (
     present_objects,
     present_scheduler,
 )
+from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.capacity import (
     Advance,
     CapacityQuestion,
     LossOf,
+    Move,
     capacity_in,
     capacity_review,
     drain_plan_document,
     planned_drains,
+    planned_scaling,
+    pool_types,
+    purchase_document,
+    purchase_in,
+    read_node_types,
+    scaling_document,
 )
+
+SCALING_MAX_NS: Final = 7 * 24 * 3600 * 1_000_000_000
+"""The longest time in which an autoscaler takes part."""
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 _SHORT_LIVED: Final = ("Event", "Lease")
@@ -93,6 +115,107 @@ class ClusterCapacityReview(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     spec: dict[str, Any]
     status: dict[str, Any]
+
+
+class PurchaseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Which nodes can be bought for the pending pods; see `podwright capacity --buy`.
+
+    Attributes
+    ----------
+    types : list of dict
+        As in a file of types; none for the pools of the cluster, each node at price 1.
+    pods : list of dict
+        Manifests of pods and workloads that need nodes besides the pending pods.
+    pool_label : str
+        The label of nodes that names their pool; "" for the known ones.
+    progress : bool
+        Whether the reply is a stream of lines of JSON, as for `WhatIf`.
+    """
+
+    types: list[dict[str, Any]] = []
+    pods: list[dict[str, Any]] = []
+    pool_label: str = ""
+    progress: bool = False
+
+
+class PurchaseReply(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The cheapest nodes that were found.
+
+    Attributes
+    ----------
+    nodes : list of dict
+        How many of each type, and their price.
+    price, bound, gap : float
+        No mix is cheaper than the bound; the gap is its distance as a share of the price.
+    is_cheapest : bool
+        Whether all cheaper mixes were tried.
+    pending, scheduled, mixes : int
+        Pods that were pending, those of them that have a node then, and mixes that were tried.
+    unplaced : list of dict
+        Pods that have no node even then, and why.
+    new_nodes : list of dict
+        The manifests of the nodes.
+    moves : list of dict
+        The node that each pod gets.
+    """
+
+    nodes: list[dict[str, Any]]
+    price: float
+    bound: float
+    gap: float
+    is_cheapest: bool
+    pending: int
+    scheduled: int
+    mixes: int
+    unplaced: list[dict[str, Any]]
+    new_nodes: list[dict[str, Any]]
+    moves: list[dict[str, Any]]
+
+
+class AutoscalingRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """The node groups of an autoscaler, and how long it takes part in a copy of the cluster.
+
+    Attributes
+    ----------
+    groups : list of dict
+        As in a file of node groups; none for those of `podwright up --node-groups`.
+    options : dict
+        Of the autoscaler, as in such a file.
+    duration : str
+    progress : bool
+        Whether the reply is a stream of lines of JSON, as for `WhatIf`.
+    """
+
+    groups: list[dict[str, Any]] = []
+    options: dict[str, Any] = {}
+    duration: str = "30m"
+    progress: bool = False
+
+
+class AutoscalingReply(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the autoscaler does.
+
+    Attributes
+    ----------
+    pods : list of dict
+        Which groups help the pods that are pending now, and why the others do not.
+    groups : list of dict
+        Their sizes over time.
+    new_nodes : list of dict
+        The manifests of the nodes that it adds.
+    removed_nodes : list of str
+    moves : list of dict
+        The pods that have another node at the end.
+    pending : list of str
+        The pods without a node at the end.
+    """
+
+    pods: list[dict[str, Any]]
+    groups: list[dict[str, Any]]
+    new_nodes: list[dict[str, Any]]
+    removed_nodes: list[str]
+    moves: list[dict[str, Any]]
+    pending: list[str]
 
 
 class DrainPlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -159,8 +282,7 @@ class _Planning:
                 present_scheduler(cluster, served), present_objects(served), question, advance
             )
             now = timestamp_text(served.world.now_ns)
-            review = capacity_review(found, max_limit=body.max_limit, now=now)
-            return msgspec.json.encode(review) + b"\n"
+            return _line(capacity_review(found, max_limit=body.max_limit, now=now))
 
         try:
             question = CapacityQuestion(
@@ -173,9 +295,9 @@ class _Planning:
                 headroom=body.headroom,
                 loss=tuple(body.loss),
             )
-            return await reply(self._readers, answer, has_progress=body.progress)
         except InputError as error:
             raise input_problem(error) from error
+        return await self._reply(answer, has_progress=body.progress)
 
     @endpoint(
         "POST",
@@ -188,27 +310,118 @@ class _Planning:
     async def drain(self, body: DrainPlanRequest, query: SchedulerParameter) -> Response:
         """Plan the drains of nodes: an order, what moves where, what blocks."""
         served = chosen_scheduler(self._turns.cluster, query)
-        store = served.world.store
 
         def answer(advance: Advance) -> bytes:
-            kinds = [kind for kind in store.kinds() if kind[1] not in _SHORT_LIVED]
-            objects = [obj for kind in kinds for obj in store.list(kind).objects]
             plan = planned_drains(
-                cast(list[Object], objects),
+                _simulated_objects(served),
                 body.nodes,
-                served.options,
+                _options_now(served),
                 selector=body.selector,
                 surge=body.surge,
                 most_nodes=body.most_nodes,
                 call_extender=served.call_extender,
                 advance=advance,
             )
-            return msgspec.json.encode(drain_plan_document(plan)) + b"\n"
+            return _line(drain_plan_document(plan))
 
+        return await self._reply(answer, has_progress=body.progress)
+
+    @endpoint(
+        "POST",
+        "/purchase",
+        changes_nothing=True,
+        reply=PurchaseReply,
+        other_media_types=(NDJSON,),
+        problems={404: UNKNOWN},
+    )
+    async def buy(self, body: PurchaseRequest, query: SchedulerParameter) -> Response:
+        """Find the cheapest nodes for the pending pods, and for those of the request."""
+        served = chosen_scheduler(self._turns.cluster, query)
+        cluster = self._turns.cluster
+
+        def answer(advance: Advance) -> bytes:
+            scheduler, objects = present_scheduler(cluster, served), present_objects(served)
+            load = [decode(each) for each in body.pods]
+            added = expand(load).with_objects(load)
+            scheduler.add(*added)
+            objects += added
+            if body.types:
+                types = read_node_types(msgspec.json.encode({"types": body.types}), "")
+            else:
+                types = pool_types(objects, body.pool_label)
+            pending = dict(scheduler.pending)
+            found = purchase_in(scheduler, objects, types, advance)
+            moves = [
+                Move(pod=key, node="", to=node, requests=pending_requests(pending[key]))
+                for key, node in found.placed.items()
+            ]
+            more = {
+                "newNodes": [encode(node) for node in found.added],
+                "moves": [msgspec.structs.asdict(move) for move in moves],
+            }
+            return _line(purchase_document(found, types) | more)
+
+        return await self._reply(answer, has_progress=body.progress)
+
+    @endpoint(
+        "POST",
+        "/autoscaling",
+        changes_nothing=True,
+        reply=AutoscalingReply,
+        other_media_types=(NDJSON,),
+        problems={404: UNKNOWN},
+    )
+    async def scale(self, body: AutoscalingRequest, query: SchedulerParameter) -> Response:
+        """Let an autoscaler take part in a copy of the cluster, and say what it does."""
+        served = chosen_scheduler(self._turns.cluster, query)
+        autoscaling = self._turns.cluster.autoscaling
         try:
-            return await reply(self._readers, answer, has_progress=body.progress)
+            duration_ns = parse_duration(body.duration)
+        except ValueError as error:
+            raise Problem(422, str(error), field="duration") from error
+        if not 0 < duration_ns <= SCALING_MAX_NS:
+            raise Problem(422, "must be positive, and at most a week", field="duration")
+        if body.groups or body.options or autoscaling is None:
+            try:
+                autoscaling = parse_node_groups(
+                    {"groups": body.groups, "options": body.options}, ""
+                )
+            except InputError as error:
+                raise input_problem(error) from error
+
+        def answer(advance: Advance) -> bytes:
+            plan = planned_scaling(
+                _simulated_objects(served),
+                autoscaling,
+                _options_now(served),
+                duration_ns,
+                call_extender=served.call_extender,
+                advance=advance,
+            )
+            return _line(scaling_document(plan))
+
+        return await self._reply(answer, has_progress=body.progress)
+
+    async def _reply(self, answer: Callable[[Advance], bytes], *, has_progress: bool) -> Response:
+        try:
+            return await reply(self._readers, answer, has_progress=has_progress)
         except InputError as error:
             raise input_problem(error) from error
+
+
+def _simulated_objects(served: ServedScheduler) -> list[Object]:
+    store = served.world.store
+    kinds = [kind for kind in store.kinds() if kind[1] not in _SHORT_LIVED]
+    return cast(list[Object], [obj for kind in kinds for obj in store.list(kind).objects])
+
+
+def _options_now(served: ServedScheduler) -> SchedulerOptions:
+    """Return options of a scheduler for a world that starts at the time of the cluster."""
+    return msgspec.structs.replace(served.options, start_ns=served.world.now_ns)
+
+
+def _line(document: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(document) + b"\n"
 
 
 def planning_endpoints(cluster: ControlledCluster) -> list[Endpoint]:

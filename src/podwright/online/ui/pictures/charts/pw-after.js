@@ -28,7 +28,7 @@ class After extends PwElement {
     this.color.addEventListener("change", () => this.invalidate());
     this.legend = h("div", { class: "legend" });
     this.map = h("pw-heat-map", { fits: true });
-    this.map.addEventListener("pw-choose", ({ detail }) => address.set({ node: model().state.names[detail.slot], pod: null }));
+    this.map.addEventListener("pw-choose", ({ detail }) => this.#choose(detail.slot));
     this.root.append(h("div", { class: "row wrap" }, h("h3", {}, "Before and after"), h("label", { class: "row muted" }, "Color", this.color)), this.legend);
     this.shown = {};
   }
@@ -39,7 +39,13 @@ class After extends PwElement {
     for (const type of ["state", "labels"]) this.listen(data, type, () => this.invalidate());
   }
 
-  /** @param {{nodes: Map<string, import("../parts/plan.js").NodeChange> | undefined, isDone?: boolean}} shown */
+  /** Shows a node of the cluster; one that a plan adds has nothing to show yet. */
+  #choose(slot) {
+    const node = model().state.names[slot];
+    if (node) address.set({ node, pod: null });
+  }
+
+  /** @param {{nodes: Map<string, import("../parts/plan.js").NodeChange> | undefined, added?: any[], isDone?: boolean}} shown */
   set data(shown) {
     this.shown = shown;
     this.invalidate();
@@ -47,31 +53,32 @@ class After extends PwElement {
 
   update() {
     const { state, labels } = model();
-    const { nodes, isDone } = this.shown;
+    const { nodes, added, isDone } = this.shown;
     this.hidden = !nodes?.size || !state.isKnown;
     if (this.hidden) return;
     if (!this.map.isConnected) this.root.append(this.map);
-    const after = isDone ? state : stateAfter(state, nodes);
+    const after = isDone ? state : stateAfter(state, nodes, added);
     // A comparison knows only how many pods.
     const hasAmounts = [...nodes.values()].some(({ requests }) => Object.keys(requests).length);
     const resources = colorings(state, false, []).filter(({ key }) => (hasAmounts || key === "pods") && state.fields.includes(`allocatable/${key}`));
-    const sides = { before: state, after };
+    // Nodes to add have their cells, empty, in the picture before it too.
+    const sides = { before: added?.length ? stateAfter(state, new Map(), added) : state, after };
     const choices = resources.flatMap(({ key, title }) => Object.keys(sides).map((side) => [`${side} ${key}`, `${title}, ${side}`]));
     options(this.color, [[ROLE, "what changes"], ...choices], this.color.value || ROLE);
     const [side, resource] = this.color.value.split(" ");
-    const colors = side === ROLE ? byRole(state, nodes) : coloring(resource, sides[side], labels, null, isDark());
+    const colors = side === ROLE ? byRole(after, nodes) : coloring(resource, sides[side], labels, null, isDark());
     const scale = colors.legend.length === 10 ? colors.legend.filter((_, index) => index % 3 === 0) : colors.legend;
     render(this.legend, scale.map(({ color, text }) => h("span", { class: "key" }, h("i", { style: { "--color": color } }), text)), h("span", {}, shareText(state, after)));
     const describe = (slot) => {
-      const change = nodes.get(state.names[slot]);
+      const change = nodes.get(after.names[slot]);
       const amounts = Object.entries(change?.requests ?? {}).filter(([, amount]) => amount);
       const lines = amounts.map(([name]) => {
         const [was, is] = [state, after].map((each) => amountText(name, each.column(`requested/${name}`)[slot] ?? 0));
-        return `${name}: ${was} → ${is} of ${amountText(name, state.column(`allocatable/${name}`)[slot] ?? 0)}`;
+        return `${name}: ${was} → ${is} of ${amountText(name, after.column(`allocatable/${name}`)[slot] ?? 0)}`;
       });
-      return [state.names[slot], change?.role || "stays as it is", ...(change?.pods ? [`${podsText(change)} pods`] : []), ...lines].join("\n");
+      return [after.names[slot], change?.role || "stays as it is", ...(change?.pods ? [`${podsText(change)} pods`] : []), ...lines].join("\n");
     };
-    this.map.data = { groups: shownNodes(state, labels, {}).groups, state: sides[side] ?? after, coloring: colors, selected: new Set(), current: address.get().node ?? "", describe };
+    this.map.data = { groups: shownNodes(after, labels, {}).groups, state: sides[side] ?? after, coloring: colors, selected: new Set(), current: address.get().node ?? "", describe };
   }
 }
 

@@ -1,6 +1,6 @@
-// Questions about the future: capacity, losses, drains; the cluster after the plan, and its execution.
+// Questions about the future: capacity, losses, purchases, autoscaling, drains; the cluster after the plan, and its execution.
 
-import { cordon, drain, isDrained } from "../parts/actions.js";
+import { applyChanges, cordon, drain, isDrained } from "../parts/actions.js";
 import { address } from "../data/address.js";
 import { PwElement, define, h, more, render, setText, table } from "../parts/dom.js";
 import { model } from "../data/model.js";
@@ -115,7 +115,7 @@ class Plan extends PwElement {
   async #apply({ create, drains, text }) {
     const { source } = model();
     await this.work.run("node", async (signal, show) => {
-      if (create) await source.send("POST", `/apis/apps/v1/namespaces/${encodeURIComponent(create.metadata.namespace)}/deployments`, create);
+      await applyChanges(source, (create ?? []).map((body) => ({ action: "create", apiVersion: body.apiVersion, kind: body.kind, namespace: body.metadata.namespace, name: body.metadata.name, body })));
       for (const node of drains?.flat() ?? []) await cordon(source, node, true);
       let done = 0;
       for (const step of drains ?? []) {
@@ -138,7 +138,7 @@ class Plan extends PwElement {
     const button = found?.apply && !this.applied ? h("button", { class: "primary", disabled: !data.isEditable || Boolean(this.button?.disabled), "data-focus": "apply", on: { click: () => this.#apply(found.apply) } }, found.apply.title) : null;
     render(this.apply, button, this.applied ? h("span", { class: "good", role: "status" }, this.applied) : null);
     // What is applied is in the state already.
-    this.picture.data = { nodes: found?.nodes, isDone: Boolean(this.applied) };
+    this.picture.data = { nodes: found?.nodes, added: found?.added, isDone: Boolean(this.applied) };
     // Rows are drawn once for each answer.
     if (this.drawn === found) return;
     this.drawn = found;

@@ -1,7 +1,7 @@
 // Questions about the future of the cluster: their forms, requests and answers.
 
 import { countText, durationText, numberText, percentText, quantityValue } from "./format.js";
-import { resourcesOf } from "../data/live_state.js";
+import { presentSlots, resourcesOf } from "../data/live_state.js";
 
 /**
  * What a plan does to a node: the resources that are requested more (or less), how many pods more, and
@@ -14,9 +14,10 @@ import { resourcesOf } from "../data/live_state.js";
  * @typedef {Object} Answer
  * @property {string[]} findings sentences, the most important first
  * @property {Map<string, NodeChange>} nodes those that change
+ * @property {any[]} [added] manifests of the nodes that there are not yet
  * @property {{title: string, heads: string[], rows: string[][]}[]} tables
- * @property {null | {title: string, text: string, create?: any, drains?: string[][]}} apply the text of
- *   its button and what it does: an object to create, or steps of nodes to drain
+ * @property {null | {title: string, text: string, create?: any[], drains?: string[][]}} apply the text of
+ *   its button and what it does: objects to create, or steps of nodes to drain
  */
 
 /**
@@ -68,6 +69,25 @@ export const QUESTIONS = {
     body: ({ of }) => ({ loss: [of || "node"] }),
     answer: lossAnswer,
     counted: "loss",
+  },
+  buy: {
+    title: "Nodes to buy",
+    path: "/podwright/v1/purchase",
+    fields: [{ key: "manifest", title: "Types of nodes, with prices; none: the pools of the cluster", kind: "area", hint: 'types:\n- {name: small, price: 0.1, allocatable: {cpu: "4", memory: 16Gi}}' }],
+    body: (_, manifest) => (Array.isArray(manifest) ? { types: manifest } : { types: [], ...manifest }),
+    answer: purchaseAnswer,
+    counted: "combination",
+  },
+  autoscale: {
+    title: "Autoscaling",
+    path: "/podwright/v1/autoscaling",
+    fields: [
+      { key: "duration", title: "For", kind: "text", initial: "30m", hint: "30m" },
+      { key: "manifest", title: "Node groups; none: those of up --node-groups", kind: "area", hint: 'groups:\n- {name: small, maxSize: 5, template: {allocatable: {cpu: "4", memory: 16Gi}}}' },
+    ],
+    body: ({ duration }, manifest) => ({ ...(Array.isArray(manifest) ? { groups: manifest } : manifest), ...(duration ? { duration } : {}) }),
+    answer: scalingAnswer,
+    counted: "part",
   },
   drain: {
     title: "Drain nodes",
@@ -132,7 +152,7 @@ function applyOf(given, count) {
     metadata: { name, namespace },
     spec: { replicas: count, selector: { matchLabels: { "app.kubernetes.io/instance": name } }, template: { ...template, metadata: { ...template.metadata, labels } } },
   };
-  return { title: `Apply: create Deployment ${name} with ${countText(count, "pod")}`, text: `Deployment ${namespace}/${name} is created.`, create };
+  return { title: `Apply: create Deployment ${name} with ${countText(count, "pod")}`, text: `Deployment ${namespace}/${name} is created.`, create: [create] };
 }
 
 function lossAnswer({ status: { losses = [] } }, { loss: [of] }) {
@@ -172,6 +192,48 @@ function drainAnswer({ steps, blocked, isComplete }) {
   };
 }
 
+function purchaseAnswer({ nodes: bought, price, bound, gap, isCheapest, pending, scheduled, mixes, unplaced, newNodes, moves }) {
+  const types = bought.map(({ type, count }) => `${numberText(count)} ${type}`);
+  return {
+    ...additions(newNodes, moves),
+    findings: [
+      `${bought.length ? `${listed(types)} for ${price}` : "No new node"}: ${scheduled} of ${countText(pending, "pending pod")} ${pending === 1 ? "has" : "have"} a node then.`,
+      `The lower bound is ${bound} (${percentText(gap)} less); ${isCheapest ? "nothing cheaper fits" : "something cheaper may fit"} (${countText(mixes, "combination")} tried).`,
+    ],
+    tables: [
+      { title: "Nodes", heads: ["Type", "Nodes", "Price", "Total"], rows: bought.map(({ type, count, price: each }) => [type, String(count), String(each), String(count * each)]) },
+      { title: "Pods that find no node", heads: ["Pod", "Why"], rows: unplaced.map(({ pod, failMessage }) => [pod, failMessage]) },
+    ].filter(({ rows }) => rows.length),
+  };
+}
+
+function scalingAnswer({ pods, groups, newNodes, removedNodes, moves, pending }) {
+  const found = additions(newNodes, moves);
+  for (const node of removedNodes) add(found.nodes, node, [], 0, "").role = "removed";
+  const placed = moves.filter(({ node, to }) => !node && to).length;
+  const rows = pods.flatMap(({ pod, node, groups: offers, chosen }) => (node ? [[pod, "", "", `fits on ${node}`]] : offers.map(({ group, helps, reasons }) => [pod, group, helps ? "yes" : "no", chosen.includes(group) ? "chosen by the expander" : reasons.join(", ")])));
+  return {
+    ...found,
+    findings: [
+      `The groups get ${countText(newNodes.length, "new node")}; ${countText(placed, "pending pod")} ${placed === 1 ? "finds" : "find"} a node.`,
+      ...(removedNodes.length ? [`${countText(removedNodes.length, "node")} ${removedNodes.length === 1 ? "is" : "are"} not needed and removed: ${listed(removedNodes)}.`] : []),
+      ...(pending.length ? [`${countText(pending.length, "pod")} ${pending.length === 1 ? "has" : "have"} no node at the end: ${listed(pending)}.`] : []),
+    ],
+    tables: [
+      { title: "Node groups", heads: ["Group", "Start", "Peak", "End", "Node hours", "Cost"], rows: groups.map(({ name, sizes, nodeHours, cost }) => [name, ...[sizes[0].size, Math.max(...sizes.map(({ size }) => size)), sizes.at(-1).size].map(String), nodeHours.toFixed(2), cost.toFixed(2)]) },
+      { title: "Which group would help", heads: ["Pod", "Group", "Helps", "Why"], rows },
+    ].filter(({ rows: each }) => each.length),
+  };
+}
+
+/** Returns the part of an answer that adds nodes to the cluster. */
+function additions(newNodes, moves) {
+  const nodes = moveNodes(moves);
+  for (const { metadata } of newNodes) add(nodes, metadata.name, [], 0, "").role = "added";
+  const text = countText(newNodes.length, "node");
+  return { nodes, added: newNodes, apply: newNodes.length ? { title: `Apply: add ${text}`, text: `${text} ${newNodes.length === 1 ? "is" : "are"} added.`, create: newNodes } : null };
+}
+
 /**
  * Returns what moves of pods do to nodes.
  *
@@ -208,23 +270,32 @@ function listed(names) {
  *
  * @param {import("../data/live_state.js").ClusterState} state
  * @param {Map<string, NodeChange>} nodes
+ * @param {any[]} [added] manifests of nodes that there are not yet
  * @returns {import("../data/live_state.js").ClusterState}
  */
-export function stateAfter(state, nodes) {
+export function stateAfter(state, nodes, added = []) {
   const columns = new Map();
-  const slots = state.slots().filter((slot) => nodes.has(state.names[slot]));
+  const names = [...state.names, ...added.map(({ metadata }) => metadata.name)];
+  const slots = names.flatMap((name, slot) => (nodes.has(name) ? [slot] : []));
   for (const field of state.fields) {
     const [kind, resource] = field.split(/\/(.*)/);
     const before = state.column(field);
-    const column = Float64Array.from({ length: Math.max(before.length, state.names.length) }, (_, slot) => before[slot] ?? 0);
+    const column = Float64Array.from({ length: Math.max(before.length, names.length) }, (_, slot) => before[slot] ?? 0);
+    added.forEach(({ status }, index) => {
+      const amount = quantityValue(status.allocatable[resource] ?? "0") * (resource === "cpu" ? 1000 : 1);
+      if (kind === "allocatable") column[state.names.length + index] = amount;
+      if (field === "present" || field === "ready") column[state.names.length + index] = 1;
+    });
     for (const slot of slots) {
-      const { requests, pods, role } = nodes.get(state.names[slot]);
+      const { requests, pods, role } = nodes.get(names[slot]);
       if (kind === "requested") column[slot] += resource === "pods" ? pods : (requests[resource] ?? 0);
       if (field === "unschedulable" && role.startsWith("drained")) column[slot] = 1;
     }
     columns.set(field, column);
   }
-  return { names: state.names, fields: state.fields, column: (field) => columns.get(field) ?? [], slots: () => state.slots() };
+  const column = (field) => columns.get(field) ?? [];
+  const shown = added.length ? presentSlots(names, column("present")) : state.slots();
+  return { names, fields: state.fields, column, slots: () => shown };
 }
 
 /** Returns how many pods more a node has, as its cell shows it; "" for none. */

@@ -374,14 +374,14 @@ test("how many more pods fit is a request and an answer", () => {
   ]);
   assert.deepEqual(found.nodes.get("n1"), { requests: { cpu: 1000, memory: 2048, "x/gpu": 2 }, pods: 2, role: "gets pods" });
   assert.deepEqual([found.apply.title, found.apply.text], ["Apply: create Deployment planned with 3 pods", "Deployment default/planned is created."]);
-  assert.deepEqual([found.apply.create.spec.replicas, found.apply.create.spec.selector.matchLabels], [3, { "app.kubernetes.io/instance": "planned" }]);
+  assert.deepEqual([found.apply.create[0].spec.replicas, found.apply.create[0].spec.selector.matchLabels], [3, { "app.kubernetes.io/instance": "planned" }]);
   const limited = { ...STATUS, replicas: 1, failReason: { failType: "LimitReached", failMessage: "limit" }, pending: { scheduled: 0, unscheduled: 1 }, evicted: undefined, preemption: undefined, pods: [{ ...STATUS.pods[0], replicasInZones: { a: 1 }, failSummary: null }] };
   assert.deepEqual(answer({ spec: SPEC, status: limited }, asked).findings, ["1 more pod fits, on 2 nodes of 1,200.", "limit", "1 pending pod of the cluster fits nowhere."]);
   assert.equal(answer({ spec: SPEC, status: { ...limited, failReason: { failType: "", failMessage: "m" } } }, asked).findings[1], "The next one does not fit: m.");
   assert.equal(answer({ spec: SPEC, status: STATUS }, { pods: [{ kind: "Job", metadata: {} }] }).apply, null);
   const template = { metadata: { labels: { k: "v" } }, spec: { s: 1 } };
   const more = answer({ spec: SPEC, status: STATUS }, { pods: [{ kind: "Deployment", metadata: { name: "d", namespace: "z" }, spec: { template } }] });
-  assert.deepEqual(more.apply.create.spec.template, { metadata: { labels: { k: "v", "app.kubernetes.io/instance": "d" } }, spec: { s: 1 } });
+  assert.deepEqual(more.apply.create[0].spec.template, { metadata: { labels: { k: "v", "app.kubernetes.io/instance": "d" } }, spec: { s: 1 } });
   assert.equal(more.apply.text, "Deployment z/d is created.");
   assert.equal(answer({ spec: SPEC, status: { ...STATUS, replicas: 0 } }, asked).apply, null);
 });
@@ -427,6 +427,49 @@ test("a drain moves pods in steps", () => {
   const whole = answer({ steps: [{ ...step, moves: step.moves.slice(0, 1), pending: [], gone: [], localData: ["l"] }], blocked: [], isComplete: true });
   assert.deepEqual(whole.findings, ["1 node can be drained, in 1 step; 1 pod moves.", "1 pod loses its local data: l."]);
   assert.deepEqual([whole.tables.length, answer({ steps: [], blocked: [], isComplete: true }).apply], [1, null]);
+});
+
+const NEW_NODE = { apiVersion: "v1", kind: "Node", metadata: { name: "new" }, status: { allocatable: { cpu: "2", memory: "1Ki" } } };
+const PLACED = [{ node: "", to: "new", requests: { cpu: 500 } }, { node: "", to: "n1", requests: { cpu: 250 } }];
+
+test("nodes to buy are added with the pods that they get", () => {
+  const { body, answer } = QUESTIONS.buy;
+  assert.deepEqual([body({}, null), body({}, [{ name: "a" }]), body({}, { types: [1] })], [{ types: [] }, { types: [{ name: "a" }] }, { types: [1] }]);
+  const reply = { nodes: [{ type: "small", count: 1, price: 2 }], price: 2, bound: 1.5, gap: 0.25, isCheapest: true, pending: 3, scheduled: 2, mixes: 4, unplaced: [{ pod: "p", failMessage: "m" }], newNodes: [NEW_NODE], moves: PLACED };
+  const found = answer(reply);
+  assert.deepEqual(found.findings, ["1 small for 2: 2 of 3 pending pods have a node then.", "The lower bound is 1.5 (25% less); nothing cheaper fits (4 combinations tried)."]);
+  assert.deepEqual(found.tables.map(({ rows }) => rows), [[["small", "1", "2", "2"]], [["p", "m"]]]);
+  assert.deepEqual([...found.nodes], [["new", { requests: { cpu: 500 }, pods: 1, role: "added" }], ["n1", { requests: { cpu: 250 }, pods: 1, role: "gets pods" }]]);
+  assert.deepEqual([found.apply.title, found.apply.text, found.apply.create], ["Apply: add 1 node", "1 node is added.", [NEW_NODE]]);
+  const none = answer({ ...reply, nodes: [], newNodes: [], pending: 1, scheduled: 1, isCheapest: false });
+  assert.deepEqual([none.findings[0], none.apply], ["No new node: 1 of 1 pending pod has a node then.", null]);
+  assert.match(none.findings[1], /something cheaper may fit/);
+});
+
+test("an autoscaler adds and removes nodes", () => {
+  const { body, answer } = QUESTIONS.autoscale;
+  assert.deepEqual([body({ duration: "1h" }, null), body({}, [1]), body({}, { groups: [], options: {} })], [{ duration: "1h" }, { groups: [1] }, { groups: [], options: {} }]);
+  const offer = (group, ...reasons) => ({ group, helps: !reasons.length, reasons });
+  const sizes = [{ size: 0 }, { size: 3 }, { size: 1 }];
+  const pods = [{ pod: "a", node: "", groups: [offer("small"), offer("large", "r", "s")], chosen: ["small"] }, { pod: "b", node: "n1", groups: [], chosen: [] }];
+  const reply = { pods, groups: [{ name: "small", sizes, nodeHours: 1, cost: 0.5 }], newNodes: [NEW_NODE], removedNodes: ["n2"], moves: [...PLACED, { node: "n2", to: "n1", requests: { cpu: 1 } }], pending: ["c"] };
+  const found = answer(reply);
+  assert.deepEqual(found.findings, ["The groups get 1 new node; 2 pending pods find a node.", "1 node is not needed and removed: n2.", "1 pod has no node at the end: c."]);
+  assert.deepEqual(found.tables.map(({ rows }) => rows), [
+    [["small", "0", "3", "1", "1.00", "0.50"]],
+    [["a", "small", "yes", "chosen by the expander"], ["a", "large", "no", "r, s"], ["b", "", "", "fits on n1"]],
+  ]);
+  assert.deepEqual([found.nodes.get("new").role, found.nodes.get("n2").role, found.nodes.get("n1").pods], ["added", "removed", 2]);
+  const quiet = answer({ ...reply, newNodes: [], removedNodes: ["a", "b"], moves: [], pending: ["c", "d"] });
+  assert.deepEqual([quiet.findings.slice(1), quiet.apply], [["2 nodes are not needed and removed: a, b.", "2 pods have no node at the end: c, d."], null]);
+});
+
+test("nodes that a plan adds are in the state after it", () => {
+  const columns = { present: [1, 0], "requested/cpu": [100], "allocatable/cpu": [1000], ready: [1], unschedulable: [] };
+  const state = { names: ["n1", "gone"], fields: Object.keys(columns), slots: () => [0], column: (field) => columns[field] };
+  const after = stateAfter(state, new Map([["new", { requests: { cpu: 500 }, pods: 1, role: "added" }]]), [NEW_NODE]);
+  assert.deepEqual([after.names, after.slots()], [["n1", "gone", "new"], [0, 2]]);
+  assert.deepEqual(Object.keys(columns).map((field) => [...after.column(field)]), [[1, 0, 1], [100, 0, 500], [1000, 0, 2000], [1, 0, 1], [0, 0, 0]]);
 });
 
 test("the state after a plan has its requests, pods and drained nodes", () => {
