@@ -154,7 +154,6 @@ if TYPE_CHECKING:
         TABLES as TABLES,
         Counts as Counts,
         RunTables as RunTables,
-        joined as joined,
     )
     from podwright.simulation.recording.folders.stepping import Moment as Moment, Stepper as Stepper
     from podwright.simulation.recording.folders.tables import (
@@ -164,6 +163,7 @@ if TYPE_CHECKING:
         parquet_bytes as parquet_bytes,
         read_parquet as read_parquet,
         require_arrow as require_arrow,
+        to_lists as to_lists,
     )
     from podwright.simulation.recording.folders.trace_rows import (
         TableRow as TableRow,

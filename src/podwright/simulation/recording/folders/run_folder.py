@@ -22,8 +22,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Self, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -38,8 +39,7 @@ from podwright.simulation.recording.folders.run_manifest import (
     read_manifest,
 )
 from podwright.simulation.recording.folders.tables import (
-    arrow_table,
-    parquet_bytes,
+    ParquetRows,
     read_parquet,
     require_arrow,
 )
@@ -47,8 +47,6 @@ from podwright.simulation.recording.folders.tables import (
 T = TypeVar("T")
 ColumnTypes: TypeAlias = Mapping[str, Mapping[str, str]]
 Rows: TypeAlias = dict[str, dict[str, list[Any]]]
-
-_ROW_GROUP: Final = 1 << 17
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -265,17 +263,32 @@ class RunFolder:
             except UNDECODABLE as error:
                 raise RunError(f"{part} cannot be read: {error}; it was left as it is") from error
 
-    def write_tables(self, types: ColumnTypes, rows: Rows) -> None:
+    def write_tables(self, types: ColumnTypes, parts: Iterable[Rows]) -> None:
         """Write a Parquet file per table.
+
+        Parameters
+        ----------
+        parts : iterable of dict
+            The rows in order; only one of them is in memory at a time.
 
         Raises
         ------
         MissingExtra
             If pyarrow is not installed.
         """
-        for name, columns in types.items():
-            table = arrow_table(columns, rows[name])
-            self._replace(f"tables/{name}.parquet", parquet_bytes(table, _ROW_GROUP))
+        require_arrow()
+        with ExitStack() as files:
+            tables = {
+                name: ParquetRows(
+                    columns, files.enter_context(self._replacing(f"tables/{name}.parquet"))
+                )
+                for name, columns in types.items()
+            }
+            for part in parts:
+                for name, table in tables.items():
+                    table.add(part[name])
+            for table in tables.values():
+                table.close()
 
     def read_table(self, name: str) -> Any:
         """Return a table as a `pyarrow.Table`."""
@@ -384,13 +397,18 @@ class RunFolder:
         self._replace_by(name, (data,))
 
     def _replace_by(self, name: str, parts: Iterable[bytes]) -> None:
+        with self._replacing(name) as file:
+            file.writelines(parts)
+
+    @contextmanager
+    def _replacing(self, name: str) -> Iterator[BinaryIO]:
+        """Yield a file that gets its name when it is complete."""
         place = self.path / name
         beside = place.with_name(f".{place.name}.new")
         try:
             make_private_folder(place.parent)
             with open_private(beside, "wb") as file:
-                for data in parts:
-                    file.write(data)
+                yield file
                 # On disk before the rename: a power failure must not leave a name without content.
                 file.flush()
                 os.fsync(file.fileno())

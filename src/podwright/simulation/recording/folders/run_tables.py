@@ -14,7 +14,7 @@ are in the next sample.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -559,15 +559,3 @@ def _result_of(failure: Failure) -> str:
 def _note_failure(waiting: Waiting, failure: Failure) -> None:
     waiting.message = failure.message
     waiting.reason = (failure.reason or failure.message) if failure.is_rejected else FAILED
-
-
-def joined(parts: Iterable[Mapping[str, Columns]]) -> dict[str, Columns]:
-    """Concatenate rows that were taken one after the other."""
-    tables: dict[str, Columns] = {
-        name: {column: [] for column in types} for name, types in TABLES.items()
-    }
-    for part in parts:
-        for name, columns in part.items():
-            for column, values in columns.items():
-                tables[name][column].extend(values)
-    return tables

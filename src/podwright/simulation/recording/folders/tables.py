@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, islice
 from os import PathLike
-from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Any, BinaryIO, Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from podwright.apimachinery.objects import PodwrightError, require_type
 from podwright.scheduler.framework import Decision, Explanation
@@ -30,6 +30,7 @@ class HasTables(Protocol):
 TableSource: TypeAlias = Explanation | Iterable[Decision] | Iterable[Explanation] | HasTables
 
 _PODS = "waits"
+_ROW_GROUP: Final = 1 << 16
 _ARROW_TYPES = {"int": "int64", "str": "string"}
 
 
@@ -280,34 +281,89 @@ def arrow_table(types: Mapping[str, str], columns: Mapping[str, Sequence[Any]]) 
         If pyarrow is not installed.
     """
     require_arrow()
+    return _with_dictionaries(types, _plain_table(types, columns))
+
+
+def _plain_table(types: Mapping[str, str], columns: Mapping[str, Sequence[Any]]) -> Any:
+    """Return rows as a table whose columns of names are texts."""
     arrow = import_module("pyarrow")
     arrow_types = {
         "time": arrow.timestamp("ns", tz="UTC"),
         "int": arrow.int64(),
         "maybe": arrow.int64(),
         "float": arrow.float64(),
-        "name": arrow.dictionary(arrow.int32(), arrow.string()),
+        "name": arrow.string(),
         "text": arrow.string(),
     }
     schema = arrow.schema([(name, arrow_types[kind]) for name, kind in types.items()])
-    arrays = []
-    for name, kind in types.items():
-        values = columns[name]
+    return arrow.table({name: columns[name] for name in types}, schema=schema)
+
+
+def _with_dictionaries(types: Mapping[str, str], table: Any) -> Any:
+    """Return a table with a dictionary for each column of names."""
+    for index, (name, kind) in enumerate(types.items()):
         if kind == "name":
-            arrays.append(arrow.array(values, arrow.string()).dictionary_encode())
-        else:
-            arrays.append(arrow.array(values, arrow_types[kind]))
-    return arrow.table(arrays, schema=schema)
+            # In one chunk: each chunk would have a dictionary of its own.
+            texts = table.column(index).combine_chunks()
+            table = table.set_column(index, name, texts.dictionary_encode())
+    return table
 
 
-def parquet_bytes(table: Any, row_group_size: int | None = None) -> bytes:
+def to_lists(table: Any) -> Columns:
+    """Return the columns of a table as lists; times are in nanoseconds since 1970."""
+    arrow = import_module("pyarrow")
+    return {
+        field.name: (
+            column.cast(arrow.int64()) if arrow.types.is_timestamp(field.type) else column
+        ).to_pylist()
+        for field, column in zip(table.schema, table.columns, strict=True)
+    }
+
+
+def parquet_bytes(table: Any) -> bytes:
     """Return a table as a Parquet file."""
     sink = import_module("pyarrow").BufferOutputStream()
-    import_module("pyarrow.parquet").write_table(
-        table, sink, row_group_size=row_group_size, compression="zstd"
-    )
+    import_module("pyarrow.parquet").write_table(table, sink, compression="zstd")
     content: bytes = sink.getvalue().to_pybytes()
     return content
+
+
+class ParquetRows:
+    """Writes rows as a Parquet file; only those of one row group are in memory.
+
+    The bytes do not depend on how many rows are added at once.
+
+    Parameters
+    ----------
+    types : mapping of str to str
+        As for `arrow_table`.
+    file : binary file
+    """
+
+    def __init__(self, types: Mapping[str, str], file: BinaryIO) -> None:
+        self._types = types
+        self._waiting = _plain_table(types, {name: [] for name in types})
+        schema = _with_dictionaries(types, self._waiting).schema
+        parquet = import_module("pyarrow.parquet")
+        self._writer = parquet.ParquetWriter(file, schema, compression="zstd")
+
+    def add(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Add rows, column by column."""
+        arrow = import_module("pyarrow")
+        waiting = arrow.concat_tables([self._waiting, _plain_table(self._types, columns)])
+        while waiting.num_rows >= _ROW_GROUP:
+            self._write(waiting.slice(0, _ROW_GROUP))
+            waiting = waiting.slice(_ROW_GROUP)
+        self._waiting = waiting
+
+    def close(self) -> None:
+        """Write the remaining rows and the end of the file."""
+        if self._waiting.num_rows:
+            self._write(self._waiting)
+        self._writer.close()
+
+    def _write(self, table: Any) -> None:
+        self._writer.write_table(_with_dictionaries(self._types, table))
 
 
 def read_parquet(path: str | PathLike[str]) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from podwright.simulation.recording.folders import tables
 from podwright.simulation.recording.folders.run_folder import RunFolder
@@ -194,8 +196,26 @@ def test_tables_have_types_and_nulls(tmp_path, begun):
         "double",
     ]
     folder = begun(tmp_path)
-    folder.write_tables({"t": types}, {"t": rows})
+    folder.write_tables({"t": types}, [{"t": rows}])
     assert folder.read_table("t").to_pylist() == table.to_pylist()
+
+
+def test_the_bytes_of_a_table_do_not_depend_on_its_parts(tmp_path, begun, monkeypatch):
+    monkeypatch.setattr(tables, "_ROW_GROUP", 3)
+    types = {"at": "time", "node": "name", "pod": "text"}
+    rows = {"at": list(range(8)), "node": ["a", None, "b", *"aabba"], "pod": list("abcdefgh")}
+    contents = set()
+    for name, cuts in {"one": [0, 8], "three": [0, 1, 5, 8], "each": range(9)}.items():
+        folder = begun(tmp_path / name)
+        parts = [
+            {"t": {column: values[first:last] for column, values in rows.items()}}
+            for first, last in pairwise(cuts)
+        ]
+        folder.write_tables({"t": types}, parts)
+        contents.add((tmp_path / name / "tables/t.parquet").read_bytes())
+        assert tables.to_lists(folder.read_table("t")) == rows
+    assert len(contents) == 1
+    assert parquet.ParquetFile(tmp_path / "one/tables/t.parquet").num_row_groups == 3
 
 
 def test_without_pyarrow_the_error_names_the_package(monkeypatch):

@@ -33,10 +33,10 @@ from podwright.simulation.recording import (
     explain_cycle,
     explain_cycles,
     gated_pods,
-    joined,
     replay,
     select_cycles,
     tables_of_log,
+    to_lists,
 )
 from podwright.simulation.world.runs.report import Report
 from podwright.simulation.world.runs.run_options import PathLike, moment_ns
@@ -98,10 +98,12 @@ class Run:
     plugins : iterable of type
         The user's own plugin classes of the run.
     recorded : callable, optional
-        Returns the tables that were recorded during the run, and their rows; without it, `tables`
-        and `summary` replay the log.
+        Returns the tables that were recorded during the run, and their rows; without it and without
+        a folder, `tables` and `summary` replay the log.
     report : Report, optional
         The report for the summary.
+    folder : RunFolder, optional
+        The folder that has the summary and the tables.
 
     Attributes
     ----------
@@ -118,7 +120,7 @@ class Run:
         What operations waited for until the end, a sentence each.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one keyword for each part of a run
         self,
         log: DecisionLog,
         *,
@@ -129,9 +131,10 @@ class Run:
         plugins: Iterable[type[Plugin]] = (),
         recorded: Callable[[], tuple[RunTables, Rows]] | None = None,
         report: Report | None = None,
+        folder: RunFolder | None = None,
     ) -> None:
         # `open` changes these for runs in folders.
-        self._folder: RunFolder | None = None
+        self._folder = folder
         self._sample_ns = SAMPLE_NS
         self._is_interrupted = False
         self._start_ns, self._end_ns = start_ns, end_ns
@@ -198,10 +201,10 @@ class Run:
             start_ns=manifest.start_ns,
             end_ns=end_ns,
             plugins=own,
+            folder=found if found.has_results else None,
         )
         run._sample_ns = int(manifest.options.get("sampleNs", SAMPLE_NS))
         run._is_interrupted = manifest.status != "finished"
-        run._folder = found if found.has_results else None
         return run
 
     def __repr__(self) -> str:
@@ -237,10 +240,10 @@ class Run:
 
     @cached_property
     def _tables_and_rows(self) -> tuple[RunTables, Rows]:
-        if self._recorded is not None:
+        if self._recorded is not None and self._folder is None:
             return self._recorded()
         tables = tables_of_log(self.log, self._sample_ns, self._end_ns, plugins=self._plugins)
-        return tables, joined([tables.rows()])
+        return tables, tables.rows()
 
     @cached_property
     def summary(self) -> Summary:
@@ -250,7 +253,7 @@ class Run:
         tables, rows = self._tables_and_rows
         return summary_of(
             tables,
-            rows,
+            (rows,),
             start_ns=self._start_ns,
             end_ns=self._end_ns,
             is_interrupted=self._is_interrupted,
@@ -267,11 +270,10 @@ class Run:
     def rows(self, name: str) -> dict[str, list[Any]]:
         """Return the columns of a table as lists, without pyarrow if the run is not in a folder.
 
-        Times are in nanoseconds since 1970; those of a folder are `datetime` objects.
+        Times are in nanoseconds since 1970.
         """
         if self._folder is not None and self._folder.has_tables(TABLES):
-            columns: dict[str, list[Any]] = self._folder.read_table(name).to_pydict()
-            return columns
+            return to_lists(self._folder.read_table(name))
         return self._rows[name]
 
     def plot(self) -> Figure:

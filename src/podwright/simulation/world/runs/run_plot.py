@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -82,9 +81,7 @@ def _draw_waits(panel: Axes, table: Mapping[str, Sequence[Any]]) -> None:
 
 
 def _seconds(times: Sequence[Any], start_ns: int) -> F64Array:
-    """Return times since the start; those of a folder are `datetime` objects."""
-    if times and isinstance(times[0], datetime):
-        return np.array([each.timestamp() for each in times], dtype=np.float64) - start_ns / 1e9
+    """Return times since the start."""
     return (np.array(times, dtype=np.int64) - start_ns).astype(np.float64) / 1e9
 
 

@@ -43,7 +43,6 @@ from podwright.simulation.recording import (
     Timeline,
     TimelineFeed,
     encode_chunks,
-    joined,
     resume,
     timeline_of_log,
 )
@@ -117,7 +116,6 @@ class Simulation:
         self._folder = folder
         self._stages = inputs.stages
         self._end_ns = inputs.end_ns
-        self._all_rows: Rows | None = None
         self._report: Report | None = None
         self.tables = RunTables(options.sample_ns)
         self._review = inputs.review
@@ -334,6 +332,7 @@ class Simulation:
     def result(self) -> Run:
         """Return the results; after `end`."""
         world = self.world
+        # With a folder, the rows up to the last checkpoint are not in memory.
         run = Run(
             world.log,
             machine=world.machine,
@@ -341,18 +340,17 @@ class Simulation:
             start_ns=world.start_ns,
             end_ns=world.now_ns,
             plugins=world.components.options.plugins,
-            recorded=lambda: (self.tables, self.rows()),
+            recorded=lambda: (self.tables, self.tables.rows()),
             report=self._report,
+            folder=self._folder,
         )
         run.unmet = self._unmet
         return run
 
-    def rows(self) -> Rows:
-        """Return the rows of all tables."""
-        if self._all_rows is not None:
-            return self._all_rows
+    def _parts(self) -> Iterable[Rows]:
+        """Yield the rows of all tables, in order."""
         earlier = () if self._folder is None else self._folder.parts()
-        return joined(chain(earlier, [self.tables.rows()]))
+        return chain(earlier, [self.tables.rows()])
 
     def end(self, *, is_interrupted: bool = False, with_tables: bool = True) -> Summary:
         """Write the results, and return the summary.
@@ -374,11 +372,9 @@ class Simulation:
         if self._sizes is not None:
             node_groups = self._sizes.report(world.now_ns)
             self._report = msgspec.structs.replace(self._report, node_groups=node_groups)
-        # The end removes the parts from the folder.
-        rows = self._all_rows = self.rows()
         summary = summary_of(
             self.tables,
-            rows,
+            self._parts(),
             start_ns=world.start_ns,
             end_ns=world.now_ns,
             is_interrupted=is_interrupted,
@@ -389,7 +385,7 @@ class Simulation:
                 folder.write_timeline(encode_chunks(self._timeline()))
             world.log.close()
             if with_tables:
-                folder.write_tables(TABLES, rows)
+                folder.write_tables(TABLES, self._parts())
             metrics = world.machine.metrics_snapshot()
             folder.write_end(msgspec.to_builtins(summary), render_text(metrics), _objects(world))
             folder.close("interrupted" if is_interrupted else "finished", self.warnings)

@@ -133,7 +133,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def summary_of(
     tables: RunTables,
-    rows: Rows,
+    parts: Iterable[Rows],
     *,
     start_ns: int,
     end_ns: int,
@@ -144,6 +144,8 @@ def summary_of(
 
     Parameters
     ----------
+    parts : iterable of dict
+        The rows of the tables, in order.
     report : Report, optional
         Without the pods that were never tried, which the tables know.
     """
@@ -160,6 +162,7 @@ def summary_of(
         excluded=sum(count for name, count in pending.items() if name in (FOREIGN, GATED)),
         waits=waits_of(
             wait_ns
+            for rows in parts
             for wait_ns, outcome in zip(
                 rows["waits"]["wait_ns"], rows["waits"]["outcome"], strict=True
             )
