@@ -112,7 +112,7 @@ class Recording:
         pytest.param(
             lambda: pw.World(observers=[Silent()]),  # type: ignore[list-item]
             "observers[0]: an object with at least one of changed(), decided(), event_recorded(), "
-            "node_event(), removal_handled() is expected, not a Silent",
+            "node_event(), operated(), removal_handled() is expected, not a Silent",
             id="no method",
         ),
         pytest.param(

@@ -1,4 +1,4 @@
-"""HTML of results for notebooks: short tables in which all text is escaped."""
+"""HTML of results, for notebooks and for reports: all text is escaped, nothing is referred to."""
 
 from __future__ import annotations
 
@@ -11,6 +11,52 @@ ROWS_SHOWN: Final = 10
 """The rows of a table that are shown; a line below it has the number of the others."""
 
 _LEFT: Final = ' style="text-align:left"'
+_STYLE: Final = """
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 0.5rem 0 1.5rem; }
+th, td { text-align: left; padding: 0.2rem 1rem 0.2rem 0; border-bottom: 1px solid #8884; }
+div > strong { font-size: 1.2rem; }
+.bar { fill: #3b7dd8; } text { fill: currentColor; font-size: 13px; }
+"""
+_BAR: Final = 22
+_WIDTH: Final = 420
+
+
+def page(title: str, findings: Iterable[str], parts: Iterable[str]) -> str:
+    """Return a report that a browser opens without a server.
+
+    Parameters
+    ----------
+    findings : iterable of str
+        What comes first: sentences.
+    parts : iterable of str
+        Figures and tables, which are HTML already.
+    """
+    listed = "".join(f"<li>{escape(text)}</li>" for text in findings)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1><ul>{listed}</ul>"
+        f"{''.join(parts)}</body></html>\n"
+    )
+
+
+def bars(title: str, counts: Mapping[str, float]) -> str:
+    """Return a figure of horizontal bars, each with its name and its number; "" without any."""
+    most = max(counts.values(), default=0) or 1
+    shown = "".join(
+        f'<text x="0" y="{y + 15}">{escape(name or "<none>")}</text>'
+        f'<rect class="bar" x="220" y="{y + 3}" height="{_BAR - 6}" '
+        f'width="{_WIDTH * count / most:.1f}"/>'
+        f'<text x="{226 + _WIDTH * count / most:.1f}" y="{y + 15}">{count}</text>'
+        for y, (name, count) in zip(range(0, _BAR * len(counts), _BAR), counts.items(), strict=True)
+    )
+    size = f'width="{300 + _WIDTH}" height="{_BAR * len(counts)}"'
+    return (
+        section(title, f'<svg role="img" aria-label="{escape(title)}" {size}>{shown}</svg>')
+        if counts
+        else ""
+    )
 
 
 def section(title: str, *parts: str) -> str:
@@ -21,6 +67,11 @@ def section(title: str, *parts: str) -> str:
 def paragraphs(texts: Iterable[str]) -> str:
     """Return each text that is not empty as a paragraph."""
     return "".join(f"<p>{escape(text)}</p>" for text in texts if text)
+
+
+def whole_table(title: str, heads: Sequence[str], rows: Collection[Sequence[object]]) -> str:
+    """Return a table of all rows with a title; "" without rows."""
+    return section(title, table(heads, rows, shown=len(rows))) if rows else ""
 
 
 def table(

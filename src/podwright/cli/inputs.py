@@ -88,6 +88,11 @@ class Inputs(NamedTuple):
     is_partial: bool = False
 
 
+def read_scenario_files(names: Sequence[str]) -> tuple[tuple[str, bytes], ...]:
+    """Read the files of a scenario, and the clusters among them."""
+    return tuple(read_named(names, stdin=None, report=print_message, has_workloads=True))
+
+
 def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Scheduler]:
     """Read everything that the command line names, and create an empty scheduler.
 

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -238,6 +239,15 @@ def real(load: Load, binary: Path, folder: Path) -> Sizes:
                 process.wait()
 
 
+def _post(folder: Path, path: str, body: object) -> None:
+    text = (folder / "kubeconfig").read_text(encoding="utf-8")
+    address = text.partition("server: ")[2].split()[0].strip('"')
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(address + path, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as reply:
+        assert all(each["status"] < 400 for each in json.load(reply)["replies"]), path
+
+
 def _dashed(name: str) -> str:
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
 
@@ -264,8 +274,17 @@ def _sampled(load: Load, folder: Path) -> Sizes:
 
     sample(2)
     for step in load.steps:
-        for app, count in zip(load.apps, step, strict=True):
-            _kubectl(folder, "scale", "deployment", app[0], f"--replicas={count}")
+        # At once, as in the simulation: no loop finds a part of the pods only.
+        writes = [
+            {
+                "method": "PATCH",
+                "path": f"/apis/apps/v1/namespaces/default/deployments/{app[0]}/scale",
+                "contentType": "application/merge-patch+json",
+                "body": {"spec": {"replicas": count}},
+            }
+            for app, count in zip(load.apps, step, strict=True)
+        ]
+        _post(folder, "/podwright/v1/writes", {"writes": writes})
         sample(STEP_SECONDS)
     sample(12)
     return {name: turning_points(found) for name, found in sizes.items()}

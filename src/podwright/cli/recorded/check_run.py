@@ -21,7 +21,7 @@ from podwright.cli.console import (
 )
 from podwright.cli.decisions.save_case import write_case
 from podwright.cli.file_reading import ErrorCollector
-from podwright.cli.inputs import extender_caller, find_key
+from podwright.cli.inputs import extender_caller, find_key, read_scenario_files
 from podwright.cli.recorded.options import CheckOptions
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.cluster.store import kind_of
@@ -55,7 +55,7 @@ def run_check(options: CheckOptions) -> bool:
     rendered = [*_rendered(options)]
     for path in options.files:
         with collected:
-            scenarios.append(load_scenario(path))
+            scenarios.append(load_scenario(path, read=read_scenario_files))
     for scenario in scenarios:
         with collected:
             # All errors of all scenarios come before the first run.
@@ -72,6 +72,8 @@ def run_check(options: CheckOptions) -> bool:
         _write(options.junit, report.junit(), mode="w")
     if options.summary is not None:
         _write(options.summary, report.markdown(), mode="a")
+    if options.report is not None:
+        _write(options.report, report.html(), mode="w")
     _print(report, options.output)
     return report.passed
 

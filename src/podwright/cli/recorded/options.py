@@ -135,6 +135,9 @@ class CheckOptions(Judged):
     summary: Path | None = option(
         "Append the results as Markdown, as for a pull request.", "FILE", default=None
     )
+    report: Path | None = option(
+        "Write a report as an HTML file: findings, then figures.", "FILE", default=None
+    )
     seed: int | None = option("In place of the seeds of the scenarios.", "NUMBER", default=None)
     charts: tuple[str, ...] = option(
         "Apply a Helm chart to the cluster of each scenario, and print what it changes. Needs "

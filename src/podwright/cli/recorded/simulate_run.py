@@ -36,6 +36,7 @@ from podwright.cli.inputs import (
     extender_caller,
     has_no_workload,
     inputs_of,
+    read_scenario_files,
     require_objects,
     scheduler_options,
     warn_of_kinds,
@@ -317,7 +318,7 @@ def _read_scenario(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manife
         hint = known.get(name, f"--{name.replace('_', '-')}")
         reject_idle(hint, "with a scenario", "it is part of the scenario")
     (path,) = options.files
-    scenario = load_scenario(path)
+    scenario = load_scenario(path, read=read_scenario_files)
     seed = options.setup.seed if "seed" in options.given else None
     prepared = scenario.prepare(
         seed=seed, checkpoint_events=options.checkpoint_events, output=options.out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -76,6 +76,7 @@ from podwright.online.apiserver import (
     ResultAnnotations,
     RunCollection,
     RunningScheduler,
+    ScenarioController,
     ShadowFeed,
     TurnLoop,
     UnwritableRecord,
@@ -151,8 +152,7 @@ def run_up(options: UpOptions) -> None:
         shadow = None if files.shadow is None else shadow_feed(inputs)
         path = files.record if files.shadow is None else record_in(files.shadow)
         record = None if path is None else stack.enter_context(closing(_record(path, files)))
-        results = _annotations(token) if _annotates_results(options) else None
-        followers = [one for one in (record, shadow, results) if one is not None]
+        beside = _beside(options, shadow, {"authorization": f"Bearer {token}"})
         clock = ClusterClock(speed=parts.speed)
         clock.pause()  # until the cluster is served
         start_ns = clock.now_ns()
@@ -226,7 +226,7 @@ def run_up(options: UpOptions) -> None:
             if parts.speed == 1.0:
                 # Clients compute ages with their own clocks, and a start can take long.
                 clock.set_to_real_time()
-            return TurnLoop(cluster, clock, followers)
+            return TurnLoop(cluster, clock, [*([] if record is None else [record]), *beside])
 
         serve(
             turns,
@@ -244,10 +244,7 @@ def run_up(options: UpOptions) -> None:
                 shadow=shadow,
                 reload=reload,
                 runs=None if files.runs is None else RunCollection(files.runs),
-                background=[
-                    *(one.keep_up for one in (shadow, results) if one is not None),
-                    *filling,
-                ],
+                background=[*(one.keep_up for one in beside), *filling],
             ),
             sites=sites,
         )
@@ -272,8 +269,18 @@ def _imported(given: InputOptions) -> ImportedSource | None:
     return ImportedSource(given.imported, given.selection) if given.imported else None
 
 
-def _annotations(token: str) -> ResultAnnotations:
-    return ResultAnnotations({"authorization": f"Bearer {token}"})
+def _beside(
+    options: UpOptions, shadow: ShadowFeed | None, headers: Mapping[str, str]
+) -> list[ShadowFeed | ResultAnnotations | ScenarioController]:
+    """Return what follows the cluster and works beside its turns."""
+    found: list[ShadowFeed | ResultAnnotations | ScenarioController] = []
+    if shadow is not None:
+        found.append(shadow)
+    if _annotates_results(options):
+        found.append(ResultAnnotations(headers))
+    if options.parts.has_controllers and not options.parts.bare:
+        found.append(ScenarioController(headers))
+    return found
 
 
 def _plugin_reload(setup: Setup) -> PluginReload:

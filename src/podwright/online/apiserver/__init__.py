@@ -46,6 +46,9 @@ from podwright.online.apiserver.records.change_record import (
     UnwritableRecord as UnwritableRecord,
 )
 from podwright.online.apiserver.records.run_collection import RunCollection as RunCollection
+from podwright.online.apiserver.scenario_controller import (
+    ScenarioController as ScenarioController,
+)
 from podwright.online.apiserver.scheduling.result_annotations import (
     ResultAnnotations as ResultAnnotations,
 )

@@ -20,7 +20,7 @@ import pickle
 import signal
 import struct
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from podwright.apimachinery.objects import PodwrightError
@@ -112,7 +112,7 @@ class Readers:
         """
         return self.reports(lambda report: report_parts(content(), report))
 
-    async def reports(self, function: Callable[[Report], object]) -> AsyncIterator[Any]:
+    async def reports(self, function: Callable[[Report], object]) -> AsyncGenerator[Any, None]:
         """Call a function in a reader, and yield what it reports.
 
         Raises

@@ -6,41 +6,28 @@ Findings come first, then figures, then tables. The file has no script and refer
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
-from typing import Final
+from collections.abc import Iterator
 
+from podwright._html import bars, page, whole_table
 from podwright.simulation.capacity.counting import Capacity
 from podwright.simulation.capacity.drains import DrainPlan
-
-_STYLE: Final = """
-:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
-body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 0.5rem 0 1.5rem; }
-th, td { text-align: left; padding: 0.2rem 1rem 0.2rem 0; border-bottom: 1px solid #8884; }
-.bar { fill: #3b7dd8; } text { fill: currentColor; font-size: 13px; }
-"""
-_BAR: Final = 22
-_WIDTH: Final = 420
 
 
 def capacity_html(answer: Capacity) -> str:
     """Return the report of a capacity as HTML."""
-    parts = [_list(_capacity_findings(answer))]
+    parts = []
     for each in answer.templates:
         for what, counts in (("zone", each.zones), ("pool", each.pools)):
-            if counts:
-                parts.append(_figure(f"{each.name} by {what}", counts))
-    if answer.losses:
-        pending = {f"{each.of} {each.name}": len(each.pending) for each in answer.losses}
-        parts.append(_figure("Pending pods after the loss of", pending))
+            parts.append(bars(f"{each.name} by {what}", counts))
+    pending = {f"{each.of} {each.name}": len(each.pending) for each in answer.losses}
+    parts.append(bars("Pending pods after the loss of", pending))
     if answer.stop is not None and answer.stop.reasons:
         rows = [
             (each.nodes, each.plugin or "PreFilter", each.reason) for each in answer.stop.reasons
         ]
-        parts.append(_table("What stops the next pod", ("Nodes", "Plugin", "Reason"), rows))
+        parts.append(whole_table("What stops the next pod", ("Nodes", "Plugin", "Reason"), rows))
     parts.append(
-        _table(
+        whole_table(
             "Headroom of workloads",
             ("Workload", "Pods", "More", "Stopped by"),
             [
@@ -50,7 +37,7 @@ def capacity_html(answer: Capacity) -> str:
         )
     )
     parts.append(
-        _table(
+        whole_table(
             "Losses",
             ("Loss", "Nodes", "Recreated", "Pending", "Gone", "First message"),
             [
@@ -71,8 +58,8 @@ def capacity_html(answer: Capacity) -> str:
         for each in answer.templates
         for node, count in each.nodes.items()
     ]  # fmt: skip
-    parts.append(_table("Nodes", ("Pods", "Node", "Count"), nodes))
-    return _page("Capacity", parts)
+    parts.append(whole_table("Nodes", ("Pods", "Node", "Count"), nodes))
+    return page("Capacity", _capacity_findings(answer), parts)
 
 
 def _capacity_findings(answer: Capacity) -> Iterator[str]:
@@ -98,15 +85,11 @@ def drain_plan_html(plan: DrainPlan) -> str:
     """Return the report of a drain plan as HTML."""
     steps = list(enumerate(plan.steps, 1))
     gains = Counter(move.to for _, step in steps for move in step.moves if move.to)
-    parts = [_list(_drain_findings(plan))]
-    if steps:
-        parts.append(
-            _figure("Evicted pods by step", {f"{n}": len(step.moves) for n, step in steps})
-        )
-    if gains:
-        parts.append(_figure("Pods that nodes get", dict(sorted(gains.items()))))
+    parts = []
+    parts.append(bars("Evicted pods by step", {f"{n}": len(step.moves) for n, step in steps}))
+    parts.append(bars("Pods that nodes get", dict(sorted(gains.items()))))
     parts.append(
-        _table(
+        whole_table(
             "Steps",
             ("Step", "Nodes", "New nodes", "Evicted", "Waits for", "Pending", "Seconds"),
             [
@@ -128,8 +111,8 @@ def drain_plan_html(plan: DrainPlan) -> str:
         for number, step in steps
         for move in step.moves
     ]
-    parts.append(_table("Moves", ("Step", "Pod", "From", "Replaced by", "To"), moves))
-    return _page("Drain plan", parts)
+    parts.append(whole_table("Moves", ("Step", "Pod", "From", "Replaced by", "To"), moves))
+    return page("Drain plan", _drain_findings(plan), parts)
 
 
 def _drain_findings(plan: DrainPlan) -> Iterator[str]:
@@ -149,41 +132,3 @@ def _drain_findings(plan: DrainPlan) -> Iterator[str]:
             yield f"Step {number}: no controller recreates {', '.join(step.gone)}."
         if step.local_data:
             yield f"Step {number}: {', '.join(step.local_data)} lose the data of an emptyDir."
-
-
-def _page(title: str, parts: Iterable[str]) -> str:
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>{''.join(parts)}"
-        "</body></html>\n"
-    )
-
-
-def _list(findings: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in findings)}</ul>"
-
-
-def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    if not rows:
-        return ""
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows
-    )
-    return f"<h2>{escape(title)}</h2><table><tr>{head}</tr>{body}</table>"
-
-
-def _figure(title: str, counts: Mapping[str, int]) -> str:
-    """Return horizontal bars, each with its name and its number."""
-    most = max(counts.values()) or 1
-    bars = "".join(
-        f'<text x="0" y="{y + 15}">{escape(name or "<none>")}</text>'
-        f'<rect class="bar" x="220" y="{y + 3}" height="{_BAR - 6}" '
-        f'width="{_WIDTH * count / most:.1f}"/>'
-        f'<text x="{226 + _WIDTH * count / most:.1f}" y="{y + 15}">{count}</text>'
-        for y, (name, count) in zip(range(0, _BAR * len(counts), _BAR), counts.items(), strict=True)
-    )
-    size = f'width="{300 + _WIDTH}" height="{_BAR * len(counts)}"'
-    return (
-        f'<h2>{escape(title)}</h2><svg role="img" aria-label="{escape(title)}" {size}>{bars}</svg>'
-    )

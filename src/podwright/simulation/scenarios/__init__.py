@@ -16,6 +16,7 @@ from podwright._faces import names_on_first_use
 if TYPE_CHECKING:
     from podwright.simulation.scenarios.checking import (
         CheckReport as CheckReport,
+        ScenarioRun as ScenarioRun,
         check as check,
     )
     from podwright.simulation.scenarios.document import (
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
         json_schema as json_schema,
     )
     from podwright.simulation.scenarios.expectations import CheckResult as CheckResult
+    from podwright.simulation.scenarios.kep140 import KEP140_GROUP as KEP140_GROUP
+    from podwright.simulation.scenarios.kep140_status import (
+        no_files as no_files,
+        run_kep140 as run_kep140,
+    )
     from podwright.simulation.scenarios.new_check import (
         decision_scenario as decision_scenario,
         snapshot_scenario as snapshot_scenario,

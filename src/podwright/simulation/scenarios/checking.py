@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
+from podwright._html import bars, page, section, whole_table
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
 from podwright.simulation.scenarios.document import Expectation
@@ -19,10 +20,27 @@ from podwright.simulation.scenarios.expectations import (
     same_placement,
 )
 from podwright.simulation.scenarios.scenario_file import ScenarioFile
-from podwright.simulation.world import RunArguments, started_run
+from podwright.simulation.world import Observer, RunArguments, Summary, started_run
 
 OPERATIONS = "operations"
 """The name of the expectation that the conditions of all operations came to hold."""
+
+
+class ScenarioRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run of a scenario came to.
+
+    Attributes
+    ----------
+    scenario, configuration : str
+        Their names.
+    summary : Summary
+    warnings : tuple of str
+    """
+
+    scenario: str
+    configuration: str
+    summary: Summary
+    warnings: tuple[str, ...] = ()
 
 
 class CheckReport(msgspec.Struct, frozen=True):
@@ -31,9 +49,12 @@ class CheckReport(msgspec.Struct, frozen=True):
     Attributes
     ----------
     results : tuple of CheckResult
+    runs : tuple of ScenarioRun
+        Of each scenario with each of its configurations.
     """
 
     results: tuple[CheckResult, ...] = ()
+    runs: tuple[ScenarioRun, ...] = ()
 
     @property
     def failed(self) -> tuple[CheckResult, ...]:
@@ -78,6 +99,58 @@ class CheckReport(msgspec.Struct, frozen=True):
             lines.append(f"| {mark} | {' | '.join(shown)} |")
         return "\n".join(lines) + "\n"
 
+    def html(self) -> str:
+        """Return the results and the figures of the runs as a page: findings first."""
+        names = [f"{one.scenario} ({one.configuration})" for one in self.runs]
+        summaries = dict(zip(names, (one.summary for one in self.runs), strict=True))
+        resources = dict.fromkeys(name for one in summaries.values() for name in one.utilization)
+        figures: dict[str, dict[str, float]] = {
+            "Pending pods": {name: one.pending_count for name, one in summaries.items()},
+            "Longest wait, in seconds": {name: one.waits.max_s for name, one in summaries.items()},
+        }
+        figures |= {
+            f"Mean utilization of {resource}, in percent": {
+                name: round(100 * one.utilization[resource].mean, 2)
+                for name, one in summaries.items()
+                if resource in one.utilization
+            }
+            for resource in resources
+        }
+        expectations = [
+            (
+                "passed" if one.passed else "failed",
+                one.scenario,
+                one.configuration,
+                one.expectation,
+                one.message,
+            )
+            for one in sorted(self.results, key=lambda one: one.passed)
+        ]
+        heads = ("Result", "Scenario", "Configuration", "Expectation", "Found")
+        parts = [bars(title, counts) for title, counts in figures.items()]
+        parts.append(whole_table("Expectations", heads, expectations))
+        for name, one in summaries.items():
+            parts += [section(name), one._repr_html_()]
+            parts += [] if one.report is None else [one.report._repr_html_()]
+        return page("Scenarios", self._findings(names), parts)
+
+    def _findings(self, names: Iterable[str]) -> Iterator[str]:
+        if self.results:
+            met = len(self.results) - len(self.failed)
+            yield f"{met} of {len(self.results)} expectations are met."
+        for one in self.failed:
+            yield f"{one.scenario} ({one.configuration}), {one.expectation}: {one.message}"
+        for name, run in zip(names, self.runs, strict=True):
+            summary = run.summary
+            yield (
+                f"{name}: {summary.counts.placed} of {summary.counts.created} pods were placed,"
+                f" {summary.pending_count} are pending at the end;"
+                f" the longest wait was {summary.waits.max_s:.6g} s."
+            )
+            for reason, count in summary.pending.items():
+                yield f"{name}: {count} pods are pending: {reason}"
+            yield from (f"{name}: {warning}" for warning in run.warnings)
+
     def _groups(self) -> dict[str, list[CheckResult]]:
         found: dict[str, list[CheckResult]] = {}
         for one in self.results:
@@ -94,6 +167,7 @@ def check(
     seed: int | None = None,
     extender_caller: Callable[[KubeSchedulerConfiguration | None, str], CallExtender | None]
     | None = None,
+    observers: tuple[Observer, ...] = (),
 ) -> CheckReport:
     """Simulate scenarios with each of their configurations, and compare them with what is expected.
 
@@ -104,6 +178,8 @@ def check(
         In place of those of the scenarios.
     extender_caller : callable, optional
         Needed for configurations with extenders.
+    observers : tuple of Observer
+        Of the worlds of all runs.
 
     Returns
     -------
@@ -114,20 +190,28 @@ def check(
     InputError
         With all errors of a scenario.
     """
-    return CheckReport(
-        tuple(one for each in scenarios for one in _results(each, seed, extender_caller))
-    )
+    report = CheckReport()
+    for scenario in scenarios:
+        report = _with_scenario(report, scenario, seed, extender_caller, observers)
+    return report
 
 
-def _results(
-    scenario: ScenarioFile, seed: int | None, extender_caller: ExtenderCaller | None
-) -> Iterator[CheckResult]:
+def _with_scenario(
+    report: CheckReport,
+    scenario: ScenarioFile,
+    seed: int | None,
+    extender_caller: ExtenderCaller | None,
+    observers: tuple[Observer, ...],
+) -> CheckReport:
     runs: dict[str, CheckedRun] = {}
+    results: list[CheckResult] = []
     expectations = scenario.document.spec.expectations
     named = list(zip(expectation_names(expectations), expectations, strict=True))
     for configuration in scenario.configurations:
         observer = RunObserver()
-        prepared = scenario.prepare(configuration=configuration, seed=seed, observers=(observer,))
+        prepared = scenario.prepare(
+            configuration=configuration, seed=seed, observers=(observer, *observers)
+        )
         if extender_caller is not None:
             call = extender_caller(prepared.options.scheduler.configuration, scenario.source)
             options = msgspec.structs.replace(prepared.options, call_extender=call)
@@ -141,15 +225,27 @@ def _results(
             for name, expectation in named
             if not expectation.same_placement and _concerns(expectation, configuration)
         ]
-        for name, passed, message in found:
-            yield CheckResult(
+        results += (
+            CheckResult(
                 scenario=scenario.name,
                 configuration=configuration,
                 expectation=name,
                 passed=passed,
                 message=message,
             )
-    yield from _same(scenario, named, runs)
+            for name, passed, message in found
+        )
+    results += _same(scenario, named, runs)
+    ended = (
+        ScenarioRun(
+            scenario=scenario.name,
+            configuration=name,
+            summary=one.run.summary,
+            warnings=tuple(one.run.warnings),
+        )
+        for name, one in runs.items()
+    )
+    return CheckReport((*report.results, *results), (*report.runs, *ended))
 
 
 def _same(

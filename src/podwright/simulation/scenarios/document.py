@@ -80,7 +80,8 @@ class ClusterState(_Entry, frozen=True, kw_only=True):
     Attributes
     ----------
     files : tuple of str
-        Manifests, dumps of live clusters, snapshots, tables and folders, relative to the scenario.
+        Manifests, dumps of live clusters, snapshots, tables and folders, relative to the scenario;
+        cluster: or cluster:CONTEXT for a live cluster.
     run : RunState, optional
         A recorded run at a time.
     nodes : tuple of NodeGroup

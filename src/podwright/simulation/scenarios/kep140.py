@@ -20,7 +20,7 @@ from podwright.apimachinery.objects import FieldError, api_group
 from podwright.apimachinery.schema import built_in
 from podwright.simulation.scenarios.document import API_VERSION, KIND, Object
 
-GROUP: Final = "simulation.kube-scheduler-simulator.x-k8s.io"
+KEP140_GROUP: Final = "simulation.kube-scheduler-simulator.x-k8s.io"
 _SCHEDULER: Final = ("scheduler", "kube-scheduler")
 _PATCH_TYPES: Final = {
     "application/json-patch+json": "json",
@@ -120,7 +120,11 @@ def converted(document: object, errors: list[FieldError]) -> Converted:
     errors : list of FieldError, written
     """
     read = decode(document, _Scenario, "", errors)
-    ordered = sorted(enumerate(read.spec.operations), key=lambda one: one[1].step)
+    ordered = sorted(
+        enumerate(read.spec.operations),
+        # What ends the scenario is the last of its step.
+        key=lambda one: (one[1].step, one[1].done_operation is not None),
+    )
     lines: list[Object] = []
     places: list[int] = []
     for index, entry in ordered:
@@ -178,8 +182,8 @@ def _line(entry: _Operation, path: str, errors: list[FieldError]) -> Object | No
                 if options.get(name) is not None
             }
             return None if found is None else {"delete": found[0], **found[1], **grace}
-        case _:
-            return {"done": True}
+        case _:  # the scenario has succeeded when the step is finished
+            return {"when": {"settled": True}, "done": True}
 
 
 def _patch_line(patch: _Patch, path: str, errors: list[FieldError]) -> Object | None:

@@ -41,7 +41,7 @@ from podwright.simulation.scenarios.expectation_problems import (
     expectation_problems,
     reference_problems,
 )
-from podwright.simulation.scenarios.kep140 import GROUP, converted
+from podwright.simulation.scenarios.kep140 import KEP140_GROUP, converted
 from podwright.simulation.scenarios.load import problems_of_load
 from podwright.simulation.scenarios.scenario_file import Files, ScenarioFile
 from podwright.simulation.world import START_NS, Inputs, Run, timing_entry
@@ -51,9 +51,10 @@ Read = Callable[[Sequence[str]], Files]
 SCENARIO_HEAD_BYTES: Final = 100_000
 """The part of a file that says whether it is a scenario."""
 MOST_NODES: Final = 200_000
+_CLUSTER: Final = "cluster:"
 _HEAD: Final = re.compile(rb"""^[\s{]*["']?kind["']?\s*:\s*["']?Scenario\b""", re.MULTILINE)
 _OWN_GROUP: Final = api_group(API_VERSION)
-_GROUPS: Final = (_OWN_GROUP.encode(), GROUP.encode())
+_GROUPS: Final = (_OWN_GROUP.encode(), KEP140_GROUP.encode())
 
 
 def is_scenario(data: bytes) -> bool:
@@ -62,13 +63,16 @@ def is_scenario(data: bytes) -> bool:
     return any(group in head for group in _GROUPS) and _HEAD.search(head) is not None
 
 
-def load_scenario(path: Any) -> ScenarioFile:
+def load_scenario(path: Any, *, read: Read | None = None) -> ScenarioFile:
     """Read a scenario, and the files that it names, relative to its folder.
 
     Parameters
     ----------
     path : path
         A YAML or JSON file: a scenario of podwright, or of kube-scheduler-simulator (KEP-140).
+    read : callable, optional
+        Returns the names and contents of some paths, and of what starts with `cluster:`; only
+        files and folders are read without it.
 
     Raises
     ------
@@ -78,14 +82,23 @@ def load_scenario(path: Any) -> ScenarioFile:
     ((source, text),) = read_paths([path])
     folder, slash, _ = str(path).rpartition("/")
 
-    def read(names: Sequence[str]) -> Files:
-        placed = [name if name.startswith("/") else f"{folder}{slash}{name}" for name in names]
-        return tuple(read_paths(placed))
+    def read_beside(names: Sequence[str]) -> Files:
+        placed = [
+            name if name.startswith(("/", _CLUSTER)) else f"{folder}{slash}{name}" for name in names
+        ]
+        return tuple((read or read_paths)(placed))
 
-    return read_scenario(text, source=source, read=read, folder=f"{folder}{slash}")
+    return read_scenario(text, source=source, read=read_beside, folder=f"{folder}{slash}")
 
 
-def read_scenario(text: str | bytes, *, source: str, read: Read, folder: str = "") -> ScenarioFile:
+def read_scenario(
+    text: str | bytes,
+    *,
+    source: str,
+    read: Read,
+    folder: str = "",
+    run_folder: Callable[[str], str] | None = None,
+) -> ScenarioFile:
     """Read a scenario and the files that it names.
 
     Parameters
@@ -98,6 +111,8 @@ def read_scenario(text: str | bytes, *, source: str, read: Read, folder: str = "
         Returns the names and contents of some paths, and of the files in folders.
     folder : str
         The folder of the scenario, for run folders that it names; with a slash, or empty.
+    run_folder : callable, optional
+        Returns the path of a run folder that it names, in place of one in its folder.
 
     Raises
     ------
@@ -108,16 +123,20 @@ def read_scenario(text: str | bytes, *, source: str, read: Read, folder: str = "
         written = parse_document(text)
     except ValueError as error:
         raise InputError([FieldError(source=source, path="", message=str(error))]) from error
-    return _Reading(source, read, folder).scenario(written)
+
+    def beside(name: str) -> str:
+        return name if name.startswith("/") else f"{folder}{name}"
+
+    return _Reading(source, read, run_folder or beside).scenario(written)
 
 
 class _Reading:
     """The reading of one scenario."""
 
-    def __init__(self, source: str, read: Read, folder: str) -> None:
+    def __init__(self, source: str, read: Read, run_folder: Callable[[str], str]) -> None:
         self._source = source
         self._read = read
-        self._folder = folder
+        self._run_folder = run_folder
         self._errors: list[FieldError] = []
 
     def scenario(self, written: object) -> ScenarioFile:
@@ -132,7 +151,7 @@ class _Reading:
         warnings: tuple[str, ...] = ()
         places: tuple[int, ...] | None = None
         given = written if isinstance(written, dict) else {}
-        if api_group(str(given.get("apiVersion", ""))) == GROUP:
+        if api_group(str(given.get("apiVersion", ""))) == KEP140_GROUP:
             own, order, warnings = converted(written, errors)
             written, places = own, order
         document = decode(written, Document, "", errors)
@@ -196,6 +215,8 @@ class _Reading:
                 self._errors += (
                     problem(where, f"{one.source}: {one.message}") for one in error.errors
                 )
+            except PodwrightError as error:  # a cluster that cannot be read
+                self._errors.append(problem(f"{path}[{index}]", f"{name}: {error}"))
         return found
 
     def _others(self, spec: Spec) -> dict[str, bytes]:
@@ -219,10 +240,8 @@ class _Reading:
         if not state.folder:
             self._errors.append(required(f"{path}.folder"))
             return ()
-        folder = state.folder
-        if not folder.startswith("/"):
-            folder = f"{self._folder}{folder}"
         try:
+            folder = self._run_folder(state.folder)
             log = Run.open(folder).log
             end_ns = log.time_of(len(log) - 1) if len(log) else START_NS
             at = cluster_of(replay(log, at=state.at or None), end_ns)

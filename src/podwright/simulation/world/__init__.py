@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         KubernetesEvent as KubernetesEvent,
         NodeEventObserver as NodeEventObserver,
         Observer as Observer,
+        OperationObserver as OperationObserver,
         RemovalObserver as RemovalObserver,
     )
     from podwright.simulation.world.runs.disruptions import (

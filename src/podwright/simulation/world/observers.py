@@ -23,6 +23,7 @@ from podwright.cluster.api import DeleteObject, EvictPod, RecordEvent
 from podwright.cluster.controllers import NodeEvent
 from podwright.scheduler.framework import Decision
 from podwright.scheduler.machine import EmitEvent
+from podwright.simulation.world.inputs.operations import Operation
 
 
 class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
@@ -129,6 +130,14 @@ class NodeEventObserver(Protocol):
 
 
 @runtime_checkable
+class OperationObserver(Protocol):
+    """Receives the operations of users, before they are executed."""
+
+    def operated(self, operation: Operation, now_ns: int) -> None:
+        """Receive an operation; the changes that it makes follow."""
+
+
+@runtime_checkable
 class EventObserver(Protocol):
     """Receives Kubernetes Events."""
 
@@ -137,12 +146,19 @@ class EventObserver(Protocol):
 
 
 Observer: TypeAlias = (
-    ChangeObserver | DecisionObserver | EventObserver | NodeEventObserver | RemovalObserver
+    ChangeObserver
+    | DecisionObserver
+    | EventObserver
+    | NodeEventObserver
+    | OperationObserver
+    | RemovalObserver
 )
 """Receives what it has a method for, in order."""
 
 _SIMILAR: Final = 0.8
-_METHODS: Final = ("changed", "decided", "event_recorded", "node_event", "removal_handled")
+_METHODS: Final = (
+    "changed", "decided", "event_recorded", "node_event", "operated", "removal_handled",
+)  # fmt: skip
 
 
 def checked_observers(observers: Iterable[object]) -> tuple[Observer, ...]:

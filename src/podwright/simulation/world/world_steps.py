@@ -41,7 +41,7 @@ from podwright.simulation.world.inputs.operations import (
     RestoreNode,
     Stop,
 )
-from podwright.simulation.world.observers import Observer
+from podwright.simulation.world.observers import Observer, OperationObserver
 from podwright.simulation.world.timing.delays import CycleOver, Issued, Watched, Written
 from podwright.simulation.world.world_components import DueEvent, WorldAction, WorldComponents
 from podwright.simulation.world.world_rounds import WorldRounds
@@ -87,6 +87,7 @@ class WorldSteps:
         self._actions: deque[WorldAction] = deque()
         self._scheduler = WorldScheduler(components, self._actions, observers)
         self._rounds = WorldRounds(components, self._scheduler, self._actions, observers)
+        self._operation_observers = [e for e in observers if isinstance(e, OperationObserver)]
         self._count_at_once = 0
         self._operate_input: Callable[[Operation], None] = self.operate
         self.backlog = Backlog()
@@ -258,6 +259,8 @@ class WorldSteps:
 
     def operate(self, operation: Operation) -> None:
         """Execute an operation while an event is processed; `do` is for all other times."""
+        for observer in self._operation_observers:
+            observer.operated(operation, self._heap.now_ns)
         match operation:
             case Drain(node):
                 self._rounds.dispatch_node_event(DrainNode(node))

@@ -40,6 +40,7 @@ from podwright.online.apiserver.control.scheduling.queue import (
     queue_endpoints,
     shadow_endpoints,
 )
+from podwright.online.apiserver.control.scheduling.scenarios import scenario_endpoints
 from podwright.online.apiserver.control.scheduling.what_if import what_if_endpoints
 from podwright.online.apiserver.control.snapshot import snapshot_endpoints
 from podwright.online.apiserver.control.state import (
@@ -90,6 +91,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *saved_case_endpoints(turns),
         *what_if_endpoints(cluster),
         *planning_endpoints(cluster),
+        *scenario_endpoints(cluster),
         *explanation_endpoints(turns),
         *timeline_endpoints(turns),
         *state_endpoints(turns),

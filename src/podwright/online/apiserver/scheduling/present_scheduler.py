@@ -21,6 +21,9 @@ from podwright.scheduler.machine import (
     SchedulerOptions,
 )
 
+_SHORT_LIVED: Final = ("Event", "Lease")
+"""Kinds that a simulation makes anew."""
+
 
 def present_objects(scheduler: ServedScheduler) -> list[Object]:
     """Return the objects that a scheduler of a cluster reads, in the order of their arrival.
@@ -43,6 +46,12 @@ def present_objects(scheduler: ServedScheduler) -> list[Object]:
     ]
     # A pod that was created in this turn is delivered in the next slice.
     return [*received, *(pod for pod in world.pods if machine.pod(pod.key) is None)]
+
+
+def stored_objects(store: ObjectStore) -> list[Object]:
+    """Return the objects of a cluster that a simulation of it starts with."""
+    kinds = [kind for kind in store.kinds() if kind[1] not in _SHORT_LIVED]
+    return cast(list[Object], [obj for kind in kinds for obj in store.list(kind).objects])
 
 
 def present_scheduler(cluster: Cluster, served: ServedScheduler | None = None) -> Scheduler:

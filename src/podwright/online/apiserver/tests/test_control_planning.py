@@ -128,3 +128,39 @@ def test_a_wrong_question_names_its_field(served, path, body, field):
     status, problem = served.send("POST", f"{V1}/{path}", body)
     assert status == 422
     assert field in str(problem)
+
+
+def test_a_scenario_starts_with_the_running_cluster(served):
+    scenario = {
+        "apiVersion": "podwright.dev/v1alpha1",
+        "kind": "Scenario",
+        "metadata": {"name": "more"},
+        "spec": {
+            "cluster": {"files": ["cluster:"]},
+            "operations": [{"apply": POD}, {"after": "1m", "drain": "n0"}],
+            "expectations": [{"name": "fits", "pendingAtMost": 0}],
+            "stop": {"at": "1h"},
+        },
+    }
+    status, found = served.send("POST", f"{V1}/scenarios", {"scenario": scenario})
+    assert (status, found["passed"]) == (200, True)
+    assert found["results"][0]["message"] == "0 of 1 pods are pending"
+    assert found["runs"][0]["summary"]["report"]["drains"][0]["node"] == "n0"
+    status, node = served.send("GET", "/api/v1/nodes/n0")
+    assert "unschedulable" not in node["spec"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "text"),
+    [
+        ({"cluster": {"files": ["/etc/passwd"]}}, "spec.cluster.files[0]", "has no files"),
+        ({"cluster": {"run": {"folder": "/x"}}}, "spec.cluster.run.folder", "no folder of runs"),
+        ({"stop": {"at": "x"}}, "spec.stop.at", "Invalid value"),
+    ],
+)
+def test_a_scenario_that_is_not_valid_is_a_problem_with_its_path(served, spec, path, text):
+    scenario = {"apiVersion": "podwright.dev/v1alpha1", "kind": "Scenario", "spec": spec}
+    status, problem = served.send("POST", f"{V1}/scenarios", {"scenario": scenario})
+    assert status == 422
+    assert path in json.dumps(problem)
+    assert text in json.dumps(problem)

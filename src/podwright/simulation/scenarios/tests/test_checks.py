@@ -339,3 +339,15 @@ def test_a_snapshot_becomes_a_check(tmp_path: Path) -> None:
 def test_a_head_alone_is_an_error() -> None:
     with pytest.raises(InputError, match="spec: Required value"):
         read_scenario(HEAD, source="s.yaml", read=nothing)
+
+
+def test_a_report_begins_with_what_is_not_met():
+    unmet = "\n  expectations: [{name: <fits>, pendingAtMost: 0}]"
+    text = pw.check(scenario(cluster(nodes(1), pod("a"), pod("b", "4")) + unmet)).html()
+    assert "0 of 1 expectations are met." in text
+    assert text.index("(default), &lt;fits&gt;: 1 of 2 pods are pending") < text.index("<svg")
+    assert "1 of 2 pods were placed, 1 are pending at the end" in text
+    assert text.index("<svg") < text.index("<table")
+    assert "<fits>" not in text
+    assert "http" not in text
+    assert "<script" not in text

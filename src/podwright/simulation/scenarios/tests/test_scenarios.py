@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.objects import InputError, PodwrightError, encode
 from podwright.simulation.scenarios import ScenarioFile, is_scenario, read_scenario
+from podwright.testing import make_node
 
 HEAD = "apiVersion: podwright.dev/v1alpha1\nkind: Scenario\n"
 
@@ -174,6 +175,31 @@ def test_a_trace_is_a_load() -> None:
     )
     assert found.summary.counts.succeeded == 2
     assert seconds(found) == 90
+
+
+def test_a_live_cluster_is_read_by_the_function_that_reads_clusters(tmp_path: Any) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(HEAD + "spec:\n  cluster: {files: ['cluster:prod']}\n")
+    names: list[str] = []
+
+    def read(given: Any) -> tuple[tuple[str, bytes], ...]:
+        names.extend(given)
+        node = msgspec.json.encode(encode(make_node("n1")))
+        return (("cluster:prod", node),)
+
+    found = pw.load_scenario(path, read=read)
+    assert names == ["cluster:prod"]
+    assert [obj.name for obj in found.loaded.objects] == ["n1"]
+
+    def fail(_: Any) -> Any:
+        raise PodwrightError("does not answer")
+
+    with pytest.raises(InputError) as raised:
+        pw.load_scenario(path, read=fail)
+    (error,) = raised.value.errors
+    assert (error.path, error.message) == (
+        "spec.cluster.files[0]", "cluster:prod: does not answer",
+    )  # fmt: skip
 
 
 def test_event_files_are_part_of_a_scenario() -> None:

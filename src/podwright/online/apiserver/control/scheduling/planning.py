@@ -6,14 +6,13 @@ A copy of the process counts and simulates; the cluster does not change.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final, TypeAlias, cast
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from starlette.responses import Response
 
 from podwright.apimachinery.objects import (
     InputError,
-    Object,
     encode,
     parse_duration,
     pending_requests,
@@ -38,6 +37,7 @@ from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.scheduling.present_scheduler import (
     present_objects,
     present_scheduler,
+    stored_objects,
 )
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
 from podwright.scheduler.machine import SchedulerOptions
@@ -63,8 +63,6 @@ SCALING_MAX_NS: Final = 7 * 24 * 3600 * 1_000_000_000
 """The longest time in which an autoscaler takes part."""
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
-_SHORT_LIVED: Final = ("Event", "Lease")
-"""Kinds that a simulation makes anew."""
 
 
 class CapacityRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -313,7 +311,7 @@ class _Planning:
 
         def answer(advance: Advance) -> bytes:
             plan = planned_drains(
-                _simulated_objects(served),
+                stored_objects(served.world.store),
                 body.nodes,
                 _options_now(served),
                 selector=body.selector,
@@ -391,7 +389,7 @@ class _Planning:
 
         def answer(advance: Advance) -> bytes:
             plan = planned_scaling(
-                _simulated_objects(served),
+                stored_objects(served.world.store),
                 autoscaling,
                 _options_now(served),
                 duration_ns,
@@ -407,12 +405,6 @@ class _Planning:
             return await reply(self._readers, answer, has_progress=has_progress)
         except InputError as error:
             raise input_problem(error) from error
-
-
-def _simulated_objects(served: ServedScheduler) -> list[Object]:
-    store = served.world.store
-    kinds = [kind for kind in store.kinds() if kind[1] not in _SHORT_LIVED]
-    return cast(list[Object], [obj for kind in kinds for obj in store.list(kind).objects])
 
 
 def _options_now(served: ServedScheduler) -> SchedulerOptions:
