@@ -63,7 +63,11 @@ def is_scenario(data: bytes) -> bool:
     return any(group in head for group in _GROUPS) and _HEAD.search(head) is not None
 
 
-def load_scenario(path: Any, *, read: Read | None = None) -> ScenarioFile:
+def load_scenario(
+    path: Any,
+    *,
+    read: Callable[[Sequence[str]], Sequence[tuple[str, bytes]]] | None = None,
+) -> ScenarioFile:
     """Read a scenario, and the files that it names, relative to its folder.
 
     Parameters
