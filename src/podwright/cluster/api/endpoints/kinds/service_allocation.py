@@ -23,7 +23,7 @@ from podwright.cluster.api.endpoints.kinds.service_fields import (
     needs_node_ports,
 )
 from podwright.cluster.api.followed import Followed
-from podwright.cluster.api.rejections import invalid
+from podwright.cluster.api.rejections import internal, invalid
 from podwright.cluster.store import ObjectStore
 
 SERVICE_NETWORK: Final = IPv4Network("10.0.0.0/24")
@@ -37,6 +37,7 @@ _STATIC_ADDRESSES: Final = 16
 """The lowest addresses, which are drawn last, as upstream reserves them for explicit ones."""
 
 _SERVICE: Final = ("", "Service")
+_PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
 
 
 def check_address_owner(service: Document) -> None:
@@ -112,6 +113,8 @@ class ServiceAllocations:
             )
         if problems:
             raise invalid("", "Service", name, problems)
+        if _needs_health_check(spec) and not _needs_health_check(before or {}):
+            self._allocate_health_check(spec, is_dry_run=is_dry_run)
         if spec.get("type") == "ExternalName":
             # Upstream: registry/core/service/storage, defaultOnReadInternalTrafficPolicy
             spec.pop("internalTrafficPolicy", None)
@@ -181,7 +184,7 @@ class ServiceAllocations:
         for index, port in enumerate(spec.get("ports") or ()):
             number, protocol = port.get("nodePort"), port.get("protocol", "TCP")
             if number:
-                reason = self._port_problem(number, protocol, key, taken, is_dry_run=is_dry_run)
+                reason = self._port_problem(number, (protocol,), key, taken, is_dry_run=is_dry_run)
                 if reason:
                     path = f"spec.ports[{index}].nodePort"
                     problems.append((path, f"Invalid value: {number}: {reason}", number))
@@ -195,18 +198,32 @@ class ServiceAllocations:
                 shared.setdefault(port["port"], number)
             ports.append(port | {"nodePort": number})
         spec["ports"] = ports
-        if (
-            spec.get("type") == "LoadBalancer"
-            and spec.get("externalTrafficPolicy") == "Local"
-            and not spec.get("healthCheckNodePort")
-        ):
-            spec["healthCheckNodePort"] = self._free_port(_not_in(taken, ("TCP", "UDP")))
         return problems
+
+    def _allocate_health_check(self, spec: Document, *, is_dry_run: bool) -> None:
+        """Allocate the port of health checks, which is a port of its own.
+
+        Upstream: registry/core/service/storage/alloc.go, allocHealthCheckNodePort
+        """
+        taken = {
+            (port["nodePort"], port.get("protocol", "TCP"))
+            for port in spec.get("ports") or ()
+            if port.get("nodePort")
+        }
+        requested = spec.get("healthCheckNodePort")
+        if not requested:
+            spec["healthCheckNodePort"] = self._free_port(_not_in(taken, _PROTOCOLS))
+            return
+        # The service has no such port yet, so that one of its own is another's as well.
+        reason = self._port_problem(requested, _PROTOCOLS, "", taken, is_dry_run=is_dry_run)
+        if reason:
+            text = f"failed to allocate requested HealthCheck NodePort {requested}: {reason}"
+            raise internal(text)
 
     def _port_problem(
         self,
         number: int,
-        protocol: str,
+        protocols: tuple[str, ...],
         key: str,
         taken: set[tuple[int, str]],
         *,
@@ -218,12 +235,13 @@ class ServiceAllocations:
                 f" {NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
             )
         owner = self._owner_of(number)
-        if (owner is not None and owner != key) or (number, protocol) in taken:
+        is_taken = any((number, protocol) in taken for protocol in protocols)
+        if is_taken or (owner is not None and owner != key):
             return "provided port is already allocated"
         return ""
 
     def _owner_of(self, number: int) -> str | None:
-        for protocol in ("TCP", "UDP", "SCTP"):
+        for protocol in _PROTOCOLS:
             owner = self._ports.get((number, protocol))
             if owner is not None:
                 return owner
@@ -274,3 +292,12 @@ class ServiceAllocations:
 
 def _not_in(taken: set[tuple[int, str]], protocols: tuple[str, ...]) -> Callable[[int], bool]:
     return lambda number: all((number, protocol) not in taken for protocol in protocols)
+
+
+def _needs_health_check(spec: Document) -> bool:
+    """Whether a load balancer checks which nodes have pods of the service.
+
+    Upstream: pkg/api/service/util.go, NeedsHealthCheck
+    """
+    is_local = spec.get("externalTrafficPolicy") == "Local"
+    return spec.get("type") == "LoadBalancer" and is_local
