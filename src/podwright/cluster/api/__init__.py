@@ -35,11 +35,6 @@ if TYPE_CHECKING:
         GATED_FIELDS as GATED_FIELDS,
         has_field as has_field,
     )
-    from podwright.cluster.api.kind_strategies import (
-        GENERATED_JOB_LABELS as GENERATED_JOB_LABELS,
-        with_generated_selector as with_generated_selector,
-        without_generated_selector as without_generated_selector,
-    )
     from podwright.cluster.api.object_edits import (
         annotations_patch as annotations_patch,
         conditions_with as conditions_with,
@@ -71,6 +66,11 @@ if TYPE_CHECKING:
         Reply as Reply,
         UpdateObject as UpdateObject,
         WriteRequest as WriteRequest,
+    )
+    from podwright.cluster.api.strategies.kinds import (
+        GENERATED_JOB_LABELS as GENERATED_JOB_LABELS,
+        with_generated_selector as with_generated_selector,
+        without_generated_selector as without_generated_selector,
     )
     from podwright.cluster.api.users import SCHEDULER_USER as SCHEDULER_USER
 else:

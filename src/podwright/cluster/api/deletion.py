@@ -24,7 +24,7 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.apimachinery.schema import KindRow
-from podwright.cluster.api.kind_strategies import strategy_of
+from podwright.cluster.api.strategies.kinds import strategy_of
 from podwright.cluster.store import NAMESPACE, GroupKind, at_version, with_metadata
 
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]

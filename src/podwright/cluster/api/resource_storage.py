@@ -15,10 +15,10 @@ from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.create_update import OwnersOf, Scope, Validate, created, updated
 from podwright.cluster.api.deletion import Propagation, deletion, is_released
 from podwright.cluster.api.identity import generated_name, uid_at
-from podwright.cluster.api.kind_strategies import strategy_of
 from podwright.cluster.api.pods.binding import Binding, bound
 from podwright.cluster.api.preconditions import check_body
 from podwright.cluster.api.stored_sizes import SIZE_MAX_BYTES, storable
+from podwright.cluster.api.strategies.kinds import strategy_of
 from podwright.cluster.store import (
     POD,
     AlreadyExists,

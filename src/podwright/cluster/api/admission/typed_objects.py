@@ -35,11 +35,11 @@ from podwright.cluster.api.admission.plugins import default_plugins
 from podwright.cluster.api.admission.pod_security.namespace_policy import policy_of
 from podwright.cluster.api.authorization.authorizers import AlwaysAllow
 from podwright.cluster.api.identity import uid_at, with_generated_name
-from podwright.cluster.api.kind_strategies import with_generated_selector
 from podwright.cluster.api.object_edits import with_defaults, wrong_types
 from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.pods.qos import qos_class
 from podwright.cluster.api.rejections import Invalid
+from podwright.cluster.api.strategies.kinds import with_generated_selector
 from podwright.cluster.api.users import User
 from podwright.cluster.api.versions.resources import Resource, built_in_resources, plural_of
 from podwright.cluster.store import NAMESPACE, Change, GroupKind, ObjectStore, kind_of

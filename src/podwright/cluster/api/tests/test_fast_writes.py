@@ -18,8 +18,8 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.create_update import created, updated
-from podwright.cluster.api.kind_strategies import strategy_of
 from podwright.cluster.api.pods.binding import Binding, bound
+from podwright.cluster.api.strategies.kinds import strategy_of
 from podwright.cluster.store.history import at_version, with_metadata
 
 pytestmark = pytest.mark.property

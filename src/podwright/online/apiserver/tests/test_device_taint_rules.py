@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import podwright as pw
-from podwright.cluster.api.endpoints.writes.strategies import KIND_PREPARATIONS
+from podwright.cluster.api.strategies.preparation import KIND_PREPARATIONS
 from podwright.cluster.api.versions.resources import GATED_RESOURCES, Resources
 
 

@@ -16,14 +16,14 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import Problem, path_segment
-from podwright.cluster.api.endpoints.kinds.service_fields import (
+from podwright.cluster.api.followed import Followed
+from podwright.cluster.api.rejections import internal, invalid
+from podwright.cluster.api.strategies.services import (
     HEADLESS,
     family_problems,
     needs_cluster_ip,
     needs_node_ports,
 )
-from podwright.cluster.api.followed import Followed
-from podwright.cluster.api.rejections import internal, invalid
 from podwright.cluster.store import ObjectStore
 
 SERVICE_NETWORK: Final = IPv4Network("10.0.0.0/24")

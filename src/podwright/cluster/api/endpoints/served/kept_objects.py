@@ -18,10 +18,10 @@ from podwright.apimachinery.objects import Document, NamespacedName, timestamp_t
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.endpoints.custom_resources import DEFINITION
 from podwright.cluster.api.endpoints.kinds.service_allocation import SERVICE_NETWORK
-from podwright.cluster.api.endpoints.kinds.service_fields import HEADLESS
 from podwright.cluster.api.endpoints.served.server_writes import create_missing
 from podwright.cluster.api.followed import Followed
 from podwright.cluster.api.pipeline import Pipeline, Write
+from podwright.cluster.api.strategies.services import HEADLESS
 from podwright.cluster.store import GroupKind, ObjectStore
 
 _SERVICE: Final[GroupKind] = ("", "Service")

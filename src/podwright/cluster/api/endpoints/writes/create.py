@@ -38,7 +38,6 @@ from podwright.cluster.api.endpoints.kinds.service_allocation import check_addre
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.writes import strategies
 from podwright.cluster.api.endpoints.writes.write_steps import (
     ObjectWrite,
     admit,
@@ -61,6 +60,7 @@ from podwright.cluster.api.rejections import (
     invalid,
     unclassified_error,
 )
+from podwright.cluster.api.strategies import preparation as strategies
 from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import POD, AlreadyExists
 

@@ -31,7 +31,6 @@ from podwright.cluster.api.endpoints.replies.responses import (
     parts_of,
 )
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.writes import strategies
 from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
 from podwright.cluster.api.pipeline import Write
 from podwright.cluster.api.rejections import (
@@ -39,6 +38,7 @@ from podwright.cluster.api.rejections import (
     forbidden,
     success,
 )
+from podwright.cluster.api.strategies import preparation as strategies
 from podwright.cluster.store import Stored
 
 _PRESERVED: Final = (

@@ -29,7 +29,6 @@ from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expres
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.writes import strategies
 from podwright.cluster.api.endpoints.writes.create import create_document
 from podwright.cluster.api.endpoints.writes.write_steps import (
     ObjectWrite,
@@ -53,6 +52,7 @@ from podwright.cluster.api.rejections import (
     invalid,
     unclassified_error,
 )
+from podwright.cluster.api.strategies import preparation as strategies
 from podwright.cluster.api.versions.resources import Resource
 
 MakeNew: TypeAlias = Callable[[Document | None], Document]

@@ -20,11 +20,11 @@ from podwright.cluster.api.endpoints.custom_resources import write_warnings
 from podwright.cluster.api.endpoints.decoding.sent_objects import name_of
 from podwright.cluster.api.endpoints.options import WriteOptions
 from podwright.cluster.api.endpoints.request import manager_of
-from podwright.cluster.api.endpoints.writes import strategies
 from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
 from podwright.cluster.api.pipeline import Write
 from podwright.cluster.api.rejections import Rejection, invalid
 from podwright.cluster.api.stored_sizes import REQUEST_MAX_BYTES, storable
+from podwright.cluster.api.strategies import preparation as strategies
 from podwright.cluster.api.versions.resources import Resource
 
 _FEW_BYTES: Final = REQUEST_MAX_BYTES // 8

@@ -24,15 +24,15 @@ from podwright.apimachinery.schema import (
     resize_problems,
 )
 from podwright.cluster.api.create_update import has_other_spec
-from podwright.cluster.api.endpoints.access.certificate_requests import (
+from podwright.cluster.api.pods.label_keys import with_label_keys
+from podwright.cluster.api.pods.qos import qos_class
+from podwright.cluster.api.strategies.certificates import (
     approved,
     kept_request,
     signed,
 )
-from podwright.cluster.api.endpoints.kinds.service_fields import changed_service, new_service
-from podwright.cluster.api.kind_strategies import generated_selector, with_template_labels
-from podwright.cluster.api.pods.label_keys import with_label_keys
-from podwright.cluster.api.pods.qos import qos_class
+from podwright.cluster.api.strategies.kinds import generated_selector, with_template_labels
+from podwright.cluster.api.strategies.services import changed_service, new_service
 from podwright.cluster.api.versions.conversions import TEMPLATE_GENERATION
 from podwright.cluster.api.versions.resources import Resource
 

@@ -1,0 +1,7 @@
+"""What the registry of each kind does with its objects in a write, whoever makes it.
+
+`kinds` has the facts of each kind, `preparation` prepares new and changed objects. Nothing here
+validates new objects or writes to the store.
+
+Upstream: pkg/registry/*/*/strategy.go
+"""
