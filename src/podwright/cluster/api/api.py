@@ -27,6 +27,7 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.cluster.api.admission import SERVED, Admission
+from podwright.cluster.api.admission.typed_objects import prepared_change
 from podwright.cluster.api.bootstrap_objects import namespace
 from podwright.cluster.api.create_update import OwnersOf
 from podwright.cluster.api.deletion import DeleteOptions
@@ -188,16 +189,19 @@ class Api:
                 obj = with_fields_of_others(obj, current)
             if not is_recorded:
                 obj = with_defaults(obj)
-            obj = with_fields(self.admission.admit(obj), "metadata", resource_version="", uid="")
+            obj = self.admission.admit(obj, write.now_ns)
+            if not is_recorded:
+                obj = prepared_change(obj, current, write.now_ns)
+            obj = with_fields(obj, "metadata", resource_version="", uid="")
             if not is_recorded:
                 self.validation.check_new(obj)
             # A recorded object has the managed fields of its server.
             owners_of = None if is_recorded else self._owners_of(write)
             write.stored = pipeline.storage.update(obj, scope=scope, owners_of=owners_of)
         elif is_recorded and obj.uid:
-            write.stored = self.store.put(self.admission.admit(obj))
+            write.stored = self.store.put(self.admission.admit(obj, write.now_ns))
         else:
-            write.body = self.admission.admit_new(obj, now_ns=write.now_ns)
+            write.body = self.admission.admit_new(obj, write.user, write.now_ns)
             if not is_recorded:
                 self.validation.check_new(write.body)
                 write.owners = self._new_owners(obj, write)

@@ -21,8 +21,6 @@ from podwright.apimachinery.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
-    PodSpec,
-    PodStatus,
     decode_as,
     encode,
 )
@@ -37,9 +35,14 @@ from podwright.cluster.api.authorization.authorizers import AlwaysAllow
 from podwright.cluster.api.identity import uid_at, with_generated_name
 from podwright.cluster.api.object_edits import with_defaults, wrong_types
 from podwright.cluster.api.pods.label_keys import with_label_keys
-from podwright.cluster.api.pods.qos import qos_class
 from podwright.cluster.api.rejections import Invalid
-from podwright.cluster.api.strategies.kinds import with_generated_selector
+from podwright.cluster.api.strategies.kinds import JOB, with_own_selector
+from podwright.cluster.api.strategies.preparation import (
+    GENERAL,
+    KIND_PREPARATIONS,
+    prepared_for_create,
+    with_part,
+)
 from podwright.cluster.api.users import User
 from podwright.cluster.api.versions.resources import Resource, built_in_resources, plural_of
 from podwright.cluster.store import NAMESPACE, Change, GroupKind, ObjectStore, kind_of
@@ -60,9 +63,6 @@ their first object."""
 
 SERVED: Final = ("ServiceAccount", "ResourceQuota")
 """The plugins that the components of a served cluster have besides those of a simulation."""
-
-_OF_SPECS: Final = ("ServiceAccount", "Priority", "DefaultTolerationSeconds", "RuntimeClass")
-"""The plugins that read nothing of a pod but its spec and its namespace."""
 
 _POLICY_BINDINGS: Final = tuple(
     ("admissionregistration.k8s.io", f"{kind}AdmissionPolicyBinding")
@@ -114,16 +114,13 @@ class Admission:
         omitted = frozenset(OMITTED) - frozenset(added)
         plugins = default_plugins(context, disabled=omitted, enabled=added)
         self.chain = AdmissionChain(plugins)
-        self._of_specs = AdmissionChain([each for each in plugins if each.name in _OF_SPECS])
         # The resources of which plugins know that are not policies.
         self._known = frozenset(key for each in plugins for key in each.resources or ())
         self._changes = store.follow(*sorted({NAMESPACE, *self.chain.template_kinds}))
         # The completed form of a `spec`, by its id() and the namespace if that matters; the value
         # keeps the `spec` alive, so that its id is not reused. In order of age: a rollout leaves
         # specs behind of which no pod is created any more.
-        self._specs: OrderedDict[tuple[int, str], tuple[Document, PodSpec, Document, Document]] = (
-            OrderedDict()
-        )
+        self._specs: OrderedDict[tuple[int, str], tuple[Document, Pod]] = OrderedDict()
         self._has_accounts = "ServiceAccount" in added
         # Whether the spec of a pod alone decides, by namespace.
         self._plain: dict[str, bool] = {}
@@ -177,16 +174,9 @@ class Admission:
         found = self._store.get(NAMESPACE, namespace) if namespace else None
         if found is not None and found.metadata.deletion_timestamp is not None:
             raise terminating(kind_of(obj)[0], plural_of(kind_of(obj)), obj.name, namespace)
-        if isinstance(obj, Pod):
-            if self._is_plain(obj):
-                return self._admit_pod(obj)
-            return self._admit_single_pod(obj, user, now_ns)
-        obj = with_defaults(obj)
-        if obj.kind == "Job" and not obj.uid:
-            # The labels and the selector of a job contain its uid.
-            next_uid = uid_at(self._store.seed, self._store.resource_version + 1)
-            obj = with_generated_selector(obj, next_uid)
-        return self._admitted(obj, "CREATE", None, user, now_ns)
+        if isinstance(obj, Pod) and self._is_plain(obj):
+            return self._admit_pod(obj, now_ns)
+        return self._made(obj, user, now_ns)
 
     def complete_update(
         self, obj: KubernetesObject, user: str = "", now_ns: int = 0
@@ -202,15 +192,24 @@ class Admission:
         stored = self._store.get(kind_of(obj), obj.key)
         spec = obj.raw.get("spec")
         is_same = stored is not None and spec is not None and spec is stored.raw.get("spec")
-        if is_same and not self._has_policies():
-            return obj
         if isinstance(obj, Pod):
-            obj = obj if is_same else self._admit_pod(obj)
-            if stored is None or self._is_plain(obj):
+            obj = obj if is_same else self._admit_pod(obj, now_ns)
+            if stored is None or (is_same and not self._has_policies()) or self._is_plain(obj):
                 return obj
         else:
             obj = obj if is_same else with_defaults(obj)
-        return obj if stored is None else self._admitted(obj, "UPDATE", stored, user, now_ns)
+            if stored is not None:
+                obj = prepared_change(obj, stored, now_ns)
+            if stored is None or (is_same and not self._has_policies()):
+                return obj
+        resource = self._resource_of(obj)
+        if resource is None:
+            return obj
+        document = encode(obj)
+        attributes = _attributes(resource, "UPDATE", obj, document, stored.raw, user, now_ns)
+        self.chain.admit(attributes)
+        self.chain.validate(attributes)
+        return _decoded(obj, document, attributes.object)
 
     def of_deletion(
         self, kind: GroupKind, key: NamespacedName, user: str, now_ns: int
@@ -223,7 +222,7 @@ class Admission:
             return None
         return _attributes(resource, "DELETE", obj, None, obj.raw, user, now_ns)
 
-    def admit(self, obj: KubernetesObject) -> KubernetesObject:
+    def admit(self, obj: KubernetesObject, now_ns: int = 0) -> KubernetesObject:
         """Return an object of another server, or a changed one, as it will be stored.
 
         Raises
@@ -233,68 +232,55 @@ class Admission:
         """
         self._catch_up()
         if isinstance(obj, Pod):
-            return obj if _is_complete(obj) else self._admit_pod(obj)
+            return obj if _is_complete(obj) else self._admit_pod(obj, now_ns)
         finalizer = _PROTECTION.get(type(obj))
         if finalizer is not None and finalizer not in obj.metadata.finalizers:
             return _with_finalizer(obj, finalizer)
         return obj
 
-    def _admitted(
-        self,
-        obj: KubernetesObject,
-        operation: Operation,
-        stored: KubernetesObject | None,
-        user: str,
-        now_ns: int,
-    ) -> KubernetesObject:
-        """Return an object after all plugins; custom objects pass as they are."""
+    def _resource_of(self, obj: KubernetesObject) -> Resource | None:
+        """Return the resource of an object about which plugins may decide; None if none does."""
         resource = built_in_resources().get((obj.api_version, obj.kind))
-        if resource is None:
+        if resource is None or (resource.group, resource.plural) in self._known:
+            return resource
+        is_decided = self._has_policies() or self._has_quotas(obj.metadata.namespace)
+        return resource if is_decided else None
+
+    def _made(self, obj: KubernetesObject, user: str, now_ns: int) -> KubernetesObject:
+        """Return a new object after defaults, all plugins, and the strategy of its kind.
+
+        Between the mutating and the validating plugins it is named and prepared.
+        """
+        kind = built_in_resources().get((obj.api_version, obj.kind))
+        if kind is None:
             return obj
-        is_known = (resource.group, resource.plural) in self._known or self._has_policies()
-        if not is_known and not self._has_quotas(obj.metadata.namespace):
-            return obj
+        store = self._store
+        version = store.resource_version + 1
         document = encode(obj)
-        old = None if stored is None else stored.raw
-        attributes = _attributes(resource, operation, obj, document, old, user, now_ns)
-        self._run(attributes)
-        if attributes.object is document or attributes.object is None:
-            return obj
-        return decode(attributes.object, source=f"{obj.kind} {obj.key}")
-
-    def _run(self, attributes: Attributes) -> None:
-        """Run all plugins; between the mutating and the validating ones, a new object is named."""
+        if problems := wrong_types(kind.kind, document):
+            raise Invalid(obj, problems)
+        made = kind.kind.with_defaults(document)
+        if kind.storage == JOB and not obj.uid:
+            # The labels and the selector of a job contain its uid.
+            made = with_own_selector(made, uid_at(store.seed, version))
+        resource = self._resource_of(obj)
+        if resource is None:
+            return _decoded(obj, document, _prepared(kind, made, now_ns))
+        attributes = _attributes(resource, "CREATE", obj, made, None, user, now_ns)
         self.chain.admit(attributes)
-        if attributes.operation == "CREATE" and attributes.object is not None:
-            store = self._store
-            attributes.object = with_generated_name(
-                attributes.object,
-                taken=store.keys(attributes.resource.storage),
-                seed=store.seed,
-                version=store.resource_version + 1,
-            )
-            attributes.name = (attributes.object.get("metadata") or {}).get("name", "")
+        named = with_generated_name(
+            attributes.object or made,
+            taken=store.keys(resource.storage),
+            seed=store.seed,
+            version=version,
+        )
+        attributes.object = _prepared(resource, named, now_ns)
+        attributes.name = (named.get("metadata") or {}).get("name", "")
         self.chain.validate(attributes)
+        return _decoded(obj, document, attributes.object)
 
-    def _admit_single_pod(self, pod: Pod, user: str, now_ns: int) -> Pod:
-        """Return a pod after all plugins."""
-        document = pod.raw or encode(pod)
-        written = document.get("spec") or {}
-        if problems := wrong_types(_PODS.kind, {"spec": written}):
-            raise Invalid(pod, problems)
-        document = document | {"spec": _PODS.kind.with_defaults({"spec": written})["spec"]}
-        attributes = _attributes(_PODS, "CREATE", pod, document, None, user, now_ns)
-        self._run(attributes)
-        admitted = attributes.object or document
-        labels = (admitted.get("metadata") or {}).get("labels") or {}
-        admitted = admitted | {"spec": with_label_keys(admitted["spec"], labels)}
-        made = decode(admitted, source=f"Pod {pod.key}")
-        assert isinstance(made, Pod), "plugins keep the kind"
-        complete = made.raw["spec"]
-        pending: Document = {"phase": "Pending", "qosClass": qos_class(complete)}
-        return _with_status(made, made.raw, made.spec, complete, pending)
-
-    def _admit_pod(self, pod: Pod) -> Pod:
+    def _admit_pod(self, pod: Pod, now_ns: int) -> Pod:
+        """Return a new pod of which its spec alone decides; the pods of a workload share one."""
         last = self._last
         if last is not None and last[0] is pod:
             return last[1]
@@ -303,34 +289,26 @@ class Admission:
         key = (id(written), pod.metadata.namespace if self._has_accounts else "")
         known = self._specs.get(key)
         if known is None:
-            complete = self._completed(pod, written)
-            spec = _spec_of(complete)
-            pending: Document = {"phase": "Pending", "qosClass": qos_class(complete)}
-            known = self._specs[key] = (written, spec, complete, pending)
-            if len(self._specs) > _SPECS_MAX:
-                self._specs.popitem(last=False)
-        _, spec, complete, pending = known
+            made = self._made(_template(pod, written), "", now_ns)
+            assert isinstance(made, Pod), "plugins keep the kind"
+            known = written, made
+            # The condition of a gated pod has the time of its creation.
+            if not made.spec.scheduling_gates:
+                self._specs[key] = known
+                if len(self._specs) > _SPECS_MAX:
+                    self._specs.popitem(last=False)
+        new, complete = known[1], known[1].raw["spec"]
         merged = with_label_keys(complete, pod.metadata.labels)
         if merged is not complete:
-            spec, complete = _spec_of(merged), merged
-        admitted = _with_status(pod, document, spec, complete, pending)
+            new, complete = _with_spec(new, merged), merged
+        admitted = _with_status(pod, document, new, complete)
         self._last = (pod, admitted)
         return admitted
 
-    def _completed(self, pod: Pod, written: Document) -> Document:
-        if problems := wrong_types(_PODS.kind, {"spec": written}):
-            raise Invalid(pod, problems)
-        spec = _PODS.kind.with_defaults({"spec": written})["spec"]
-        document: Document = {"metadata": (pod.raw or {}).get("metadata") or {}, "spec": spec}
-        attributes = _attributes(_PODS, "CREATE", pod, document, None, "", 0)
-        self._of_specs.admit(attributes)
-        self._of_specs.validate(attributes)
-        completed: Document = (attributes.object or document)["spec"]
-        return completed
 
-
-def _spec_of(document: Document) -> PodSpec:
-    return decode_as({"metadata": {"name": "x"}, "spec": document}, Pod).spec
+def _with_spec(pod: Pod, spec: Document) -> Pod:
+    made = decode_as({"metadata": {"name": "x"}, "spec": spec}, Pod).spec
+    return msgspec.structs.replace(pod, spec=made)
 
 
 def _is_complete(pod: Pod) -> bool:
@@ -345,18 +323,67 @@ def _is_complete(pod: Pod) -> bool:
     )
 
 
-def _with_status(
-    pod: Pod, document: Document, spec: PodSpec, complete: Document, pending: Document
-) -> Pod:
+def _prepared(resource: Resource, document: Document, now_ns: int) -> Document:
+    """Return a new object as its kind stores it; what a record has of a server stays as it is."""
+    if resource.storage == JOB:
+        return document
+    made = prepared_for_create(resource, document, now_ns)
+    if status := document.get("status"):
+        made = with_part(made, "status", status)
+    metadata, given = made.get("metadata"), document.get("metadata") or {}
+    if metadata is not given and given.get("annotations"):
+        annotations = {**(metadata or {}).get("annotations", {}), **given["annotations"]}
+        made = made | {"metadata": (metadata or {}) | {"annotations": annotations}}
+    return made
+
+
+def prepared_change(
+    obj: KubernetesObject, stored: KubernetesObject, now_ns: int
+) -> KubernetesObject:
+    """Return a changed object as its kind stores it, but for its status and its generation."""
+    prepare = KIND_PREPARATIONS.get(kind_of(obj), GENERAL).update
+    if prepare is None:
+        return obj
+    document = encode(obj)
+    made = prepare(document, stored.raw, now_ns)
+    changed = {
+        part: made[part]
+        for part in ("metadata", "spec")
+        if part in made and made[part] is not document.get(part)
+    }
+    return _decoded(obj, document, document | changed if changed else document)
+
+
+def _decoded(obj: KubernetesObject, before: Document, after: Document | None) -> KubernetesObject:
+    """Return an object whose document was changed."""
+    if after is before or after is None:
+        return obj
+    return decode(after, source=f"{obj.kind} {obj.key}")
+
+
+def _template(pod: Pod, written: Document) -> Pod:
+    """Return a pod with a spec, without the parts of others with that spec that its strategy reads.
+
+    These are its labels and its status.
+    """
+    metadata = (pod.raw.get("metadata") or {}) | {"labels": {}}
+    raw = {"apiVersion": pod.api_version, "kind": pod.kind, "metadata": metadata, "spec": written}
+    return msgspec.structs.replace(pod, raw=raw)
+
+
+def _with_status(pod: Pod, document: Document, new: Pod, complete: Document) -> Pod:
     """Return a pod with its completed spec, and with the status of a new one if it has none."""
     status: Document = document.get("status") or {}
     typed = pod.status
     if not status.get("phase"):
-        others = {name: value for name, value in status.items() if name != "phase"}
-        status = pending | others if others else pending
-        typed = msgspec.structs.replace(pod.status, phase="Pending") if others else _PENDING
+        given = {name: value for name, value in status.items() if value}
+        status, typed = new.raw["status"], new.status
+        if given:
+            status = status | given
+            conditions = pod.status.conditions or typed.conditions
+            typed = msgspec.structs.replace(pod.status, phase="Pending", conditions=conditions)
     raw = document | {"spec": complete, "status": status}
-    return msgspec.structs.replace(pod, spec=spec, status=typed, raw=raw)
+    return msgspec.structs.replace(pod, spec=new.spec, status=typed, raw=raw)
 
 
 def _changes_admission(change: Change) -> bool:
@@ -398,8 +425,6 @@ def _never(document: Document, now_ns: int) -> None:
 _PODS: Final = built_in_resources()["v1", "Pod"]
 _SPECS_MAX = 1_024
 """How many specs of pods are kept completed, 5 KB each."""
-
-_PENDING = PodStatus(phase="Pending")
 
 
 def _with_finalizer(obj: KubernetesObject, finalizer: str) -> KubernetesObject:

@@ -14,6 +14,8 @@ from podwright.apimachinery.schema import KindRow, built_in, decode
 from podwright.cluster.api.object_edits import patched, section, with_defaults
 from podwright.cluster.store import GroupKind
 
+JOB: Final[GroupKind] = ("batch", "Job")
+
 _CUSTOM: Final = KindRow(group="", version="", kind="", type="", has_generation=True)
 """The row of custom resources without subresources."""
 
@@ -43,10 +45,16 @@ def with_generated_selector(job: KubernetesObject, uid: str = "") -> KubernetesO
         The uid that the job will get, if it has none yet.
     """
     job = with_defaults(job)
-    if section(job, "spec").get("selector"):
+    document = encode(job)
+    made = with_own_selector(document, job.uid or uid)
+    return job if made is document else decode(made, source=f"Job {job.key}")
+
+
+def with_own_selector(job: Document, uid: str) -> Document:
+    """Return a job with defaults and its generated labels and selector, if it has no selector."""
+    if (job.get("spec") or {}).get("selector"):
         return job
-    made = with_template_labels(generated_selector(encode(job), job.uid or uid))
-    return decode(made, source=f"Job {job.key}")
+    return with_template_labels(generated_selector(job, uid))
 
 
 def with_template_labels(job: Document) -> Document:

@@ -69,7 +69,7 @@ def key_of(resource: Resource) -> tuple[str, str]:
 def prepared_for_create(resource: Resource, document: Document, now_ns: int) -> Document:
     """Return a new object as it is stored, except its metadata."""
     document = _with_template_without_stop_signals(resource, document)
-    prepare = KIND_PREPARATIONS.get(key_of(resource), _GENERAL).create
+    prepare = KIND_PREPARATIONS.get(key_of(resource), GENERAL).create
     if prepare is not None:
         return prepare(document, now_ns)
     row = resource.kind.row
@@ -83,7 +83,7 @@ def prepared_for_update(
 ) -> Document:
     """Return a changed object as it is stored, with its generation."""
     new = _with_template_without_stop_signals(resource, new)
-    preparation = KIND_PREPARATIONS.get(key_of(resource), _GENERAL)
+    preparation = KIND_PREPARATIONS.get(key_of(resource), GENERAL)
     if subresource == "status":
         if preparation.update_status is not None:
             return preparation.update_status(new, old, now_ns)
@@ -616,7 +616,7 @@ _REMOTE_API: Final = (
     "False", "NotForwarded", "this server forwards no requests to other servers"
 )  # fmt: skip
 
-_GENERAL: Final = Preparation()
+GENERAL: Final = Preparation()
 
 KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("apiregistration.k8s.io", "APIService"): Preparation(create=_new_api_service),

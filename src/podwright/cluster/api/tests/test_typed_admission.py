@@ -227,3 +227,77 @@ def test_a_job_gets_a_selector_and_keeps_the_labels_of_its_template(api, given):
     assert job.raw["spec"]["selector"] == {"matchLabels": {uid: job.uid}}
     assert job.raw["spec"]["template"]["metadata"]["labels"] == own | given
     assert job.raw["metadata"]["labels"] == own | given
+
+
+GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "lastTransitionTime": "1970-01-01T00:00:00Z",
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+
+def status_of(reply: Reply) -> dict[str, Any]:
+    assert reply.stored is not None, reply.error
+    found: dict[str, Any] = reply.stored.object.raw["status"]
+    return found
+
+
+def test_a_gated_pod_has_its_condition(api):
+    gates = [{"name": "example.com/a"}]
+    status = status_of(create_pod(api, schedulingGates=gates))
+    assert status == {"phase": "Pending", "qosClass": "BestEffort", "conditions": [GATED]}
+    assert "conditions" not in status_of(create_pod(api, "free"))
+    reply = create_pod(api, "typed", schedulingGates=gates)
+    assert reply.stored is not None
+    pod = reply.stored.object
+    assert isinstance(pod, Pod)
+    assert [each.reason for each in pod.status.conditions] == ["SchedulingGated"]
+
+
+def test_a_gated_pod_of_a_record_keeps_its_status(api):
+    given = {"phase": "Pending", "qosClass": "Burstable"}
+    reply = apply(
+        api, "Pod", "web", spec={"containers": [{"name": "c", "image": "a"}],
+                                 "schedulingGates": [{"name": "example.com/a"}]}, status=given
+    )  # fmt: skip
+    assert status_of(reply) == given
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "spec", "part", "expected"),
+    [
+        ("Namespace", "v1", {}, "spec", {"finalizers": ["kubernetes"]}),
+        ("PersistentVolumeClaim", "v1", {"accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}}}, "status", {"phase": "Pending"}),
+        ("Service", "v1", {"ports": [{"port": 80}]}, "spec", {"ipFamilies": ["IPv4"]}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_a_new_object_is_prepared_as_its_kind_does(api, kind, version, spec, part, expected):
+    reply = apply(api, kind, "x", version, spec=spec)
+    assert reply.stored is not None, reply.error
+    found = reply.stored.object.raw[part]
+    assert found | expected == found
+
+
+def test_the_generation_of_a_daemon_sets_template_counts_its_changes(api):
+    name = "deprecated.daemonset.template.generation"
+
+    def generation(image: str, **metadata: Any) -> str:
+        template = {
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {"containers": [{"name": "c", "image": image}]},
+        }
+        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+        metadata["namespace"] = "default"
+        reply = apply(api, "DaemonSet", "d", "apps/v1", metadata=metadata, spec=spec)
+        assert reply.stored is not None, reply.error
+        found: str = reply.stored.object.raw["metadata"]["annotations"][name]
+        return found
+
+    assert [generation("a"), generation("a"), generation("b")] == ["1", "1", "2"]
+    labels = {"x": "y"}
+    assert generation("b", labels=labels) == "2"
