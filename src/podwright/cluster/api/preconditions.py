@@ -11,37 +11,36 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.apimachinery.objects import KubernetesObject
+from podwright.apimachinery.objects import KubernetesObject, go_quoted
+from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.deletion import DeleteOptions
-from podwright.cluster.api.rejections import Rejection, conflict
+from podwright.cluster.api.rejections import MODIFIED, Rejection, conflict, unclassified_error
 from podwright.cluster.api.versions.resources import Resource, plural_of
-from podwright.cluster.store import Conflict, GroupKind, version_number
+from podwright.cluster.store import GroupKind
 
 
-def check_body(
-    kind: GroupKind, current: KubernetesObject, body: KubernetesObject, expected: int | None
-) -> None:
-    """Check the uid and the resourceVersion in the body of an update.
-
-    An empty uid and a missing version always hold.
+def check_version(group: str, plural: str, name: str, sent: str, stored: str) -> None:
+    """Check the `resourceVersion` in the body of an update; an empty one always holds.
 
     Raises
     ------
-    Conflict
-        A precondition does not hold.
+    Rejection
+        It is not a number, or the object has another.
     """
-    sent, stored = body.metadata, current.metadata
-    if sent.uid and sent.uid != stored.uid:
-        raise Conflict(kind, current.key, field="uid", expected=sent.uid, found=stored.uid)
-    # The common case, a body made from the stored version, needs no parsing of the version.
-    found, version = stored.resource_version, sent.resource_version
-    if expected is not None:
-        version = str(expected)
-    elif version and version != found:
-        version = str(version_number(version))
-    if version and version != found:
-        field = "resourceVersion"
-        raise Conflict(kind, current.key, field=field, expected=version, found=found)
+    if not sent or sent == stored:
+        return
+    check_is_version(sent)
+    if int(sent):
+        raise conflict(group, plural, name, MODIFIED)
+
+
+def check_is_version(text: str) -> None:
+    """Reject a `resourceVersion` that is not a number.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
+    """
+    if text and not text.isdecimal():
+        raise unclassified_error(f"strconv.ParseUint: parsing {go_quoted(text)}: invalid syntax")
 
 
 _WITH_PLAIN_TEXTS: Final = frozenset(
@@ -88,26 +87,45 @@ _SPECIAL: Final = {
 _QUALIFIED: Final = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
 
-def registry_key(resource: Resource, key: str) -> str:
-    """Return the key of an object in etcd."""
-    plural = _SPECIAL.get((resource.group, resource.plural), resource.plural)
-    if resource.is_custom or resource.group in _QUALIFIED:
-        plural = f"{resource.group}/{plural}"
-    return f"/registry/{plural}/{key}"
+def other_value(
+    resource: Resource | GroupKind,
+    key: str,
+    field: str,
+    sent: str,
+    stored: str,
+    *,
+    is_dry_run: bool = False,
+) -> Rejection:
+    """Return the error of a precondition that the stored object does not meet.
 
-
-def precondition_failed(
-    resource: Resource, key: str, field: str, sent: str, stored: str, *, is_dry_run: bool = False
-) -> str:
-    """Return the message of a precondition that the stored object does not meet.
-
-    A dry run does not reach etcd, whose keys start with `/registry`.
+    Parameters
+    ----------
+    resource : Resource or GroupKind
+        The kind of a typed object is enough.
+    key : str
+        The object.
+    field : str
+        `UID` or `ResourceVersion`.
+    sent, stored : str
+        The value in the precondition and that of the object.
+    is_dry_run : bool
+        Whether the write does not reach etcd, whose keys start with `/registry`.
     """
-    shown = registry_key(resource, key)
-    if is_dry_run:
-        shown = shown.removeprefix("/registry")
-    return (
+    if isinstance(resource, tuple):
+        group, plural, is_custom = (
+            resource[0],
+            plural_of(resource),
+            built_in().of(*resource) is None,
+        )
+    else:
+        group, plural, is_custom = resource.group, resource.plural, resource.is_custom
+    place = _SPECIAL.get((group, plural), plural)
+    if is_custom or group in _QUALIFIED:
+        place = f"{group}/{place}"
+    shown = f"/{place}/{key}" if is_dry_run else f"/registry/{place}/{key}"
+    text = (
         f"StorageError: invalid object, Code: 4, Key: {shown},"
         f" ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {field} in precondition:"
         f" {sent}, {field} in object meta: {stored}"
     )
+    return conflict(group, plural, key.rpartition("/")[2], text)

@@ -21,7 +21,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import Problem, reason_of
 from podwright.cluster.api.versions.resources import plural_of
-from podwright.cluster.store import AlreadyExists, Conflict, NotFound, ObjectError
+from podwright.cluster.store import AlreadyExists, NotFound, ObjectError
 
 MODIFIED: Final = (
     "the object has been modified; please apply your changes to the latest version and try again"
@@ -105,10 +105,6 @@ def of_object(error: ObjectError) -> Rejection:
     plural = plural_of(error.kind)
     if isinstance(error, AlreadyExists):
         return already_exists(group, plural, name, is_terminating=error.is_terminating)
-    if isinstance(error, Conflict):
-        # Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
-        text = MODIFIED if error.field == "resourceVersion" else error.detail
-        return conflict(group, plural, name, text)
     assert isinstance(error, NotFound), kind
     return not_found(group, plural, name)
 

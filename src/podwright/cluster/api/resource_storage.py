@@ -16,9 +16,10 @@ from podwright.cluster.api.create_update import OwnersOf, Scope, Validate, creat
 from podwright.cluster.api.deletion import Propagation, deletion, is_released
 from podwright.cluster.api.identity import generated_name, uid_at
 from podwright.cluster.api.pods.binding import Binding, bound
-from podwright.cluster.api.preconditions import check_body
+from podwright.cluster.api.preconditions import check_version, other_value
 from podwright.cluster.api.stored_sizes import SIZE_MAX_BYTES, storable
 from podwright.cluster.api.strategies.kinds import strategy_of
+from podwright.cluster.api.versions.resources import plural_of
 from podwright.cluster.store import (
     POD,
     AlreadyExists,
@@ -134,7 +135,6 @@ class ResourceStorage:
         obj: KubernetesObject,
         *,
         scope: Scope = "main",
-        expected: int | None = None,
         validate: Validate | None = None,
         owners_of: OwnersOf | None = None,
     ) -> Stored:
@@ -143,13 +143,10 @@ class ResourceStorage:
         Parameters
         ----------
         obj : KubernetesObject
-            The new object. A uid in it is a precondition.
+            The new object. Its uid and its `resourceVersion`, if set, are preconditions.
         scope : str
             `main` keeps the status where it is a subresource, `status` keeps everything but
             the status and metadata, `whole` replaces both.
-        expected : int, optional
-            The expected version of the stored object. The default is the `resourceVersion` in
-            the object; without either, the update is unconditional.
         validate : callable, optional
             Raises if the new version, given first, is not a valid successor of the stored one.
         owners_of : callable, optional
@@ -165,14 +162,19 @@ class ResourceStorage:
         ------
         NotFound
             The object does not exist.
-        Conflict
+        Rejection
             The stored object has another version or uid.
         """
         kind = kind_of(obj)
         obj = with_document(obj)
         key = obj.key
         current = self.store.require(kind, key)
-        check_body(kind, current, obj, expected)
+        sent, was = obj.metadata, current.metadata
+        if sent.uid and sent.uid != was.uid:
+            raise other_value(kind, key, "UID", sent.uid, was.uid)
+        if sent.resource_version != was.resource_version:
+            plural, found = plural_of(kind), was.resource_version
+            check_version(kind[0], plural, current.name, sent.resource_version, found)
         version = self.store.resource_version + 1
         new = updated(
             current,

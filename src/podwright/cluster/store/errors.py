@@ -60,38 +60,6 @@ class AlreadyExists(ObjectError):  # noqa: N818 - named as the API names it
         self.is_terminating = is_terminating
 
 
-class Conflict(ObjectError):  # noqa: N818 - named as the API names it
-    """The object does not meet the preconditions of the writer.
-
-    Attributes
-    ----------
-    field : str
-        `uid` or `resourceVersion` for a failed precondition; empty for a state that does not
-        allow the change.
-    expected, found : str
-        The value in the precondition and the value of the object.
-    detail : str
-        The message without the object.
-    """
-
-    def __init__(
-        self,
-        kind: GroupKind,
-        key: NamespacedName,
-        detail: str = "",
-        *,
-        field: str = "",
-        expected: str = "",
-        found: str = "",
-    ) -> None:
-        detail = detail or f"{field} is {found}, not {expected} as expected"
-        super().__init__(kind, key, detail)
-        self.field = field
-        self.expected = expected
-        self.found = found
-        self.detail = detail
-
-
 class Expired(StoreError):  # noqa: N818 - named as the API names it
     """A version whose history was discarded (the API's 410).
 
@@ -129,10 +97,6 @@ class FutureVersion(StoreError):  # noqa: N818 - named for what it is
         super().__init__(f"too large resource version: {requested}, current: {current}")
         self.requested = requested
         self.current = current
-
-
-class InvalidVersion(StoreError, ValueError):  # noqa: N818 - named for what it is
-    """A `resourceVersion` that is not a number."""
 
 
 class InvalidContinue(StoreError, ValueError):  # noqa: N818 - named for what it is

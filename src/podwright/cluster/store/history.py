@@ -19,7 +19,7 @@ import msgspec
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, encode
 from podwright.apimachinery.schema import decode
 from podwright.cluster.store.at_rest import ObjectsAtRest
-from podwright.cluster.store.errors import Expired, GroupKind, InvalidVersion
+from podwright.cluster.store.errors import Expired, GroupKind
 from podwright.cluster.store.sorted_keys import SortedKeys
 
 EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
@@ -338,19 +338,6 @@ class History:
         self._sorted_until = max(self._sorted_until, version)
         for log in self._of_kind.values():
             del log[: bisect_right(log, version, key=_version_of)]
-
-
-def version_number(text: str) -> int:
-    """Return a `resourceVersion` as a number.
-
-    Raises
-    ------
-    InvalidVersion
-        The text is not a number.
-    """
-    if not (text.isascii() and text.isdigit()):
-        raise InvalidVersion(f"invalid resource version: {text!r}; a number is expected")
-    return int(text)
 
 
 # The state of a kind at an older version: what changed since, on top of the current objects.

@@ -19,10 +19,9 @@ from podwright.apimachinery.objects import (
     with_condition,
     with_nominated_node_name,
 )
-from podwright.cluster.api.preconditions import precondition_failed
+from podwright.cluster.api.preconditions import other_value
 from podwright.cluster.api.rejections import Rejection, conflict
-from podwright.cluster.api.versions.resources import built_in_resources
-from podwright.cluster.store import ObjectStore
+from podwright.cluster.store import POD, ObjectStore
 
 NODE: Final = ("", "Node")
 _replace = msgspec.structs.replace
@@ -86,9 +85,7 @@ def binding_problem(pod: Pod, binding: Binding, *, is_dry_run: bool = False) -> 
     else:
         error = _state_problem(pod)
         return conflict("", "pods/binding", pod.name, error) if error else None
-    pods = built_in_resources()["v1", "Pod"]
-    text = precondition_failed(pods, pod.key, *found, is_dry_run=is_dry_run)
-    return conflict("", "pods", pod.name, text)
+    return other_value(POD, pod.key, *found, is_dry_run=is_dry_run)
 
 
 def _state_problem(pod: Pod) -> str:

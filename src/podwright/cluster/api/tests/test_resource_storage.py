@@ -13,10 +13,9 @@ from podwright.apimachinery.objects import Pod, parse_field_selector, with_field
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.preconditions import deletion_conflict
+from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.store import (
     AlreadyExists,
-    Conflict,
-    InvalidVersion,
     NotFound,
     kind_of,
 )
@@ -97,20 +96,33 @@ def test_kinds_without_generation_get_none(store):
 
 def test_a_stale_write_is_rejected_and_changes_nothing(store):
     first = store.create(a_config_map(data={"a": "1"}), NOW).object
-    second = store.update(a_config_map(data={"a": "2"}), expected=2).object
-    with pytest.raises(Conflict) as refused:
+    changed = a_config_map(metadata={"resourceVersion": "2"}, data={"a": "2"})
+    second = store.update(changed).object
+    with pytest.raises(Rejection, match="the object has been modified") as refused:
         store.update(first)
-    assert refused.value.field == "resourceVersion"
-    assert (refused.value.expected, refused.value.found) == ("2", "3")
+    assert (refused.value.code, refused.value.reason) == (409, "Conflict")
     assert store.get(CONFIG_MAP, "default/settings") is second
     assert store.resource_version == 3
 
 
 def test_a_body_with_another_uid_is_rejected(store):
     store.create(a_config_map(), NOW)
-    with pytest.raises(Conflict) as refused:
+    with pytest.raises(Rejection) as refused:
         store.update(a_config_map(metadata={"uid": "other"}, data={"a": "1"}))
-    assert refused.value.field == "uid"
+    assert (refused.value.code, refused.value.reason) == (409, "Conflict")
+    uid = store.require(CONFIG_MAP, "default/settings").uid
+    assert refused.value.message.endswith(
+        "Key: /registry/configmaps/default/settings, ResourceVersion: 0, AdditionalErrorMsg:"
+        f" Precondition failed: UID in precondition: other, UID in object meta: {uid}"
+    )
+
+
+def test_a_version_that_is_not_a_number_is_rejected_and_zero_holds(store):
+    store.create(a_config_map(), NOW)
+    with pytest.raises(Rejection, match="invalid syntax"):
+        store.update(a_config_map(metadata={"resourceVersion": "x"}, data={"a": "1"}))
+    changed = a_config_map(metadata={"resourceVersion": "0"}, data={"a": "1"})
+    assert store.update(changed).outcome == "updated"
 
 
 @pytest.mark.parametrize("write", ["update", "delete", "bind", "drop"])
@@ -127,7 +139,7 @@ def test_a_missing_object_is_not_found(store, write):
 
 def test_an_invalid_version_is_rejected(store):
     store.create(a_config_map(), NOW)
-    with pytest.raises(InvalidVersion, match="'latest'"):
+    with pytest.raises(Rejection, match='"latest": invalid syntax'):
         store.update(a_config_map(metadata={"resourceVersion": "latest"}))
 
 

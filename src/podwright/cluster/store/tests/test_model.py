@@ -19,8 +19,13 @@ from hypothesis.stateful import (
 )
 from tests.properties.effort import effort
 
-from podwright.apimachinery.objects import parse_field_selector, parse_label_selector
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    parse_field_selector,
+    parse_label_selector,
+)
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.api.tests.writable import WritableStore, open_writable
 from podwright.cluster.store import (
     Cursor,
@@ -252,6 +257,14 @@ def conditions(query: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def with_version(body: Document, version: int | None) -> KubernetesObject:
+    """Return an object with the `resourceVersion` that its writer has read, if any."""
+    made = copy.deepcopy(body)
+    if version is not None:
+        made["metadata"]["resourceVersion"] = str(version)
+    return decode(made)
+
+
 def which_of(body: Document) -> tuple[tuple[str, str], str]:
     metadata = body["metadata"]
     return ("", body["kind"]), f"{metadata['namespace']}/{metadata['name']}"
@@ -286,6 +299,8 @@ class Stores(RuleBasedStateMachine):
                 answers.append(call(store))
             except ObjectError as error:
                 answers.append(type(error).__name__)
+            except Rejection as error:
+                answers.append(error.reason)
         first, second = answers
         assert first == second
         if isinstance(first, str):
@@ -313,7 +328,7 @@ class Stores(RuleBasedStateMachine):
         if is_stale is not None and current is not None:
             expected = int(current["metadata"]["resourceVersion"]) - is_stale
         self.write(
-            lambda store: store.update(decode(copy.deepcopy(body)), scope=scope, expected=expected),
+            lambda store: store.update(with_version(body, expected), scope=scope),
             lambda _: self.model.update(which_of(body), body, scope, expected),
         )
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from podwright._interludes import interlude
-from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
+from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.apimachinery.schema import Problem
 from podwright.cluster.api.endpoints.access.certificate_requests import signer_problems
 from podwright.cluster.api.endpoints.calls import Backend, Call
@@ -44,13 +44,10 @@ from podwright.cluster.api.endpoints.writes.write_steps import (
 )
 from podwright.cluster.api.gated_fields import without_comparisons, without_disabled
 from podwright.cluster.api.pipeline import Stage, replace
-from podwright.cluster.api.preconditions import precondition_failed
+from podwright.cluster.api.preconditions import check_is_version, check_version, other_value
 from podwright.cluster.api.rejections import (
-    MODIFIED,
-    Rejection,
     conflict,
     invalid,
-    unclassified_error,
 )
 from podwright.cluster.api.strategies import preparation as strategies
 from podwright.cluster.api.versions.resources import Resource
@@ -109,13 +106,15 @@ def update_document(
         if not may_create:
             raise call.missing()
         if uid:
-            raise _other_uid(resource, call, uid, "", is_dry_run=options.is_dry_run)
+            raise other_value(resource, call.key, "UID", uid, "", is_dry_run=options.is_dry_run)
         fresh = in_namespace(call, make(None))
         check_no_uid(call, fresh)
-        _check_is_version((fresh.get("metadata") or {}).get("resourceVersion") or "")
+        check_is_version((fresh.get("metadata") or {}).get("resourceVersion") or "")
         return create_document(backend, call, fresh, options, tracks_fields=tracks_fields)[0], True
     if uid and uid != current.uid:
-        raise _other_uid(resource, call, uid, current.uid, is_dry_run=options.is_dry_run)
+        raise other_value(
+            resource, call.key, "UID", uid, current.uid, is_dry_run=options.is_dry_run
+        )
     old = resource.served(current.raw)
     write = ObjectWrite(
         now_ns=call.now_ns,
@@ -218,25 +217,13 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
     sent, stored = metadata.get("resourceVersion") or "", current.metadata.resource_version
     if sent == stored:
         return new
-    name = current.name
-    _check_is_version(sent)
-    if sent and sent != "0":
-        raise conflict(resource.group, resource.plural, name, MODIFIED)
+    check_version(resource.group, resource.plural, current.name, sent, stored)
     if resource.is_custom or resource.kind.row.needs_resource_version:
         text = "Invalid value: 0: must be specified for an update"
         problem = ("metadata.resourceVersion", text, 0)
         # Upstream names the resource here instead of the kind.
-        raise invalid(resource.group, resource.plural, name, [problem])
+        raise invalid(resource.group, resource.plural, current.name, [problem])
     return new | {"metadata": metadata | {"resourceVersion": stored}}
-
-
-def _check_is_version(text: str) -> None:
-    """Reject a resourceVersion that is not a number.
-
-    Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
-    """
-    if text and not text.isdecimal():
-        raise unclassified_error(f"strconv.ParseUint: parsing {go_quoted(text)}: invalid syntax")
 
 
 def with_stored_metadata(new: Document, old: Document) -> Document:
@@ -257,14 +244,3 @@ def with_stored_metadata(new: Document, old: Document) -> Document:
         if "deletionGracePeriodSeconds" in stored:
             metadata["deletionGracePeriodSeconds"] = stored["deletionGracePeriodSeconds"]
     return new | {"metadata": metadata}
-
-
-def _other_uid(
-    resource: Resource, call: Call, sent: str, stored: str, *, is_dry_run: bool
-) -> Rejection:
-    return conflict(
-        resource.group,
-        resource.plural,
-        call.info.name,
-        precondition_failed(resource, call.key, "UID", sent, stored, is_dry_run=is_dry_run),
-    )
