@@ -6,9 +6,9 @@ staging/src/k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final
 
 import msgspec
 
@@ -25,20 +25,17 @@ from podwright.apimachinery.schema import built_in
 from podwright.apimachinery.schema.structural import AccessError, ScalePaths, integer_at, text_at
 from podwright.cluster.api.endpoints.calls import Backend, Call, find, served
 from podwright.cluster.api.endpoints.decoding.sent_objects import body_of, check_name, in_namespace
-from podwright.cluster.api.endpoints.decoding.yaml_bodies import read_yaml_value
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.negotiation import body_media_type
 from podwright.cluster.api.endpoints.replies.responses import object_reply
-from podwright.cluster.api.endpoints.replies.shown_patches import shown_applied
 from podwright.cluster.api.endpoints.request import HttpReply, manager_of
 from podwright.cluster.api.endpoints.writes.patch import (
     APPLY_PATCH,
-    check_configuration,
-    decoded_patch,
+    applied_by,
     patched_by,
     status_of,
 )
-from podwright.cluster.api.endpoints.writes.update import update_document
+from podwright.cluster.api.endpoints.writes.update import MakeNew, update_document
 from podwright.cluster.api.rejections import (
     Rejection,
     bad_request,
@@ -46,9 +43,6 @@ from podwright.cluster.api.rejections import (
     invalid,
 )
 from podwright.cluster.api.versions.resources import Resource
-
-MakeScale: TypeAlias = Callable[[Document], Document]
-"""Returns the new Scale from the current one."""
 
 _PATH: Final = ("spec", "replicas")
 _UNNAMED: Final = (
@@ -180,37 +174,12 @@ def patch_scale(backend: Backend, call: Call) -> HttpReply:
     is_apply = media_type == APPLY_PATCH
     options = write_options(call.request, "PatchOptions", is_apply=is_apply)
     scale_call = _of_scale(call)
-    if is_apply:
-        return _apply(backend, call, options)
-    patched = patched_by(scale_call, options, media_type)
     try:
-        return _write(backend, call, options, patched)
-    except PatchError as error:
-        raise status_of(error) from None
-
-
-def _apply(backend: Backend, call: Call, options: WriteOptions) -> HttpReply:
-    scale_call = _of_scale(call)
-    configuration: Any = read_yaml_value(call.request.body, "Scale").document
-    if not isinstance(configuration, dict):
-        raise bad_request("error decoding YAML: an object is expected")
-    check_configuration(configuration)
-
-    def make(current: Document) -> Document:
-        found = backend.field_management.applied(
-            scale_call.resource,
-            current,
-            configuration,
-            manager=options.field_manager,
-            force=bool(options.force),
-            subresource="scale",
-            now_ns=call.now_ns,
-        )
-        shown = partial(shown_applied, scale_call.resource.kind, found)
-        return decoded_patch(scale_call, found, options, (), shown)
-
-    try:
-        return _write(backend, call, options, make, tracks_fields=False)
+        if is_apply:
+            make = applied_by(backend, scale_call, options)
+        else:
+            make = patched_by(scale_call, options, media_type)
+        return _write(backend, call, options, make, tracks_fields=not is_apply)
     except PatchError as error:
         raise status_of(error) from None
 
@@ -223,7 +192,7 @@ def _write(
     backend: Backend,
     call: Call,
     options: WriteOptions,
-    make_scale: MakeScale,
+    make_scale: MakeNew,
     *,
     uid: str = "",
     tracks_fields: bool = True,

@@ -58,7 +58,7 @@ from podwright.cluster.api.endpoints.replies.shown_patches import (
     shown_merge_patched,
 )
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.writes.update import check_no_uid, update_document
+from podwright.cluster.api.endpoints.writes.update import MakeNew, check_no_uid, update_document
 from podwright.cluster.api.rejections import (
     Rejection,
     bad_request,
@@ -127,18 +127,11 @@ def status_of(error: PatchError) -> Rejection:
 def _patch(
     backend: Backend, call: Call, options: WriteOptions, media_type: str
 ) -> tuple[Document, bool]:
-    patched = patched_by(call, options, media_type)
-
-    def make(current: Document | None) -> Document:
-        assert current is not None, "a patch creates nothing"
-        return patched(current)
-
+    make = patched_by(call, options, media_type)
     return update_document(backend, call, make, options, may_create=False)
 
 
-def patched_by(
-    call: Call, options: WriteOptions, media_type: str
-) -> Callable[[Document], Document]:
+def patched_by(call: Call, options: WriteOptions, media_type: str) -> MakeNew:
     """Return the function that applies the patch in a body to a document.
 
     It reads the body, and rejects one that is not JSON: an object that is missing comes first.
@@ -151,7 +144,8 @@ def patched_by(
             _check_operations(decoded.document)
         return decoded
 
-    def make(current: Document) -> Document:
+    def make(current: Document | None) -> Document:
+        assert current is not None, "a patch creates nothing"
         with interlude():
             return patched_from(current, read())
 
@@ -350,14 +344,33 @@ def _read(request: HttpRequest, media_type: str) -> Decoded:
 
 
 def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Document, bool]:
-    resource, info = call.resource, call.info
+    subresource, row = call.info.subresource, call.resource.kind.row
+    return update_document(
+        backend,
+        call,
+        applied_by(backend, call, options),
+        options,
+        may_create=not subresource or (subresource == "status" and row.creates_on_update),
+        tracks_fields=False,
+    )
+
+
+def applied_by(backend: Backend, call: Call, options: WriteOptions) -> MakeNew:
+    """Return the function that applies the configuration in a body to a document.
+
+    Raises
+    ------
+    Rejection
+        The body is not a configuration.
+    """
+    resource = call.resource
     with interlude():
         decoded = read_yaml_value(call.request.body, resource.name, is_applied=True)
     configuration = decoded.document
     if not isinstance(configuration, dict):
         raise bad_request("error decoding YAML: an object is expected")
 
-    check_configuration(configuration)
+    _check_configuration(configuration)
 
     def make(current: Document | None) -> Document:
         with interlude():
@@ -370,7 +383,7 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
             configuration,
             manager=options.field_manager,
             force=bool(options.force),
-            subresource=info.subresource,
+            subresource=call.info.subresource,
             now_ns=call.now_ns,
         )
         if current is None:
@@ -384,15 +397,7 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
         place = _place(call, configuration)
         return decoded_patch(call, found, options, decoded.duplicates, shown, applied_to=place)
 
-    return update_document(
-        backend,
-        call,
-        make,
-        options,
-        may_create=not info.subresource
-        or (info.subresource == "status" and resource.kind.row.creates_on_update),
-        tracks_fields=False,
-    )
+    return make
 
 
 _RESTORED: Final = ("creationTimestamp", "generation")
@@ -405,7 +410,7 @@ def _with_restored_metadata(document: Document, configuration: Document) -> Docu
     return document | {"metadata": document["metadata"] | kept}
 
 
-def check_configuration(configuration: Document) -> None:
+def _check_configuration(configuration: Document) -> None:
     """Reject a configuration without the form of an object.
 
     Raises
