@@ -155,7 +155,8 @@ class Api:
         obj, owners_of = write.body, self._owners_of(write)
         is_status = write.scope == "status"
         if not is_status:
-            obj = self.admission.complete_update(obj, write.user, write.now_ns)
+            is_whole = write.scope == "whole"
+            obj = self.admission.complete_update(obj, write.user, write.now_ns, is_whole=is_whole)
         write.stored = pipeline.storage.update(
             obj,
             scope=write.scope,

@@ -39,7 +39,7 @@ def check_is_version(text: str) -> None:
 
     Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
     """
-    if text and not text.isdecimal():
+    if text and not (text.isascii() and text.isdecimal()):
         raise unclassified_error(f"strconv.ParseUint: parsing {go_quoted(text)}: invalid syntax")
 
 

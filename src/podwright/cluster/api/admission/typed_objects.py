@@ -179,9 +179,14 @@ class Admission:
         return self._made(obj, user, now_ns)
 
     def complete_update(
-        self, obj: KubernetesObject, user: str = "", now_ns: int = 0
+        self, obj: KubernetesObject, user: str = "", now_ns: int = 0, *, is_whole: bool = False
     ) -> KubernetesObject:
         """Return a changed object with defaults where its spec is not the stored one.
+
+        Parameters
+        ----------
+        is_whole : bool
+            Whether what only subresources change is written too, as the finalizers of a namespace.
 
         Raises
         ------
@@ -198,7 +203,7 @@ class Admission:
                 return obj
         else:
             obj = obj if is_same else with_defaults(obj)
-            if stored is not None:
+            if stored is not None and not is_whole:
                 obj = prepared_change(obj, stored, now_ns)
             if stored is None or (is_same and not self._has_policies()):
                 return obj
