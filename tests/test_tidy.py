@@ -483,7 +483,7 @@ KINDS_BY_HAND = {
     "cluster/api/endpoints/decoding/sent_objects.py": "free parts of which the text counts",
     "cluster/api/admission/chain.py": "names of plugins",
     "cluster/api/preconditions.py": "keys in etcd that differ from the name",
-    "cluster/api/endpoints/writes/strategies.py": "functions",
+    "cluster/api/strategies/preparation.py": "functions",
     "cluster/api/endpoints/kinds/subresources.py": "functions",
     "cli/recorded/run_step.py": "the texts of some kinds",
     "cli/recorded/run_show.py": "the sections of a page",

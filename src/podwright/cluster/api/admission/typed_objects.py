@@ -312,8 +312,9 @@ class Admission:
 
 
 def _with_spec(pod: Pod, spec: Document) -> Pod:
+    """Return a pod with another spec; its document stays as it is."""
     made = decode_as({"metadata": {"name": "x"}, "spec": spec}, Pod).spec
-    return msgspec.structs.replace(pod, spec=made)
+    return msgspec.structs.replace(pod, spec=made, raw=pod.raw)
 
 
 def _is_complete(pod: Pod) -> bool:
