@@ -149,8 +149,9 @@ def send(
         finally:
             connection.close()
     except (OSError, HTTPException, ValueError) as error:
+        text = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise ClusterError(
-            f"{access.server} cannot be reached: {str(error) or type(error).__name__}"
+            f"{access.server} cannot be reached: {text}; check that podwright up serves there"
         ) from error
     if response.status == HTTPStatus.UNAUTHORIZED:
         raise ClusterError(

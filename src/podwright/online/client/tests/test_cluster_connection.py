@@ -148,7 +148,8 @@ def test_a_rejected_request_has_the_reason_of_the_cluster(status, body, message)
 def test_a_cluster_that_is_not_there_is_named():
     with serving(Handler) as url:
         pass
-    with pytest.raises(ClusterError, match=f"{url} cannot be reached: "):
+    expected = f"{url} cannot be reached: Connection refused; check that podwright up serves"
+    with pytest.raises(ClusterError, match=expected):
         send(ClusterAccess(server=url), "GET", "/x")
 
 
