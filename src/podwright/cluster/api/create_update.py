@@ -45,12 +45,7 @@ _KEPT = tuple(key for key in METADATA_KEYS.values() if key != "finalizers")
 _OWNERS = "managedFields"
 _KEPT_WITH_OWNERS = (*_KEPT, _OWNERS)
 
-_DROPPED_AT_CREATION = (
-    "generation",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "selfLink",
-)
+_DROPPED_AT_CREATION = ("generation", "selfLink")
 """The metadata fields that a create request cannot set."""
 
 
@@ -90,8 +85,6 @@ def created(
         resource_version=text,
         generation=generation,
         creation_timestamp=now,
-        deletion_timestamp=None,
-        deletion_grace_period_seconds=None,
     )
     document: dict[str, Any] = (obj.raw.get("metadata") or {}).copy()
     for key in _DROPPED_AT_CREATION:

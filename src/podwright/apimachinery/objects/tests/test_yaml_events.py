@@ -77,6 +77,12 @@ def test_an_error_has_its_line(text: str, message: str, line: int) -> None:
     assert refused.value.line == line
 
 
+def test_the_message_of_the_api_server_names_the_line_of_the_problem() -> None:
+    with pytest.raises(YamlError) as refused:
+        values("metadata:\n  name: y\n2\n   b}\n")
+    assert refused.value.go_message == "line 5: could not find expected ':'"
+
+
 @pytest.mark.parametrize(
     ("plain", "aliases", "is_excessive"),
     [

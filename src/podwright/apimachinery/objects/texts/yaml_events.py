@@ -165,7 +165,7 @@ def _syntax_error(error: yaml.MarkedYAMLError) -> YamlError:
     if error.problem == _LIBYAML_DEPTH:
         return YamlError("nested too deeply", mark.line + 1 if mark else 1)
     problem = ", ".join(part for part in (error.context, error.problem) if part)
-    marks = (error.context_mark, error.problem_mark)
+    marks = (error.problem_mark, error.context_mark)
     line = next((each.line for each in marks if each is not None and each.line), 0)
     if line and isinstance(error, yaml.scanner.ScannerError):
         line += 1

@@ -23,6 +23,7 @@ from podwright.apimachinery.objects import (
     Pod,
     decode_as,
     encode,
+    with_fields,
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission.attributes import Attributes, Operation
@@ -170,6 +171,11 @@ class Admission:
             A plugin rejects it, such as a `NamespaceTerminating`.
         """
         self._catch_up()
+        if obj.metadata.deletion_timestamp is not None:
+            # As of a dump; the new object is not being deleted.
+            obj = with_fields(
+                obj, "metadata", deletion_timestamp=None, deletion_grace_period_seconds=None
+            )
         namespace = obj.metadata.namespace
         found = self._store.get(NAMESPACE, namespace) if namespace else None
         if found is not None and found.metadata.deletion_timestamp is not None:

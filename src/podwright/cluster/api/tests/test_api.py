@@ -141,6 +141,15 @@ def test_create_admits_and_stores_an_object():
     assert pod.status.phase == "Pending"
 
 
+def test_a_pod_that_was_being_deleted_in_a_dump_is_not_when_it_is_created():
+    api = an_api()
+    time = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
+    accepted(api, CreateObject(a_pod(metadata=time), USER))
+    pod = stored_pod(api)
+    assert pod.metadata.deletion_timestamp is None
+    assert pod.raw["metadata"].keys().isdisjoint(time)
+
+
 @pytest.mark.parametrize(
     ("obj", "reason"),
     [

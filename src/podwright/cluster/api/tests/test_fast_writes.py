@@ -147,8 +147,6 @@ def test_a_new_object_has_the_servers_metadata_and_its_own_otherwise(kind, metad
         resource_version="9",
         generation=1 if rules.has_generation else max(pod.metadata.generation, 0),
         creation_timestamp=timestamp_text(NOW),
-        deletion_timestamp=None,
-        deletion_grace_period_seconds=None,
     )
     expected.raw["metadata"].pop("selfLink")
     assert made == expected == decode(made.raw)

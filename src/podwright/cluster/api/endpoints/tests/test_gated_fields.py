@@ -53,6 +53,19 @@ def test_a_field_of_a_pod_is_dropped_each_time_its_template_is_created() -> None
         assert "schedulingGroup" not in server.reply("GET", f"{PODS}/p{number}")[1]["spec"]
 
 
+def test_a_projected_source_is_dropped_from_its_element_before_the_validation() -> None:
+    server = server_without("PodCertificateRequest")
+    source = {
+        "downwardAPI": {"items": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]},
+        "podCertificate": {"signerName": "not valid", "keyType": "no"},
+    }
+    volume = {"name": "v", "projected": {"sources": [source]}}
+    status, made = server.reply("POST", PODS, pod("p", volumes=[volume]))
+    assert status == 201, made
+    (stored,) = made["spec"]["volumes"]
+    assert stored["projected"]["sources"][0].keys() == {"downwardAPI"}
+
+
 def comparing(operator: str, value: str = "1", **more: Any) -> dict[str, Any]:
     return {"key": "k", "operator": operator, "value": value} | more
 

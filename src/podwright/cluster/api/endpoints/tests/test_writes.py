@@ -20,6 +20,19 @@ def test_the_server_sets_its_own_metadata(server):
     assert metadata["creationTimestamp"] != "2020-01-01T00:00:00Z"
 
 
+def test_only_an_apply_that_creates_stores_a_deletion_time(server):
+    time = {"deletionTimestamp": "2020-01-01T00:00:00Z", "deletionGracePeriodSeconds": 5}
+    created, applied = config_map("created"), config_map("applied")
+    for document in (created, applied):
+        document["metadata"] |= time
+    server.reply("POST", CONFIG_MAPS, created)
+    path = f"{CONFIG_MAPS}/applied?fieldManager=m"
+    assert server.patch(path, applied, "apply-patch+yaml")[0] == 201
+    assert server.reply("GET", f"{CONFIG_MAPS}/created")[1]["metadata"].keys().isdisjoint(time)
+    found = server.reply("GET", f"{CONFIG_MAPS}/applied")[1]["metadata"]
+    assert {name: found.get(name) for name in time} == time
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status"),
     [

@@ -64,10 +64,9 @@ from podwright.cluster.api.strategies import preparation as strategies
 from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import POD, AlreadyExists
 
-_SYSTEM_METADATA: Final = (
-    "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "resourceVersion",
-    "selfLink", "uid",
-)  # fmt: skip
+_SYSTEM_METADATA: Final = ("creationTimestamp", "resourceVersion", "selfLink", "uid")
+_DELETION_METADATA: Final = ("deletionGracePeriodSeconds", "deletionTimestamp")
+"""Removed from the body of a create; an update or apply that creates stores them, as upstream."""
 _NAMES: Final = ("metadata.generateName", "metadata.name")
 _ADDRESS_FIELDS: Final = ("spec.clusterIP", "spec.ipFamil")
 _NOT_HEADLESS: Final = "may not be set to 'None' for"
@@ -196,7 +195,8 @@ def _check_sent_version(backend: Backend, write: ObjectWrite) -> None:
 
 def _with_new_metadata(backend: Backend, call: Call, document: Document) -> Document:
     metadata = dict(document.get("metadata") or {})
-    for name in _SYSTEM_METADATA:
+    is_create = call.info.verb == "create"
+    for name in (*_SYSTEM_METADATA, *_DELETION_METADATA) if is_create else _SYSTEM_METADATA:
         metadata.pop(name, None)
     if not metadata.get("generation"):
         metadata.pop("generation", None)
