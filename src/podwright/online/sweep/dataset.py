@@ -6,9 +6,9 @@ was running, and two sweeps may share a folder: the same run has the same name a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final
 
 from podwright.apimachinery.objects import PodwrightError
@@ -65,15 +65,21 @@ class SweepDataset:
 
         Raises
         ------
-        OSError
+        SweepError
             If it cannot be written; what is there is unharmed.
         """
         content = parquet_bytes(results_table([result]))
         path = self.folder / f"{result.run.id}.parquet"
-        part = path.with_suffix(f".part{os.getpid()}")
+        # Clients on several machines may have the same process number.
+        part = path.with_suffix(f".{token_hex(8)}.part")
         try:
             part.write_bytes(content)
             part.replace(path)
+        except OSError as error:
+            raise SweepError(
+                f"{path} cannot be written: {error.strerror or error}; finished runs have been"
+                " kept, and the same sweep runs what is missing"
+            ) from error
         finally:
             part.unlink(missing_ok=True)
 

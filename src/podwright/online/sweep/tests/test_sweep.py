@@ -1,8 +1,13 @@
 """Plans, runs and results of sweeps; with workers in threads, and once with processes."""
 
+import errno
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +17,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import podwright as pw
+from podwright._version import __version__
 from podwright.apimachinery.objects import ArgumentError, InputError
 from podwright.online.sweep import (
     RunFigures,
@@ -22,6 +28,7 @@ from podwright.online.sweep import (
     SweepPlan,
     SweepRun,
     SweepSummary,
+    execution,
     figures_of_run,
     load_plan,
     missing_runs,
@@ -276,6 +283,53 @@ def test_no_scheduler_is_one_error() -> None:
         pass
 
 
+def test_workers_of_another_version_are_one_error(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.scheduler is not None
+    monkeypatch.setattr(execution, "__version__", "0.0")
+    found = (
+        rf"1 of 1 workers have another version of podwright: .* has {__version__}, 0.0 is needed"
+    )
+    with (
+        pytest.raises(SweepError, match=found),
+        workers(address=client.scheduler.address),
+    ):
+        pass
+
+
+def test_a_full_disk_is_one_error_and_loses_nothing(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, dataset, written = plan_with(seeds=5), SweepDataset(tmp_path), Path.write_bytes
+
+    def until_full(path: Path, content: bytes) -> int:
+        count = written(path, content[: len(content) // 2])
+        if len(dataset.finished()) == 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return count + written(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", until_full)
+    with pytest.raises(SweepError, match=r"No space left on device; finished runs have been kept"):
+        list(run_missing(plan, dataset, client))
+    assert len(list(tmp_path.iterdir())) == 3
+    monkeypatch.undo()
+    assert len(list(run_missing(plan, dataset, client))) == 2
+    assert not missing_runs(plan, dataset)
+
+
+def test_two_clients_share_a_data_set(client: Client, tmp_path: Path) -> None:
+    assert client.scheduler is not None
+    plan, dataset = plan_with(seeds=12), SweepDataset(tmp_path)
+    with Client(client.scheduler.address) as other, ThreadPoolExecutor() as pool:
+        several = [pool.submit(list, run_missing(plan, dataset, each)) for each in (client, other)]
+        first, second = (each.result() for each in several)
+    assert {each.run for each in (*first, *second)} == set(plan.runs())
+    assert len(list(tmp_path.iterdir())) == 12
+    assert not missing_runs(plan, dataset)
+    assert sorted(first) == sorted(dataset.results(each.run for each in sorted(first)))
+
+
 def test_a_list_of_runs_and_a_function(tmp_path: Path) -> None:
     text = (
         "def plan():\n"
@@ -452,3 +506,64 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
         (dataset.folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
         for name in names
     )
+
+
+@pytest.mark.slow
+def test_the_bytes_of_results_are_the_same_on_threads_processes_and_tcp(
+    client: Client, tmp_path: Path
+) -> None:
+    plan = plan_with(SweepConfiguration(name="default"), REFUSING, seeds=3)
+    for _ in run_missing(plan, SweepDataset(tmp_path / "threads"), client):
+        pass
+    sweep(plan, tmp_path / "processes", worker_count=2)
+    with dask_over_tcp(tmp_path, 2) as address:
+        sweep(plan, tmp_path / "tcp", address=address)
+    contents = [
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("threads", "processes", "tcp")
+    ]
+    assert len(contents[0]) == 6
+    assert contents[0] == contents[1] == contents[2]
+
+
+@contextmanager
+def dask_over_tcp(folder: Path, count: int) -> Iterator[str]:
+    """Start `dask scheduler` and so many `dask worker` on loopback; yield the address."""
+    dask, known = f"{sys.prefix}/bin/dask", folder / "scheduler.json"
+    here = ("--host", "127.0.0.1", "--no-dashboard")
+    commands = [
+        (dask, "scheduler", *here, "--port", "0", "--scheduler-file", str(known)),
+        *[(dask, "worker", *here, "--no-nanny", "--nthreads", "1", "--scheduler-file", str(known))]
+        * count,
+    ]
+    with ExitStack() as started:
+        for command in commands:
+            process = started.enter_context(
+                subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            )
+            started.callback(process.terminate)
+        with Client(scheduler_file=known, timeout="120s") as client:
+            client.wait_for_workers(count, timeout=120)
+            assert client.scheduler is not None
+            yield client.scheduler.address
+
+
+@pytest.mark.slow
+def test_a_killed_client_loses_only_what_was_running(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    (tmp_path / "small.yaml").write_bytes(NODES + b"---" + PODS)
+    plan.write_text(
+        "inputs: [{name: small, files: [small.yaml]}]\nconfigurations: [{name: c}]\nseeds: 0-59\n"
+    )
+    command = (f"{sys.prefix}/bin/podwright", "sweep", str(plan), "--jobs", "1", "--out")
+    results = tmp_path / "results"
+    with subprocess.Popen((*command, str(results)), stdout=subprocess.DEVNULL) as first:
+        while not (results.is_dir() and any(results.glob("*.parquet"))):
+            assert first.poll() is None
+        first.kill()
+    kept = {path.name: path.stat().st_mtime_ns for path in results.glob("*.parquet")}
+    assert 0 < len(kept) < 60
+    subprocess.run((*command, str(results)), check=True, stdout=subprocess.DEVNULL)
+    after = {path.name: path.stat().st_mtime_ns for path in results.glob("*.parquet")}
+    assert len(after) == 60
+    assert after.items() >= kept.items(), "a finished run was run again"
