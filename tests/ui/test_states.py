@@ -87,3 +87,27 @@ def test_views_keep_what_they_have_while_the_server_is_gone(new_context, own_dem
     page.locator("pw-pending").get_by_role("link", name="default/training").wait_for()
     page.locator("pw-nodes").get_by_role("link", name="database-0").wait_for()
     assert page.locator("pw-pod").get_by_role("button", name="Apply").count() == 0
+
+
+CONTENT = {
+    "/queue": ("pw-queue", "default/training"),
+    "/resources?kind=pods": ("pw-resources", "database-0"),
+    "/resources?kind=pods&object=default/training": ("pw-object", "training"),
+    "/?view=usage": ("pw-usage", "Requested share"),
+    "/?view=plan": ("pw-plan", "The scheduler answers in a copy"),
+    "/configuration": ("body", "NodeResourcesFit"),
+}
+
+
+def test_each_page_says_that_the_server_is_gone_and_keeps_its_content(new_context, own_demo):
+    context = new_context(viewport={"width": 1280, "height": 800})
+    pages = {}
+    for path, (element, text) in CONTENT.items():
+        pages[path] = context.new_page()
+        pages[path].goto(own_demo.page + path)
+        pages[path].locator(element).get_by_text(text).first.wait_for()
+    own_demo.process.kill()
+    for path, page in pages.items():
+        element, text = CONTENT[path]
+        page.locator("pw-time").get_by_text("OFFLINE").wait_for()
+        page.locator(element).get_by_text(text).first.wait_for()
