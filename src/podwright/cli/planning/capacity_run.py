@@ -9,7 +9,7 @@ from typing import TypeGuard
 import msgspec
 import typer
 
-from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.console import (
     announce_compilation,
@@ -144,6 +144,9 @@ def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> boo
         objects += expand(load).with_objects(load)
     if options.buy == "pools":
         types, source = pool_types(objects, options.pool_label), "--buy pools"
+        if not types:
+            message = "no node has a label that names its pool; --pool-label names the label"
+            raise InputError([FieldError(source=source, path="", message=message)])
     else:
         source = options.buy
         ((_, data),) = read_paths([source])
@@ -223,8 +226,12 @@ def _print(answer: Capacity, options: CapacityOptions) -> None:
     if answer.headroom:
         print_heading("How many more pods of each workload fit:")
         print_table(("WORKLOAD", "PODS", "MORE", "STOPPED BY"), map(_headroom_row, answer.headroom))
+    elif options.headroom:
+        print_paragraph("No workload of the cluster has pods on nodes.")
     if answer.losses:
         _print_losses(answer.losses, is_wide=output == "wide")
+    elif options.loss:
+        print_paragraph(f"No node has a label that names its {' or '.join(options.loss)}.")
 
 
 def _print_templates(answer: Capacity, *, is_wide: bool) -> None:
@@ -232,7 +239,8 @@ def _print_templates(answer: Capacity, *, is_wide: bool) -> None:
     assert stop is not None, "templates without a stop"
     what = " and ".join(f"{each.count} of {each.name}" for each in answer.templates)
     sets = f" ({answer.sets} sets)" if len(answer.templates) > 1 else ""
-    print_paragraph(f"{what} fit on {answer.node_count} nodes{sets}.")
+    nodes_text = f"{answer.node_count} node{'s' * (answer.node_count != 1)}"
+    print_paragraph(f"{what} fit on {nodes_text}{sets}.")
     if answer.evicted:
         print_paragraph(f"{len(answer.evicted)} pods of lower priority are evicted.")
     pending = answer.pending_scheduled + answer.pending_unscheduled

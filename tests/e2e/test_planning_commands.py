@@ -1,0 +1,54 @@
+"""Questions whose answer is that there is nothing: each says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.e2e.command_line import run
+
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: a}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+"""
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: large}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "5"}}}]}
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Path:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(NODE + POD, encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ("--headroom", "No workload of the cluster has pods on nodes."),
+        ("--loss pool", "No node has a label that names its pool."),
+        ("--loss pool --loss zone", "No node has a label that names its pool or zone."),
+    ],
+)
+def test_an_empty_answer_is_a_sentence(cluster: Path, options: str, text: str) -> None:
+    assert text in run(f"capacity {options} {cluster}").stdout
+
+
+def test_pools_that_do_not_exist_cannot_be_bought(cluster: Path) -> None:
+    text = "no node has a label that names its pool; --pool-label names the label"
+    found = run(f"capacity --buy pools {cluster}", status=2)
+    assert found.stderr == f"error: --buy pools: {text}\n"
+
+
+def test_amounts_of_a_type_may_be_numbers(cluster: Path, tmp_path: Path) -> None:
+    types = tmp_path / "types.yaml"
+    types.write_text("types: [{name: big, price: 1, allocatable: {cpu: 8, memory: 64Gi}}]")
+    found = run(f"capacity --buy {types} {cluster}")
+    assert found.stdout.startswith("1 node for 1: 1 of 1 pending pods have a node then.\n")
