@@ -52,3 +52,31 @@ def test_amounts_of_a_type_may_be_numbers(cluster: Path, tmp_path: Path) -> None
     types.write_text("types: [{name: big, price: 1, allocatable: {cpu: 8, memory: 64Gi}}]")
     found = run(f"capacity --buy {types} {cluster}")
     assert found.stdout.startswith("1 node for 1: 1 of 1 pending pods have a node then.\n")
+
+
+def test_a_dump_of_nodes_and_pods_is_enough_to_plan_a_drain(tmp_path: Path) -> None:
+    template = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-NUMBER
+  namespace: default
+  uid: u-NUMBER
+  resourceVersion: "7"
+  labels: {app: web}
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: r, controller: true}]
+spec:
+  nodeName: NODE
+  containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]
+status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
+---
+"""
+    pods = [
+        template.replace("NUMBER", str(number)).replace("NODE", "ab"[number < 4])
+        for number in range(8)
+    ]
+    file = tmp_path / "dump.yaml"
+    file.write_text(NODE + NODE.replace("name: a", "name: b") + "".join(pods), encoding="utf-8")
+    found = run(f"drain-plan b {file}", status=1)
+    assert "1     b      4        <none>     4        70s" in found.stdout
+    assert "and 3 more find no node:" in found.stdout

@@ -257,14 +257,15 @@ def _print_templates(answer: Capacity, *, is_wide: bool) -> None:
         nodes = ((each, node) for each in answer.templates for node in each.nodes)
         cells = [(each.name, node, str(each.nodes[node])) for each, node in nodes]
         print_table(("PODS", "NODE", "COUNT"), cells)
-    print_heading("Where:")
     rows = [
         (each.name, what, name or "<none>", str(count))
         for each in answer.templates
         for what, counts in (("zone", each.zones), ("pool", each.pools))
         for name, count in counts.items()
     ]
-    print_table(("PODS", "OF", "NAME", "COUNT"), rows)
+    if rows:
+        print_heading("Where:")
+        print_table(("PODS", "OF", "NAME", "COUNT"), rows)
     if stop.reasons:
         print_heading(f"What stops {stop.pod}:")
         cells = [

@@ -85,10 +85,14 @@ def _print(plan: DrainPlan, *, is_wide: bool) -> None:
         ]
         print_table(("STEP", "POD", "FROM", "REPLACED BY", "TO"), moves)
     for number, step in enumerate(plan.steps, 1):
+        alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for unfit in step.unfit:
-            print_heading(f"Step {number}: {unfit.pod} finds no node:")
-            print_paragraph(unfit.message, indent=2)
-            for remedy in unfit.remedies:
+            alike.setdefault((unfit.message, unfit.remedies), []).append(unfit.pod)
+        for (message, remedies), (pod, *others) in alike.items():
+            what = f"{pod} and {len(others)} more find" if others else f"{pod} finds"
+            print_heading(f"Step {number}: {what} no node:")
+            print_paragraph(message, indent=2)
+            for remedy in remedies:
                 print_paragraph(f"it fits after this: {remedy}", indent=2)
     gone = [pod for step in plan.steps for pod in step.gone]
     if gone:

@@ -43,6 +43,7 @@ from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
 from podwright.simulation.capacity.filling import Advance, unwatched
+from podwright.simulation.capacity.stand_ins import with_stand_ins
 from podwright.simulation.recording import is_movable_pod
 from podwright.simulation.world import START_NS, Apply, Cordon, Delete, Drain, Observer, Put, World
 
@@ -252,7 +253,7 @@ def planned_world(
     controllers, observers
         As for `World`.
     """
-    given = list(objects)
+    given = with_stand_ins(objects)
     if any(obj.metadata.uid for obj in given):
         # Uids are functions of the seed: new pods must not get those of the cluster's pods.
         options = msgspec.structs.replace(options, seed=options.seed ^ 1)

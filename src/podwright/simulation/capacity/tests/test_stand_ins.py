@@ -1,0 +1,114 @@
+"""A cluster without the controllers of its pods is planned as the one with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, cast
+
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import Object, decode
+from podwright.simulation.capacity.drains import planned_world
+from podwright.simulation.capacity.stand_ins import with_stand_ins
+from podwright.simulation.capacity.tests.test_drains import budget, nodes
+from podwright.simulation.world import START_NS
+
+OPTIONS = pw.SchedulerOptions(start_ns=START_NS)
+
+
+def owner(kind: str, name: str, group: str = "apps/v1", **spec: Any) -> Object:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "500m"}}}
+    pod_spec: dict[str, Any] = {"containers": [container]}
+    if kind == "Job":
+        pod_spec["restartPolicy"] = "OnFailure"
+    template = {"metadata": {"labels": {"app": name}}, "spec": pod_spec}
+    own = {"template": template} | spec
+    if kind not in ("Job", "ReplicationController"):
+        own["selector"] = {"matchLabels": {"app": name}}
+    return decode(
+        {
+            "apiVersion": group,
+            "kind": kind,
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": own,
+        }
+    )
+
+
+OWNERS = (
+    owner("Deployment", "web", replicas=4),
+    owner("ReplicaSet", "bare", replicas=2),
+    owner("ReplicationController", "old", "v1", replicas=2, selector={"app": "old"}),
+    owner("StatefulSet", "data", replicas=3, serviceName="data"),
+    owner("DaemonSet", "agent"),
+    owner("Job", "batch", "batch/v1", parallelism=2, completions=2),
+)
+KEPT = {
+    "of nodes and pods": ("Node", "Pod", "PodDisruptionBudget"),
+    "without Deployments": ("Node", "Pod", "PodDisruptionBudget", "ReplicaSet"),
+}
+
+
+def stored(objects: list[Object], *kinds: str) -> list[Object]:
+    """Return the objects of a settled cluster, as a dump has them."""
+    store = planned_world(objects, OPTIONS).store
+    found = [obj for kind in store.kinds() for obj in store.list(kind).objects]
+    return cast(list[Object], [obj for obj in found if not kinds or obj.kind in kinds])
+
+
+def workload_names(pods: list[str]) -> Counter[str]:
+    return Counter(pod.removeprefix("default/").partition("-")[0] for pod in pods)
+
+
+@pytest.mark.parametrize("dump", KEPT)
+def test_a_drain_evicts_and_replaces_the_same_pods_without_their_controllers(dump):
+    budgets = [budget("web", {"app": "web"}, maxUnavailable="50%")]
+    given = [*nodes(4, "8"), *OWNERS, *budgets]
+    whole = pw.drain_plan(stored(given), ["n0", "n1"], OPTIONS)
+    plan = pw.drain_plan(stored(given, *KEPT[dump]), ["n0", "n1"], OPTIONS)
+    assert plan.is_complete, plan
+    assert [step.nodes for step in plan.steps] == [step.nodes for step in whole.steps]
+    for step, expected in zip(plan.steps, whole.steps, strict=True):
+        moved = [move.pod for move in step.moves]
+        assert sorted(moved) == sorted(move.pod for move in expected.moves)
+        assert "agent" not in workload_names(moved)
+        assert all(move.to for move in step.moves)
+        assert not step.gone
+
+
+def test_pods_without_their_controllers_stay_as_they_are():
+    dump = stored([*nodes(3, "8"), *OWNERS], "Node", "Pod")
+    before = {(obj.key, obj.uid) for obj in dump if obj.kind == "Pod"}
+    after = {(pod.key, pod.uid) for pod in planned_world(dump, OPTIONS).pods}
+    assert after == before
+
+
+def test_claims_of_a_stateful_set_are_those_of_its_pods():
+    size = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claims = [{"metadata": {"name": "disk"}, "spec": size}]
+    parallel: dict[str, Any] = {
+        "podManagementPolicy": "Parallel",
+        "volumeClaimTemplates": claims,
+    }
+    data = owner("StatefulSet", "data", **parallel | {"replicas": 2, "serviceName": "data"})
+    pods = stored([*nodes(2, "8"), data], "Pod")
+    found = next(obj for obj in with_stand_ins(pods) if obj.kind == "StatefulSet")
+    spec = found.raw["spec"]
+    assert (spec["replicas"], spec["ordinals"]) == (2, {"start": 0})
+    assert [each["metadata"]["name"] for each in spec["volumeClaimTemplates"]] == ["disk"]
+    assert not spec["template"]["spec"]["volumes"]
+
+
+def test_references_to_owners_of_other_kinds_are_kept():
+    reference = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "name": "r",
+        "uid": "r",
+        "controller": True,
+    }
+    pod = pw.testing.make_pod("head", cpu="1", node="n0").raw
+    pod["metadata"] |= {"uid": "u", "ownerReferences": [reference | {"controller": True}]}
+    (kept,) = with_stand_ins([decode(pod)])
+    assert [each.kind for each in kept.metadata.owner_references] == ["RayCluster"]
