@@ -287,13 +287,15 @@ def test_workers_of_another_version_are_one_error(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert client.scheduler is not None
+    address = client.scheduler.address
+    assert address is not None
     monkeypatch.setattr(execution, "__version__", "0.0")
     found = (
         rf"1 of 1 workers have another version of podwright: .* has {__version__}, 0.0 is needed"
     )
     with (
         pytest.raises(SweepError, match=found),
-        workers(address=client.scheduler.address),
+        workers(address=address),
     ):
         pass
 
