@@ -2,7 +2,7 @@
 
 Upstream: pkg/scheduler/framework/api_calls/, pkg/scheduler/framework/plugins/defaultbinder,
 pkg/scheduler/framework/preemption/preemption.go; pkg/scheduler/util/utils.go, `PatchPodStatus`;
-pkg/scheduler/util/utils.go, `PatchPodStatus`; staging/src/k8s.io/client-go/rest/with_retry.go;
+staging/src/k8s.io/client-go/rest/with_retry.go;
 staging/src/k8s.io/client-go/tools/events/event_broadcaster.go, event_recorder.go;
 pkg/scheduler/framework/preemption/executor.go, podExecutorPreemptor.
 """

@@ -46,9 +46,13 @@ class KeyNumbers:
     numbers : dict of key to int
     reads : list of KeyReads
         Per number, what the plugin's results depend on.
+    preparations : list of int
+        The same for PreFilter and PreScore, as plain integers.
     """
 
-    __slots__ = ("_cluster", "_usual_reads", "numbers", "plugin", "pod_key", "reads")
+    __slots__ = (
+        "_cluster", "_usual_reads", "numbers", "plugin", "pod_key", "preparations", "reads",
+    )  # fmt: skip
 
     def __init__(self, plugin: Plugin, cluster: Cluster) -> None:
         self.plugin = plugin
@@ -56,6 +60,7 @@ class KeyNumbers:
         self.pod_key = plugin.pod_key
         self.numbers: dict[Hashable, int] = {}
         self.reads: list[KeyReads] = []
+        self.preparations: list[int] = []
         # The reads are the same for all keys but (), unless the plugin overrides a method.
         self._usual_reads: KeyReads | None = None
         if not plugin.implements("preparation_reads") and not plugin.implements("reads_for"):
@@ -68,12 +73,14 @@ class KeyNumbers:
             reads = self.plugin.reads_for(key, self._cluster)
         number = self.numbers[key] = len(self.reads)
         self.reads.append(reads)
+        self.preparations.append(int(reads.preparation))
         return number
 
     def clear(self) -> None:
         """Forget all keys."""
         self.numbers.clear()
         self.reads.clear()
+        self.preparations.clear()
 
 
 class PodKeyCache:

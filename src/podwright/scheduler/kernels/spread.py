@@ -217,6 +217,45 @@ def normalize_spread(
 
 
 @kernel
+def common_counts(domains: I32Array, counts: I64Array, found: I64Array) -> bool:
+    """Find what the counts of hosts, or of other domains with one slot each, have in common.
+
+    Parameters
+    ----------
+    domains, counts
+        As for `add_spread_scores`.
+    found : (3,) int64, written
+        The greatest common divisor of the counts, the least and the greatest of them.
+
+    Returns
+    -------
+    bool
+        False if a domain has several slots, or no slot has a domain; `found` is undefined then.
+    """
+    is_seen = np.zeros(len(counts), dtype=np.bool_)
+    divisor = least = greatest = last = np.int64(0)
+    is_first = True
+    for slot in range(len(domains)):
+        domain = domains[slot]
+        if domain < 0:
+            continue
+        if is_seen[domain]:
+            return False
+        is_seen[domain] = True
+        count = counts[domain]
+        if is_first:
+            is_first = False
+            least = greatest = count
+        least, greatest = min(least, count), max(greatest, count)
+        if count != last:
+            last, rest = count, abs(count)
+            while rest:
+                divisor, rest = rest, divisor % rest
+    found[0], found[1], found[2] = divisor, least, greatest
+    return not is_first
+
+
+@kernel
 def add_digits(
     domains: I32Array,
     counts: I64Array,

@@ -48,13 +48,13 @@ class Digits(NamedTuple):
         counts, domains = counter.current(), counter.domains.reading
         if len(counts) <= _FEW_DOMAINS:
             return cls(len(counts) + 1)
-        named = domains[domains >= 0]
+        found: I64Array = np.empty(3, dtype=np.int64)
         # Elsewhere a pod would change the groups of nodes that do not run it.
-        if not len(named) or np.bincount(named).max() > 1:
+        if not spread_kernels.common_counts(domains, counts, found):
             return None
-        found = counts[named]
-        unit = int(np.gcd.reduce(found)) or 1
-        least, greatest = int(found.min()) // unit, int(found.max()) // unit
+        divisor, lowest, highest = found.tolist()
+        unit = divisor or 1
+        least, greatest = lowest // unit, highest // unit
         spare = greatest - least + _SPARE_COUNTS
         return cls(greatest - least + 2 * spare + 2, unit, unit * (least - spare))
 

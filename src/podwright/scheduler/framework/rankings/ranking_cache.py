@@ -210,7 +210,7 @@ class RankingCache:
         found = tuple(narrower)
         if found not in self._cacheable:
             for numbers, number in zip(self._keys.numbers, found, strict=True):
-                if int(numbers.reads[number].preparation) & _CLUSTER:
+                if numbers.preparations[number] & _CLUSTER:
                     return None
             if len(self._cacheable) >= _MOST_SEEN:
                 self._cacheable.clear()
@@ -294,7 +294,7 @@ class RankingCache:
         cycle = Cycle(pod, cluster)
         keys = dict(zip(self._names, key, strict=True))
         reads_of = {
-            numbers.plugin.name: int(numbers.reads[number].preparation)
+            numbers.plugin.name: numbers.preparations[number]
             for numbers, number in zip(self._keys.numbers, key, strict=True)
         }
         all_reads = 0

@@ -9,6 +9,7 @@ from podwright.scheduler.kernels.spread import (
     add_digits,
     add_group_scores,
     add_spread_scores,
+    common_counts,
     normalize_groups,
     normalize_spread,
     reject_groups,
@@ -23,6 +24,23 @@ def ints(*values, dtype=np.int64):
 
 def slots(*values):
     return ints(*values, dtype=np.int32)
+
+
+@pytest.mark.parametrize(
+    ("domain_of", "counts", "expected"),
+    [
+        pytest.param([2, 0, -1, 1], [4, 6, 10], [2, 4, 10], id="a host each, one without"),
+        pytest.param([0, 1], [0, 0], [0, 0, 0], id="nothing is counted"),
+        pytest.param([0, 1, 2], [-100, 0, 50], [50, -100, 50], id="weights of both signs"),
+        pytest.param([1], [7, -9], [9, -9, -9], id="a domain without a slot has no part"),
+        pytest.param([0, 1, 0], [1, 2], None, id="two slots in one domain"),
+        pytest.param([-1, -2], [3], None, id="no slot has a domain"),
+    ],
+)
+def test_common_counts(domain_of, counts, expected):
+    found = np.empty(3, dtype=np.int64)
+    is_found = common_counts(slots(*domain_of), ints(*counts), found)
+    assert (found.tolist() if is_found else None) == expected
 
 
 @pytest.mark.parametrize(
