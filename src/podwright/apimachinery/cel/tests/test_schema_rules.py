@@ -155,6 +155,16 @@ def test_a_rule_accepts(rule: str, spec: dict[str, Any]) -> None:
                 "or macro signature for rule: self.port + 1 == 2",
             ),
         ),
+        (
+            "self.size > 3",
+            {"size": 4.0},
+            RuleError(
+                "spec",
+                "FieldValueInvalid",
+                "object",
+                "invalid data, expected int, got float64 evaluating rule: self.size > 3",
+            ),
+        ),
     ],
 )
 def test_a_rule_refuses(rule: Any, spec: dict[str, Any], error: RuleError) -> None:

@@ -333,7 +333,7 @@ def _list_value(value: Value, schema: Schema) -> Value:
 
 def _string_value(value: Value, schema: Schema) -> Value:
     if not isinstance(value, str):
-        return ErrorValue(f"invalid data, expected string, got {type(value).__name__}")
+        return _unexpected("string", value)
     match schema.get("format"):
         case "duration":
             return parse_duration(value) or ErrorValue(f"Invalid duration {value}")
@@ -359,9 +359,24 @@ def _number_value(value: Value, schema: Schema) -> Value:  # noqa: ARG001 - as o
     return float(value) if is_integer else value
 
 
+def _integer_value(value: Value, schema: Schema) -> Value:  # noqa: ARG001 - as other conversions
+    # A whole number with a fraction, such as 4.0, is valid by the schema.
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_integer else _unexpected("int", value)
+
+
+def _unexpected(wanted: str, value: Value) -> ErrorValue:
+    return ErrorValue(f"invalid data, expected {wanted}, got {_GO_TYPES.get(type(value), '')}")
+
+
+_GO_TYPES: Final[dict[type, str]] = {
+    bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}",
+    dict: "map[string]interface {}",
+}  # fmt: skip
 _CONVERSIONS: Final[dict[str, Callable[[Value, Schema], Value]]] = {
     "object": _object_value,
     "array": _list_value,
     "string": _string_value,
     "number": _number_value,
+    "integer": _integer_value,
 }
