@@ -191,10 +191,7 @@ class RestingObjects(MutableMapping[NamespacedName, KubernetesObject]):
 
     def __setitem__(self, key: NamespacedName, obj: KubernetesObject) -> None:
         if key not in self._awake:
-            if self.names.version_of(key) is None:
-                self.names.add(key)
-            else:
-                self.names.set_version(key, 0)
+            self.names.add(key)
         self._awake[key] = obj
 
     def __delitem__(self, key: NamespacedName) -> None:

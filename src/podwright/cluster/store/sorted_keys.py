@@ -70,9 +70,9 @@ class SortedKeys:
             yield from zip(run, versions, strict=True)
 
     def add(self, key: NamespacedName) -> None:
-        """Add a new key, with version 0."""
-        self._count += 1
+        """Add a key with version 0, which one that exists gets too."""
         if not self._runs:
+            self._count = 1
             self._runs.append([key])
             self._versions.append(array("Q", [0]))
             self._last.append(key)
@@ -83,6 +83,10 @@ class SortedKeys:
             self._last[index] = key
         run, versions = self._runs[index], self._versions[index]
         place = bisect_left(run, key)
+        if place < len(run) and run[place] == key:
+            versions[place] = 0
+            return
+        self._count += 1
         run.insert(place, key)
         versions.insert(place, 0)
         if len(run) > _RUN_MAX:
@@ -167,7 +171,7 @@ class Names:
         return self._of.keys()
 
     def add(self, key: NamespacedName) -> None:
-        """Add a key."""
+        """Add a key with version 0, which one that exists gets too."""
         namespace = _namespace_of(key)
         known = self._of.get(namespace)
         if known is None:

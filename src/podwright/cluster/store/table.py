@@ -71,9 +71,10 @@ class KindTable:
         self, key: NamespacedName, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> None:
         """Set an object, or remove it with None."""
-        at_rest = None if self._resting is None else self._resting.names.version_of(key)
-        if at_rest:
-            self._at_rest.forget(at_rest)
+        if self._resting is not None and old is not None:
+            at_rest = self._resting.names.version_of(key)
+            if at_rest:
+                self._at_rest.forget(at_rest)
         if new is None:
             assert old is not None, f"{key} does not exist"
             del self.objects[key]
