@@ -17,8 +17,7 @@ distinguishes those that vary:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
@@ -136,10 +135,8 @@ ROLES: Final[dict[GroupKind, Callable[[Place], Role | None]]] = {
 """By stored kind, the role of a value by its place in a body; None if it may not vary."""
 
 
-@cache
-def _all_plain(expressions: tuple[str, ...]) -> Callable[[bytes], Any]:
-    """Return what matches plain values; none of them has a line break, which separates them."""
-    return re.compile("\n".join(expressions).encode()).fullmatch
+def _never(text: bytes) -> None:
+    del text
 
 
 class Varying(msgspec.Struct, frozen=True):
@@ -185,13 +182,22 @@ class Shape:
         varying = {index for index, _ in roles.values()}
         self._fixed_of = getter([index for index in range(count) if index not in varying])
         self._requests_of, self._limits_of = getter([*limits]), getter([*limits.values()])
-        # One expression for most values, which takes a fraction of their time one by one.
         self._matched_of = getter([index for index, role in self._alone if role.plain])
-        self._match = _all_plain(tuple(role.plain for _, role in self._alone if role.plain))
+        self._match: Callable[[bytes], Any] = _never
         self._unmatched = [each for each in self._alone if not each[1].plain]
         names = [(place[:-2], index) for place, (index, _) in roles.items() if _is_variable(place)]
         grouped = groupby(names, key=itemgetter(0))
         self._variables = [[index for _, index in each] for _, each in grouped]
+
+    def expect_many(self) -> None:
+        """Expect many bodies: compile one expression for most values.
+
+        It takes a fraction of their time one by one, and much more to compile.
+        """
+        if self._match is _never:
+            expressions = (role.plain for _, role in self._alone if role.plain)
+            # No plain value has a line break, which separates them.
+            self._match = re.compile("\n".join(expressions).encode()).fullmatch
 
     def form_of(self, values: Sequence[bytes]) -> tuple[object, ...]:
         """Return what distinguishes a body from those of another form."""
@@ -284,22 +290,20 @@ def shape_of(
     """
     numbers = {f"\ufdd0{number}": number for number in range(len(values))}
     try:
-        plain = msgspec.json.decode(joined_body(texts, values))
         marked = msgspec.json.decode(joined_body(texts, [mark.encode() for mark in numbers]))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    known = {place: text.encode().replace(b'"', b'\\"') for place, text in _texts_of(plain)}
-    places = {place: numbers[text] for place, text in _texts_of(marked) if text in numbers}
+    known = _texts_of(marked)
     roles = {
-        place: (index, role)
-        for place, index in places.items()
-        if (varies or place == _NAME_PLACE)
+        place: (numbers[text], role)
+        for place, text in known.items()
+        if text in numbers
+        and (varies or place == _NAME_PLACE)
         and (role := ROLES[kind](place)) is not None
-        and known.get(place) == values[index]
     }
     if any(_is_variable(place) and place not in roles for place in known):
         roles = {place: each for place, each in roles.items() if not _is_variable(place)}
-    for place in _compared(plain, roles):
+    for place in _compared(marked, roles):
         del roles[place]
     has_name = _NAME_PLACE in roles or _NAME_PLACE not in known
     return Shape(roles, len(values)) if has_name and len(roles) <= VARYING_MAX else None
@@ -324,13 +328,19 @@ def _is_variable(place: Place) -> bool:
     return len(place) == 6 and place[3] == "env" and place[5] == "name"
 
 
-def _texts_of(value: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
-    """Yield the texts of a document with their places."""
-    if isinstance(value, str):
-        yield place, value
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _texts_of(inner, (*place, name))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _texts_of(inner, (*place, index))
+def _texts_of(document: Any) -> dict[Place, str]:
+    """Return the texts of a document by their places."""
+    found: dict[Place, str] = {}
+
+    def visit(value: Any, place: Place) -> None:
+        if isinstance(value, str):
+            found[place] = value
+        elif isinstance(value, dict):
+            for name, inner in value.items():
+                visit(inner, (*place, name))
+        elif isinstance(value, list):
+            for index, inner in enumerate(value):
+                visit(inner, (*place, index))
+
+    visit(document, ())
+    return found

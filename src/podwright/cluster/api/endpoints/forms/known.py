@@ -62,6 +62,9 @@ Learning costs as much as several creations. In a cluster of many workloads with
 most of what occurs twice does not occur often enough to repay that.
 """
 
+_SHAPE_AT: Final = 4
+"""How often bodies of a shape must occur until its places are found, as the first part of that."""
+
 _BODY_MAX_BYTES: Final = 64 * 1024
 _SEEN_MAX: Final = 65_536
 _IMPERSONATION: Final = "impersonate-"
@@ -73,6 +76,10 @@ _COLLECTIONS: Final = {"pods": POD, "events": EVENT}
 
 Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...], bytes, int]
 """The path, the query, the headers, the texts of the body, and how many values it has."""
+
+
+_Split: TypeAlias = tuple[list[bytes], Texts, Key]
+"""The texts of a body, its values, and its key."""
 
 
 class SeenTexts:
@@ -187,9 +194,12 @@ class KnownForms:
         self._templates_max = templates_max
         self._known: dict[Key, _Known] = {}
         self._count = 0
-        # Places are found for bodies that have occurred twice, which most shapes never do.
-        self._seen_shapes = SeenTexts(min(learned_at, 2))
-        self._seen_forms = SeenTexts(learned_at - 1)
+        # Places are found for bodies that have occurred some times, which most shapes never do.
+        shapes_at = min(learned_at, _SHAPE_AT)
+        self._seen_shapes = SeenTexts(shapes_at)
+        self._seen_forms = SeenTexts(learned_at - shapes_at + 1)
+        # The request that was split last, which is learned if it has no template.
+        self._split: tuple[HttpRequest | None, _Split] = None, ([], (), ("", "", (), b"", 0))
         self._shared = SharedParts()
         # By path; and of each template, the values of the last body besides the name.
         self._repeats: dict[str, list[Repeat]] = {}
@@ -227,15 +237,24 @@ class KnownForms:
 
     def _found(self, request: HttpRequest) -> tuple[Template, Texts] | None:
         """Return the template of a request by its form, and the values of its body."""
-        texts, values = split_body(request.body)
-        known = self._known.get(_key(request, texts))
+        _, values, key = self._split_of(request)
+        known = self._known.get(key)
         if known is None or known.shape is None:
             return None
         template = known.templates.get(known.shape.form_of(values))
         if template is None:
             return None
-        self._note(request, template, values, known.shape.name_index)
+        if template.kind != EVENT:  # each has its own time and object
+            self._note(request, template, values, known.shape.name_index)
         return template, values
+
+    def _split_of(self, request: HttpRequest) -> _Split:
+        last, split = self._split
+        if last is not request:
+            texts, values = split_body(request.body)
+            split = texts, values, _key(request, texts)
+            self._split = request, split
+        return split
 
     def _repeated(self, request: HttpRequest) -> tuple[Template, Texts] | None:
         """Return the template of a request that differs from a recent one in its name only."""
@@ -291,8 +310,7 @@ class KnownForms:
         self._discard_changed()
         if max(self._count, len(self._known)) >= self._templates_max:
             self._discard(lambda _: True)
-        texts, values = split_body(request.body)
-        key = _key(request, texts)
+        texts, values, key = self._split_of(request)
         known = self._known.get(key)
         if known is None:
             if not self._seen_shapes.are_frequent(texts):
@@ -312,7 +330,9 @@ class KnownForms:
             access = access_of(info, attributes.user, request)
             body, now_ns = (texts, values), attributes.now_ns
             template = tried(access, kind, known.shape, body, now_ns, attempt)
-            if template is not None and not self._gives_stored(template, body[1], now_ns, known):
+            if template is not None and self._gives_stored(template, values, now_ns, known):
+                known.shape.expect_many()
+            else:
                 template = None
         known.templates[form] = template
         self._count += 1
