@@ -31,9 +31,12 @@ from podwright.simulation.world import KubernetesEvent
 
 _WRITER: Final = User("system:apiserver", groups=("system:masters",))
 _JSON: Final = {"content-type": "application/json", "accept": "application/json"}
-_PATCH: Final = _JSON | {"content-type": "application/merge-patch+json"}
-_AGENTS: Final = {"kubelet": "kubelet", "kwok": "kwok"}
-"""The field managers of components on nodes, by the source of their Events."""
+_MERGE_PATCH: Final = {"content-type": "application/merge-patch+json"}
+_OF_AGENTS: Final = {
+    agent: _JSON | {"user-agent": agent}
+    for agent in ("kube-scheduler", "kube-controller-manager", "kubelet", "kwok")
+}
+"""The headers of creations, by the user agent of the component."""
 _REFERENCED_MAX: Final = 230
 """The characters of an object's name in the names of its Events, which have at most 253."""
 
@@ -155,15 +158,14 @@ class EventObjects:
         group = "apis/events.k8s.io/v1" if event.action else "api/v1"
         path = f"/{group}/namespaces/{place or _DEFAULT_NAMESPACE}/events"
         body = msgspec.json.encode(_document(event, obj, now_ns, name))
-        headers = _JSON | {"user-agent": _agent_of(event)}
-        request = HttpRequest("POST", path, "", headers, body)
+        request = HttpRequest("POST", path, "", _headers_of(event), body)
         return f"{path}/{name}" if _is_accepted(server, request, now_ns) else None
 
 
 def _is_patched(
     server: ApiServer, event: KubernetesEvent, path: str, body: Document, now_ns: int
 ) -> bool:
-    headers = _PATCH | {"user-agent": _agent_of(event)}
+    headers = _headers_of(event) | _MERGE_PATCH
     request = HttpRequest("PATCH", path, "", headers, msgspec.json.encode(body))
     return _is_accepted(server, request, now_ns)
 
@@ -175,11 +177,11 @@ def _is_accepted(server: ApiServer, request: HttpRequest, now_ns: int) -> bool:
     return isinstance(reply, HttpReply) and reply.status < 300
 
 
-def _agent_of(event: KubernetesEvent) -> str:
-    """Return the user agent of the component that records an Event, which is its field manager."""
+def _headers_of(event: KubernetesEvent) -> dict[str, str]:
+    """Return headers with the component that records an Event, which is its field manager."""
     if event.action:
-        return "kube-scheduler"
-    return _AGENTS.get(event.source, "kube-controller-manager")
+        return _OF_AGENTS["kube-scheduler"]
+    return _OF_AGENTS.get(event.source, _OF_AGENTS["kube-controller-manager"])
 
 
 def _document(
@@ -189,9 +191,11 @@ def _document(
     regarding = _reference(event, obj)
     namespace = regarding.get("namespace") or _DEFAULT_NAMESPACE
     metadata = {"name": name, "namespace": namespace}
-    document: Document = {"metadata": metadata, "type": event.type, "reason": event.reason}
     if event.action:
-        return document | {
+        return {
+            "metadata": metadata,
+            "type": event.type,
+            "reason": event.reason,
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "eventTime": timestamp_text_micro(now_ns),
@@ -203,6 +207,7 @@ def _document(
         }
     time = timestamp_text(now_ns)
     source = {"component": event.source}
+    document: Document = {"metadata": metadata, "type": event.type, "reason": event.reason}
     if event.host:
         source["host"] = document["reportingInstance"] = event.host
     return document | {
