@@ -66,13 +66,13 @@ def test_usage_has_names_in_it_and_no_types(command):
         pytest.param(
             f"explain web-0 {QUICKSTART} --nodes x",
             "podwright explain [OPTIONS] POD [FILE...]",
-            "Invalid value for '--nodes': must be an integer.",
+            "Invalid value for '--nodes': 'x' is not an integer.",
             id="no number",
         ),
         pytest.param(
             f"explain web-0 {QUICKSTART} --nodes 0",
             "podwright explain [OPTIONS] POD [FILE...]",
-            "Invalid value for '--nodes': must be greater than or equal to 1",
+            "Invalid value for '--nodes': 0 must be greater than or equal to 1.",
             id="too small",
         ),
     ],

@@ -1,7 +1,7 @@
 """Formats usage texts and usage errors, and adds what every command accepts.
 
-Typer includes Python types (`FILE <list[str]>`, `[[FILE]]`) and the names of its checks
-(`Value error, ...`) in them; the classes here remove both.
+Typer includes Python types (`FILE <list[str]>`, `[[FILE]]`, `int range`) in them; the classes here
+remove these.
 
 As kubectl does, every command that reads files accepts them as `-f FILE` too, and every command
 that prints JSON accepts `-o jsonpath=TEMPLATE` and `-o custom-columns=SPEC`.
@@ -19,11 +19,12 @@ from typing import Any, get_args
 import typer
 from typer.core import TyperCommand
 
-_AS_CHECKED = (
-    (re.compile(r"^Value error, "), ""),
-    (re.compile(r"^Input should be a valid integer\b.*"), "must be an integer."),
-    (re.compile(r"^Input should be "), "must be "),
+_AS_WRITTEN = (
+    (re.compile(r"is not a valid int(?:eger)?(?: range)?\."), "is not an integer."),
+    (re.compile(r"is not a valid float(?: range)?\."), "is not a number."),
+    (re.compile(r"is not in the range x>=(\S+)\.$"), r"must be greater than or equal to \1."),
 )
+"""What Typer says in its own words, and in those of other messages."""
 
 
 _CHOICES = re.compile(r"'(.*)' is not one of (.*)\.")
@@ -102,7 +103,7 @@ class PlainCommand(TyperCommand):
             self._reject_repeated(ctx, args)
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            for pattern, words in _AS_CHECKED:
+            for pattern, words in _AS_WRITTEN:
                 error.message = pattern.sub(words, error.message)
             error.message += _suggestion(error.message)
             raise
