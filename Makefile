@@ -28,7 +28,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: strict-kernels share-strict conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync capacity-real bench bench-pairs share-pairs bench-real curves long-run bench-page coverage wheel compiled test-compiled clean
+.PHONY: strict-kernels share-strict conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync capacity-real autoscaling-real bench bench-pairs share-pairs bench-real curves long-run bench-page coverage wheel compiled test-compiled clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -133,12 +133,16 @@ e2e-conformance: $(VENV)/.installed  ## Upstream's end-to-end suite on podwright
 	$(PYTHON) -m tests.real_parts.binaries kubectl e2e.test
 	$(BIN)/python -m tests.e2e_real.conformance $(ARGS)
 
-against-real: SEEDS = 0-19
+against-real autoscaling-real: SEEDS = 0-19
 against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA="errors apply"), or run on one with faults (CHAOS=scheduler SEEDS=0-19); needs make real-parts
 	$(BIN)/python -m $(if $(CHAOS),tests.real_parts.chaos $(CHAOS) --seeds $(SEEDS),tests.conformance.against_real $(AREA:%=--area %)) $(ARGS)
 
 capacity-real: $(VENV)/.installed  ## Capacity beside the real kube-scheduler (SEEDS=0-49); needs make real-parts
 	PODWRIGHT_CAPACITY_SEEDS=$(or $(SEEDS),0-49) $(PYTEST) tests/e2e_real/test_capacity.py -m e2e -n0 $(ARGS)
+
+autoscaling-real: $(VENV)/.installed  ## Sizes of node groups beside cluster-autoscaler's binary (SEEDS=0-19), two minutes each; builds it, and kubectl
+	$(PYTHON) -m tests.real_parts.binaries kubectl
+	$(BIN)/python -m tests.real_parts.autoscaling.compare --seeds $(SEEDS) $(ARGS)
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)

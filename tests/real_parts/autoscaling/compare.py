@@ -1,10 +1,6 @@
 """Sizes of node groups on generated loads: simulated, and by cluster-autoscaler on `podwright up`.
 
-``python -m tests.real_parts.autoscaling.compare --binary cluster-autoscaler --seeds 0:20``
-
-The binary is that of k8s.io/autoscaler/cluster-autoscaler@v0.0.0-20250613073258-1959f5f61f6c, built
-with the tag ``kwok``. Its module ``apis`` of that version is on no proxy; that of 20240627115740
-does if ``v1beta1`` is renamed to ``v1``, with the annotation keys of ProvisioningRequests added.
+``make autoscaling-real SEEDS=0-19`` (about two minutes each); `binary.py` builds the binary.
 
 A load scales three Deployments five times. Both sides have the same short intervals. What is
 compared are the turning points of each group's size: a real clock adds and deletes the nodes of one
@@ -15,22 +11,27 @@ provider lets kube-proxy request some of it.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tests.real_parts.autoscaling.binary import built
 from tests.real_parts.binaries import find
 
 import podwright as pw
-from podwright.apimachinery.objects import decode
+from podwright.apimachinery.objects import Node, decode
+from podwright.simulation.autoscaling import SizeChange
 
 STEP_SECONDS: Final = 22
 FLAGS: Final = {
@@ -41,6 +42,7 @@ FLAGS: Final = {
     "nodeDeleteDelayAfterTaint": "1s",
 }
 _GROUP: Final = "cluster-autoscaler.kwok.nodegroup"
+_RECORD: Final = "record.jsonl"
 _POLL_SECONDS: Final = 0.2
 _MANY_POLLS: Final = 300
 
@@ -149,8 +151,7 @@ def _objects(load: Load) -> list[dict[str, Any]]:
     return found
 
 
-def simulated(load: Load) -> Sizes:
-    """Return the turning points of a simulation."""
+def _node_groups(load: Load, **flags: str) -> dict[str, Any]:
     groups = [
         {
             "name": group.name,
@@ -160,6 +161,12 @@ def simulated(load: Load) -> Sizes:
         }
         for group in load.groups
     ]
+    options = {**FLAGS, **flags, "expander": load.expander.split(","), "poolLabel": "pool"}
+    return {"options": options, "groups": groups}
+
+
+def simulated(load: Load) -> Sizes:
+    """Return the turning points of a simulation."""
     events = [
         {"at": f"{5 + STEP_SECONDS * number}s", "scale": f"deployment/{app[0]}", "replicas": count}
         for number, step in enumerate(load.steps)
@@ -167,10 +174,7 @@ def simulated(load: Load) -> Sizes:
     ]
     run = pw.simulate(
         [decode(each) for each in _objects(load)],
-        node_groups={
-            "options": {**FLAGS, "expander": load.expander.split(",")},
-            "groups": groups,
-        },
+        node_groups=_node_groups(load),
         events=events,
         until=f"{25 + STEP_SECONDS * len(load.steps)}s",
     )
@@ -217,12 +221,12 @@ def real(load: Load, binary: Path, folder: Path) -> Sizes:
     }
     served = [
         str(Path(sys.executable).with_name("podwright")), "up", str(folder / "objects.json"),
-        "--port", "0", "--kubeconfig", str(kubeconfig),
+        "--port", "0", "--kubeconfig", str(kubeconfig), "--record", str(folder / _RECORD),
     ]  # fmt: skip
     flags = [f"--{_dashed(name)}={value}" for name, value in FLAGS.items()]
     autoscaler = [
         str(binary), "--cloud-provider=kwok", f"--kubeconfig={kubeconfig}", "--namespace=default",
-        "--leader-elect=false", "--kube-api-content-type=application/json", "--v=1",
+        "--leader-elect=false", "--kube-api-content-type=application/json", "--v=4",
         f"--expander={load.expander}", "--address=127.0.0.1:0", *flags,
     ]  # fmt: skip
     log = folder / "cluster-autoscaler.log"
@@ -290,22 +294,97 @@ def _sampled(load: Load, folder: Path) -> Sizes:
     return {name: turning_points(found) for name, found in sizes.items()}
 
 
+class Choice(NamedTuple):
+    """A decision of cluster-autoscaler, and that of the simulated one for the same state.
+
+    Attributes
+    ----------
+    time : str
+    real, simulated : dict of str to int
+        By group, how many nodes are added or, below 0, removed.
+    """
+
+    time: str
+    real: dict[str, int]
+    simulated: dict[str, int]
+
+
+def choices(load: Load, folder: Path) -> Iterator[Choice]:
+    """Yield the decisions of the binary, each with ours for the objects that it saw.
+
+    Of scale-downs, empty nodes are compared, without timers: those that are unneeded when the
+    binary removes nodes.
+    """
+    began, real, seen = "", dict[str, int](), set[str]()
+    for line in (folder / "cluster-autoscaler.log").read_text(encoding="utf-8").splitlines():
+        stamp = re.match(r"I(\d\d)(\d\d) ([\d:.]+) ", line)
+        if stamp is None:
+            continue
+        if "Starting main loop" in line:
+            if real:
+                yield Choice(
+                    began, real, _chosen(load, folder, began, is_up=max(real.values()) > 0)
+                )
+            year = time.gmtime().tm_year
+            began, real = f"{year}-{stamp[1]}-{stamp[2]}T{stamp[3]}Z", {}
+        for name, old, new in re.findall(r"(\w+) (\d+)->(\d+) \(max", line):
+            if "Final scale-up plan" in line:
+                real[name] = int(new) - int(old)
+        removed = re.search(r"Scale-down: removing empty node \"(([a-z]+)-\w+)", line)
+        if removed is not None and removed[1] not in seen:
+            seen.add(removed[1])
+            real[removed[2]] = real.get(removed[2], 0) - 1
+
+
+def _chosen(load: Load, folder: Path, at: str, *, is_up: bool) -> dict[str, int]:
+    """Return what our autoscaler decides first for the objects of a time."""
+    state = folder / "state.yaml"
+    podwright = str(Path(sys.executable).with_name("podwright"))
+    command = [podwright, "convert", str(folder / _RECORD), "--at", at, "-o", "yaml"]
+    with state.open("w", encoding="utf-8") as out:
+        subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, check=True)
+    at_once = (
+        {} if is_up else dict.fromkeys(("scaleDownUnneededTime", "scaleDownDelayAfterAdd"), "0s")
+    )
+    run = pw.simulate(state, node_groups=_node_groups(load, **at_once), until="3s", progress=False)
+    report = run.summary.report
+    assert report is not None, "a run has a report"
+    nodes = pw.load(state).of(Node)
+    there = Counter(node.metadata.labels.get("pool", "") for node in nodes)
+    steps = [
+        (change.time, each.name, change.size - before.size)
+        for each in report.node_groups
+        for before, change in itertools.pairwise(
+            (SizeChange(time="", size=there[each.name]), *each.sizes)
+        )
+        if change.size != before.size and (change.size > before.size) == is_up
+    ]
+    found: dict[str, int] = {}
+    for due, name, size in sorted(steps, key=lambda one: one[0]):
+        if due == min(step[0] for step in steps):
+            found[name] = found.get(name, 0) + size
+    return found
+
+
 def main() -> int:
     """Compare the loads of some seeds; return 1 if one differs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", type=Path, required=True)
-    parser.add_argument("--seeds", default="0:3")
+    parser.add_argument("--seeds", default="0-2")
     options = parser.parse_args()
-    first, _, last = options.seeds.partition(":")
+    binary = built()
+    first, _, last = options.seeds.partition("-")
     differing = 0
-    for seed in range(int(first), int(last or int(first) + 1)):
+    for seed in range(int(first), int(last or first) + 1):
         load = load_of(seed)
         folder = Path(tempfile.mkdtemp(prefix=f"autoscaling-{seed}-"))
-        ours, theirs = simulated(load), real(load, options.binary, folder)
+        ours, theirs = simulated(load), real(load, binary, folder)
         differing += ours != theirs
         print(seed, "equal" if ours == theirs else f"different; logs in {folder}", load)
         if ours != theirs:
             print(f"  simulated          {ours}\n  cluster-autoscaler {theirs}")
+        for choice in choices(load, folder):
+            word = "equal" if choice.real == choice.simulated else f"ours {choice.simulated}"
+            print(f"  {choice.time} {choice.real}: {word}")
         sys.stdout.flush()
     return 1 if differing else 0
 
