@@ -430,6 +430,67 @@ def test_the_claim_for_extended_resources(status: Document, starts: list[str]) -
         assert error.startswith(f"status.extendedResourceClaimStatus{start}")
 
 
+HEALTHY = {"resourceID": "a", "health": "Healthy"}
+
+
+def container(name: str = "c", **fields: Any) -> Document:
+    return {"name": name, **fields}
+
+
+def allocated(name: str, *resources: Document) -> Document:
+    return {"allocatedResourcesStatus": [{"name": name, "resources": list(resources)}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "starts"),
+    [
+        pytest.param("containerStatuses", container(**allocated("cpu", HEALTHY)), [],
+            id="a request of the container"),
+        pytest.param("containerStatuses", container(**allocated("claim:g/r", HEALTHY)), [],
+            id="a claim of the container"),
+        pytest.param("containerStatuses", container(**allocated("claim:g")),
+            [".allocatedResourcesStatus[0].name: Invalid value: \"claim:g\": must match one"],
+            id="another request of the claim"),
+        pytest.param("containerStatuses", container("gone", **allocated("nope")), [],
+            id="a container that the pod does not have"),
+        pytest.param("initContainerStatuses", container("i", **allocated("cpu")),
+            [".allocatedResourcesStatus[0].name: Invalid value: \"cpu\": must match one"],
+            id="the request of another container"),
+        pytest.param("containerStatuses",
+            container(**allocated("cpu", HEALTHY, HEALTHY | {"health": "", "message": ""})),
+            [".allocatedResourcesStatus[0].resources[1].health: Unsupported value: \"\"",
+             ".allocatedResourcesStatus[0].resources[1].message: Required value",
+             ".allocatedResourcesStatus[0].resources[1].resourceID: Duplicate value: \"a\""],
+            id="a device twice"),
+        pytest.param("containerStatuses",
+            container(**allocated("cpu", HEALTHY | {"message": "x" * 1025})),
+            [".allocatedResourcesStatus[0].resources[0].message: Too long"], id="a long message"),
+        pytest.param("ephemeralContainerStatuses", container("e", **allocated("cpu")),
+            [".allocatedResourcesStatus: Forbidden"], id="an ephemeral container"),
+        pytest.param("ephemeralContainerStatuses",
+            container("e", user={"linux": {"uid": -1, "gid": 0, "supplementalGroups": [-2]}}),
+            [".user.linux.uid: Invalid value: -1", ".user.linux.supplementalGroups[0]: Invalid"],
+            id="a user"),
+    ],
+)  # fmt: skip
+def test_the_statuses_of_containers(name: str, status: Document, starts: list[str]) -> None:
+    resources = {"requests": {"cpu": "1"}, "claims": [{"name": "g", "request": "r"}]}
+    spec = {
+        "containers": [{"name": "c", "resources": resources}],
+        "initContainers": [{"name": "i"}],
+    }
+    found = status_errors("Pod", {name: [status]}, spec=spec)
+    assert len(found) == len(starts)
+    for error, start in zip(found, starts, strict=True):
+        assert error.startswith(f"status.{name}[0]{start}")
+
+
+def test_a_container_of_windows_has_no_user_of_linux() -> None:
+    status = {"containerStatuses": [container(user={"linux": {"uid": -1, "gid": 0}})]}
+    (error,) = status_errors("Pod", status, spec={"os": {"name": "windows"}})
+    assert error.startswith("status.containerStatuses[0].user.linux: Forbidden")
+
+
 def test_a_suspended_job_that_has_started_is_inactive_once_its_status_says_so() -> None:
     changes = {"spec__template__spec__nodeSelector": {"a": "b"}}
     suspended = job(suspend=True)

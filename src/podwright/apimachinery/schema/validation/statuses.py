@@ -20,6 +20,7 @@ from podwright.apimachinery.schema.validation.names import (
     dns_subdomain,
     ip_address,
     qualified_name,
+    user_id,
     without_leading_zeros,
 )
 
@@ -397,6 +398,98 @@ def validate_pod_status(errors: FieldErrors, new: Document, old: Document) -> No
         _extended_resources(errors, found, new.get("spec") or {})
     for name in ("podIPs", "hostIPs"):
         _addresses(errors, name, status, was)
+    _container_statuses(errors, status, new.get("spec") or {})
+
+
+def _container_statuses(errors: FieldErrors, status: Document, spec: Document) -> None:
+    """Check the users of containers, and the health of their devices.
+
+    Upstream: pkg/apis/core/validation/validation.go, ValidatePodStatusUpdate
+    """
+    is_windows = (spec.get("os") or {}).get("name") == "windows"
+    for name in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+        for index, each in enumerate(status.get(name) or ()):
+            user = (each.get("user") or {}).get("linux")
+            _linux_user(errors, f"status.{name}[{index}].user.linux", user, is_windows=is_windows)
+    for name, containers in (
+        ("containerStatuses", "containers"),
+        ("initContainerStatuses", "initContainers"),
+    ):
+        present = spec.get(containers) or ()
+        _allocated_resources(errors, f"status.{name}", status.get(name) or (), present)
+    for index, each in enumerate(status.get("ephemeralContainerStatuses") or ()):
+        if each.get("allocatedResourcesStatus"):
+            at = f"status.ephemeralContainerStatuses[{index}].allocatedResourcesStatus"
+            errors.forbidden(at, "must not be specified in container status")
+
+
+def _linux_user(errors: FieldErrors, path: str, user: Document | None, *, is_windows: bool) -> None:
+    if user is None:
+        return
+    if is_windows:
+        errors.forbidden(path, "cannot be set for a windows pod")
+        return
+    for name in ("uid", "gid"):
+        errors.each(f"{path}.{name}", user.get(name) or 0, user_id(user.get(name) or 0))
+    for index, group in enumerate(user.get("supplementalGroups") or ()):
+        errors.each(f"{path}.supplementalGroups[{index}]", group, user_id(group))
+
+
+_HEALTH: Final = ("Healthy", "Unhealthy", "Unknown")
+_HEALTH_MESSAGE_MAX: Final = 1024
+
+
+def _allocated_resources(
+    errors: FieldErrors,
+    path: str,
+    statuses: Sequence[Document],
+    containers: Sequence[Document],
+) -> None:
+    """Check the health of the devices of containers.
+
+    Upstream: validateContainerStatusAllocatedResourcesStatus
+    """
+    by_name = {each.get("name"): each.get("resources") or {} for each in reversed(containers)}
+    for index, status in enumerate(statuses):
+        for number, allocated in enumerate(status.get("allocatedResourcesStatus") or ()):
+            at = f"{path}[{index}].allocatedResourcesStatus[{number}]"
+            # A status may be of a container that the pod does not have.
+            if (resources := by_name.get(status.get("name"))) is not None:
+                _allocated_name(errors, f"{at}.name", allocated.get("name") or "", resources)
+            seen: set[str] = set()
+            for position, each in enumerate(allocated.get("resources") or ()):
+                _health(errors, f"{at}.resources[{position}]", each, seen)
+
+
+def _allocated_name(errors: FieldErrors, path: str, name: str, resources: Document) -> None:
+    if name.startswith("claim:"):
+        known = {
+            "/".join(filter(None, (f"claim:{each.get('name')}", each.get("request"))))
+            for each in resources.get("claims") or ()
+        }
+        text = (
+            "must match one of the container's resource claims in a format"
+            " 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
+        )
+    else:
+        known = set(resources.get("requests") or ())
+        text = "must match one of the container's resource requests"
+    if name not in known:
+        errors.invalid(path, name, text)
+
+
+def _health(errors: FieldErrors, path: str, resource: Document, seen: set[str]) -> None:
+    if (health := resource.get("health") or "") not in _HEALTH:
+        errors.unsupported(f"{path}.health", health, _HEALTH)
+    message = resource.get("message")
+    if message == "":
+        errors.required(f"{path}.message", "must be non-empty if specified")
+    elif message and len(message.encode()) > _HEALTH_MESSAGE_MAX:
+        errors.too_long(f"{path}.message", _HEALTH_MESSAGE_MAX)
+    identifier = resource.get("resourceID") or ""
+    if identifier in seen:
+        errors.duplicate(f"{path}.resourceID", identifier)
+    seen.add(identifier)
 
 
 def _extended_resources(errors: FieldErrors, status: Document, spec: Document) -> None:
