@@ -8,7 +8,6 @@ Upstream: staging/src/k8s.io/api/*/v1/types.go.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from functools import cache, cached_property
 from importlib import resources
@@ -195,6 +194,8 @@ LIKE: Final = "$like"
 @cache
 def read_descriptions() -> Tables:
     """Return the sentences by struct, such as `core.v1.PodSpec`, and field."""
+    import tomllib  # only for descriptions
+
     found: dict[str, Mapping[str, str]] = {}
     folder = resources.files("podwright.apimachinery.schema").joinpath("descriptions")
     for file in sorted(folder.iterdir(), key=lambda each: each.name):

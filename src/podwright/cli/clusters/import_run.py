@@ -11,7 +11,8 @@ from rich.status import Status
 from podwright._private_files import exposures, write_private
 from podwright.apimachinery.objects import Document, FieldError, InputError
 from podwright.apimachinery.schema import built_in
-from podwright.cli.clusters.options import ImportClusterOptions, run_remote, warn_of_version
+from podwright.cli.clusters.options import ImportClusterOptions
+from podwright.cli.clusters.remote_work import run_remote, warn_of_version
 from podwright.cli.console import print_document, print_message, print_warnings, stderr, write
 from podwright.online.client.cluster import ClusterAddress, ReadConnection
 from podwright.online.sync import ImportedCluster, ImportOptions, read_cluster

@@ -5,13 +5,10 @@ Each class has the options of one command of `commands`.
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
-from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from podwright.cli.options import (
     Format,
@@ -26,12 +23,10 @@ from podwright.cli.options import (
 
 if TYPE_CHECKING:
     from podwright.online.client import ClusterAccess
-    from podwright.online.client.cluster import ClusterAddress, ReadConnection
+    from podwright.online.client.cluster import ClusterAddress
 
 
 # The options of commands that read a real cluster, and what they do with its errors.
-
-T = TypeVar("T")
 
 CLUSTER_PREFIX = "cluster:"
 """Starts the name of a cluster among files."""
@@ -226,73 +221,6 @@ def check_installed() -> None:
             "a real cluster needs kubernetes_asyncio and aiohttp, which are not installed; install"
             " them with: pip install 'podwright[live]'"
         )
-
-
-def run_remote(work: Callable[[], Awaitable[T]]) -> T:
-    """Run what talks to a cluster, and return its result."""
-
-    async def run() -> T:
-        return await work()
-
-    return asyncio.run(run())
-
-
-async def until_interrupted(
-    work: Awaitable[object], seconds: float | None = None, *, since: asyncio.Event | None = None
-) -> None:
-    """Run until a time is over or the process gets SIGINT or SIGTERM; then end the work.
-
-    Parameters
-    ----------
-    since : asyncio.Event, optional
-        Set by the work when the time starts; without it, the time starts at once.
-
-    Raises
-    ------
-    Exception
-        That of the work.
-    """
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-
-    async def wait_for_end() -> None:
-        if since is not None:
-            await since.wait()
-        assert seconds is not None, "there is an end"
-        await asyncio.sleep(seconds)
-
-    working = asyncio.ensure_future(work)
-    endings: list[asyncio.Future[object]] = [working, asyncio.create_task(stop.wait())]
-    if seconds is not None:
-        endings.append(asyncio.create_task(wait_for_end()))
-    try:
-        await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            working.result()
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-        for each in endings:
-            each.cancel()
-        await asyncio.gather(*endings, return_exceptions=True)
-
-
-async def warn_of_version(connection: ReadConnection) -> None:
-    """Warn of a server of another version than podwright follows.
-
-    Raises
-    ------
-    UnreachableCluster, RejectedRequest
-    """
-    from podwright.cli.commands import UPSTREAM
-    from podwright.cli.console import print_message
-    from podwright.online.client.cluster import server_version
-
-    version = await server_version(connection)
-    if warning := version.warning(f"v{UPSTREAM}"):
-        print_message(f"warning: {warning}")
 
 
 class ShadowOptions(Judged):

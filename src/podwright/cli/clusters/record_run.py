@@ -20,10 +20,8 @@ from podwright._private_files import exposures
 from podwright.cli.clusters.options import (
     RecordOptions,
     ReplayOptions,
-    run_remote,
-    until_interrupted,
-    warn_of_version,
 )
+from podwright.cli.clusters.remote_work import run_remote, until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.online.client.cluster import ClusterAddress, ReadConnection
 from podwright.online.sync import (

@@ -12,10 +12,8 @@ import typer
 from podwright.apimachinery.objects import format_quantity
 from podwright.cli.clusters.options import (
     SelectionOptions,
-    run_remote,
-    until_interrupted,
-    warn_of_version,
 )
+from podwright.cli.clusters.remote_work import run_remote, until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.online.client import SyncDifference, SyncStatus
 from podwright.online.client.cluster import ClusterAddress, ReadConnection

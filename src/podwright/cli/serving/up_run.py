@@ -19,9 +19,8 @@ from podwright.cli.clusters.cluster_inputs import ImportedSource
 from podwright.cli.clusters.options import (
     SelectionOptions,
     address_of_source,
-    run_remote,
-    warn_of_version,
 )
+from podwright.cli.clusters.remote_work import run_remote, warn_of_version
 from podwright.cli.clusters.shadow_run import RECORD, print_agreement
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.decisions.warm_up_run import kernels_in_background
