@@ -14,7 +14,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,pat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -24,8 +24,10 @@ from podwright.apimachinery.objects import (
     Document,
     InvalidObject,
     KubernetesObject,
+    encode,
     with_fields,
 )
+from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api.admission import SERVED, Admission
 from podwright.cluster.api.admission.typed_objects import prepared_change
 from podwright.cluster.api.bootstrap_objects import namespace
@@ -34,7 +36,14 @@ from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.object_edits import merge_patched, with_defaults, with_fields_of_others
 from podwright.cluster.api.object_validation import ObjectValidation
-from podwright.cluster.api.pipeline import Pipeline, Verb, Write, bare_pipeline, create
+from podwright.cluster.api.pipeline import (
+    Allocator,
+    Pipeline,
+    Verb,
+    Write,
+    bare_pipeline,
+    create,
+)
 from podwright.cluster.api.pods.binding import NO_LABELS, Binding, topology_labels
 from podwright.cluster.api.pods.eviction import Eviction
 from podwright.cluster.api.rejections import Rejection, of_object
@@ -49,7 +58,7 @@ from podwright.cluster.api.requests import (
     UpdateObject,
     WriteRequest,
 )
-from podwright.cluster.store import NAMESPACE, POD, ObjectError, ObjectStore, kind_of
+from podwright.cluster.store import NAMESPACE, POD, GroupKind, ObjectError, ObjectStore, kind_of
 
 
 class Api:
@@ -105,6 +114,10 @@ class Api:
         """Keep the `managedFields` of objects from now on."""
         self._status.owners = owners
 
+    def allocate_by(self, allocators: Mapping[GroupKind, Allocator]) -> None:
+        """Allocate to valid objects of these kinds what they need from now on."""
+        self._pipeline = msgspec.structs.replace(self._pipeline, allocators=allocators)
+
     def handle(self, request: WriteRequest, user: str, now_ns: int) -> Reply:
         """Execute a request.
 
@@ -135,12 +148,12 @@ class Api:
 
     def _complete_new(self, pipeline: Pipeline, write: Write) -> None:
         """Admit and validate the new object, whose sender owns what was sent."""
-        del pipeline
         sent = write.body
         write.body = self.admission.admit_new(sent, write.user, write.now_ns)
         with interlude():
             self.validation.check_new(write.body)
             write.owners = self._new_owners(sent, write)
+        write.body = _allocated(pipeline, write.body)
 
     def _new_owners(self, sent: KubernetesObject, write: Write) -> list[Document] | None:
         owners = self._status.owners
@@ -157,6 +170,10 @@ class Api:
         if not is_status:
             is_whole = write.scope == "whole"
             obj = self.admission.complete_update(obj, write.user, write.now_ns, is_whole=is_whole)
+            if kind_of(obj) in pipeline.allocators:
+                current = self.store.require(kind_of(obj), obj.key)
+                self._check_update(obj, current)
+                obj = _allocated(pipeline, obj, current)
         write.stored = pipeline.storage.update(
             obj,
             scope=write.scope,
@@ -196,6 +213,7 @@ class Api:
             obj = with_fields(obj, "metadata", resource_version="", uid="")
             if not is_recorded:
                 self.validation.check_new(obj)
+                obj = _allocated(pipeline, obj, current)
             # A recorded object has the managed fields of its server.
             owners_of = None if is_recorded else self._owners_of(write)
             write.stored = pipeline.storage.update(obj, scope=scope, owners_of=owners_of)
@@ -206,6 +224,7 @@ class Api:
             if not is_recorded:
                 self.validation.check_new(write.body)
                 write.owners = self._new_owners(obj, write)
+                write.body = _allocated(pipeline, write.body)
             create(pipeline, write)
 
     # ------------------------------------------------------------------------------- writes
@@ -232,6 +251,19 @@ class Api:
         labels = topology_labels(self.store, request.node) if self._is_served else NO_LABELS
         body = Binding(node=request.node, uid=request.uid, labels=labels)
         return Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
+
+
+def _allocated(
+    pipeline: Pipeline, obj: KubernetesObject, current: KubernetesObject | None = None
+) -> KubernetesObject:
+    """Return a valid object with what is allocated to it, such as the address of a Service."""
+    allocate = pipeline.allocators.get(kind_of(obj))
+    if allocate is None:
+        return obj
+    kind = built_in().find(obj.api_version, obj.kind)
+    assert kind is not None, "the kind is built in"
+    stored = None if current is None else encode(current)
+    return decode(kind.go_form(allocate(encode(obj), stored, is_dry_run=False)))
 
 
 def _eviction(request: EvictPod, now_ns: int) -> Write:

@@ -18,7 +18,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers; pkg/registry/core
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
 import msgspec
 
@@ -99,6 +99,15 @@ Stage: TypeAlias = Callable[[Any, Any], Rejection | None]
 """Takes the parts of the cluster and the write; returns why the write is rejected."""
 
 
+class Allocator(Protocol):
+    """Completes a valid object before it is stored."""
+
+    def __call__(
+        self, document: Document, stored: Document | None, /, *, is_dry_run: bool
+    ) -> Document:
+        """Return the object; the stored one is None for a new object."""
+
+
 class StatusWrites:
     """Writes the status of objects as the server, as kube-apiserver does by its loopback client.
 
@@ -137,6 +146,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     admission : AdmissionChain
     marks : mapping
         By kind, how a deletion marks objects whose cleanup the server does itself.
+    allocators : mapping
+        By group and kind, what completes a valid object before it is stored.
     in_go_form : bool
         Whether what the server adds to pods is in Go's form, as clients over HTTP read it.
     routes : mapping
@@ -147,6 +158,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     server_status: StatusWrites
     admission: AdmissionChain
     marks: Mapping[GroupKind, MarkForDeletion] = {}
+    allocators: Mapping[GroupKind, Allocator] = {}
     in_go_form: bool = False
     routes: Mapping[Verb, tuple[Stage, ...]] = msgspec.field(default_factory=lambda: BARE)
 

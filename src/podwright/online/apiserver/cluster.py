@@ -15,13 +15,9 @@ import msgspec
 
 from podwright.apimachinery.objects import (
     InputError,
-    KubernetesObject,
-    Namespace,
     NamespacedName,
-    ObjectMeta,
     Pod,
     PodwrightError,
-    encode,
 )
 from podwright.cluster.api import QuotaEvaluators
 from podwright.cluster.api.endpoints import (
@@ -34,7 +30,6 @@ from podwright.cluster.api.endpoints import (
     LegacyTokens,
     LongRequest,
     ServerOptions,
-    User,
     Watch,
     add_missing_objects,
     put_objects,
@@ -47,7 +42,7 @@ from podwright.cluster.controllers import (
     served_controllers,
 )
 from podwright.cluster.kubelets import ImageBehavior, Stage
-from podwright.cluster.store import NAMESPACE, ObjectStore, UnusableStore, kind_of
+from podwright.cluster.store import ObjectStore, UnusableStore
 from podwright.online.apiserver.breakpoints import BreakCondition, Breakpoint, Breakpoints
 from podwright.online.apiserver.event_objects import EventObjects
 from podwright.online.apiserver.free_memory import release_free_memory
@@ -62,7 +57,7 @@ from podwright.scheduler.config import GATES, ExtenderCall
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import Autoscaling, ClusterAutoscaler
-from podwright.simulation.world import Apply, InputReview, Observer, Operation, World
+from podwright.simulation.world import InputReview, Observer, Operation, World
 
 _LOGGER: Final = logging.getLogger(__name__)
 
@@ -118,17 +113,6 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     observes_plugins: bool = False
     autoscaling: Autoscaling | None = None
     keeps_timelines: bool = False
-
-
-SERVICE: Final = ("", "Service")
-BAD_REQUEST: Final = 400
-
-_ADMINISTRATOR: Final = User("podwright", groups=("system:masters", "system:authenticated"))
-_SET_BY_SERVER: Final = frozenset({"uid", "resourceVersion", "managedFields", "creationTimestamp"})
-
-
-class RejectedService(PodwrightError):  # noqa: N818 - named for what it is
-    """A Service that the API server rejects, for example because its address is taken."""
 
 
 class Cluster:
@@ -212,17 +196,12 @@ class Cluster:
     def do(self, operation: Operation) -> None:
         """Execute an operation of a user now.
 
-        Services are applied by the API server, which allocates their addresses and ports.
-
         Raises
         ------
         PodwrightError
             The operation is rejected.
         """
-        if isinstance(operation, Apply) and kind_of(operation.obj) == SERVICE:
-            self._apply_service(operation.obj)
-        else:
-            self.world.do(operation)
+        self.world.do(operation)
 
     def add_inputs(
         self,
@@ -240,36 +219,13 @@ class Cluster:
 
         def operate(operation: Operation) -> None:
             try:
-                if isinstance(operation, Apply) and kind_of(operation.obj) == SERVICE:
-                    self._apply_service(operation.obj)
-                else:
-                    self.world.operate(operation)
+                self.world.operate(operation)
             except UnusableStore:
                 raise
             except PodwrightError as error:
                 rejected(operation, error)
 
         self.world.add_inputs(inputs, operate=operate)
-
-    def _apply_service(self, service: KubernetesObject) -> None:
-        namespace = service.namespace
-        if self.store.get(NAMESPACE, namespace) is None:
-            self.world.operate(Apply(Namespace(metadata=ObjectMeta(name=namespace))))
-        document = encode(service)
-        document["metadata"] = {
-            key: value for key, value in document["metadata"].items() if key not in _SET_BY_SERVER
-        }
-        request = HttpRequest(
-            "PATCH",
-            f"/api/v1/namespaces/{namespace}/services/{service.name}",
-            "fieldManager=podwright&force=true",
-            {"content-type": "application/apply-patch+yaml"},
-            msgspec.json.encode(document),
-        )
-        reply = self.server.handle(request, _ADMINISTRATOR, self.world.now_ns)
-        assert isinstance(reply, HttpReply), "the reply to a patch is not a watch"
-        if reply.status >= BAD_REQUEST:
-            raise RejectedService(str(msgspec.json.decode(reply.body)["message"]))
 
     @property
     def late_steps(self) -> int | None:
@@ -529,6 +485,7 @@ def new_cluster(
         report_failure=_log_controller_failure,
     )
     world.api.keep_owners(api_server.component_owners)
+    world.api.allocate_by(api_server.allocators)
     first = ServedScheduler(
         world,
         scheduler,
@@ -541,6 +498,7 @@ def new_cluster(
     others = [_beside(world, each, caller, (events, breakpoints), options) for each, caller in more]
     for each in others:
         each.world.api.keep_owners(api_server.component_owners)
+        each.world.api.allocate_by(api_server.allocators)
     if options.observes_plugins:
         for each in (first, *others):
             each.monitor.start()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
 import msgspec
 
 from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
@@ -26,15 +23,6 @@ from podwright.cluster.api.versions.resources import Resource, Resources
 from podwright.cluster.store import Encodings, ObjectStore
 
 
-class Allocator(Protocol):
-    """Completes a valid object before it is stored."""
-
-    def __call__(
-        self, document: Document, stored: Document | None, /, *, is_dry_run: bool
-    ) -> Document:
-        """Return the object; the stored one is None for a new object."""
-
-
 class Backend(Pipeline, frozen=True, kw_only=True, eq=False):
     """The parts of a server that handlers use besides those of its pipeline.
 
@@ -46,8 +34,6 @@ class Backend(Pipeline, frozen=True, kw_only=True, eq=False):
         The served resources.
     field_management : FieldManagement
         Keeps `managedFields`.
-    allocators : mapping
-        By group and kind, what completes a valid object before it is stored.
     specs : SharedSpecs
         The specs that objects share.
     forms : KnownForms
@@ -71,7 +57,6 @@ class Backend(Pipeline, frozen=True, kw_only=True, eq=False):
     store: ObjectStore
     resources: Resources
     field_management: FieldManagement
-    allocators: Mapping[tuple[str, str], Allocator]
     specs: SharedSpecs
     forms: KnownForms
     disabled_fields: DisabledFields

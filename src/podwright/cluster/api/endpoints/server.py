@@ -69,7 +69,7 @@ from podwright.cluster.api.endpoints.writes.patch import check_patch_type, patch
 from podwright.cluster.api.endpoints.writes.update import UPDATE, update
 from podwright.cluster.api.field_management import ComponentOwners, FieldManagement
 from podwright.cluster.api.gated_fields import COMPARISONS, disabled_fields
-from podwright.cluster.api.pipeline import BARE, bare_pipeline
+from podwright.cluster.api.pipeline import BARE, Allocator, bare_pipeline
 from podwright.cluster.api.rejections import (
     PlainError,
     Rejection,
@@ -82,7 +82,13 @@ from podwright.cluster.api.rejections import (
 )
 from podwright.cluster.api.users import ANONYMOUS, User
 from podwright.cluster.api.versions.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
-from podwright.cluster.store import LARGE_BYTES, TIMES_KEPT_NS, ObjectStore, UnusableStore
+from podwright.cluster.store import (
+    LARGE_BYTES,
+    TIMES_KEPT_NS,
+    GroupKind,
+    ObjectStore,
+    UnusableStore,
+)
 
 Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch | Steps]
 
@@ -175,6 +181,8 @@ class ApiServer:
         Finds the users of requests, those of service account tokens among them.
     component_owners : ComponentOwners
         Of the fields that components write through the typed API.
+    allocators : dict
+        What completes valid objects, by kind; for the typed API too.
     only_reads : bool
         Whether requests change nothing for now, because another thread is about to write: nothing
         expires, and what follows from objects is written later. The driver executes reads only.
@@ -205,6 +213,9 @@ class ApiServer:
         self._events = EventExpiry(store, options.event_ttl_ns)
         fields = FieldManagement(self.resources, is_on=options.keeps_managed_fields)
         self.component_owners = ComponentOwners(self.resources, fields)
+        self.allocators: dict[GroupKind, Allocator] = {
+            ("", "Service"): ServiceAllocations(store).allocate
+        }
         bare = bare_pipeline(store, owners=self.component_owners)
         self._definitions = Definitions(store, bare, self.resources, fields)
         self._kept = KeptObjects(store, bare)
@@ -241,7 +252,7 @@ class ApiServer:
             sends_lists_in_parts=options.sends_lists_in_parts,
             disabled_fields=disabled_fields(options.disabled_gates),
             compares_taints=COMPARISONS not in options.disabled_gates,
-            allocators={("", "Service"): ServiceAllocations(store).allocate},
+            allocators=self.allocators,
         )
 
     def serve(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch:

@@ -5,14 +5,13 @@ import json
 import pytest
 
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.endpoints import HISTORY, HttpReply
+from podwright.cluster.api.endpoints import HISTORY, HttpReply, Rejection
 from podwright.cluster.kubelets import default_stages
 from podwright.cluster.store import ObjectStore
 from podwright.online.apiserver import ClusterClock
-from podwright.online.apiserver.cluster import RejectedService
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.scheduler.machine import ObjectPut
-from podwright.simulation.world import Apply
+from podwright.simulation.world import Apply, Patch
 
 PODS = "/api/v1/namespaces/default/pods"
 SECOND_NS = 1_000_000_000
@@ -152,6 +151,32 @@ def test_a_service_of_a_file_has_an_address_and_a_node_port():
     # The same again changes nothing.
     cluster.do(Apply(service))
     assert read(cluster, path) == found
+    # It is what a request would make of it, but for its name and the drawn values.
+    other = service.raw | {"metadata": {"name": "other"}}
+    cluster.handle(request("POST", path.removesuffix("/web"), other), START_NS)
+    sent = read(cluster, f"{path.removesuffix('web')}other")
+    for each in (found, sent):
+        assert each["spec"]["clusterIPs"] == [each["spec"].pop("clusterIP")]
+        del each["spec"]["clusterIPs"], each["spec"]["ports"][0]["nodePort"]
+    assert (found["spec"], found["status"]) == (sent["spec"], sent["status"])
+
+
+def test_a_service_of_a_file_that_changes_its_type_gets_a_node_port_and_keeps_its_address():
+    cluster = cluster_of()
+    spec = {"selector": {"app": "web"}, "ports": [{"port": 80}]}
+    document = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": spec}
+    cluster.do(Apply(decode(document)))
+    before = read(cluster, "/api/v1/namespaces/default/services/web")["spec"]
+    assert "nodePort" not in before["ports"][0]
+    cluster.do(Apply(decode(document | {"spec": spec | {"type": "NodePort"}})))
+    after = read(cluster, "/api/v1/namespaces/default/services/web")["spec"]
+    assert after["clusterIP"] == before["clusterIP"]
+    assert after["ports"][0]["nodePort"] >= 30_000
+    patch = {"spec": {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}}
+    cluster.do(Patch(("", "Service"), "default/web", patch))
+    patched = read(cluster, "/api/v1/namespaces/default/services/web")["spec"]
+    assert patched["ports"] == after["ports"]
+    assert patched["healthCheckNodePort"] >= 30_000
 
 
 def test_a_service_whose_address_is_not_in_the_network_is_rejected():
@@ -164,7 +189,7 @@ def test_a_service_whose_address_is_not_in_the_network_is_rejected():
             "spec": {"clusterIP": "192.168.1.1", "ports": [{"port": 80}]},
         }
     )
-    with pytest.raises(RejectedService, match=r"192\.168\.1\.1"):
+    with pytest.raises(Rejection, match=r"192\.168\.1\.1"):
         cluster.do(Apply(service))
 
 
