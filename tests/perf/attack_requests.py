@@ -102,6 +102,11 @@ _WATCH: Final = (
 )
 
 
+def _conditions(count: int) -> str:
+    """Return a label selector with many conditions, which objects without labels meet."""
+    return "%2C".join(f"k{n}!=v" for n in range(count))
+
+
 def _managers() -> Sequence[bytes]:
     return [
         request(
@@ -649,6 +654,24 @@ ATTACKS: Final = (
     ),
     Attack("openapi-of-definitions", lambda: [request("GET", "/openapi/v2")]),
     Attack(
+        "quota-names",
+        lambda: [
+            request(
+                "POST",
+                f"{DEFAULT}/resourcequotas",
+                object_of(
+                    "ResourceQuota",
+                    "names",
+                    spec={"hard": {f"count/n{n}.a": "1" for n in range(_COUNT)}},
+                ),
+            ),
+            # Counted by none of the names, and then given back.
+            request("POST", f"{DEFAULT}/configmaps", object_of("ConfigMap", "uncounted")),
+            request("DELETE", f"{DEFAULT}/configmaps/uncounted"),
+            request("DELETE", f"{DEFAULT}/resourcequotas/names"),
+        ],
+    ),
+    Attack(
         "access-review-groups",
         posted(
             "/apis/authorization.k8s.io/v1/subjectaccessreviews",
@@ -723,6 +746,12 @@ ATTACKS: Final = (
         seconds=20.0,
     ),
     Attack(
+        "watches-with-many-label-conditions",
+        lambda: [request(_WATCH[0], _WATCH[1] + f"&labelSelector={_conditions(5_000)}")],
+        connections=20,
+        seconds=20.0,
+    ),
+    Attack(
         "lists-from-scratch",
         lambda: [request("GET", "/api/v1/namespaces/many/configmaps")],
         connections=100,
@@ -732,8 +761,7 @@ ATTACKS: Final = (
         lambda: [
             request(
                 "GET",
-                "/api/v1/namespaces/many/configmaps?labelSelector="
-                + "%2C".join(f"k{n}!=v" for n in range(6_000)),
+                f"/api/v1/namespaces/many/configmaps?labelSelector={_conditions(6_000)}",
             )
         ],
     ),

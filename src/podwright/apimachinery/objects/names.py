@@ -33,6 +33,8 @@ def label_value_errors(value: str) -> list[str]:
 
 def label_key_errors(key: str) -> list[str]:
     """Return the errors of a label key (a qualified name); empty if it is valid."""
+    if len(key) <= 63 and _QUALIFIED_NAME.fullmatch(key):
+        return []
     errors = []
     prefix, slash, name = key.rpartition("/")
     if slash:

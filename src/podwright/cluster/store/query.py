@@ -118,19 +118,28 @@ class _ValueTest(NamedTuple):
 def _compiled(selector: Selector) -> Callable[[Labels], bool]:
     """Return a test of labels whose cost is that of the labels, however many the conditions are."""
     requirements = selector.requirements
-    count = sum(1 + len(requirement.values) for requirement in requirements)
+    count = sum([1 + len(requirement.values) for requirement in requirements])
     if selector.is_nothing or count <= 2 * _FEW:
         return selector.matches
     of_key: dict[str, list[Requirement]] = {}
     for requirement in requirements:
         of_key.setdefault(requirement.key, []).append(requirement)
-    needed = {each.key for each in requirements if not each.matches({})}
-    tests = {key: _value_test(each) for key, each in of_key.items()}
+    absent_passes = ("NotIn", "DoesNotExist")
+    needed = {each.key for each in requirements if each.operator not in absent_passes}
+    # Of the labels that objects have, which may be few of those with conditions.
+    tests: dict[str, _ValueTest] = {}
 
     def matches(labels: Labels) -> bool:
         if len(needed) > len(labels) or not needed <= labels.keys():
             return False
-        return all(tests[key].passes(key, value) for key, value in labels.items() if key in tests)
+        for key, value in labels.items():
+            if key not in of_key:
+                continue
+            if key not in tests:
+                tests[key] = _value_test(of_key[key])
+            if not tests[key].passes(key, value):
+                return False
+        return True
 
     return matches
 

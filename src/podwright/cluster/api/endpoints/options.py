@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.apimachinery.objects import (
     EVERYTHING,
     FieldSelector,
@@ -149,8 +150,9 @@ def list_options(request: HttpRequest, *, is_watch: bool) -> ListOptions:
     if max(len(label_text), len(field_text)) > SELECTOR_MAX_BYTES:
         raise bad_request(f"selector is too long: may not be more than {SELECTOR_MAX_BYTES} bytes")
     try:
-        labels = parse_label_selector(label_text) if label_text else EVERYTHING
-        fields = parse_field_selector(field_text) if field_text else FieldSelector()
+        with interlude():
+            labels = parse_label_selector(label_text) if label_text else EVERYTHING
+            fields = parse_field_selector(field_text) if field_text else FieldSelector()
     except SelectorError as error:
         raise bad_request(str(error)) from None
     initial = parameters.get("sendInitialEvents")

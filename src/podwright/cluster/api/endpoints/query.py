@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote_to_bytes
 
-_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 
 
 def parse_query(text: str) -> dict[str, list[str]]:
@@ -45,7 +46,7 @@ def unescape(text: str, *, plus_is_space: bool = True) -> str | None:
     raw = text.encode()
     if len(_ESCAPE.findall(raw)) != raw.count(b"%"):
         return None
-    return _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), raw).decode(errors="replace")
+    return unquote_to_bytes(raw).decode(errors="replace")
 
 
 def is_true(values: list[str] | None) -> bool:

@@ -108,6 +108,9 @@ _COLLECTION_HANDLERS: Final[dict[str, Handler]] = {
 _ALL_NAMESPACES: Final = frozenset({"list", "watch"})
 _READS: Final = ("GET", "HEAD")
 
+LONG_QUERY_BYTES: Final = 4 * 1024
+"""From which length on a query may have selectors that take long to read."""
+
 LARGE_CUSTOM_BYTES: Final = 4 * 1024
 """From which length on the body of a custom resource may be computed with for long."""
 
@@ -310,10 +313,12 @@ class ApiServer:
         """Return whether a request may compute long, by its body and by what it is about.
 
         The bodies of large objects are long, but patches of them need not be. The rules of custom
-        resources, and the expressions of admission policies, compute long for few bytes.
+        resources, and the expressions of admission policies, compute long for few bytes. Of reads,
+        long selectors take long, and replies in YAML.
         """
         if request.method in _READS:
-            return self._openapi.computes_long(request) or "yaml" in request.header("accept")
+            is_rendered = self._openapi.computes_long(request) or "yaml" in request.header("accept")
+            return is_rendered or len(request.query) >= LONG_QUERY_BYTES
         length = len(request.body)
         if length >= LARGE_BYTES or self.has_policies:
             return True

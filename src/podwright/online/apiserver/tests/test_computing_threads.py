@@ -75,9 +75,18 @@ def as_yaml(path):
     return msgspec.structs.replace(request("GET", path), headers={"accept": "application/yaml"})
 
 
+def selecting(conditions, **more):
+    selector = "%2C".join(f"k{number}!=v" for number in range(conditions))
+    query = f"labelSelector={selector}" + "".join(f"&{key}={more[key]}" for key in more)
+    return msgspec.structs.replace(request("GET", CONFIG_MAPS), query=query)
+
+
 @pytest.mark.parametrize(
     ("sent", "expected"),
     [
+        (selecting(2), False),
+        (selecting(1_000), True),
+        (selecting(1_000, watch="true"), True),
         (config_map("small", 1), False),
         (config_map("large", 4_000), True),
         (request("GET", CONFIG_MAPS, {"unused": "x" * LARGE_BYTES}), False),
@@ -198,6 +207,37 @@ def test_others_read_while_a_large_request_computes_and_write_after_it():
         replies = await asyncio.gather(*tasks)
         assert [reply.status for reply in replies] == [201, 409, 404, 201]
         assert order == ["read", "large", "write", "write"]
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
+def test_others_read_while_long_selectors_are_read():
+    cluster = cluster_of()
+    order = []
+
+    async def sent(turns, name, what):
+        found = await turns.execute(what)
+        order.append(name)
+        return found
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        tasks = [
+            asyncio.create_task(sent(turns, name, what))
+            for name, what in (
+                ("watch", selecting(20_000, watch="true")),
+                ("list", selecting(20_000)),
+                ("read", request("GET", f"{CONFIG_MAPS}/a")),
+            )
+        ]
+        await asyncio.sleep(0)
+        running = asyncio.create_task(turns.run())
+        watch, listed, read = await asyncio.gather(*tasks)
+        assert not isinstance(watch, HttpReply)
+        assert (listed.status, read.status) == (200, 404)
+        assert order == ["read", "watch", "list"]
         turns.stop()
         await running
 

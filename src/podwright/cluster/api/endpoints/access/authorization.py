@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.apimachinery.objects import (
     FieldSelector,
     SelectorError,
@@ -79,7 +80,8 @@ def _has_list_options(request: HttpRequest) -> bool:
     """Whether the options of a list can be read; upstream drops them all otherwise."""
     try:
         if labels := request.parameter("labelSelector"):
-            parse_label_selector(labels)
+            with interlude():
+                parse_label_selector(labels)
         integer(request, "limit")
         integer(request, "timeoutSeconds")
     except (SelectorError, Rejection):
