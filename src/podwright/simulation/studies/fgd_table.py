@@ -213,12 +213,12 @@ class Curve(NamedTuple):
 
 
 def curve(runs: Sequence[FgdRun], column: int) -> Curve:
-    """Return one column of `Measure` at each whole percentage that any run reached."""
+    """Return one column of `Measure` at each whole percentage that all runs have."""
     greatest = max((int(run.arrived_pct.max(initial=0)) for run in runs), default=0)
     points = []
     for percent in range(greatest + 1):
         measures = _measures(runs, percent)
-        if measures:
+        if len(measures) == len(runs):
             interval = Interval.of([measure[column] for measure in measures])
             points.append((percent, interval.mean, interval.margin))
     return Curve(*np.array(points, dtype=np.float64).reshape(-1, 3).T)

@@ -47,7 +47,11 @@ def plot_run(rows: Callable[[str], Mapping[str, Sequence[Any]]], start_ns: int) 
     _draw_series(pending, counts["reason"], pending_seconds / divisor, pods)
     pending.set_xlabel(f"time since the start ({unit})")
     pending.set_ylabel("pending pods by reason")
+    pending.set_xlim(use.get_xlim())
     pending.set_ylim(bottom=0)
+    if not pods.any():
+        pending.set_yticks([])
+        pending.text(0.5, 0.5, "no pod waits", transform=pending.transAxes, ha="center")
     _draw_waits(waits, rows("waits"))
     return figure
 
@@ -74,10 +78,13 @@ def _draw_waits(panel: Axes, table: Mapping[str, Sequence[Any]]) -> None:
     seconds = np.sort(np.array(placed, dtype=np.float64)) / 1e9
     unit, divisor = _unit(seconds.max(initial=0))
     shares = 100 * np.arange(1, len(seconds) + 1) / max(len(seconds), 1)
-    panel.step(seconds / divisor, shares, where="post", linewidth=1, color="#000000")
+    end = 1.05 * seconds.max(initial=0) / divisor or 1.0
+    times, shares = np.array([0, *seconds / divisor, end]), np.array([0, *shares, *shares[-1:]])
+    panel.step(times[: len(shares)], shares, where="post", linewidth=1, color="#000000")
     panel.set_xlabel(f"wait until scheduled ({unit})")
     panel.set_ylabel(f"share of {len(seconds):,} placed pods (%)")
-    panel.set_ylim(0, 100)
+    panel.set_xlim(0, end)
+    panel.set_ylim(0, 105)
 
 
 def _seconds(times: Sequence[Any], start_ns: int) -> F64Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import pytest
@@ -12,7 +13,14 @@ from distributed import Client, LocalCluster
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError
-from podwright.online.sweep import RunFigures, SweepDataset, SweepError, SweepRun, read_goal
+from podwright.online.sweep import (
+    RunFigures,
+    SweepDataset,
+    SweepError,
+    SweepRun,
+    figures_of_run,
+    read_goal,
+)
 from podwright.online.sweep.tuning import (
     Comparison,
     TunedTrial,
@@ -243,3 +251,23 @@ def test_the_evidence_says_what_is_worse(tmp_path: Path) -> None:
 def test_verdicts(mean: float, margin: float, runs: int, verdict: str) -> None:
     comparison = Comparison("i", "o", read_goal("+placed"), runs, Interval(mean, 0.0, margin))
     assert comparison.verdict == verdict
+
+
+def test_the_plan_of_the_openb_trace_runs_on_its_tables(tmp_path: Path) -> None:
+    examples = Path(__file__).parents[6] / "examples"
+    for name in ("plan.py", "policies.py"):
+        copy(examples / "tune-openb" / name, tmp_path)
+    tables = tmp_path / "openb"
+    tables.mkdir()
+    copy(examples / "gpu-trace/nodes.csv", tables / "openb_node_list_gpu_node.csv")
+    copy(examples / "gpu-trace/pods.csv", tables / "openb_pod_list_default.csv")
+    plan = load_tuning_plan(tmp_path / "plan.py").sweep
+    configurations = {each.name: each for each in plan.configurations}
+    assert list(configurations) == ["default", "fgd", "bestFit", "packing", "dotProduct"]
+    for run in (each for each in plan.runs() if each.seed == 0):
+        given = configurations[run.configuration]
+        result = figures_of_run(run, plan.inputs[0], given, plan.options)
+        figures = {name: value for name, _, value in result.figures}
+        assert not result.error
+        assert "pending: SchedulerError" not in figures
+        assert 0.1 < figures["alibabacloud.com/gpu-milli peak"] <= 1
