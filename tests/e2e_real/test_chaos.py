@@ -1,9 +1,9 @@
-"""A share of the runs with faults: `make against-real CHAOS=scheduler` has more seeds."""
+"""A share of the runs with faults: `make against-real CHAOS="scheduler sync"` has more seeds."""
 
 from __future__ import annotations
 
 import pytest
-from tests.real_parts.chaos import scheduler
+from tests.real_parts.chaos import scheduler, sync
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -17,3 +17,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 )
 def test_replicas_of_the_scheduler_survive_the_faults_of_a_seed(tmp_path, seed):
     assert scheduler.run(seed, tmp_path / "run") == []
+
+
+def test_a_mirror_equals_its_source_after_the_faults_of_a_seed(tmp_path):
+    assert sync.run(60, tmp_path / "run") == []

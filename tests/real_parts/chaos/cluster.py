@@ -102,10 +102,13 @@ class ChaosCluster:
         self.kubeconfig = folder / "kubeconfig"
         self.kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(plane.address)))
         self._parts: list[Part] = []
+        self._clients: list[Client] = []
 
-    def client(self) -> Client:
-        """Return a client of an administrator; each thread needs its own."""
-        return Client(self.kubeconfig)
+    def client(self, kubeconfig: Path | None = None) -> Client:
+        """Return a client of an administrator, or of another cluster; each thread needs its own."""
+        client = Client(kubeconfig or self.kubeconfig)
+        self._clients.append(client)
+        return client
 
     def part(self, name: str, *command: str | Path) -> Part:
         """Start a process, which ends with the cluster."""
@@ -115,9 +118,11 @@ class ChaosCluster:
         return part
 
     def end_parts(self) -> None:
-        """End the processes."""
+        """End the processes and the connections."""
         for part in self._parts:
             part.end()
+        for client in self._clients:
+            client.close()
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from tests.e2e_real.cluster_processes import embedded
 from tests.real_parts.chaos.changes import Changes
-from tests.real_parts.chaos.client import Client
 from tests.real_parts.chaos.cluster import PODWRIGHT, chaos_cluster
 from tests.real_parts.chaos.faults import FaultPlan, faults_of
 from tests.real_parts.chaos.scheduler import beside
@@ -45,7 +44,7 @@ def run(seed: int, folder: Path) -> list[str]:
             FaultPlan(cluster, faults_of(cluster, [sync]), seed).run(FAULTS)
         sync.start()  # unless it runs: its first request may have met a fault
         source = quiet_objects(cluster.client(), _KINDS)
-        copy = Client(target)
+        copy = cluster.client(target)
         last: list[list[str]] = []
 
         def is_equal() -> bool:
