@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote_to_bytes
 
 _ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 
@@ -46,7 +45,9 @@ def unescape(text: str, *, plus_is_space: bool = True) -> str | None:
     raw = text.encode()
     if len(_ESCAPE.findall(raw)) != raw.count(b"%"):
         return None
-    return unquote_to_bytes(raw).decode(errors="replace")
+    first, *parts = raw.split(b"%")
+    found = [first, *(bytes((int(part[:2], 16),)) + part[2:] for part in parts)]
+    return b"".join(found).decode(errors="replace")
 
 
 def is_true(values: list[str] | None) -> bool:
