@@ -62,7 +62,7 @@ Learning costs as much as several creations. In a cluster of many workloads with
 most of what occurs twice does not occur often enough to repay that.
 """
 
-_SHAPE_AT: Final = 4
+_SHAPE_AT: Final = 2
 """How often bodies of a shape must occur until its places are found, as the first part of that."""
 
 _BODY_MAX_BYTES: Final = 64 * 1024
