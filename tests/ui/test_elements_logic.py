@@ -641,9 +641,9 @@ def test_the_cluster_after_capacity_has_the_pods_that_fit(modules):
     assert found["after"]["requested/cpu"] == [2500, 3000, 0]
     assert found["after"]["requested/pods"] == [2, 2, 0]
     assert found["share"] == "Requested of all nodes: cpu 8% → 46%."
-    assert found["apply"]["create"]["spec"]["replicas"] == 3
-    labels = found["apply"]["create"]["spec"]["template"]["metadata"]["labels"]
-    assert labels == found["apply"]["create"]["spec"]["selector"]["matchLabels"]
+    assert found["apply"]["create"][0]["spec"]["replicas"] == 3
+    labels = found["apply"]["create"][0]["spec"]["template"]["metadata"]["labels"]
+    assert labels == found["apply"]["create"][0]["spec"]["selector"]["matchLabels"]
 
 
 def test_the_cluster_after_drains_has_the_pods_elsewhere(modules):
