@@ -26,9 +26,7 @@ _AS_WRITTEN = (
 )
 """What Typer says in its own words, and in those of other messages."""
 
-
 _CHOICES = re.compile(r"'(.*)' is not one of (.*)\.")
-
 
 selected_fields: ContextVar[str] = ContextVar("selected_fields", default="")
 """`jsonpath=TEMPLATE` or `custom-columns=SPEC` of the command line; "" if neither was given."""

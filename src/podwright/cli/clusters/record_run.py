@@ -17,10 +17,7 @@ from typing import Final
 import typer
 
 from podwright._private_files import exposures
-from podwright.cli.clusters.options import (
-    RecordOptions,
-    ReplayOptions,
-)
+from podwright.cli.clusters.options import RecordOptions, ReplayOptions
 from podwright.cli.clusters.remote_work import run_remote, until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.online.client.cluster import ClusterAddress, ReadConnection

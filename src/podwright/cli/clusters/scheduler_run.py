@@ -17,9 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME, PodwrightError
-from podwright.cli.clusters.options import (
-    SchedulerCommandOptions,
-)
+from podwright.cli.clusters.options import SchedulerCommandOptions
 from podwright.cli.clusters.remote_work import run_remote, until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.decisions.warm_up_run import load_kernels

@@ -10,9 +10,7 @@ from typing import Final
 import typer
 
 from podwright.apimachinery.objects import format_quantity
-from podwright.cli.clusters.options import (
-    SelectionOptions,
-)
+from podwright.cli.clusters.options import SelectionOptions
 from podwright.cli.clusters.remote_work import run_remote, until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.online.client import SyncDifference, SyncStatus

@@ -5,7 +5,6 @@ A copy of the process counts and simulates; the cluster does not change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
@@ -295,7 +294,7 @@ class _Planning:
             )
         except InputError as error:
             raise input_problem(error) from error
-        return await self._reply(answer, has_progress=body.progress)
+        return await reply(self._readers, answer, has_progress=body.progress)
 
     @endpoint(
         "POST",
@@ -322,7 +321,7 @@ class _Planning:
             )
             return _line(drain_plan_document(plan))
 
-        return await self._reply(answer, has_progress=body.progress)
+        return await reply(self._readers, answer, has_progress=body.progress)
 
     @endpoint(
         "POST",
@@ -359,7 +358,7 @@ class _Planning:
             }
             return _line(purchase_document(found, types) | more)
 
-        return await self._reply(answer, has_progress=body.progress)
+        return await reply(self._readers, answer, has_progress=body.progress)
 
     @endpoint(
         "POST",
@@ -398,13 +397,7 @@ class _Planning:
             )
             return _line(scaling_document(plan))
 
-        return await self._reply(answer, has_progress=body.progress)
-
-    async def _reply(self, answer: Callable[[Advance], bytes], *, has_progress: bool) -> Response:
-        try:
-            return await reply(self._readers, answer, has_progress=has_progress)
-        except InputError as error:
-            raise input_problem(error) from error
+        return await reply(self._readers, answer, has_progress=body.progress)
 
 
 def _options_now(served: ServedScheduler) -> SchedulerOptions:

@@ -12,8 +12,9 @@ from typing import Final
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
-from podwright.apimachinery.objects import PodwrightError
+from podwright.apimachinery.objects import InputError, PodwrightError
 from podwright.online.apiserver.control.endpoints import JSON
+from podwright.online.apiserver.control.problems import input_problem
 from podwright.online.apiserver.readers import Readers, Report, begun, report_parts
 from podwright.simulation.capacity import Advance, unwatched
 
@@ -52,13 +53,16 @@ async def reply(
 
     Raises
     ------
-    Exception
-        What the answer raised before its first progress.
+    Problem
+        The input is wrong, before the first progress.
     """
-    if not has_progress:
-        return Response(await readers.call(lambda _: answer(unwatched)), media_type=JSON)
-    lines = readers.reports(lambda report: _report(answer, report))
-    return StreamingResponse(await begun(lines), media_type=NDJSON)
+    try:
+        if not has_progress:
+            return Response(await readers.call(lambda _: answer(unwatched)), media_type=JSON)
+        lines = readers.reports(lambda report: _report(answer, report))
+        return StreamingResponse(await begun(lines), media_type=NDJSON)
+    except InputError as error:
+        raise input_problem(error) from error
 
 
 def _report(answer: Callable[[Advance], bytes], report: Report) -> None:

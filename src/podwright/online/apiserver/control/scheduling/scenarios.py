@@ -8,14 +8,13 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from podwright.apimachinery.objects import InputError, KubernetesObject, encode
+from podwright.apimachinery.objects import KubernetesObject, encode
 from podwright.online.apiserver.control.endpoints import (
     ControlledCluster,
     Endpoint,
     declared,
     endpoint,
 )
-from podwright.online.apiserver.control.problems import input_problem
 from podwright.online.apiserver.control.scheduling.progress import NDJSON, reply
 from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.scheduling.present_scheduler import stored_objects
@@ -123,10 +122,7 @@ class _Scenarios:
             found = ScenarioReply(passed=report.passed, results=report.results, runs=report.runs)
             return msgspec.json.encode(found) + b"\n"
 
-        try:
-            return await reply(self._readers, answer, has_progress=body.progress)
-        except InputError as error:
-            raise input_problem(error) from error
+        return await reply(self._readers, answer, has_progress=body.progress)
 
     def _run_folder(self, name: str) -> str:
         if self._runs is None:

@@ -149,8 +149,6 @@ class _WhatIf:
                 lambda advance: self._differences(given, served, options, advance),
                 has_progress=given.progress,
             )
-        except InputError as error:
-            raise input_problem(error) from error
         except RecursionError as error:
             raise Problem(400, "the body is nested too deeply") from error
 
