@@ -25,6 +25,7 @@ from podwright.apimachinery.objects import (
     InvalidObject,
     KubernetesObject,
     encode,
+    timestamp_text,
     with_fields,
 )
 from podwright.apimachinery.schema import built_in, decode
@@ -218,6 +219,8 @@ class Api:
             owners_of = None if is_recorded else self._owners_of(write)
             write.stored = pipeline.storage.update(obj, scope=scope, owners_of=owners_of)
         elif is_recorded and obj.uid:
+            if obj.metadata.creation_timestamp is None:  # a file that no server wrote has no times
+                obj = with_fields(obj, "metadata", creation_timestamp=timestamp_text(write.now_ns))
             write.stored = self.store.put(self.admission.admit(obj, write.now_ns))
         else:
             write.body = self.admission.admit_new(obj, write.user, write.now_ns)

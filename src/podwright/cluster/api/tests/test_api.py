@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import InvalidObject, KubernetesObject, Pod
+from podwright.apimachinery.objects import InvalidObject, KubernetesObject, Pod, timestamp_text
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import (
     Api,
@@ -242,6 +242,13 @@ def test_apply_of_a_whole_object_keeps_its_uid_and_times():
     accepted(api, ApplyObject(a_pod(metadata=recorded), "whole", USER))
     pod = stored_pod(api)
     assert (pod.uid, pod.metadata.creation_timestamp) == ("u1", "2025-01-01T00:00:00Z")
+
+
+def test_a_whole_object_that_no_server_has_written_is_created_now():
+    api = an_api()
+    accepted(api, ApplyObject(a_pod(metadata={"uid": "u1"}), "whole", USER))
+    pod = stored_pod(api)
+    assert (pod.uid, pod.metadata.creation_timestamp) == ("u1", timestamp_text(NOW))
 
 
 @pytest.mark.parametrize(

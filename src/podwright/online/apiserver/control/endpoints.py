@@ -18,6 +18,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Message, Receive
 
 from podwright.apimachinery.objects import Document
 from podwright.online.apiserver.control.problems import Problem, read_body, read_json_object
@@ -106,7 +107,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
             403: "the user may not access the path, or the Host or the page is not allowed",
             404: "the path has another form",
             405: "the method is another one",
-            413: "the body is too long, or its length is not given",
+            413: "the body is too long",
             500: "the server failed; its log has the reason",
             503: "the server is stopping",
         }
@@ -240,13 +241,32 @@ def json_response(reply: msgspec.Struct | Document) -> Response:
 
 def _checked(endpoint: Endpoint) -> Handler:
     async def serve(request: Request) -> Response:
-        headers, longest = request.headers, endpoint.body_max
-        if "transfer-encoding" in headers or int(headers.get("content-length", "0")) > longest:
-            raise Problem(413, f"the body must have a Content-Length of at most {longest}")
+        longest = endpoint.body_max
+        if int(request.headers.get("content-length", "0")) > longest:
+            raise _too_long(longest)
         request.state.query = read_query(request, endpoint.query)
-        return await endpoint.handler(request)
+        return await endpoint.handler(Request(request.scope, _at_most(longest, request.receive)))
 
     return serve
+
+
+def _at_most(longest: int, receive: Receive) -> Receive:
+    """Return what receives the parts of a body, which may be sent in chunks of no known length."""
+    received = 0
+
+    async def receive_part() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > longest:
+            raise _too_long(longest)
+        return message
+
+    return receive_part
+
+
+def _too_long(longest: int) -> Problem:
+    return Problem(413, f"the body must have at most {longest} bytes")
 
 
 # What the endpoints show and change.

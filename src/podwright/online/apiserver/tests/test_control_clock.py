@@ -1,5 +1,6 @@
 """The clock over HTTP."""
 
+import contextlib
 import json
 
 import pytest
@@ -116,6 +117,20 @@ def test_forms_of_other_sites_are_not_bodies(serve):
     assert served.send("POST", f"{CLOCK}/step", {"duration": "5s"}, foreign)[0] == 403
     assert served.send("DELETE", CLOCK)[0] == 405
     assert served.send("POST", f"{CLOCK}/step", {"duration": "x" * (2 << 20)})[0] == 413
+
+
+@pytest.mark.parametrize(
+    ("duration", "status"), [("5s", 200), ("x" * (2 << 20), 413)], ids=["short", "too long"]
+)
+def test_a_body_may_come_in_chunks(serve, duration, status):
+    served = paused(serve)
+    body = json.dumps({"duration": duration}).encode()
+    parts = (body[first : first + 7_000] for first in range(0, len(body), 7_000))
+    with contextlib.closing(served.connection()) as connection:
+        headers = {"content-type": "application/json"}
+        connection.request("POST", f"{CLOCK}/step", parts, headers, encode_chunked=True)
+        response = connection.getresponse()
+        assert (response.status, "status" in json.loads(response.read())) == (status, status == 413)
 
 
 def test_the_clock_needs_the_same_rights_as_other_paths(serve):
