@@ -29,6 +29,7 @@ CHANGED_IN_PLACE = {
     "scheduler.classic.preemption.Preemption",
     "scheduler.classic.node_info.Resources",
     "scheduler.classic.scheduler.Decision",
+    "cluster.controllers.autoscaling.scaling_limits.ScalingHistory",
     "cluster.controllers.batch.job._Memory",
     "cluster.controllers.batch.job_counts.JobCounts",
     "cluster.controllers.batch.job_spec.ParsedJob",

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         deployment_spec as deployment_spec,
     )
     from podwright.cluster.controllers.autoscaling.autoscaled import HpaBound as HpaBound
+    from podwright.cluster.controllers.autoscaling.declared_usage import (
+        autoscalers_with_usage as autoscalers_with_usage,
+    )
     from podwright.cluster.controllers.controller_loop import (
         ControllerLoop as ControllerLoop,
         ControllerLoopState as ControllerLoopState,

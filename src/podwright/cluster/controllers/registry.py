@@ -82,6 +82,10 @@ WORKLOAD_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
 )
 """The controllers that create long-running pods from templates."""
 
+_DECLARED_AUTOSCALER: Final[ControllerMaker] = partial(
+    HorizontalAutoscalerController, needs_usage=True
+)
+
 CLUSTER_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
     CronJobController,
     JobController,
@@ -101,6 +105,7 @@ CLUSTER_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
     PodGarbageCollector,
     GarbageCollector,
     NamespaceController,
+    _DECLARED_AUTOSCALER,
 )
 """The controllers of batch, storage, disruption, nodes and cleanup."""
 
@@ -186,5 +191,6 @@ def served_controllers(
         *(
             delayed if make is StatefulSetController and not has_kubelets else make
             for make in ALL_CONTROLLERS
+            if make is not _DECLARED_AUTOSCALER
         ),
     )

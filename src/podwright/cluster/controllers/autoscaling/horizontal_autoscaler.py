@@ -1,10 +1,11 @@
-"""Horizontal autoscaling in a cluster without metrics: bounds are kept, and metrics are missing.
+"""Horizontal autoscaling by the usage that pods declare.
 
 Every 15 s, a target with more than `maxReplicas` or fewer than `minReplicas` is scaled to that
-bound. All else needs metrics, and no pod of a simulated kubelet has any: the status and the Events
-say so, as those of a cluster without metrics server do.
+bound, and any other one to the number of replicas that its metrics ask for. The metrics of
+resources are what the pods declare (`declared_usage`). Where none of them does, and for all other
+metrics, the status and the Events say what those of a cluster without metrics server do.
 
-Upstream: pkg/controller/podautoscaler/horizontal.go, reconcileAutoscaler; replica_calculator.go
+Upstream: pkg/controller/podautoscaler/horizontal.go, reconcileAutoscaler
 """
 
 from __future__ import annotations
@@ -17,12 +18,30 @@ from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
     NamespacedName,
+    Pod,
+    Quantity,
+    QuantityFormat,
+    ReplicationController,
     api_group,
     encode,
+    format_quantity,
+    labels_as_selector,
+    parse_quantity,
+    quantity_milli_value,
     timestamp_text,
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import conditions_with, patched, section
+from podwright.cluster.controllers.adoption import selector_of
+from podwright.cluster.controllers.autoscaling.declared_usage import UsageError, declares_usage
+from podwright.cluster.controllers.autoscaling.replica_calculation import (
+    CalculationError,
+    ResourceTarget,
+    Tolerance,
+    has_declared_usage,
+    proposed_replicas,
+)
+from podwright.cluster.controllers.autoscaling.scaling_limits import ScalingHistory, within_limits
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
 from podwright.cluster.controllers.kinds import (
     DEPLOYMENT,
@@ -33,7 +52,7 @@ from podwright.cluster.controllers.kinds import (
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.workload_fields import condition
-from podwright.cluster.store import GroupKind
+from podwright.cluster.store import POD, GroupKind, kind_of
 
 _PERIOD_NS: Final = 15_000_000_000
 _RESOURCES: Final[dict[GroupKind, str]] = {
@@ -64,29 +83,69 @@ class MissingMetric(NamedTuple):
     message: str
 
 
+class FoundMetric(NamedTuple):
+    """A metric, and the number of replicas that it asks for.
+
+    Attributes
+    ----------
+    name : str
+        As messages name it.
+    replicas : int
+    status : dict
+        Its entry in the status.
+    """
+
+    name: str
+    replicas: int
+    status: Document
+
+
 class HorizontalAutoscalerController(Controller):
-    """Keeps the bounds of autoscalers, and reports the missing metrics."""
+    """Scales targets within their bounds, and reports the missing metrics.
+
+    Parameters
+    ----------
+    needs_usage : bool
+        Whether autoscalers of targets whose template declares no usage are left alone.
+    """
 
     name = "horizontal-pod-autoscaler"
-    kinds = (HPA,)
+    kinds = (HPA, *_RESOURCES)
     _due_ns: Saved[dict[NamespacedName, int]]
+    _histories: Saved[dict[NamespacedName, ScalingHistory]]
 
-    def __init__(self, lister: Lister) -> None:
+    def __init__(self, lister: Lister, *, needs_usage: bool = False) -> None:
         super().__init__(lister)
+        self._needs_usage = needs_usage
         # When each autoscaler is next reconciled.
         self._due_ns = {}
+        self._histories = {}
 
     def observe(self, old: Version, new: Version) -> Keys:
-        """Return a new autoscaler; changes of it are seen in the next period."""
-        if new is None and old is not None:
-            self._due_ns.pop(old.key, None)
-        return () if new is None or new.key in self._due_ns else (new.key,)
+        """Return the autoscalers that may begin; changes of others are seen in the next period."""
+        changed = old if new is None else new
+        assert changed is not None, "an object was added, changed or removed"
+        if kind_of(changed) != HPA:
+            if not self._needs_usage or new is None:
+                return ()
+            autoscalers = self._lister.in_namespace(HPA, new.namespace)
+            return [key for key in autoscalers if key not in self._due_ns]
+        if new is None:
+            self._due_ns.pop(changed.key, None)
+            self._histories.pop(changed.key, None)
+            return ()
+        return () if new.key in self._due_ns else (new.key,)
 
     def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Reconcile an autoscaler that is due; a new one is due after the first period."""
         autoscaler = self._lister.get(HPA, key)
         if autoscaler is None:
             return []
+        if self._needs_usage:
+            target = self._target(autoscaler, section(autoscaler, "spec"))
+            if isinstance(target, str) or not declares_usage(target):
+                self._due_ns.pop(key, None)
+                return []
         due_ns = self._due_ns.get(key)
         if due_ns is not None and now_ns < due_ns:
             return []
@@ -118,22 +177,85 @@ class HorizontalAutoscalerController(Controller):
             return self._written(
                 autoscaler, [able, off], currentReplicas=0, desiredReplicas=0, currentMetrics=None
             )
-        missing = [_missing(each) for each in _metrics(spec)]
-        first = missing[0]
-        note = f"the HPA was unable to compute the replica count: {first.message}"
-        off = condition("ScalingActive", "False", first.reason, note, now_ns)
-        count = len(missing)
-        error = f"failed to get {first.what} metric value: {first.message}"
-        note = f"invalid metrics ({count} invalid out of {count}), first error is: {error}"
+        pods = self._pods(target)
+        found = [_read(each, spec, pods, current, now_ns) for each in _metrics(spec)]
+        missing = [each for each in found if isinstance(each, MissingMetric)]
+        best = max(
+            (each for each in found if isinstance(each, FoundMetric)),
+            key=lambda each: each.replicas,
+            default=None,
+        )
+        warnings = [self.warning(autoscaler, each.reason, each.message) for each in missing]
+        statuses = [
+            each.status if isinstance(each, FoundMetric) else {"type": ""} for each in found
+        ]
+        if best is None or (missing and best.replicas < current):
+            first = missing[0]
+            note = f"the HPA was unable to compute the replica count: {first.message}"
+            off = condition("ScalingActive", "False", first.reason, note, now_ns)
+            error = f"failed to get {first.what} metric value: {first.message}"
+            note = (
+                f"invalid metrics ({len(missing)} invalid out of {len(found)}), first error is:"
+                f" {error}"
+            )
+            return [
+                *warnings,
+                *self._written(
+                    autoscaler, [able, off], currentReplicas=current, currentMetrics=statuses
+                ),
+                self.warning(autoscaler, "FailedComputeMetricsReplicas", note),
+            ]
+        return [*warnings, *self._scaled(autoscaler, target, current, best, statuses, now_ns)]
+
+    def _scaled(
+        self,
+        autoscaler: KubernetesObject,
+        target: KubernetesObject,
+        current: int,
+        best: FoundMetric,
+        statuses: list[Document],
+        now_ns: int,
+    ) -> Actions:
+        """Scale to what a metric asks for, as quickly as the behavior allows."""
+        spec = section(autoscaler, "spec")
+        history = self._histories.setdefault(
+            autoscaler.key, ScalingHistory(recommendations=[(now_ns, current)])
+        )
+        limited = within_limits(spec, history, current, best.replicas, now_ns)
+        note = f"the HPA was able to successfully calculate a replica count from {best.name}"
+        conditions = [
+            condition("AbleToScale", "True", *limited.stabilized, now_ns),
+            condition("ScalingActive", "True", "ValidMetricFound", note, now_ns),
+            condition("ScalingLimited", str(limited.is_limited), *limited.limit, now_ns),
+        ]
+        desired = limited.replicas
+        if desired != current:
+            if spec.get("behavior"):
+                history.changes.append((now_ns, desired - current))
+            reason = (
+                f"{best.name} above target"
+                if best.replicas > current
+                else "All metrics below target"
+            )
+            return self._rescaled(
+                autoscaler, target, current, desired, reason, now_ns, statuses, conditions
+            )
+        return self._written(
+            autoscaler,
+            conditions,
+            currentReplicas=current,
+            desiredReplicas=current,
+            currentMetrics=statuses,
+        )
+
+    def _pods(self, target: KubernetesObject) -> list[Pod]:
+        """Return the pods that the selector of a target matches."""
+        selector = selector_of(target)
+        if isinstance(target, ReplicationController):
+            selector = labels_as_selector(target.spec.selector)
+        pods = self._lister.in_namespace(POD, target.namespace).values()
         return [
-            *(self.warning(autoscaler, each.reason, each.message) for each in missing),
-            *self._written(
-                autoscaler,
-                [able, off],
-                currentReplicas=current,
-                currentMetrics=[{"type": ""} for _ in missing],
-            ),
-            self.warning(autoscaler, "FailedComputeMetricsReplicas", note),
+            pod for pod in pods if isinstance(pod, Pod) and selector.matches(pod.metadata.labels)
         ]
 
     def _target(self, autoscaler: KubernetesObject, spec: Document) -> KubernetesObject | str:
@@ -154,6 +276,8 @@ class HorizontalAutoscalerController(Controller):
         desired: int,
         reason: str,
         now_ns: int,
+        statuses: list[Document] | None = None,
+        conditions: Iterable[Document] = (),
     ) -> Actions:
         note = f"the HPA controller was able to update the target scale to {desired}"
         able = condition("AbleToScale", "True", "SucceededRescale", note, now_ns)
@@ -163,10 +287,10 @@ class HorizontalAutoscalerController(Controller):
             self.event(autoscaler, "SuccessfulRescale", note),
             *self._written(
                 autoscaler,
-                [able],
+                [*conditions, able],
                 currentReplicas=current,
                 desiredReplicas=desired,
-                currentMetrics=None,
+                currentMetrics=statuses,
                 lastScaleTime=timestamp_text(now_ns),
             ),
         ]
@@ -204,6 +328,59 @@ def _metrics(spec: Document) -> Sequence[Document]:
     target = {"type": "Utilization", "averageUtilization": percentage}
     default = {"type": "Resource", "resource": {"name": "cpu", "target": target}}
     return spec.get("metrics") or (default,)
+
+
+def _read(
+    metric: Document, spec: Document, pods: list[Pod], current: int, now_ns: int
+) -> FoundMetric | MissingMetric:
+    """Return the number of replicas that a metric asks for, or why there is none."""
+    kind = metric["type"]
+    if kind not in {"Resource", "ContainerResource"}:
+        return _missing(metric)
+    source = metric[kind[0].lower() + kind[1:]]
+    name, wanted = source["name"], source["target"]
+    average = wanted.get("averageValue")
+    target = ResourceTarget(
+        resource=name,
+        container=source.get("container", ""),
+        utilization=wanted.get("averageUtilization") if average is None else None,
+        average_milli=0 if average is None else quantity_milli_value(average),
+    )
+    try:
+        if not has_declared_usage(pods, target):
+            return _missing(metric)
+        proposal = proposed_replicas(pods, target, current, _tolerance(spec), now_ns)
+    except (CalculationError, UsageError) as error:
+        missing = _missing(metric)
+        why = f"unable to get metrics for resource {name}: {error}"
+        usage = missing.message.partition(": ")[0]
+        return missing._replace(
+            message=f"{usage}: {why if isinstance(error, UsageError) else error}"
+        )
+    unit: QuantityFormat = "BinarySI" if name == "memory" else "DecimalSI"
+    shown: Document = {
+        "averageValue": format_quantity(Quantity(proposal.average_milli, -3, format=unit))
+    }
+    title = f"{name} resource"
+    if proposal.utilization is not None:
+        shown["averageUtilization"] = proposal.utilization
+        which = "container resource" if target.container else "resource"
+        title = f"{name} {which} utilization (percentage of request)"
+    named = {each: source[each] for each in ("name", "container") if each in source}
+    status = {"type": kind, kind[0].lower() + kind[1:]: {**named, "current": shown}}
+    return FoundMetric(title, proposal.replicas, status)
+
+
+def _tolerance(spec: Document) -> Tolerance:
+    behavior = spec.get("behavior") or {}
+    down, up = (
+        (behavior.get(direction) or {}).get("tolerance") for direction in ("scaleDown", "scaleUp")
+    )
+    default = Tolerance()
+    return Tolerance(
+        default.down if down is None else parse_quantity(down).nano / 1e9,
+        default.up if up is None else parse_quantity(up).nano / 1e9,
+    )
 
 
 def _missing(metric: Document) -> MissingMetric:

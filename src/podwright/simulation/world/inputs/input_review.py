@@ -29,16 +29,19 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api import check_objects, unknown_fields
+from podwright.cluster.controllers import autoscalers_with_usage
 from podwright.cluster.kubelets import RUN_DELAY, Stage, fast_stages
 from podwright.cluster.store import GroupKind, ObjectStore, kind_of
 from podwright.scheduler.config import format_duration
 from podwright.simulation.files import FieldValidation, require_validation
 
+_AUTOSCALER: Final = ("autoscaling", "HorizontalPodAutoscaler")
+
 WITHOUT_EFFECT: Final[dict[GroupKind, str]] = {
     ("", "ResourceQuota"): "limits nothing",
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "changes no objects",
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "rejects no objects",
-    ("autoscaling", "HorizontalPodAutoscaler"): "scales no workload",
+    _AUTOSCALER: "scales no workload",
 }
 """Built-in kinds that change pods in a real cluster and have no effect in a simulation."""
 
@@ -136,9 +139,13 @@ def ignored_kinds(
         Kinds that Stages apply to.
     """
     counts: Counter[tuple[str, str, str]] = Counter()
-    for obj in objects:
+    several = list(objects)
+    scaled = autoscalers_with_usage(several)
+    for obj in several:
         kind = kind_of(obj)
         effect = WITHOUT_EFFECT.get(kind)
+        if kind == _AUTOSCALER and obj.key in scaled:
+            continue
         if effect is None and _is_custom(obj) and kind not in staged:
             effect = "is not a known kind"
         if effect is not None:

@@ -36,6 +36,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import object_problems
+from podwright.cluster.controllers import autoscalers_with_usage
 from podwright.cluster.kubelets import (
     API_VERSION as STAGE_API_VERSION,
     Stage,
@@ -68,6 +69,7 @@ _SOON_NS: Final = 1_000
 """The resolution of Python's datetime."""
 
 _CRON_JOB: Final = ("batch", "CronJob")
+_AUTOSCALER: Final = ("autoscaling", "HorizontalPodAutoscaler")
 
 
 class EventFile(msgspec.Struct, frozen=True):
@@ -419,8 +421,12 @@ def _suggestion(name: str, known: Iterable[str]) -> str:
     return f'; did you mean "{near}"?' if near else ""
 
 
-def _endless(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
+def _endless(sourced: Sequence[Sourced]) -> Iterator[FieldError]:
+    scaled = autoscalers_with_usage(entry.object for entry in sourced)
     for entry in sourced:
+        if kind_of(entry.object) == _AUTOSCALER and entry.object.key in scaled:
+            message = "compares the declared usage without end; set --until"
+            yield FieldError(source=entry.source, path="spec.metrics", message=message)
         if kind_of(entry.object) == _CRON_JOB:
             spec = encode(entry.object).get("spec") or {}
             if not spec.get("suspend"):
