@@ -22,6 +22,7 @@ from podwright.apimachinery.objects import (
     Quantity,
     QuantityFormat,
     ReplicationController,
+    Selector,
     api_group,
     encode,
     format_quantity,
@@ -178,6 +179,18 @@ class HorizontalAutoscalerController(Controller):
                 autoscaler, [able, off], currentReplicas=0, desiredReplicas=0, currentMetrics=None
             )
         pods = self._pods(target)
+        if rivals := self._rivals(autoscaler, pods):
+            names = " ".join(f"{{{each.name} {each.namespace}}}" for each in rivals)
+            which = f"pods by selector {_selector(target)}"
+            note = f"{which} are controlled by multiple HPAs: [{names}]"
+            off = condition("ScalingActive", "False", "AmbiguousSelector", note, now_ns)
+            return [
+                self.warning(autoscaler, "AmbiguousSelector", note),
+                *self._written(
+                    autoscaler, [able, off], currentReplicas=current, currentMetrics=None
+                ),
+                self.warning(autoscaler, "FailedComputeMetricsReplicas", note),
+            ]
         found = [_read(each, spec, pods, current, now_ns) for each in _metrics(spec)]
         missing = [each for each in found if isinstance(each, MissingMetric)]
         best = max(
@@ -248,11 +261,20 @@ class HorizontalAutoscalerController(Controller):
             currentMetrics=statuses,
         )
 
+    def _rivals(self, autoscaler: KubernetesObject, pods: list[Pod]) -> list[KubernetesObject]:
+        """Return the autoscalers of some pods by name, if there are others."""
+        found = []
+        for other in self._lister.in_namespace(HPA, autoscaler.namespace).values():
+            target = self._target(other, section(other, "spec"))
+            if not isinstance(target, str):
+                selector = _selector(target)
+                if any(selector.matches(pod.metadata.labels) for pod in pods):
+                    found.append(other)
+        return sorted(found, key=lambda each: each.name) if len(found) > 1 else []
+
     def _pods(self, target: KubernetesObject) -> list[Pod]:
         """Return the pods that the selector of a target matches."""
-        selector = selector_of(target)
-        if isinstance(target, ReplicationController):
-            selector = labels_as_selector(target.spec.selector)
+        selector = _selector(target)
         pods = self._lister.in_namespace(POD, target.namespace).values()
         return [
             pod for pod in pods if isinstance(pod, Pod) and selector.matches(pod.metadata.labels)
@@ -310,6 +332,12 @@ class HorizontalAutoscalerController(Controller):
             found.setdefault("currentReplicas", 0)
         new = decode(document | {"status": found})
         return [] if new == autoscaler else [self.update(new, "status")]
+
+
+def _selector(target: KubernetesObject) -> Selector:
+    if isinstance(target, ReplicationController):
+        return labels_as_selector(target.spec.selector)
+    return selector_of(target)
 
 
 def _bound(spec: Document, current: int) -> tuple[int, str] | None:

@@ -473,3 +473,22 @@ def test_which_autoscalers_have_targets_that_declare_usage():
         objects = [cluster.get(DEPLOYMENT, "default/web"), cluster.get(HPA, "default/web")]
         assert autoscalers_with_usage(objects) == found
         assert autoscalers_with_usage(objects[1:]) == set()
+
+
+def test_pods_of_several_autoscalers_are_scaled_by_none():
+    cluster = cluster_with("1600m")
+    spec = cluster.raw(HPA, "default/web")["spec"]
+    second = document(
+        "HorizontalPodAutoscaler", "second", api="autoscaling/v2", namespace="default", spec=spec
+    )
+    cluster.add(second)
+    cluster.run(20)
+    note = (
+        "pods by selector app=web are controlled by multiple HPAs: [{second default} {web default}]"
+    )
+    assert set(cluster.event_notes("AmbiguousSelector")) == {note}
+    assert conditions(cluster)["ScalingActive"] == ("False", "AmbiguousSelector")
+    assert replicas(cluster) == 2
+    cluster.delete(HPA, "default/second")
+    cluster.run(31)
+    assert replicas(cluster) == 4
