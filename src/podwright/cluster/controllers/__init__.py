@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from podwright.cluster.controllers.autoscaling.autoscaled import HpaBound as HpaBound
     from podwright.cluster.controllers.autoscaling.declared_usage import (
         autoscalers_with_usage as autoscalers_with_usage,
+        wrong_usages as wrong_usages,
     )
     from podwright.cluster.controllers.controller_loop import (
         ControllerLoop as ControllerLoop,

@@ -8,7 +8,11 @@ import pytest
 
 from podwright.cluster.controllers.apps.deployment import DeploymentController
 from podwright.cluster.controllers.apps.replica_set import ReplicaSetController
-from podwright.cluster.controllers.autoscaling.declared_usage import autoscalers_with_usage
+from podwright.cluster.controllers.autoscaling.declared_usage import (
+    autoscalers_with_usage,
+    declares_usage,
+    wrong_usages,
+)
 from podwright.cluster.controllers.autoscaling.horizontal_autoscaler import (
     HorizontalAutoscalerController,
 )
@@ -492,3 +496,21 @@ def test_pods_of_several_autoscalers_are_scaled_by_none():
     cluster.delete(HPA, "default/second")
     cluster.run(31)
     assert replicas(cluster) == 4
+
+
+@pytest.mark.parametrize("template", ["text", {"metadata": "text"}, {"metadata": {}}, None])
+def test_a_custom_target_may_have_any_template(template):
+    custom = document("Flow", "web", api="example.com/v1", spec={"template": template})
+    assert not declares_usage(custom)
+
+
+def test_what_is_wrong_with_the_usage_of_a_template():
+    usages = {CPU: "much", MEMORY: "-1Gi", "other": "much"}
+    template = {"metadata": {"annotations": usages}}
+    found = list(wrong_usages(document("Flow", "web", api="e.com/v1", spec={"template": template})))
+    assert [(name, text) for name, text, _ in found] == [(CPU, "much"), (MEMORY, "-1Gi")]
+    assert found[1][2] == "must be greater than or equal to 0"
+    usages.update({CPU: "0", MEMORY: "1Gi"})
+    assert not list(
+        wrong_usages(document("Flow", "web", api="e.com/v1", spec={"template": template}))
+    )

@@ -36,7 +36,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import object_problems
-from podwright.cluster.controllers import autoscalers_with_usage
+from podwright.cluster.controllers import autoscalers_with_usage, wrong_usages
 from podwright.cluster.kubelets import (
     API_VERSION as STAGE_API_VERSION,
     Stage,
@@ -221,6 +221,7 @@ class Inputs:
             errors += _problems_of(added)
         if is_complete:
             errors += missing_classes([*sourced, *added])
+            errors += _wrong_usages([*sourced, *added])
             if not self._events:  # a record may add the node
                 errors += _missing_nodes([*sourced, *added], nodes)
             if is_endless:
@@ -419,6 +420,13 @@ def _missing_nodes(sourced: Sequence[Sourced], others: set[str]) -> Iterator[Fie
 def _suggestion(name: str, known: Iterable[str]) -> str:
     near = nearest(name, known)
     return f'; did you mean "{near}"?' if near else ""
+
+
+def _wrong_usages(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
+    for entry in sourced:
+        for name, text, problem in wrong_usages(entry.object):
+            path = f"spec.template.metadata.annotations[{name}]"
+            yield FieldError(source=entry.source, path=path, message=problem, value=text)
 
 
 def _endless(sourced: Sequence[Sourced]) -> Iterator[FieldError]:

@@ -222,6 +222,45 @@ def test_a_cron_job_needs_an_end_unless_it_is_suspended(read):
     assert list(read(CRON_JOB.replace("spec: {schedule", "spec: {suspend: true, schedule", 1)))
 
 
+DECLARED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}, annotations: {kwok.x-k8s.io/usage-cpu: 500m}}
+    spec: {containers: [{name: c, image: app}]}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 3
+"""
+
+
+def test_an_autoscaler_of_declared_usage_needs_an_end(tmp_path):
+    def read(text: str, *, is_endless: bool) -> Inputs:
+        (tmp_path / "f.yaml").write_text(text)
+        return Inputs(load(tmp_path / "f.yaml"), [], start_ns=START_NS, is_endless=is_endless)
+
+    with pytest.raises(InputError) as raised:
+        read(DECLARED, is_endless=True)
+    (error,) = raised.value.errors
+    assert str(error).endswith("spec.metrics: compares the declared usage without end; set --until")
+    assert read(DECLARED, is_endless=False).review.ignored_kinds == ()
+    undeclared = DECLARED.replace("kwok.x-k8s.io/", "example.com/")
+    (ignored,) = read(undeclared, is_endless=True).review.ignored_kinds
+    assert ignored.kind == "HorizontalPodAutoscaler"
+    with pytest.raises(InputError) as raised:
+        read(DECLARED.replace("500m", "'-1'"), is_endless=False)
+    (error,) = raised.value.errors
+    assert error.path == "spec.template.metadata.annotations[kwok.x-k8s.io/usage-cpu]"
+    assert error.message == "must be greater than or equal to 0"
+
+
 def recorded(tmp_path: Path, *lines: str) -> EventFile:
     path = tmp_path / "record.jsonl"
     path.write_text("".join(f"{line}\n" for line in lines))
