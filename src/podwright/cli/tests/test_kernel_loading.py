@@ -3,11 +3,16 @@
 import os
 import sys
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from tests.http_servers import serving
 from tests.waiting import until
 
+from podwright.apimachinery.objects import PodwrightError
+from podwright.cli.clusters import scheduler_run
+from podwright.cli.clusters.options import ConnectionOptions, SchedulerCommandOptions
 from podwright.cli.console import announce_compilation
 from podwright.cli.decisions import warm_up_run
 from podwright.cli.decisions.warm_up_run import (
@@ -113,3 +118,21 @@ def test_the_compiler_leaves_the_memory_and_kernels_run_on():
     assert release_compiler() > 0
     assert code_kib() < before
     assert decided() == ["n1"]
+
+
+def test_a_scheduler_has_its_kernels_before_it_requests_a_lease(monkeypatch):
+    """A lease that is held while kernels are compiled would be lost."""
+    seen: list[object] = []
+    monkeypatch.setattr(scheduler_run, "load_kernels", lambda: seen.append("kernels"))
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append(self.path)
+            self.send_error(403)
+
+    with serving(Refusing) as address:
+        options = SchedulerCommandOptions(connection=ConnectionOptions(server=address))
+        with pytest.raises(PodwrightError):
+            scheduler_run.run_scheduler(options)
+    assert seen[0] == "kernels"
+    assert len(seen) > 1

@@ -23,6 +23,7 @@ staging/src/k8s.io/client-go/tools/events/event_broadcaster.go, `attemptRecordin
 from __future__ import annotations
 
 import asyncio
+import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -182,7 +183,8 @@ class Writes(Executor):
         self._limit = asyncio.Semaphore(_PARALLEL)
         self._event_limit = asyncio.Semaphore(_PARALLEL_EVENTS)
         self._waiting_events = 0
-        self._attempted = 0
+        # Replicas with equal waits would all return at the same time.
+        self._attempted = secrets.randbits(32)
 
     async def call(self, call: ApiCall) -> Sequence[Event]:
         """Execute a call."""

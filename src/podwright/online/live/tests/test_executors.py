@@ -260,6 +260,29 @@ def test_an_event_is_given_up_after_as_many_attempts_as_client_go_makes():
     assert len(server.requests) == 12
 
 
+def test_the_attempts_of_an_event_are_spread(monkeypatch):
+    """As in client-go: a server that returns does not get the Events of all clients at once."""
+
+    async def waits_of_an_executor():
+        waits = []
+
+        async def sleep(seconds):
+            if seconds >= 1:  # others are of the rate of the connection
+                waits.append(seconds)
+
+        monkeypatch.setattr("podwright.online.live.api_calls.asyncio.sleep", sleep)
+        await executed(FakeServer(POST=[CUT]), EVENT, times=RetryTimes())
+        monkeypatch.undo()
+        return waits
+
+    one, other = asyncio.run(waits_of_an_executor()), asyncio.run(waits_of_an_executor())
+    assert len(one) == len(other) == 12
+    assert not set(one) & set(other)
+    least = [1, 2, 4, 8, *[10] * 8]
+    for waits in (one, other):
+        assert all(low <= wait < 2 * low for low, wait in zip(least, waits, strict=True))
+
+
 def test_an_event_that_the_server_rejects_is_given_up():
     server = FakeServer(POST=[status(422, "Invalid")])
     result(server, EVENT)
