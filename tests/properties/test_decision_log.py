@@ -100,9 +100,13 @@ def recorded(
 
 
 def keep_memory_checkpoint(recorder: Recorder) -> None:
-    checkpoint = recorder.log.memory_checkpoint(recorder.machine)
+    """Keep an encoded checkpoint, and every other time the objects themselves beside it."""
+    log, machine = recorder.log, recorder.machine
+    checkpoint = log.memory_checkpoint(machine)
     if checkpoint is not None:
-        recorder.log.keep_memory_checkpoint(checkpoint)
+        log.keep_memory_checkpoint(checkpoint)
+        if len(log.memory_checkpoints) % 2:
+            log.keep_state(machine)
 
 
 @pytest.mark.parametrize("checkpoint_events", [7, 1 << 40], ids=["and checkpoints", "alone"])
@@ -120,7 +124,7 @@ def test_memory_checkpoints_change_nothing_and_a_run_goes_on_from_each(
     bare = recorded(history, (), checkpoint_events=checkpoint_events)
     entries = [(each.now_ns, each.event, each.actions) for each in bare.entries()]
     assert [(each.now_ns, each.event, each.actions) for each in log.entries()] == entries
-    for first in log.memory_checkpoints:
+    for first in (*log.memory_checkpoints, *log.states):
         late = [(each.now_ns, each.event, each.actions) for each in log.entries(first)]
         assert late == entries[first:]
         verification = verify(log, first=first)
@@ -506,7 +510,7 @@ def test_all_kinds_of_objects_survive_a_checkpoint(tie_rule, seed, tmp_path_fact
         if number % 10 == 0:
             keep_memory_checkpoint(rich.recorder)
     log = rich.recorder.log
-    for first in (0, *log.checkpoints[::3], *log.memory_checkpoints):
+    for first in (0, *log.checkpoints[::3], *log.memory_checkpoints, *log.states):
         verification = verify(log, first=first)
         assert verification.is_same, f"from {first}: {verification.difference}"
     check_going_on(log, tmp_path_factory.mktemp("log"), every=7)

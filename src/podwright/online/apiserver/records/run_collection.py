@@ -245,24 +245,28 @@ def _packed(path: Path) -> Iterator[bytes]:
 # In-memory checkpoints of the decision logs, so that an explanation replays few events.
 #
 # A reader process encodes the machine as it is, every so many events, while the server continues.
-# What the server does is the start of the process, and keeping its reply.
+# What the server does is the start of the process, and keeping its reply. Between them, it keeps
+# states of the machine with their objects itself.
 
 INTERVAL_SECONDS: Final = 1.0
 """How long to wait before looking again whether one is due."""
 
 _PAUSES: Final = 10
-"""How long the pause after each in-memory checkpoint is, as a multiple of the time for it."""
+"""How long the pause after each encoded checkpoint is, as a multiple of the time for it."""
 
 _LOGGER: Final = logging.getLogger(__name__)
 
 
 async def keep_memory_checkpoints(turns: TurnLoop) -> None:
     """Make in-memory checkpoints of all schedulers' logs as they become due, until cancelled."""
+    next_encoding_s = 0.0
     while True:
         await asyncio.sleep(INTERVAL_SECONDS)
         for scheduler in turns.cluster.schedulers:
-            if scheduler.is_memory_checkpoint_due:
-                begin = time.perf_counter()
+            if scheduler.is_state_due:
+                await turns.call(lambda _, kept=scheduler: kept.keep_state())  # type: ignore[misc]
+            begin_s = time.perf_counter()
+            if begin_s >= next_encoding_s and scheduler.is_memory_checkpoint_due:
                 try:
                     await make_memory_checkpoint(turns, scheduler)
                 except ReaderFailed as error:
@@ -271,7 +275,8 @@ async def keep_memory_checkpoints(turns: TurnLoop) -> None:
                     )
                 # As often as so much was done, whatever ages or expires meanwhile leaves gaps.
                 release_free_memory()
-                await asyncio.sleep((time.perf_counter() - begin) * _PAUSES)
+                end_s = time.perf_counter()
+                next_encoding_s = end_s + (end_s - begin_s) * _PAUSES
 
 
 async def make_memory_checkpoint(turns: TurnLoop, scheduler: ServedScheduler) -> None:

@@ -37,6 +37,35 @@ def test_a_reader_makes_a_memory_checkpoint_while_the_server_goes_on():
     with_turns(use)
 
 
+def test_explanations_start_at_the_last_state_before_them(monkeypatch):
+    monkeypatch.setattr(served_scheduler, "STATE_EVENTS", 1)
+    monkeypatch.setattr(served_scheduler, "STATE_EVENTS_PER_OBJECT", 0)
+
+    async def use(turns):
+        (scheduler,) = turns.cluster.schedulers
+        world, log = scheduler.world, scheduler.world.log
+        for name in ("first", "second", "third"):
+            before = log.states
+            while log.states == before:  # not while a binding that plugins take part in is open
+                scheduler.keep_state()
+                await turns.call(lambda _: None)
+            await pod_created(turns, name)
+        *_, second, third = log.states
+        assert len(log.states) == 2, "others are dropped"
+        for name, start in (("second", second), ("third", third)):
+            (cycle,) = log.cycles_of(f"default/{name}")
+            assert Replay(log, until=cycle).index == start
+            bound = world.machine.pod(f"default/{name}")
+            assert explain_cycle(log, f"default/{name}").decision.node == bound.spec.node_name
+        (cycle,) = log.cycles_of("default/first")
+        assert Replay(log, until=cycle).index < second
+        log.checkpoint(world.machine, is_whole=True)
+        log.drop_before_checkpoint(0, 0)
+        assert not [index for index in log.states if index < log.first]
+
+    with_turns(use)
+
+
 def test_checkpoints_are_made_when_enough_has_happened_for_the_size_of_the_cluster(
     monkeypatch,
 ):
@@ -64,6 +93,8 @@ def test_checkpoints_are_made_when_enough_has_happened_for_the_size_of_the_clust
 def test_memory_checkpoints_are_made_in_the_background(monkeypatch, fails):
     monkeypatch.setattr(served_scheduler, "MEMORY_CHECKPOINT_EVENTS", 1)
     monkeypatch.setattr(served_scheduler, "EVENTS_PER_OBJECT", 0)
+    monkeypatch.setattr(served_scheduler, "STATE_EVENTS", 1)
+    monkeypatch.setattr(served_scheduler, "STATE_EVENTS_PER_OBJECT", 0)
     monkeypatch.setattr(run_collection, "INTERVAL_SECONDS", 0.01)
     call, failures = Readers.call, [ReaderFailed("it was killed")] if fails else []
 
@@ -90,6 +121,7 @@ def test_memory_checkpoints_are_made_in_the_background(monkeypatch, fails):
         with contextlib.suppress(asyncio.CancelledError):
             await keeping
         assert turns.cluster.world.log.memory_checkpoints
+        assert turns.cluster.world.log.states
         assert not failures
 
     with_turns(use)

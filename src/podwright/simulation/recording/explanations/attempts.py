@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from podwright.apimachinery.objects import NamespacedName, shortest_time_text
-from podwright.scheduler.machine import Action, Bind, CallDone, EmitEvent, PatchPodStatus
+from podwright.scheduler.machine import Action, Bind, EmitEvent, PatchPodStatus
 from podwright.simulation.recording.log.decision_log import DecisionLog
-from podwright.simulation.recording.log.log_format import NO_ACTIONS, Entry, decode_actions
+from podwright.simulation.recording.log.log_format import Outcome
 
 AttemptResult: TypeAlias = Literal["Scheduled", "Unschedulable", "SchedulerError", "Binding"]
 """Binding: a node was chosen, and the pod is not bound yet, or was deleted before."""
@@ -59,23 +59,19 @@ def attempts_of(log: DecisionLog, pod: NamespacedName) -> list[Attempt]:
     open_attempt: _OpenAttempt | None = None
     found: list[_OpenAttempt] = []
     numbers = {end: number for number, end in enumerate(ends, start=1)}
-    # Actions name the pod in plain text, so only those that concern it are decoded.
-    name = pod.encode()
-    for entry in log.entries(ends[0]):
-        number = numbers.get(entry.index)
+    for outcome in log.outcomes(pod, ends[0]):
+        number = numbers.get(outcome.index)
         if number is not None:
             reason = "Unschedulable" if open_attempt is None else open_attempt.reason
-            open_attempt = _OpenAttempt(pod, number, entry, reason)
+            open_attempt = _OpenAttempt(pod, number, outcome, reason)
             found.append(open_attempt)
         if open_attempt is None:
             continue
-        if entry.index > ends[-1] and open_attempt.has_ended:
+        if outcome.index > ends[-1] and open_attempt.has_ended:
             break
-        if isinstance(entry.event, CallDone):
-            open_attempt.called(entry.event)
-        if entry.actions != NO_ACTIONS and name in entry.actions:
-            for action in decode_actions(entry.actions):
-                open_attempt.read(action)
+        open_attempt.called(outcome.call)
+        for action in outcome.actions:
+            open_attempt.read(action)
     return [each.attempt() for each in found]
 
 
@@ -84,29 +80,31 @@ class _OpenAttempt:
 
     Parameters
     ----------
+    end : Outcome
+        The end of its cycle.
     reason : str
         The reason of the condition PodScheduled after the last failure before it.
     """
 
-    def __init__(self, pod: NamespacedName, number: int, entry: Entry, reason: str) -> None:
+    def __init__(self, pod: NamespacedName, number: int, end: Outcome, reason: str) -> None:
         self.reason = reason
         self._pod = pod
         self._number = number
-        self._entry = entry
+        self._end = end
         self._node: str | None = None
         self._nominated: str | None = None
         self._is_bound = False
         self._message = ""
-        self._call = -1
+        self._call: int | None = None
 
     @property
     def has_ended(self) -> bool:
         """Whether the pod was bound, or the attempt failed."""
         return self._is_bound or bool(self._message)
 
-    def called(self, done: CallDone) -> None:
-        """Read the answer to a call: that of the binding, if it has its number."""
-        if done.call == self._call and done.error is None:
+    def called(self, call: int | None) -> None:
+        """Read the number of a call that was executed; it may be that of the binding."""
+        if call is not None and call == self._call:
             self._is_bound = True
 
     def read(self, action: Action) -> None:
@@ -133,8 +131,8 @@ class _OpenAttempt:
             outcome = "SchedulerError" if self.reason == "SchedulerError" else "Unschedulable"
         return Attempt(
             attempt=self._number,
-            event=self._entry.index + 1,
-            time=shortest_time_text(self._entry.now_ns),
+            event=self._end.index + 1,
+            time=shortest_time_text(self._end.now_ns),
             outcome=outcome,
             node=self._node,
             nominated_node=self._nominated,

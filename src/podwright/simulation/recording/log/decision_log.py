@@ -47,6 +47,7 @@ from podwright.simulation.recording.log.memory_checkpoints import (
     MemoryCheckpoint,
     Missing,
     encode_memory_checkpoint,
+    kept_state,
     next_link,
 )
 
@@ -463,10 +464,25 @@ class DecisionLog(LogReading):
         assert decoded.index in ends, f"no block ends before event {decoded.index}"
         self._memory_checkpoints.add(decoded)
 
+    def keep_state(self, machine: Machine) -> None:
+        """Keep the machine after the last event, with its objects; 1 us for each of them.
+
+        The machine must be one of which a snapshot can be taken now, and restored.
+        """
+        self.flush()
+        with gc_paused():
+            state = kept_state(machine, self.rows.objects, index=self._flushed)
+        self._memory_checkpoints.states.append(state)
+
     @property
     def last_start(self) -> int:
-        """The number of the last event before which there is a checkpoint of either kind."""
+        """The number of the last event before which there is an encoded checkpoint."""
         return max((0, *self.checkpoints, *self.memory_checkpoints))
+
+    @property
+    def last_state(self) -> int:
+        """The number of the last event before which there is a checkpoint of any kind."""
+        return max((self.last_start, *self.states))
 
     def checkpoint(self, machine: Machine, *, is_whole: bool = False) -> bool:
         """Write a checkpoint of the machine after the last event.

@@ -33,6 +33,9 @@ from podwright.simulation.recording.log.log_format import (
     EventBlock,
     EventIndex,
     LogError,
+    Outcome,
+    OutcomeBlock,
+    decode_actions,
     deltas,
 )
 from podwright.simulation.recording.log.log_objects import ObjectWriter, decode_objects
@@ -243,6 +246,29 @@ def decode_events(
         actions = ENCODER.encode(block.actions[begin : begin + taken]) if taken else NO_ACTIONS
         begin += taken
         yield Entry(first + place, now_ns, event, actions, pods.get(place, ()))
+
+
+def decode_outcomes(
+    index: EventIndex, block: OutcomeBlock, first: int, pod: str
+) -> Iterator[Outcome]:
+    """Yield what the events of a block say about a pod: its cycles, its actions, and all calls."""
+    # Actions name the pod in plain text, so only those that concern it are decoded.
+    name, cycle_places = pod.encode(), set[int]()
+    for place, each in zip(index.cycle_places, index.cycle_pods, strict=True):
+        if each == pod:
+            cycle_places.add(place)
+    answer = block.kind_names.index(CallDone.__name__)
+    calls, begin = accumulate(block.calls), 0
+    columns = zip(block.kinds, accumulate(index.times), block.action_counts, strict=True)
+    for place, (kind, now_ns, taken) in enumerate(columns):
+        call = next(calls) if kind == answer else None
+        if place in block.rest:  # an error, or an object: a binding returns none
+            call = None
+        named = [each for each in block.actions[begin : begin + taken] if name in bytes(each)]
+        begin += taken
+        if named or call is not None or place in cycle_places:
+            actions = decode_actions(ENCODER.encode(named)) if named else []
+            yield Outcome(first + place, now_ns, call, actions)
 
 
 def _read_fields(

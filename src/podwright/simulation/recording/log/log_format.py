@@ -419,6 +419,39 @@ class EventBlock(msgspec.Struct, kw_only=True, array_like=True):
     actions: list[msgspec.Raw]
 
 
+class OutcomeBlock(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """An `EventBlock` for readers of actions and answers to calls, who need no objects."""
+
+    objects: msgspec.Raw
+    kind_names: list[str]
+    kinds: bytes
+    numbers: msgspec.Raw
+    calls: list[int]
+    rest: dict[int, msgspec.Raw]
+    action_counts: list[int]
+    actions: list[msgspec.Raw]
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """What one event of a log says about a pod.
+
+    Parameters
+    ----------
+    index : int
+        The number of the event, from 0.
+    now_ns : int
+    call : int or None
+        The number of the call that was executed without an error, if the event says so.
+    actions : list of Action
+        Those of its actions that name the pod.
+    """
+
+    index: int
+    now_ns: int
+    call: int | None
+    actions: list[Action]
+
+
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """One event of a log.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Final, TypeVar
 
 from podwright.apimachinery.objects import KubernetesObject, Time, read_time
 from podwright.scheduler.machine import MachineSnapshot
-from podwright.simulation.recording.log.log_events import decode_events
+from podwright.simulation.recording.log.log_events import decode_events, decode_outcomes
 from podwright.simulation.recording.log.log_files import Frame, Medium
 from podwright.simulation.recording.log.log_format import (
     CHECKPOINT,
@@ -19,14 +19,18 @@ from podwright.simulation.recording.log.log_format import (
     EventBlock,
     EventIndex,
     Header,
+    Outcome,
+    OutcomeBlock,
     Setup,
     decode_payload,
+    decoder_of,
 )
 from podwright.simulation.recording.log.log_objects import decode_objects
 from podwright.simulation.recording.log.memory_checkpoints import (
     Chain,
     CheckpointIndex,
     CheckpointObjects,
+    KeptState,
     MemoryCheckpoint,
     MemoryCheckpointObjects,
     MemoryCheckpoints,
@@ -96,6 +100,11 @@ class LogReading:
         return tuple(checkpoint.index for checkpoint in self._memory_checkpoints)
 
     @property
+    def states(self) -> tuple[int, ...]:
+        """The numbers of the events before which the state is kept with its objects."""
+        return tuple(state.index for state in self._memory_checkpoints.states)
+
+    @property
     def unrestorable(self) -> tuple[str, ...]:
         """The names of the plugins whose state is missing in checkpoints."""
         frames = (frame for frame in self._frames if frame.head.kind == OBJECTS)
@@ -163,12 +172,8 @@ class LogReading:
             chain=chain,
         )
 
-    def _start_at(self, checkpoint: MemoryCheckpoint) -> Start:
+    def _start_at(self, checkpoint: MemoryCheckpoint | KeptState) -> Start:
         """Return an in-memory checkpoint as a start."""
-        head, payload = checkpoint.head, checkpoint.payload
-        source = self._medium.source
-        index = decode_payload(payload, head, CheckpointIndex, source=source)
-        block = decode_payload(payload, head, CheckpointObjects, part=1, source=source)
 
         def read_others() -> dict[int, KubernetesObject]:
             start = self._start_after(self._checkpoint_place(checkpoint.index, CHECKPOINTS))
@@ -177,13 +182,25 @@ class LogReading:
                     break
             return start.objects
 
+        objects: Iterable[tuple[int, KubernetesObject]]
+        if isinstance(checkpoint, KeptState):
+            snapshot = decoder_of(MachineSnapshot).decode(checkpoint.snapshot)
+            objects, count = checkpoint.objects.items(), checkpoint.object_count
+        else:
+            head, payload = checkpoint.head, checkpoint.payload
+            source = self._medium.source
+            block = decode_payload(payload, head, CheckpointObjects, part=1, source=source)
+            snapshot = decode_payload(payload, head, MachineSnapshot, part=2, source=source)
+            objects, count = decode_objects(block.objects, {}), block.chain.object_count
+        known = MemoryCheckpointObjects(objects, read_others)
+        frame = bisect_right(self._frames, checkpoint.index, key=_end_of)
         return Start(
             checkpoint.index,
-            decode_payload(payload, head, MachineSnapshot, part=2, source=source),
-            MemoryCheckpointObjects(decode_objects(block.objects, {}), read_others),
-            bisect_right(self._frames, checkpoint.index, key=_end_of),
-            known_count=len(index.numbers),
-            object_count=block.chain.object_count,
+            snapshot,
+            known,
+            frame,
+            known_count=len(known),
+            object_count=count,
         )
 
     def _known_at(self, place: int) -> tuple[dict[int, KubernetesObject], Chain]:
@@ -245,6 +262,15 @@ class LogReading:
             objects.clear()
             objects.update(given)
             objects.update(known)
+
+    def outcomes(self, pod: str, first: int) -> Iterator[Outcome]:
+        """Yield what the blocks from that of one event on say about a pod."""
+        self._flush_to_read()
+        for frame in self._frames:
+            if frame.head.kind == EVENTS and frame.end > first:
+                index = self._read(frame, EventIndex)
+                block = self._read(frame, OutcomeBlock, part=1)
+                yield from decode_outcomes(index, block, frame.head.first, pod)
 
     def cycles_of(self, pod: str) -> list[int]:
         """Return the numbers of the events in which scheduling cycles of one pod ended."""

@@ -6,11 +6,15 @@ the log only keeps it. Its numbers of objects are those of the log, so that late
 them; objects that only the machine has get numbers that the log never assigns. It has the objects
 of the machine; an event that refers to an older one, which is rare, makes the reader read the
 events before.
+
+The last few states are kept with the objects themselves: nothing is encoded, so the writer makes
+them itself, and reading starts sooner. They keep alive what was replaced since, so they are few.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import insort
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -20,6 +24,7 @@ from podwright.apimachinery.objects import KubernetesObject
 from podwright.scheduler.machine import Machine, MachineSnapshot
 from podwright.simulation.recording.log.log_format import (
     CHECKPOINT,
+    ENCODER,
     FRAME_HEAD_BYTES,
     FrameHead,
     Objects,
@@ -35,6 +40,10 @@ from podwright.simulation.recording.log.log_objects import (
 
 MEMORY_CHECKPOINTS_MAX: Final = 16
 """How many are kept: one of 50,000 pods has 4 MB."""
+
+STATES_MAX: Final = 2
+"""How many are kept with their objects: a decision is explained from the state before it, which is
+the last but one if the last was made since."""
 
 _OUTSIDE: Final = 1 << 40
 """The first number of an object that the log does not have."""
@@ -62,11 +71,46 @@ class MemoryCheckpoint(msgspec.Struct, frozen=True):
         return cls(head, data[FRAME_HEAD_BYTES:])
 
 
+class KeptState(msgspec.Struct, frozen=True):
+    """The state of a machine before an event, with the objects themselves.
+
+    Parameters
+    ----------
+    index : int
+        The number of the event.
+    snapshot : bytes
+        The encoded `MachineSnapshot`.
+    objects : dict of int to object
+        Those of the machine, by number.
+    object_count : int
+        The number of numbers that the log had assigned.
+    """
+
+    index: int
+    snapshot: bytes
+    objects: dict[int, KubernetesObject]
+    object_count: int
+
+
+def kept_state(machine: Machine, writer: ObjectWriter, *, index: int) -> KeptState:
+    """Return the present state of a machine; see `encode_memory_checkpoint`."""
+    numbers = _Numbers(writer)
+    snapshot = ENCODER.encode(machine.snapshot(numbers))
+    return KeptState(index, snapshot, numbers.objects, writer.count)
+
+
 class MemoryCheckpoints:
-    """The in-memory checkpoints of one log, in order."""
+    """The in-memory checkpoints of one log, in order.
+
+    Attributes
+    ----------
+    states : deque of KeptState
+        The last of those with their objects.
+    """
 
     def __init__(self) -> None:
         self._kept: list[MemoryCheckpoint] = []
+        self.states: deque[KeptState] = deque(maxlen=STATES_MAX)
 
     def __iter__(self) -> Iterator[MemoryCheckpoint]:
         return iter(self._kept)
@@ -81,15 +125,19 @@ class MemoryCheckpoints:
             gaps = [indexes[at + 2] - indexes[at] for at in range(len(kept) - 1)]
             del kept[gaps.index(min(gaps))]
 
-    def before(self, index: int | None) -> MemoryCheckpoint | None:
+    def before(self, index: int | None) -> MemoryCheckpoint | KeptState | None:
         """Return the last in-memory checkpoint before an event; None is the end."""
-        kept = self._kept
-        place = len(kept) if index is None else bisect_right(kept, index, key=_index_of)
-        return kept[place - 1] if place else None
+        # Of two at the same event, the first: it is not encoded.
+        both: tuple[MemoryCheckpoint | KeptState, ...] = (*self.states, *self._kept)
+        known = (each for each in both if index is None or each.index <= index)
+        return max(known, key=_index_of, default=None)
 
     def drop_before(self, index: int) -> None:
         """Drop those before an event."""
         self._kept = [each for each in self._kept if each.index >= index]
+        kept = [each for each in self.states if each.index >= index]
+        self.states.clear()
+        self.states.extend(kept)
 
 
 def encode_memory_checkpoint(
@@ -162,7 +210,7 @@ class _Numbers(ReferenceNumbers):
         return number
 
 
-def _index_of(checkpoint: MemoryCheckpoint) -> int:
+def _index_of(checkpoint: MemoryCheckpoint | KeptState) -> int:
     return checkpoint.index
 
 
