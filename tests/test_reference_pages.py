@@ -19,7 +19,11 @@ import pytest
 from tests.upstream_references import upstream_page
 
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api.endpoints import DEFAULT_GROUP_VERSIONS, GATED_RESOURCES
+from podwright.cluster.api.endpoints import (
+    DEFAULT_GROUP_VERSIONS,
+    GATED_RESOURCES,
+    METRICS_VERSIONS,
+)
 from podwright.online.apiserver import (
     ApiLatency,
     ClusterClock,
@@ -169,7 +173,8 @@ def _unserved_versions() -> list[str]:
     found: dict[str, list[str]] = {}
     for kind in built_in():
         version, plural = kind.api_version, kind.row.resource
-        if plural and version not in DEFAULT_GROUP_VERSIONS and f"{version}/{plural}" not in gated:
+        is_served = version in (*DEFAULT_GROUP_VERSIONS, *METRICS_VERSIONS)
+        if plural and not is_served and f"{version}/{plural}" not in gated:
             found.setdefault(version, []).append(f"`{plural}`")
     text = (
         "kube-apiserver serves these other versions of kinds if `--runtime-config` names them, with"

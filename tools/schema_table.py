@@ -222,7 +222,8 @@ def types_of(upstream: dict[str, Any], completions: dict[str, Any]) -> dict[str,
         types[short(name)] = fields
     if extra:
         raise SystemExit(f"completions of types that do not exist: {', '.join(extra)}")
-    return types
+    added: dict[str, dict[str, str]] = completions.get("added", {}).get("types", {})
+    return types | added
 
 
 def with_facts(field: str, facts: str) -> str:
@@ -281,6 +282,11 @@ def kinds_of(upstream: dict[str, Any], completions: dict[str, Any]) -> dict[str,
                 "group": of_kind[0], "version": of_kind[1], "kind": of_kind[2],
                 "type": short(name),
             }  # fmt: skip
+    # Those of other servers, which upstream's documents do not have.
+    kinds |= {
+        key: dict(zip(("group", "version", "kind"), key.split("/"), strict=True)) | row
+        for key, row in completions["added"]["kinds"].items()
+    }
     complete(kinds, completions)
     return dict(sorted(kinds.items()))
 

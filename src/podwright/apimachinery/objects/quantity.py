@@ -109,7 +109,9 @@ class Quantity(msgspec.Struct, frozen=True, gc=False):
         others = other.unscaled * _power_of_ten(other.exponent - exponent)
         if not all(INT64_MIN <= number <= INT64_MAX for number in (own, others, own + others)):
             is_decimal = True
-        return Quantity(own + others, exponent, is_decimal=is_decimal)
+        # The format is that of the first, unless it is zero.
+        format_ = self.format if self.unscaled else other.format
+        return Quantity(own + others, exponent, is_decimal=is_decimal, format=format_)
 
     def __gt__(self, other: Quantity) -> bool:
         """Whether the number is greater than another one."""

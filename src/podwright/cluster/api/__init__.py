@@ -48,6 +48,12 @@ if TYPE_CHECKING:
         unknown_fields as unknown_fields,
         update_problems as update_problems,
     )
+    from podwright.cluster.api.pods.declared_usage import (
+        USAGE_PREFIX as USAGE_PREFIX,
+        UsageError as UsageError,
+        declared_usage as declared_usage,
+        usage_problem as usage_problem,
+    )
     from podwright.cluster.api.pods.eviction import (
         with_disruption_target as with_disruption_target,
     )

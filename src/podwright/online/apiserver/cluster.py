@@ -23,6 +23,8 @@ from podwright.cluster.api import QuotaEvaluators
 from podwright.cluster.api.endpoints import (
     GATED_RESOURCES,
     HISTORY,
+    METRICS_READER,
+    METRICS_VERSIONS,
     ApiServer,
     HttpReply,
     HttpRequest,
@@ -429,6 +431,8 @@ def new_cluster(
     store.order_keys()
     server_options = server_options or ServerOptions()
     gated = [each for gate, each in GATED_RESOURCES.items() if gate in scheduler.gates]
+    if options.has_lifecycle:
+        gated.append(METRICS_VERSIONS)  # of pods that run, and declare what they use
     server_options = msgspec.structs.replace(
         server_options,
         group_versions=(*server_options.group_versions, *chain.from_iterable(gated)),
@@ -438,6 +442,7 @@ def new_cluster(
     add_missing_objects(
         store,
         now_ns,
+        [METRICS_READER] if options.has_lifecycle else (),
         group_versions=server_options.group_versions,
         disabled_gates=server_options.disabled_gates,
     )

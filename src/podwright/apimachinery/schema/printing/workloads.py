@@ -7,10 +7,17 @@ pkg/printers/internalversion/printers.go, printEvent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document, api_group, format_quantity, timestamp_ns
+from podwright.apimachinery.objects import (
+    Document,
+    api_group,
+    format_quantity,
+    parse_quantity,
+    timestamp_ns,
+)
 from podwright.apimachinery.schema.printing.cells import (
     NONE,
     UNKNOWN,
@@ -104,6 +111,17 @@ def metrics_v1(autoscaler: Document) -> str:
         return NONE
     current = (autoscaler.get("status") or {}).get("currentCPUUtilizationPercentage")
     return f"cpu: {UNKNOWN if current is None else f'{current}%'}/{target}%"
+
+
+def _usage(pod_metrics: Document, resource: str) -> str:
+    """Return what the containers of a pod use of a resource together."""
+    usages = [each.get("usage") or {} for each in pod_metrics.get("containers") or ()]
+    used = [parse_quantity(usage[resource]) for usage in usages if resource in usage]
+    return format_quantity(reduce(add, used)) if used else ""
+
+
+pod_cpu_metrics: Final = partial(_usage, resource="cpu")
+pod_memory_metrics: Final = partial(_usage, resource="memory")
 
 
 def _resource(field: str) -> Callable[[Document, Document], str]:

@@ -395,7 +395,8 @@ def test_every_field_that_a_message_can_have_has_a_number() -> None:
         (each.row.kind, name)
         for each in built_in()
         for name, field in each.struct.fields.items()
-        if not field.number and name not in named
+        # Metrics are not served as protobuf.
+        if not field.number and name not in named and each.row.group != "metrics.k8s.io"
     ]
     assert not missing
 

@@ -3,7 +3,7 @@
 `ApiServer.handle(request, user, now_ns)` returns the reply to a request, or a `Watch`, which the
 driver polls. Writes end in the same storage functions as those of `podwright.cluster.api.Api`.
 
-Start with `server.py`, then `paths.py`, `read.py`, `watch.py` and `write.py`.
+Start with `server.py`, then `paths.py`, `read.py`, `watch.py` and `writes`.
 
 Words used here: *served* is an object in the version of the request, *stored* in the version of
 the store. *Go's form* is a document as upstream's structs write it. A *transformation* is a Table
@@ -18,6 +18,7 @@ from podwright.cluster.api.admission import (
 )
 from podwright.cluster.api.endpoints.access.authentication import static_tokens as static_tokens
 from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens as LegacyTokens
+from podwright.cluster.api.endpoints.kinds.usage_metrics import METRICS_READER as METRICS_READER
 from podwright.cluster.api.endpoints.long_requests import LongRequest as LongRequest
 from podwright.cluster.api.endpoints.openapi import KindSchemas as KindSchemas
 from podwright.cluster.api.endpoints.paths import (
@@ -55,4 +56,5 @@ from podwright.cluster.api.users import User as User
 from podwright.cluster.api.versions.resources import (
     DEFAULT_GROUP_VERSIONS as DEFAULT_GROUP_VERSIONS,
     GATED_RESOURCES as GATED_RESOURCES,
+    METRICS_VERSIONS as METRICS_VERSIONS,
 )

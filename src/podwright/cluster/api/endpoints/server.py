@@ -51,6 +51,7 @@ from podwright.cluster.api.endpoints.forms import LEARNED_AT, TEMPLATES_MAX, Kno
 from podwright.cluster.api.endpoints.kinds import subresources
 from podwright.cluster.api.endpoints.kinds.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.cluster.api.endpoints.kinds.service_allocation import ServiceAllocations
+from podwright.cluster.api.endpoints.kinds.usage_metrics import METRICS_GROUP
 from podwright.cluster.api.endpoints.long_requests import LongRequest, Steps
 from podwright.cluster.api.endpoints.openapi import OpenApi
 from podwright.cluster.api.endpoints.options import check_timeout
@@ -409,7 +410,7 @@ class ApiServer:
                 streams=request.method == "GET" and not info.name,
                 is_route=not resource.is_custom,
                 has_tables=subresources.has_tables(info),
-                has_protobuf=not resource.is_custom,
+                has_protobuf=not resource.is_custom and info.group != METRICS_GROUP,
             )
             call = Call(
                 request=request,
@@ -500,9 +501,8 @@ class ApiServer:
                 handlers = {
                     verb: handler for verb, handler in handlers.items() if verb in _ALL_NAMESPACES
                 }
-            virtual = subresources.COLLECTION_HANDLERS.get((info.group, info.resource))
-            if virtual is not None and "create" in handlers:
-                handlers["create"] = virtual
+            computed = subresources.COMPUTED.get((info.group, info.resource), {})
+            handlers |= {verb: computed[verb] for verb in handlers.keys() & computed.keys()}
             if not handlers:
                 raise unknown_resource()
         handler = handlers.get(info.verb)

@@ -75,6 +75,9 @@ Upstream: pkg/registry/{apiserverinternal,certificates,coordination,resource,sch
 storagemigration}/rest/storage_*.go
 """
 
+METRICS_VERSIONS: Final = ("metrics.k8s.io/v1beta1",)
+"""What a metrics server serves beside kube-apiserver."""
+
 
 class ObjectKind(Protocol):
     """What a server needs to know about a kind; `schema.Kind` has it for the built-in ones."""

@@ -32,9 +32,9 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import conditions_with, patched, section
+from podwright.cluster.api import UsageError, conditions_with, patched, section
 from podwright.cluster.controllers.adoption import selector_of
-from podwright.cluster.controllers.autoscaling.declared_usage import UsageError, declares_usage
+from podwright.cluster.controllers.autoscaling.declared_usage import declares_usage
 from podwright.cluster.controllers.autoscaling.replica_calculation import (
     CalculationError,
     ResourceTarget,

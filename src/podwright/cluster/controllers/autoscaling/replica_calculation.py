@@ -19,7 +19,7 @@ from podwright.apimachinery.objects import (
     quantity_milli_value,
     timestamp_ns,
 )
-from podwright.cluster.controllers.autoscaling.declared_usage import declared_milli_usage
+from podwright.cluster.api import declared_usage
 
 _SECOND_NS: Final = 1_000_000_000
 _INITIALIZATION_NS: Final = 300 * _SECOND_NS
@@ -88,7 +88,7 @@ def has_declared_usage(pods: Iterable[Pod], target: ResourceTarget) -> bool:
     UsageError
         A declared usage is not an amount.
     """
-    return any(declared_milli_usage(pod, target.resource) is not None for pod in pods)
+    return any(declared_usage(pod, target.resource) is not None for pod in pods)
 
 
 def proposed_replicas(
@@ -175,7 +175,7 @@ def _grouped(
         if pod.status.phase == "Pending":
             unready.append(pod.name)
             continue
-        usage = declared_milli_usage(pod, target.resource)
+        usage = declared_usage(pod, target.resource)
         if usage is None:
             missing.append(pod.name)
         elif target.resource == "cpu" and _is_unready(pod, now_ns):
@@ -183,7 +183,7 @@ def _grouped(
         else:
             # Each container of a pod uses what the pod declares.
             count = 1 if target.container else len(pod.spec.containers)
-            ready[pod.name] = usage * count
+            ready[pod.name] = usage.milli_value() * count
     return ready, unready, missing
 
 

@@ -20,6 +20,11 @@ from podwright.cluster.api.endpoints.kinds.pod_binding import bind, bind_by_coll
 from podwright.cluster.api.endpoints.kinds.pod_eviction import evict
 from podwright.cluster.api.endpoints.kinds.proxying import check_target
 from podwright.cluster.api.endpoints.kinds.scale import get_scale, patch_scale, update_scale
+from podwright.cluster.api.endpoints.kinds.usage_metrics import (
+    METRICS_GROUP,
+    get_metrics,
+    list_metrics,
+)
 from podwright.cluster.api.endpoints.options import parsed_version
 from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.replies.responses import object_reply
@@ -84,21 +89,25 @@ HANDLERS: Final[dict[str, dict[str, Handler]]] = {
 
 _WITHOUT_TABLES: Final = frozenset({"token", "binding", "eviction"})
 
-COLLECTION_HANDLERS: Final[dict[tuple[str, str], Handler]] = {
-    ("", "bindings"): bind_by_collection,
-    ("authentication.k8s.io", "selfsubjectreviews"): review_self,
-    ("authentication.k8s.io", "tokenreviews"): review_token,
-    ("authorization.k8s.io", "localsubjectaccessreviews"): review_access,
-    ("authorization.k8s.io", "selfsubjectaccessreviews"): review_access,
-    ("authorization.k8s.io", "selfsubjectrulesreviews"): review_rules,
-    ("authorization.k8s.io", "subjectaccessreviews"): review_access,
+_METRICS: Final[dict[str, Handler]] = {"get": get_metrics, "list": list_metrics}
+
+COMPUTED: Final[dict[tuple[str, str], dict[str, Handler]]] = {
+    ("", "bindings"): {"create": bind_by_collection},
+    ("authentication.k8s.io", "selfsubjectreviews"): {"create": review_self},
+    ("authentication.k8s.io", "tokenreviews"): {"create": review_token},
+    ("authorization.k8s.io", "localsubjectaccessreviews"): {"create": review_access},
+    ("authorization.k8s.io", "selfsubjectaccessreviews"): {"create": review_access},
+    ("authorization.k8s.io", "selfsubjectrulesreviews"): {"create": review_rules},
+    ("authorization.k8s.io", "subjectaccessreviews"): {"create": review_access},
+    (METRICS_GROUP, "nodes"): _METRICS,
+    (METRICS_GROUP, "pods"): _METRICS,
 }
-"""What a create request does for resources that store no objects, by group and resource."""
+"""The handlers of resources that store no objects, by group and resource, and by verb."""
 
 
 def has_tables(info: RequestInfo) -> bool:
     """Whether the objects of a path can be shown as a Table."""
-    is_virtual = (info.group, info.resource) in COLLECTION_HANDLERS
+    is_virtual = "create" in COMPUTED.get((info.group, info.resource), ())
     if (info.group, info.resource) == ("apiextensions.k8s.io", "customresourcedefinitions"):
         return not info.subresource
     return not is_virtual and info.subresource not in _WITHOUT_TABLES

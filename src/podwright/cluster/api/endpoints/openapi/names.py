@@ -14,6 +14,7 @@ META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _PACKAGES: Final = {
     "meta": "io.k8s.apimachinery.pkg.apis",
     "apiextensions": "io.k8s.apiextensions-apiserver.pkg.apis",
+    "metrics": "io.k8s.metrics.pkg.apis",
     "apiregistration": "io.k8s.kube-aggregator.pkg.apis",
 }
 _REFERENCE: Final = "#/components/schemas/"

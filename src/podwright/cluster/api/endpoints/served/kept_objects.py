@@ -58,6 +58,7 @@ _PRIORITIES: Final = {
     "resource.k8s.io/v1alpha3": (16_200, 1),
     "flowcontrol.apiserver.k8s.io/v1": (16_100, 21),
     "internal.apiserver.k8s.io/v1alpha1": (16_000, 9),
+    "metrics.k8s.io/v1beta1": (100, 100),
 }
 """By group version, the priorities of its group and of the version in the group."""
 _OF_DEFINITIONS: Final = (1_000, 100)
