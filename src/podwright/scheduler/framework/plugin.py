@@ -160,14 +160,12 @@ class Plugin:
         if "pod_key" in vars(cls) and "key_reads_all_labels" not in vars(cls):
             cls.key_reads_all_labels = True
         # A subclass that filters or scores differently must override these methods too.
-        if _place_of(cls, "filter", "filter_columns") < _place_of(cls, "filter_as_sums"):
-            cls.filter_as_sums = Plugin.filter_as_sums  # type: ignore[method-assign]
-        if _place_of(cls, "score", "score_columns") < _place_of(cls, "score_as_requests"):
-            cls.score_as_requests = Plugin.score_as_requests  # type: ignore[method-assign]
-        if _place_of(cls, "filter", "filter_columns") < _place_of(cls, "filter_groups"):
-            cls.filter_groups = Plugin.filter_groups  # type: ignore[method-assign]
-        if _place_of(cls, "score", "score_columns") < _place_of(cls, "score_groups"):
-            cls.score_groups = Plugin.score_groups  # type: ignore[method-assign]
+        for form in ("filter_as_sums", "filter_ignores_pods", "filter_groups"):
+            if _place_of(cls, "filter", "filter_columns") < _place_of(cls, form):
+                setattr(cls, form, getattr(Plugin, form))
+        for form in ("score_as_requests", "score_groups"):
+            if _place_of(cls, "score", "score_columns") < _place_of(cls, form):
+                setattr(cls, form, getattr(Plugin, form))
         # A subclass with a `normalize_score` of its own needs it to be called.
         if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
             cls.normalization = Normalization.CUSTOM
@@ -298,6 +296,14 @@ class Plugin:
             to be those of `kernels.fit.fit_codes` for them.
         """
         return None
+
+    def filter_ignores_pods(self, cycle: Cycle) -> bool:
+        """Return whether no pods on the nodes can change what the filter decides in this cycle.
+
+        For a filter that reads pods: neither fewer of those that are placed, nor the nominated
+        pods beside them. Dry runs of preemption then need not call it.
+        """
+        return False
 
     def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
         """Update the cycle's state for an added pod (PreFilterExtensions.AddPod)."""

@@ -156,6 +156,32 @@ class NodeVolumeLimits(Plugin):
                 if storage.csi_nodes.has_limits(slot):
                     out.reject_slot(slot, Status.error(errors[slot]))
 
+    def filter_ignores_pods(self, cycle: Cycle) -> bool:
+        """Return whether every node has room for the volumes, those of nominated pods included.
+
+        Without pods there is more room, so the filter passes wherever it passes with all.
+        """
+        new, storage = cycle.find(_STATE), cycle.cluster.storage
+        if isinstance(new, Status):
+            return True  # the volumes cannot be counted on any node
+        if new is None or storage.use.errors():
+            return False
+        counts = Counter(volume.driver for volume in new)
+        limited = {
+            driver: limits
+            for driver in counts
+            if (limits := storage.csi_nodes.limits(driver)) is not None
+        }
+        if not limited:
+            return True
+        nominated = cycle.cluster.nominated.values()
+        volumes = [sum(len(pod.spec.volumes) for pod in there.values()) for there in nominated]
+        more = max(volumes, default=0)
+        return not any(
+            np.any((limits >= 0) & (storage.use.attached(driver) + counts[driver] + more > limits))
+            for driver, limits in limited.items()
+        )
+
 
 def _reject_without_driver(
     new: tuple[CSIVolume, ...], storage: StorageIndex, rows: I32Array, out: Verdicts

@@ -24,7 +24,7 @@ _NO_SUMS: I64Matrix = np.empty((0, 0), dtype=np.int64)
 
 
 class SumFilters:
-    """The filters of a ranking, if one compares sums and the others do not read pods.
+    """The filters of a ranking, if one compares sums and pods do not change the others.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class SumFilters:
         for other in ranking.filters:
             if not isinstance(other, VerdictRow):
                 return None
-            if other.reads_pods:
+            if other.reads_pods and not other.plugin.filter_ignores_pods(ranking.cycle):
                 if row is not None:
                     return None
                 row = other

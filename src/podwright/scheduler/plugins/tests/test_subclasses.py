@@ -4,6 +4,7 @@ import pytest
 
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.plugins.node_resources_fit import NodeResourcesFit
+from podwright.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 
 
 class FiltersByName(NodeResourcesFit):
@@ -20,6 +21,11 @@ class Renamed(NodeResourcesFit):
     pass
 
 
+class LimitsByName(NodeVolumeLimits):
+    def filter_columns(self, cycle, nodes, out):
+        super().filter_columns(cycle, nodes, out)
+
+
 @pytest.mark.parametrize(
     ("subclass", "keeps_sums", "keeps_requests"),
     [(Renamed, True, True), (FiltersByName, False, True), (ScoresByName, True, False)],
@@ -29,3 +35,8 @@ def test_a_subclass_that_filters_or_scores_itself_loses_the_form_as_sums(
 ):
     assert (subclass.filter_as_sums is not Plugin.filter_as_sums) is keeps_sums
     assert (subclass.score_as_requests is not Plugin.score_as_requests) is keeps_requests
+
+
+def test_a_subclass_that_filters_itself_may_read_pods():
+    assert NodeVolumeLimits.filter_ignores_pods is not Plugin.filter_ignores_pods
+    assert LimitsByName.filter_ignores_pods is Plugin.filter_ignores_pods
