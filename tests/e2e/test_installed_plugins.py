@@ -6,8 +6,12 @@ import json
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.e2e.command_line import NODES, pod, run
+
+from podwright.online.sweep import load_plan
+from podwright.online.sweep.figures_of_run import figures_of_run
 
 CODE = """
 import podwright as pw
@@ -202,3 +206,25 @@ def test_a_plugin_that_is_not_installed_is_unknown(write, cluster):
     expected = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
     assert "KeepLarge" in expected
     assert "--plugin FILE, or install its package" in expected
+
+
+def test_a_sweep_runs_with_installed_plugins(install, tmp_path, cluster):
+    install("KeepLarge = rack_plugins:KeepLarge")
+    plan = {
+        "inputs": [{"name": "two", "files": [cluster]}],
+        "configurations": [{"name": "default"}, {"name": "large", "config": "scheduler.yaml"}],
+        "seeds": "1",
+    }
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    (tmp_path / "scheduler.yaml").write_text(CONFIGURATION)
+    found = load_plan(tmp_path / "plan.json")
+    case, configurations = found.runs(), {each.name: each for each in found.configurations}
+    assert configurations["large"].packages == ("rack_plugins 1.2",)
+    assert not configurations["default"].packages
+    large = next(run for run in case if run.configuration == "large")
+    given = (found.inputs[0], configurations["large"], found.options)
+    assert not figures_of_run(large, *given).error
+    other = msgspec.structs.replace(configurations["large"], packages=("rack_plugins 1.1",))
+    assert other.digest != configurations["large"].digest
+    error = figures_of_run(large, found.inputs[0], other, found.options).error
+    assert "plugins of rack_plugins 1.1 are expected, and this worker has rack_plugins 1.2" in error

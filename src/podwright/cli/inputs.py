@@ -15,11 +15,11 @@ from podwright.apimachinery.schema import built_in
 from podwright.cli.clusters.cluster_inputs import ImportedSource, read_named
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.file_reading import ErrorCollector, document_cache, read_text, reading_files
-from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
 from podwright.cluster.store import GroupKind, kind_of
 from podwright.scheduler.assembly import Registry, Scheduler, UnknownPod, idle_choices, plugins_from
+from podwright.scheduler.assembly.installed_plugins import with_installed
 from podwright.scheduler.assembly.missing_resources import missing_resources
 from podwright.scheduler.config import (
     DEFAULT_GATES,

@@ -18,7 +18,6 @@ from podwright.cli.console import (
 )
 from podwright.cli.file_reading import ErrorCollector, read_text
 from podwright.cli.inputs import load_plugins
-from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
 from podwright.scheduler import assembly, classic
@@ -28,6 +27,7 @@ from podwright.scheduler.assembly import (
     assemble,
     idle_choices,
 )
+from podwright.scheduler.assembly.installed_plugins import with_installed
 from podwright.scheduler.config import (
     DEFAULT_GATES,
     EFFECTS,

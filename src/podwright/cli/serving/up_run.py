@@ -33,7 +33,6 @@ from podwright.cli.inputs import (
     read_inputs,
     scheduler_options,
 )
-from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
 from podwright.cli.serving.page_run import open_page, page_of
@@ -88,6 +87,7 @@ from podwright.online.apiserver import (
     write_kubeconfig,
 )
 from podwright.online.client import ClusterAccess, SyncPolicies
+from podwright.scheduler.assembly.installed_plugins import with_installed
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import read_node_groups

@@ -19,6 +19,11 @@ import msgspec
 from podwright.apimachinery.objects import PODS_STREAM, ArgumentError, Pod, PodwrightError, draw
 from podwright.online.sweep.plan import SweepConfiguration, SweepInput, SweepOptions, SweepRun
 from podwright.scheduler.assembly import plugins_from
+from podwright.scheduler.assembly.installed_plugins import (
+    packages_of,
+    unknown_plugins,
+    with_installed,
+)
 from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import SchedulerOptions
@@ -52,11 +57,7 @@ def figures_of_run(
 ) -> RunFigures:
     """Simulate, and return the figures; an error of the input or of a plugin is a result, too."""
     try:
-        scheduler = SchedulerOptions(
-            configuration=configuration_of(configuration),
-            plugins=plugins_of(configuration),
-            seed=run.seed,
-        )
+        scheduler = _scheduler(configuration, run.seed)
         if given.scenario is not None:
             result = given.scenario.simulate(seed=run.seed, scheduler=scheduler, progress=False)
         else:
@@ -74,6 +75,28 @@ def figures_of_run(
         return RunFigures(run, (), f"{type(error).__name__}: {error}")
     found = tuple((name, unit, float(value)) for name, unit, value in figures(result))
     return RunFigures(run, found)
+
+
+def _scheduler(given: SweepConfiguration, seed: int) -> SchedulerOptions:
+    """Return the scheduler of a run, with the plugins of files and of installed packages.
+
+    Raises
+    ------
+    ArgumentError
+        This worker has other packages than the client, so the result would have a wrong name.
+    """
+    plugins = plugins_of(given)
+    configuration = configuration_of(given)
+    if configuration is not None:
+        here = packages_of(unknown_plugins(configuration))
+        if here != given.packages:
+            raise ArgumentError(
+                f"plugins of {', '.join(given.packages) or 'no package'} are expected, and this"
+                f" worker has {', '.join(here) or 'none'}: install the same packages on all workers"
+            )
+    configuration, installed = with_installed(configuration, plugins)
+    plugins += tuple(one.cls for one in installed)
+    return SchedulerOptions(configuration=configuration, plugins=plugins, seed=seed)
 
 
 def _objects(given: SweepInput) -> LoadedObjects:

@@ -33,6 +33,7 @@ from podwright.apimachinery.documents import (
 )
 from podwright.apimachinery.objects import FieldError, InputError, PodwrightError
 from podwright.online.sweep.goals import Goal, read_goal
+from podwright.scheduler.assembly.installed_plugins import packages_of, unknown_plugins
 from podwright.scheduler.config import read_configuration
 from podwright.simulation.files import OpenbGpus, read_paths
 from podwright.simulation.recording import log_of, record_of_log
@@ -87,16 +88,21 @@ class SweepConfiguration(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         The name and the text of a KubeSchedulerConfiguration; the default without it.
     plugins : tuple of (str, bytes)
         Plugin files.
+    packages : tuple of str
+        Installed packages that offer further plugins which the configuration enables.
     """
 
     name: str
     configuration: tuple[str, bytes] | None = None
     plugins: Files = ()
+    packages: tuple[str, ...] = ()
 
     @cached_property
     def digest(self) -> str:
         """The hash of the contents."""
-        return _digest((self.configuration,) if self.configuration else (), self.plugins)
+        packages = ((("packages", repr(self.packages).encode()),),) if self.packages else ()
+        given = (self.configuration,) if self.configuration else ()
+        return _digest(given, self.plugins, *packages)
 
 
 class SweepOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -386,9 +392,10 @@ def _configuration(
         found = ((f"{entry.name}.json", msgspec.json.encode(entry.config)),)
     elif entry.config is not None:
         errors.append(invalid(f"{path}.config", entry.config, "a path or an object is expected"))
+    packages: tuple[str, ...] = ()
     for source, text in found:
         try:
-            read_configuration(text, source=source)
+            packages = packages_of(unknown_plugins(read_configuration(text, source=source)))
         except InputError as error:
             errors += (
                 problem(f"{path}.config", f"{each.path}: {each.message}".removeprefix(": "))
@@ -398,6 +405,7 @@ def _configuration(
         name=entry.name,
         configuration=found[0] if found else None,
         plugins=files_of(entry.plugins, f"{path}.plugins", folder, errors),
+        packages=packages,
     )
 
 

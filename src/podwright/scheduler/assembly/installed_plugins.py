@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError
-from podwright.cli.file_reading import ErrorCollector
-from podwright.scheduler.assembly import Registry, installed_plugin
+from podwright.scheduler.assembly.registry import Registry
+from podwright.scheduler.assembly.user_plugins import installed_plugin
 from podwright.scheduler.config import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
@@ -60,14 +60,27 @@ def with_installed(
     """
     if configuration is None:
         return None, []
+    found = installed_plugins(unknown_plugins(configuration, own))
+    names = [one.cls.name for one in found]
+    profiles = tuple(_without_unnamed(profile, names) for profile in configuration.profiles)
+    return msgspec.structs.replace(configuration, profiles=profiles), found
+
+
+def unknown_plugins(
+    configuration: KubeSchedulerConfiguration, own: Sequence[type[Plugin]] = ()
+) -> list[str]:
+    """Return the plugins that a configuration enables, and that are neither in-tree nor `own`."""
     registry = Registry(own)
     enabled = dict.fromkeys(
         entry.name for profile in configuration.profiles for entry in _entries(profile, "enabled")
     )
-    found = installed_plugins(name for name in enabled if registry.points_of(name) is None)
-    names = [one.cls.name for one in found]
-    profiles = tuple(_without_unnamed(profile, names) for profile in configuration.profiles)
-    return msgspec.structs.replace(configuration, profiles=profiles), found
+    return [name for name in enabled if registry.points_of(name) is None]
+
+
+def packages_of(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the packages that offer plugins of these names, such as ``rack-plugins 1.2``."""
+    offered = _offered(names).values()
+    return tuple(sorted({_package(entry) for entries in offered for entry in entries}))
 
 
 def installed_plugins(names: Iterable[str]) -> list[Installed]:
@@ -78,30 +91,36 @@ def installed_plugins(names: Iterable[str]) -> list[Installed]:
     InputError
         With the errors of all of them.
     """
-    requested = dict.fromkeys(names)
-    if not requested:
-        # Listing the installed packages takes longer than many commands.
-        return []
-    from importlib.metadata import entry_points
-
-    offered: dict[str, list[EntryPoint]] = {name: [] for name in requested}
-    for entry in entry_points(group=GROUP):
-        if entry.name in offered:
-            offered[entry.name].append(entry)
     found: list[Installed] = []
-    collected = ErrorCollector()
-    for name, entries in offered.items():
-        with collected:
-            if len(entries) > 1:
-                packages = " and ".join(sorted(map(_package, entries)))
-                message = f'duplicate plugin "{name}" in {packages}: uninstall all but one'
-                raise InputError([FieldError(source=GROUP, path="", message=message)])
+    errors: list[FieldError] = []
+    for name, entries in _offered(names).items():
+        if len(entries) > 1:
+            packages = " and ".join(sorted(map(_package, entries)))
+            message = f'duplicate plugin "{name}" in {packages}: uninstall all but one'
+            errors.append(FieldError(source=GROUP, path="", message=message))
+            continue
+        try:
             found += [
                 Installed(installed_plugin(entry, _package(entry)), _package(entry))
                 for entry in entries
             ]
-    collected.raise_all()
+        except InputError as error:
+            errors += error.errors
+    if errors:
+        raise InputError(errors)
     return found
+
+
+def _offered(names: Iterable[str]) -> dict[str, list[EntryPoint]]:
+    """Return the entry points of the plugins of these names."""
+    offered: dict[str, list[EntryPoint]] = {name: [] for name in names}
+    if offered:  # listing the installed packages takes longer than many commands
+        from importlib.metadata import entry_points
+
+        for entry in entry_points(group=GROUP):
+            if entry.name in offered:
+                offered[entry.name].append(entry)
+    return offered
 
 
 def _package(entry: EntryPoint) -> str:
