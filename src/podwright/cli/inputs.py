@@ -18,8 +18,14 @@ from podwright.cli.file_reading import ErrorCollector, document_cache, read_text
 from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
 from podwright.cluster.store import GroupKind, kind_of
-from podwright.scheduler.assembly import Registry, Scheduler, UnknownPod, idle_choices, plugins_from
-from podwright.scheduler.assembly.installed_plugins import with_installed
+from podwright.scheduler.assembly import (
+    Registry,
+    Scheduler,
+    UnknownPod,
+    idle_choices,
+    plugins_from,
+    with_installed,
+)
 from podwright.scheduler.assembly.missing_resources import missing_resources
 from podwright.scheduler.config import (
     DEFAULT_GATES,

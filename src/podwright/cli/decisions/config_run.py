@@ -26,8 +26,8 @@ from podwright.scheduler.assembly import (
     Registry,
     assemble,
     idle_choices,
+    with_installed,
 )
-from podwright.scheduler.assembly.installed_plugins import with_installed
 from podwright.scheduler.config import (
     DEFAULT_GATES,
     EFFECTS,

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from podwright.apimachinery.objects import InputError, read_time, shortest_time_text
-from podwright.scheduler.assembly.installed_plugins import installed_plugins
+from podwright.scheduler.assembly import installed_plugins
 from podwright.scheduler.config import format_duration
 from podwright.scheduler.framework import Plugin
 from podwright.simulation.recording import (

@@ -87,7 +87,7 @@ from podwright.online.apiserver import (
     write_kubeconfig,
 )
 from podwright.online.client import ClusterAccess, SyncPolicies
-from podwright.scheduler.assembly.installed_plugins import with_installed
+from podwright.scheduler.assembly import with_installed
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import read_node_groups

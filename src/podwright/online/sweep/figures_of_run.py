@@ -18,12 +18,7 @@ import msgspec
 
 from podwright.apimachinery.objects import PODS_STREAM, ArgumentError, Pod, PodwrightError, draw
 from podwright.online.sweep.plan import SweepConfiguration, SweepInput, SweepOptions, SweepRun
-from podwright.scheduler.assembly import plugins_from
-from podwright.scheduler.assembly.installed_plugins import (
-    packages_of,
-    unknown_plugins,
-    with_installed,
-)
+from podwright.scheduler.assembly import packages_of, plugins_from, unknown_plugins, with_installed
 from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import SchedulerOptions

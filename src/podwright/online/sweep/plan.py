@@ -33,7 +33,7 @@ from podwright.apimachinery.documents import (
 )
 from podwright.apimachinery.objects import FieldError, InputError, PodwrightError
 from podwright.online.sweep.goals import Goal, read_goal
-from podwright.scheduler.assembly.installed_plugins import packages_of, unknown_plugins
+from podwright.scheduler.assembly import packages_of, unknown_plugins
 from podwright.scheduler.config import read_configuration
 from podwright.simulation.files import OpenbGpus, read_paths
 from podwright.simulation.recording import log_of, record_of_log

@@ -46,6 +46,12 @@ if TYPE_CHECKING:
         build_machine as build_machine,
         machine_of as machine_of,
     )
+    from podwright.scheduler.assembly.plugin_packages import (
+        installed_plugins as installed_plugins,
+        packages_of as packages_of,
+        unknown_plugins as unknown_plugins,
+        with_installed as with_installed,
+    )
     from podwright.scheduler.assembly.registry import (
         BrokenPlugin as BrokenPlugin,
         Registry as Registry,
@@ -59,7 +65,6 @@ if TYPE_CHECKING:
         broken_affinity as broken_affinity,
     )
     from podwright.scheduler.assembly.user_plugins import (
-        installed_plugin as installed_plugin,
         plugins_from as plugins_from,
         source_of as source_of,
     )
