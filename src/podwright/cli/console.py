@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -106,6 +107,22 @@ def write_at_once(text: str) -> None:
     """Print text to stdout as `write` does, and flush it: the command continues."""
     write(text)
     sys.stdout.flush()
+
+
+def write_file(path: Path, text: str, *, mode: str) -> None:
+    """Write text to a file, or with mode `a` append it.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    try:
+        with path.open(mode, encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        message = f"cannot be written: {error.strerror}"
+        raise InputError([FieldError(source=str(path), path="", message=message)]) from error
 
 
 def print_table(

@@ -88,7 +88,8 @@ def drain_plan(options: DrainPlanOptions) -> bool:
 def scheduler_perf(options: SchedulerPerfOptions) -> bool:
     """Run benchmark files of scheduler_perf, and compare what is measured with their thresholds.
 
-    The files are upstream's performance-config.yaml with their templates, as they are. Each
+    The files are upstream's performance-config.yaml with their templates, as they are; a folder
+    stands for all such files in it. Each
     workload runs in a cluster of its own, in the processor time of this process: nodes and pods are
     written through the API without HTTP, so its costs are not included.
 

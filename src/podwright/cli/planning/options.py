@@ -141,7 +141,9 @@ class SchedulerPerfOptions(Options):
     """The options of `podwright scheduler-perf`."""
 
     files: tuple[str, ...] = argument(
-        "Files of test cases, such as performance-config.yaml.", "FILE"
+        "Files of test cases, such as performance-config.yaml, or folders with such files at any "
+        "depth.",
+        "FILE",
     )
     test_case: str = option("Only this test case.", "NAME", default="")
     workload: str = option("Only the workloads of this name.", "NAME", default="")
@@ -158,9 +160,10 @@ class SchedulerPerfOptions(Options):
         default=None,
     )
     data_items_dir: Path | None = option(
-        "Write the results of each file to this folder, in the form of scheduler_perf.",
+        "Write the results of each topic to this folder, in the form of scheduler_perf.",
         "FOLDER",
         default=None,
         file_okay=False,
     )
+    summary: Path | None = option("Append the table as Markdown.", "FILE", default=None)
     output: Format = output_option("the workloads that passed")

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from html import escape
+from itertools import chain, count, groupby
+from pathlib import Path
 
 import msgspec
 
 from podwright.apimachinery.objects import ArgumentError, FieldError, InputError
 from podwright.cli.console import (
     announce_compilation,
-    print_document,
+    print_data,
     print_message,
     print_table,
     waiting,
     write,
+    write_file,
 )
 from podwright.cli.planning.options import SchedulerPerfOptions
-from podwright.online.benchmarks import scheduler_perf, topic_of
+from podwright.online.benchmarks import scheduler_perf
 from podwright.simulation.scheduler_perf import (
     WorkloadResult,
     data_items_document,
     data_items_name,
 )
 
+_HEADS = (
+    "TOPIC", "TEST CASE", "WORKLOAD", "METRIC", "VALUE", "THRESHOLD", "RATIO", "RESULT",
+    "COLLECTION", "TIME",
+)  # fmt: skip
 _DATE = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -33,29 +40,40 @@ def run_scheduler_perf(options: SchedulerPerfOptions) -> bool:
     announce_compilation()
     results: list[WorkloadResult] = []
     for file in options.files:
-        found = _results(file, options)
-        results += found
-        if options.data_items_dir is not None:
-            topic = topic_of(file) if options.topic is None else options.topic
-            options.data_items_dir.mkdir(parents=True, exist_ok=True)
-            name = data_items_name(topic, time.strftime(_DATE, time.gmtime()))
-            path = options.data_items_dir / name
-            content = msgspec.json.format(msgspec.json.encode(data_items_document(found)), indent=2)
-            path.write_bytes(content)
-            print_message(f"wrote {path}")
-    if options.output in ("json", "yaml"):
-        print_document({"workloads": [_document(each) for each in results]}, options.output)
-    elif options.output == "name":
-        for each in results:
-            if each.has_passed:
-                write(f"{each.test_case}/{each.workload}")
-    else:
-        _print(results, is_wide=options.output == "wide")
-    return all(each.has_passed for each in results)
+        for topic, found in groupby(_results(file, options), key=lambda each: each.topic):
+            results += (of_topic := list(found))
+            if options.data_items_dir is not None:
+                _write_data_items(options.data_items_dir, topic, of_topic)
+    passed = [each for each in results if each.has_passed]
+    verdict = f"{len(passed)} of {len(results)} workloads passed."
+    rows = [*chain.from_iterable(map(_rows, results))]
+    names = (f"{each.test_case}/{each.workload}" for each in passed)
+    workloads = {"workloads": [each.document() for each in results]}
+    if not print_data(options.output, lambda: workloads, names):
+        shown = len(_HEADS) if options.output == "wide" else -2
+        print_table(_HEADS[:shown], [row[:shown] for row in rows])
+        write(verdict)
+    if options.summary is not None:
+        write_file(options.summary, _markdown(verdict, rows), mode="a")
+    return len(passed) == len(results)
 
 
-def _results(file: str, options: SchedulerPerfOptions) -> list[WorkloadResult]:
-    found: list[WorkloadResult] = []
+def _markdown(verdict: str, rows: Sequence[Sequence[str]]) -> str:
+    lines = (_HEADS, ("---",) * len(_HEADS), *rows)
+    cells = ((escape(cell).replace("|", "&#124;") for cell in line) for line in lines)
+    text = "".join(f"| {' | '.join(line)} |\n" for line in cells)
+    return f"### podwright scheduler-perf: {verdict}\n\n{text}"
+
+
+def _write_data_items(folder: Path, topic: str, results: Sequence[WorkloadResult]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / data_items_name(topic, time.strftime(_DATE, time.gmtime()))
+    content = msgspec.json.format(msgspec.json.encode(data_items_document(results)), indent=2)
+    path.write_bytes(content)
+    print_message(f"wrote {path}")
+
+
+def _results(file: str, options: SchedulerPerfOptions) -> Iterator[WorkloadResult]:
     try:
         running = scheduler_perf(
             file,
@@ -66,41 +84,20 @@ def _results(file: str, options: SchedulerPerfOptions) -> list[WorkloadResult]:
         )
     except ArgumentError as error:
         raise InputError([FieldError(source=file, path="", message=str(error))]) from error
-    while True:
-        with waiting(f"{file}: workload {len(found) + 1}"):
+    for number in count(1):
+        with waiting(f"{file}: workload {number}"):
             result = next(running, None)
         if result is None:
-            return found
+            return
         for note in result.notes:
             print_message(f"{result.test_case}/{result.workload}: {note}")
         if result.error:
             print_message(f"{result.test_case}/{result.workload}: {result.error}")
-        found.append(result)
-
-
-def _document(result: WorkloadResult) -> dict[str, Any]:
-    document: dict[str, Any] = msgspec.to_builtins(result)
-    return document | {"passed": result.has_passed}
-
-
-def _print(results: Sequence[WorkloadResult], *, is_wide: bool) -> None:
-    heads: tuple[str, ...] = (
-        "TEST CASE",
-        "WORKLOAD",
-        "METRIC",
-        "VALUE",
-        "THRESHOLD",
-        "RATIO",
-        "RESULT",
-    )
-    if is_wide:
-        heads = (*heads, "COLLECTION", "TIME")
-    rows = [row if is_wide else row[: len(heads)] for each in results for row in _rows(each)]
-    print_table(heads, rows)
+        yield result
 
 
 def _rows(result: WorkloadResult) -> Iterator[tuple[str, ...]]:
-    names = result.test_case, result.workload
+    names = result.topic, result.test_case, result.workload
     duration = f"{result.seconds:.1f}s"
     if result.error or not result.comparisons:
         verdict = "failed" if result.error else "passed"

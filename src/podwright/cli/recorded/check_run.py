@@ -11,13 +11,14 @@ from typing import Any
 
 import msgspec
 
-from podwright.apimachinery.objects import FieldError, InputError, PodwrightError, encode
+from podwright.apimachinery.objects import PodwrightError, encode
 from podwright.cli.console import (
     announce_compilation,
     print_data,
     print_message,
     print_table,
     write,
+    write_file,
 )
 from podwright.cli.decisions.save_case import write_case
 from podwright.cli.file_reading import ErrorCollector
@@ -69,22 +70,13 @@ def run_check(options: CheckOptions) -> bool:
     announce_compilation()
     report = check(*changed, seed=options.seed, extender_caller=extender_caller)
     if options.junit is not None:
-        _write(options.junit, report.junit(), mode="w")
+        write_file(options.junit, report.junit(), mode="w")
     if options.summary is not None:
-        _write(options.summary, report.markdown(), mode="a")
+        write_file(options.summary, report.markdown(), mode="a")
     if options.report is not None:
-        _write(options.report, report.html(), mode="w")
+        write_file(options.report, report.html(), mode="w")
     _print(report, options.output)
     return report.passed
-
-
-def _write(path: Path, text: str, *, mode: str) -> None:
-    try:
-        with path.open(mode, encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        message = f"cannot be written: {error.strerror}"
-        raise InputError([FieldError(source=str(path), path="", message=message)]) from error
 
 
 def _print(report: CheckReport, output: str) -> None:

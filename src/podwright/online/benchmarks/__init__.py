@@ -10,6 +10,7 @@ from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
     from podwright.online.benchmarks.benchmark_files import (
+        run_workloads as run_workloads,
         scheduler_perf as scheduler_perf,
         selected as selected,
         topic_of as topic_of,

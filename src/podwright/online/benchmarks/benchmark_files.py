@@ -7,10 +7,16 @@ import os
 import resource
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 
-from podwright.apimachinery.objects import ArgumentError, nearest, quoted
+from podwright.apimachinery.objects import (
+    ArgumentError,
+    FieldError,
+    InputError,
+    collecting,
+    nearest,
+    quoted,
+)
 from podwright.simulation.files import read_bytes
 from podwright.simulation.scheduler_perf import (
     PerfWorkload,
@@ -20,6 +26,7 @@ from podwright.simulation.scheduler_perf import (
 )
 
 _ROOT = "scheduler_perf"
+_FILE = "performance-config.yaml"
 
 
 def topic_of(path: str) -> str:
@@ -72,12 +79,13 @@ def scheduler_perf(
     topic: str | None = None,
     read: Callable[[str], bytes] = read_bytes,
 ) -> Iterator[WorkloadResult]:
-    """Execute the workloads of a file of scheduler_perf, and compare them with their thresholds.
+    """Execute the workloads of files of scheduler_perf, and compare them with their thresholds.
 
     Parameters
     ----------
     path : path
-        A file like upstream's performance-config.yaml; templates are relative to its folder.
+        A file like upstream's performance-config.yaml, or a folder with such files at any depth;
+        templates are relative to the folder of each.
     test_case, workload : str
         Only these, by name.
     label_filter : str
@@ -95,22 +103,34 @@ def scheduler_perf(
     Raises
     ------
     InputError
-        With all mistakes of the file and its templates.
+        With all mistakes of the files and their templates.
     ArgumentError
         If no workload is selected.
     """
-    every = load_test_cases(str(path), read)
-    chosen = selected(every, test_case=test_case, workload=workload, label_filter=label_filter)
-    found_topic = topic_of(str(path)) if topic is None else topic
-    clock = _ProcessClock()
-    run = partial(
-        run_workload,
-        topic=found_topic,
-        read_ns=clock.read_ns,
-        sleep=clock.sleep,
-        read_memory=_resident_bytes,
+    files = sorted(Path(path).rglob(_FILE)) if Path(path).is_dir() else [Path(path)]
+    if not files:
+        message = f"the folder has no {_FILE}"
+        raise InputError([FieldError(source=str(path), path="", message=message)])
+    errors: list[FieldError] = []
+    every: list[PerfWorkload] = []
+    for file in map(str, files):
+        topic_here = topic_of(file) if topic is None else topic
+        every += collecting(errors, (), load_test_cases, file, read, topic=topic_here)
+    if errors:
+        raise InputError(errors)
+    return run_workloads(
+        selected(every, test_case=test_case, workload=workload, label_filter=label_filter)
     )
-    return map(run, _one_by_one(chosen))
+
+
+def run_workloads(workloads: Iterable[PerfWorkload]) -> Iterator[WorkloadResult]:
+    """Execute workloads one after the other; what the one before left is released first."""
+    clock = _ProcessClock()
+    for workload in workloads:
+        gc.collect()
+        yield run_workload(
+            workload, read_ns=clock.read_ns, sleep=clock.sleep, read_memory=_resident_bytes
+        )
 
 
 class _ProcessClock:
@@ -130,13 +150,6 @@ class _ProcessClock:
     def sleep(self, duration_ns: int) -> None:
         """Let time pass."""
         self._waited_ns += duration_ns
-
-
-def _one_by_one(workloads: Iterable[PerfWorkload]) -> Iterator[PerfWorkload]:
-    """Yield the workloads; what the one before left is released first."""
-    for workload in workloads:
-        gc.collect()
-        yield workload
 
 
 def _resident_bytes() -> int:

@@ -60,7 +60,7 @@ class WorkloadResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     Attributes
     ----------
-    test_case, workload : str
+    topic, test_case, workload : str
     items : tuple of DataItem
     comparisons : tuple of Comparison
         One for each collection of metrics that measured what the threshold is about.
@@ -71,6 +71,7 @@ class WorkloadResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         The duration of the whole workload.
     """
 
+    topic: str
     test_case: str
     workload: str
     items: tuple[DataItem, ...]
@@ -84,11 +85,15 @@ class WorkloadResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """Whether the workload was executed, and each threshold is met."""
         return not self.error and all(each.is_met for each in self.comparisons)
 
+    def document(self) -> dict[str, Any]:
+        """Return the result for JSON, with whether it has passed."""
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found | {"passed": self.has_passed}
+
 
 def run_workload(
     workload: PerfWorkload,
     *,
-    topic: str = "",
     read_ns: Callable[[], int],
     sleep: Callable[[int], None],
     read_memory: Callable[[], int],
@@ -98,8 +103,6 @@ def run_workload(
     Parameters
     ----------
     workload : PerfWorkload
-    topic : str
-        Selects among the thresholds of a workload.
     read_ns : callable
         Returns the reading of a clock, in nanoseconds.
     sleep : callable
@@ -117,7 +120,7 @@ def run_workload(
         execution.run()
     except WorkloadError as failure:
         error = str(failure)
-    threshold, selector = workload.threshold(topic), workload.selector
+    threshold, selector = workload.threshold, workload.selector
     comparisons = []
     for item in execution.items:
         labels, bucket = item.labels, selector.data_bucket
@@ -140,6 +143,7 @@ def run_workload(
         if threshold:
             item.data[f"{bucket}Threshold"] = threshold
     return WorkloadResult(
+        topic=workload.topic,
         test_case=workload.test_case,
         workload=workload.name,
         items=tuple(execution.items),

@@ -138,8 +138,10 @@ class PerfWorkload(msgspec.Struct, frozen=True, kw_only=True):
     configuration : KubeSchedulerConfiguration, optional
     metrics : dict of str to LabelFilter
         The series that are collected, by histogram.
-    thresholds : dict of str to float
-        By topic; "" for all others.
+    topic : str
+        Of its file.
+    threshold : float
+        0 for none.
     selector : ThresholdMetricSelector
     """
 
@@ -153,12 +155,9 @@ class PerfWorkload(msgspec.Struct, frozen=True, kw_only=True):
     default_pod_template: str
     configuration: KubeSchedulerConfiguration | None
     metrics: dict[str, LabelFilter]
-    thresholds: dict[str, float]
+    topic: str
+    threshold: float
     selector: ThresholdMetricSelector
-
-    def threshold(self, topic: str) -> float:
-        """Return the threshold for a topic; 0 for none."""
-        return self.thresholds.get(topic, self.thresholds.get("", 0.0))
 
     def is_enabled(self, label_filter: str) -> bool:
         """Tell whether a filter selects the workload: labels it must have, or with - not have."""
@@ -174,7 +173,9 @@ def labels_match(labels: Labels, selector: Labels) -> bool:
     return all(labels.get(name) == value for name, value in selector.items())
 
 
-def load_test_cases(path: str, read: Read = read_bytes) -> tuple[PerfWorkload, ...]:
+def load_test_cases(
+    path: str, read: Read = read_bytes, *, topic: str = ""
+) -> tuple[PerfWorkload, ...]:
     """Read a file of test cases, and the templates that it names, relative to its folder.
 
     Parameters
@@ -183,6 +184,8 @@ def load_test_cases(path: str, read: Read = read_bytes) -> tuple[PerfWorkload, .
         A file like upstream's performance-config.yaml.
     read : callable
         Returns the content of a file.
+    topic : str
+        Selects among the thresholds of a workload.
 
     Raises
     ------
@@ -194,7 +197,7 @@ def load_test_cases(path: str, read: Read = read_bytes) -> tuple[PerfWorkload, .
         written = parse_document(data)
     except ValueError as error:
         raise InputError([FieldError(source=path, path="", message=str(error))]) from error
-    reading = _Reading(posixpath.dirname(path), read)
+    reading = _Reading(posixpath.dirname(path), read, topic)
     found = tuple(reading.workloads(written))
     if reading.errors:
         raise InputError(
@@ -207,9 +210,10 @@ def load_test_cases(path: str, read: Read = read_bytes) -> tuple[PerfWorkload, .
 class _Reading:
     """The reading of one file."""
 
-    def __init__(self, folder: str, read: Read) -> None:
+    def __init__(self, folder: str, read: Read, topic: str) -> None:
         self._folder = folder
         self._read = read
+        self._topic = topic
         self._templates: dict[str, ObjectTemplate | None] = {}
         self.errors: list[FieldError] = []
 
@@ -279,7 +283,8 @@ class _Reading:
                 default_pod_template=default,
                 configuration=configuration,
                 metrics=metrics,
-                thresholds=self._thresholds(entry.threshold, f"{where}.threshold"),
+                topic=self._topic,
+                threshold=self._threshold(entry.threshold, f"{where}.threshold"),
                 selector=selector,
             )
 
@@ -310,7 +315,8 @@ class _Reading:
         ]
         return gates
 
-    def _thresholds(self, written: Any, path: str) -> dict[str, float]:
+    def _threshold(self, written: Any, path: str) -> float:
+        """Return the threshold of the topic, or of all others; 0 for none."""
         entries = written if isinstance(written, dict) else {"": written}
         found = {}
         for topic, value in entries.items():
@@ -321,7 +327,7 @@ class _Reading:
                 self.errors.append(invalid(where, value, "must be a number that is not negative"))
                 continue
             found[topic] = float(value)
-        return found
+        return found.get(self._topic, found.get("", 0.0))
 
     def _template(self, name: str, path: str) -> ObjectTemplate | None:
         where = posixpath.normpath(posixpath.join(self._folder, name))

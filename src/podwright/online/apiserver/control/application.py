@@ -25,6 +25,7 @@ from podwright.online.apiserver.control.endpoints import (
 from podwright.online.apiserver.control.openapi import openapi_document
 from podwright.online.apiserver.control.problems import Problem, problem_response
 from podwright.online.apiserver.control.runs import recorded_run_endpoints, run_endpoints
+from podwright.online.apiserver.control.scheduling.benchmarks import benchmark_endpoints
 from podwright.online.apiserver.control.scheduling.configuration import configuration_endpoints
 from podwright.online.apiserver.control.scheduling.explanation import (
     explanation_endpoints,
@@ -92,6 +93,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *what_if_endpoints(cluster),
         *planning_endpoints(cluster),
         *scenario_endpoints(cluster),
+        *benchmark_endpoints(cluster),
         *explanation_endpoints(turns),
         *timeline_endpoints(turns),
         *state_endpoints(turns),

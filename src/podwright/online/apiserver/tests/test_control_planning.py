@@ -164,3 +164,58 @@ def test_a_scenario_that_is_not_valid_is_a_problem_with_its_path(served, spec, p
     assert status == 422
     assert path in json.dumps(problem)
     assert text in json.dumps(problem)
+
+
+NODES = """
+apiVersion: v1
+kind: Node
+metadata: {generateName: node-}
+status:
+  capacity: {cpu: "4", memory: 32Gi, pods: "110"}
+  conditions: [{type: Ready, status: "True"}]
+"""
+BENCHMARK = {
+    "name": "Basic",
+    "workloadTemplate": [
+        {"opcode": "createNodes", "count": 4, "nodeTemplatePath": "../templates/node.yaml"},
+        {"opcode": "createPods", "countParam": "$pods", "collectMetrics": True},
+    ],
+    "workloads": [
+        {"name": "few", "threshold": {"slow": 1e9, "": 1}, "params": {"pods": 4}},
+        {"name": "more", "params": {"pods": 40}, "labels": ["performance"]},
+    ],
+}
+TEMPLATES = {"../templates/./node.yaml": NODES}
+
+
+def test_workloads_of_scheduler_perf_run_beside_the_cluster(served):
+    body = {"testCases": [BENCHMARK], "templates": TEMPLATES}
+    status, found = served.send("POST", f"{V1}/scheduler-perf", body)
+    assert (status, found["passed"]) == (200, True)
+    assert [each["workload"] for each in found["workloads"]] == ["few", "more"]
+    (comparison,) = found["workloads"][0]["comparisons"]
+    assert (comparison["threshold"], comparison["unit"]) == (1, "pods/s")
+    assert comparison["value"] > 1
+    slow = body | {"topic": "slow", "workload": "few"}
+    status, found = served.send("POST", f"{V1}/scheduler-perf", slow)
+    assert (status, found["passed"], len(found["workloads"])) == (200, False, 1)
+    assert [n["metadata"]["name"] for n in served.send("GET", "/api/v1/nodes")[1]["items"]] == [
+        "n0",
+        "n1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"templates": {}}, "../templates/node.yaml: is not among the templates"),
+        ({"testCases": [BENCHMARK, {}]}, "[1].name"),
+        ({"labelFilter": "fast"}, "none of 2 workloads is selected by"),
+        ({"testCase": "Basic", "workload": "fewer"}, "did you mean Basic/few?"),
+    ],
+)
+def test_a_benchmark_that_cannot_be_executed_is_a_problem(served, change, text):
+    body = {"testCases": [BENCHMARK], "templates": TEMPLATES} | change
+    status, problem = served.send("POST", f"{V1}/scheduler-perf", body)
+    assert status == 422
+    assert text in json.dumps(problem)

@@ -99,12 +99,13 @@ def case(*operations: dict[str, Any], params: dict[str, Any] | None = None, **mo
     ).decode()
 
 
-def run(text: str, **options: Any) -> WorkloadResult:
+def run(text: str, topic: str = "") -> WorkloadResult:
     """Run the only workload of a file."""
-    (workload,) = load_test_cases("config.yaml", read_from(FILES | {"config.yaml": text}))
+    read = read_from(FILES | {"config.yaml": text})
+    (workload,) = load_test_cases("config.yaml", read, topic=topic)
     clock = Clock()
     return run_workload(
-        workload, read_ns=clock.read_ns, sleep=clock.sleep, read_memory=lambda: 1 << 20, **options
+        workload, read_ns=clock.read_ns, sleep=clock.sleep, read_memory=lambda: 1 << 20
     )
 
 
