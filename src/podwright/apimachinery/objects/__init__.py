@@ -27,7 +27,6 @@ from podwright.apimachinery.objects.decode import (
     decode_node as decode_node,
     decode_pod as decode_pod,
     without_nulls as without_nulls,
-    wrong_with as wrong_with,
 )
 from podwright.apimachinery.objects.draw import (
     DELAY_STREAM as DELAY_STREAM,

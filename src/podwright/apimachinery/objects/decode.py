@@ -351,11 +351,6 @@ def _quantities_of_status(status: PodStatus) -> Iterator[ResourceList]:
 _Problem = tuple[str, str, Any]
 
 
-def wrong_with(value: Any, cls: type[msgspec.Struct], path: str = "") -> Iterator[_Problem]:
-    """Yield path, message and value of every violation of a struct's fields in a document."""
-    yield from _walk(without_nulls(value), cls, path)
-
-
 _JSON_NAME: dict[type, str] = {str: "a string", int: "an integer", bool: "true or false"}
 
 

@@ -541,3 +541,13 @@ def test_the_status_of_an_indexed_job(status: Document, starts: list[str]) -> No
     assert len(problems) == len(starts), problems
     for (path, message, _), start in zip(problems, starts, strict=True):
         assert f"{path}: {message}".startswith(f"status.{start}")
+
+
+@pytest.mark.parametrize(("old", "new"), [({}, {"externalID": "x"}), ({"externalID": "x"}, {})])
+def test_the_external_id_of_a_node_never_changes(old, new):
+    node = built_in().find("v1", "Node")
+    assert node is not None
+    before, after = ({"metadata": {"name": "n"}, "spec": spec} for spec in (old, new))
+    problem = ("spec.externalID", "Forbidden: may not be updated")
+    assert problem in [each[:2] for each in node.update_problems(after, before)]
+    assert node.update_problems(before, before) == []

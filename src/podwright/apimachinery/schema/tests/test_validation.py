@@ -768,3 +768,24 @@ def test_the_pods_that_a_node_avoids(written: str, expected: list[str]) -> None:
     for path, message in found:
         assert path.endswith(expected[0])
         assert message.endswith(expected[1])
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "reports"),
+    [
+        ("v1", "ReplicationController", False),
+        ("resource.k8s.io/v1", "DeviceClass", False),
+        ("v1", "ConfigMap", True),
+    ],
+)
+def test_some_kinds_leave_the_prefix_of_names_to_the_name(api_version, kind, reports):
+    found = built_in().find(api_version, kind)
+    assert found is not None
+
+    def paths(**metadata: str) -> set[str]:
+        rule = found.row.name_rule
+        wrong = validate_object_meta(metadata, name_rule=rule, is_namespaced=False)
+        return {path for path, _, _ in wrong}
+
+    assert ("metadata.generateName" in paths(name="a", generateName="Web-")) == reports
+    assert paths(name="A") == {"metadata.name"}

@@ -38,6 +38,11 @@ def problems(secret: dict[str, Any]) -> list[str]:
             [f"{UNREADABLE}invalid character '}}' looking for beginning of value"],
             id="not JSON",
         ),
+        pytest.param(
+            b"\xb5\xec",
+            [f"{UNREADABLE}invalid character '\u00b5' looking for beginning of value"],
+            id="not UTF-8 outside of texts, where Go names the byte",
+        ),
     ],
 )
 def test_credentials_are_a_json_object(content: bytes, expected: list[str]) -> None:

@@ -412,9 +412,9 @@ def validate_docker_config(errors: FieldErrors, secret: Document) -> None:
     else:
         errors.required(path)
         return
-    content = content.decode(errors="replace").encode()  # as Go's decoder does
     try:
-        found = msgspec.json.decode(content)
+        # Go's decoder replaces wrong bytes of texts, and names them elsewhere.
+        found = msgspec.json.decode(content.decode(errors="replace").encode())
     except msgspec.DecodeError as error:
         errors.invalid(path, _REDACTED, go_json_error(content, error))
         return

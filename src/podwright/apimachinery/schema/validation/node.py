@@ -71,6 +71,8 @@ def validate_node_status(errors: FieldErrors, new: Document, old: Document) -> N
     if before.get("providerID") and before["providerID"] != spec.get("providerID"):
         text = 'node updates may not change providerID except from "" to valid'
         errors.forbidden("spec.providerID", text)
+    if (spec.get("externalID") or "") != (before.get("externalID") or ""):
+        errors.forbidden("spec.externalID", "may not be updated")
 
 
 def _validate_common(errors: FieldErrors, node: Document) -> None:

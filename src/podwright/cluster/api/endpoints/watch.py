@@ -241,9 +241,7 @@ class Watch:
         metadata: Document = {"resourceVersion": str(event.resource_version)}
         if event.ends_initial:
             metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
-        kind = self._call.resource.kind
-        empty = {"kind": kind.row.kind, "apiVersion": kind.api_version, "metadata": metadata}
-        return encoded_line("BOOKMARK", self._shown(kind.go_form(empty)))
+        return encoded_line("BOOKMARK", self._shown(self._call.resource.bookmark(metadata)))
 
     def _shown(self, document: Document) -> Document:
         media: MediaType = self._call.media

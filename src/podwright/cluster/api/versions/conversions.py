@@ -135,6 +135,22 @@ def _daemon_set(daemon_set: Document) -> Document:
     return daemon_set | {"metadata": metadata | {"annotations": annotations}}
 
 
+def _with_replicas(workload: Document) -> Document:
+    """Return a workload whose replicas, which the internal version always has, are a number."""
+    spec: Document = workload.get("spec") or {}
+    return workload if "replicas" in spec else workload | {"spec": {"replicas": 0} | spec}
+
+
+EMPTY: Final[dict[tuple[str, str], Conversion]] = {
+    ("apps", "ControllerRevision"): lambda revision: {"data": None} | revision,
+    ("apps", "DaemonSet"): _daemon_set,
+    **{("apps", kind): _with_replicas for kind in ("Deployment", "ReplicaSet", "StatefulSet")},
+}
+"""What the conversion from the internal version adds to an empty object, as bookmarks have it.
+
+Upstream: pkg/apis/apps/v1/conversion.go
+"""
+
 ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {
     ("", "Pod"): _pod,
     ("", "Secret"): _secret,

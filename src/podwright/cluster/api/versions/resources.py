@@ -16,7 +16,7 @@ from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching import ObjectType, object_type
 from podwright.apimachinery.schema import Kind, KindRow, Problem, built_in
 from podwright.apimachinery.schema.structural import CustomKind, ScalePaths, with_go_numbers
-from podwright.cluster.api.versions.conversions import ROUND_TRIPS, conversion_of
+from podwright.cluster.api.versions.conversions import EMPTY, ROUND_TRIPS, conversion_of
 from podwright.cluster.store import GroupKind
 
 DEFAULT_GROUP_VERSIONS: Final = (
@@ -206,6 +206,14 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
         document = document if self.is_custom else with_reset_owners(document)
         made = kind.go_form(kind.with_defaults(kind.go_form(document)))
         fix = ROUND_TRIPS.get((self.group, self.name))
+        return made if fix is None else fix(made)
+
+    def bookmark(self, metadata: Document) -> Document:
+        """Return the object of a bookmark, which is empty but for its metadata."""
+        kind = self.kind
+        empty = {"kind": kind.row.kind, "apiVersion": kind.api_version, "metadata": metadata}
+        made = kind.go_form(empty)
+        fix = EMPTY.get((self.group, self.name))
         return made if fix is None else fix(made)
 
     def as_stored(self, document: Document) -> Document:

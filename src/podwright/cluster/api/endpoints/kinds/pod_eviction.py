@@ -25,10 +25,11 @@ from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
 from podwright.cluster.api.pipeline import Write
 from podwright.cluster.api.pods.eviction import Eviction
-from podwright.cluster.api.rejections import bad_request, success
+from podwright.cluster.api.rejections import bad_request, invalid, success, unclassified_error
 from podwright.cluster.store import POD
 
 _OLD_VERSION: Final = "policy/v1beta1"
+_IGNORE_STORE: Final = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 
 def evict(backend: Backend, call: Call) -> HttpReply:
@@ -38,12 +39,12 @@ def evict(backend: Backend, call: Call) -> HttpReply:
     name = (eviction.get("metadata") or {}).get("name") or ""
     if name != call.info.name:
         raise bad_request("name in URL does not match name in Eviction object")
+    body = _delete_body(eviction, call, options)
     attributes = attributes_of(call, "CREATE", eviction, None, options)
     backend.admission.admit(attributes)
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
     check_path_segment(call.info.name)
-    body = _delete_body(eviction, options)
     sent: Document = body.get("preconditions") or {}
     write = Write(
         kind=POD,
@@ -75,8 +76,31 @@ def _body(call: Call, options: WriteOptions) -> Document:
     return document
 
 
-def _delete_body(eviction: Document, options: WriteOptions) -> Document:
+def _delete_body(eviction: Document, call: Call, options: WriteOptions) -> Document:
+    """Return the options of the deletion, with the dry run of the request.
+
+    Upstream: pkg/registry/core/pod/storage/eviction.go, propagateDryRun
+
+    Raises
+    ------
+    Rejection
+        An option is not for pods, or the dry runs of the request and the options differ.
+    """
     found: Document = dict(eviction.get("deleteOptions") or {})
+    if found.get(_IGNORE_STORE):
+        problem = (
+            f"deleteOptions.{_IGNORE_STORE}",
+            "Invalid value: true: can not be set for pod eviction, try after removing the option",
+            True,
+        )
+        raise invalid("policy", "Eviction", call.info.name, [problem])
+    requested = list(call.request.parameters.get("dryRun") or ())
+    sent = found.get("dryRun") or []
+    if requested and sent and requested != sent:
+        raise unclassified_error(
+            "Non-matching dry-run options in request and content:"
+            f" [{' '.join(requested)}] and [{' '.join(sent)}]"
+        )
     if options.is_dry_run:
         found["dryRun"] = ["All"]
     return found

@@ -239,6 +239,44 @@ def test_an_eviction_of_another_kind(server, body, message):
     assert found["message"].startswith(message)
 
 
+IGNORES = {"ignoreStoreReadErrorWithClusterBreakingPotential": True}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "query", "status", "message"),
+    [
+        pytest.param("p", IGNORES, "", 422, "can not be set for pod eviction", id="not for pods"),
+        pytest.param("none", IGNORES, "", 422, "can not be set", id="before the pod is looked up"),
+        pytest.param("p", IGNORES | {"dryRun": ["x"]}, "", 422, "can not be set", id="before"),
+        pytest.param(
+            "p",
+            {"dryRun": ["All", "All"]},
+            "dryRun=All",
+            500,
+            "Non-matching dry-run options in request and content: [All] and [All All]",
+            id="the dry runs differ",
+        ),
+        pytest.param("p", {"dryRun": ["x"]}, "", 422, "dryRun", id="an unknown dry run"),
+        pytest.param("p", {"dryRun": ["All"]}, "dryRun=All", 201, "", id="the same dry run"),
+        pytest.param("p", {"dryRun": []}, "dryRun=All", 201, "", id="that of the request"),
+    ],
+)
+def test_the_options_of_an_eviction_are_checked_first(
+    server, name, options, query, status, message
+):
+    server.reply("POST", PODS, pod("p"))
+    eviction = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": name},
+        "deleteOptions": options,
+    }
+    found = server.reply("POST", f"{PODS}/{name}/eviction?{query}", eviction)
+    assert found[0] == status
+    assert message in found[1].get("message", "")
+    assert server.reply("GET", f"{PODS}/p")[0] == 200, "nothing was deleted"
+
+
 def test_unknown_fields_of_an_eviction_are_reported(server):
     server.reply("POST", PODS, pod("p"))
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}, "x": 1}

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
+from podwright.cluster.api.versions.conversions import TEMPLATE_GENERATION
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
@@ -239,3 +240,28 @@ def test_a_watch_that_lags_catches_up_without_another_change(server):
         # A bookmark that is due waits for the changes before it.
         assert names == [*(f"c{number:03}" for number in range(count)), None]
         assert watch.read(server.now_ns) == b""
+
+
+@pytest.mark.parametrize(
+    ("plural", "path", "value"),
+    [
+        ("deployments", "spec.replicas", 0),
+        ("replicasets", "spec.replicas", 0),
+        ("statefulsets", "spec.replicas", 0),
+        ("daemonsets", f"metadata.annotations.{TEMPLATE_GENERATION}", "0"),
+        ("controllerrevisions", "data", None),
+    ],
+)
+def test_the_object_of_a_bookmark_is_an_empty_one_of_the_internal_version(
+    server, plural, path, value
+):
+    watch = server.watch(
+        f"/apis/apps/v1/{plural}?watch=true&sendInitialEvents=true"
+        "&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    )
+    ((type_, found),) = server.events(watch)
+    assert type_ == "BOOKMARK"
+    *names, last = path.split(".", 2)
+    for name in names:
+        found = found[name]
+    assert found[last] == value
