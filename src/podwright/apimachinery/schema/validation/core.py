@@ -426,21 +426,22 @@ def validate_docker_config(errors: FieldErrors, secret: Document) -> None:
 
 # Validation of events.
 
-_IMMUTABLE: Final = {
-    "regarding": "involvedObject",
-    "reason": "reason",
-    "note": "message",
-    "deprecatedSource": "source",
-    "deprecatedFirstTimestamp": "firstTimestamp",
-    "deprecatedLastTimestamp": "lastTimestamp",
-    "deprecatedCount": "count",
-    "type": "type",
-    "eventTime": "eventTime",
-    "action": "action",
-    "related": "related",
-    "reportingController": "reportingController",
-    "reportingInstance": "reportingInstance",
-}
+_IMMUTABLE: Final = (
+    ("regarding", "involvedObject"),
+    ("reason", "reason"),
+    ("note", "message"),
+    ("deprecatedSource", "source"),
+    ("deprecatedFirstTimestamp", "firstTimestamp"),
+    ("deprecatedLastTimestamp", "lastTimestamp"),
+    ("deprecatedCount", "count"),
+    ("reason", "reason"),  # upstream checks it twice
+    ("type", "type"),
+    ("eventTime", "eventTime"),
+    ("action", "action"),
+    ("related", "related"),
+    ("reportingController", "reportingController"),
+    ("reportingInstance", "reportingInstance"),
+)
 """The immutable fields of events.k8s.io/v1, with their names in upstream's errors."""
 _TYPES: Final = {
     "regarding": "ObjectReference",
@@ -483,7 +484,7 @@ def validate_event_update(errors: FieldErrors, new: Document, old: Document) -> 
     _validate(errors, new, new.get("regarding") or {}, "reportingController", "note")
     if new.get("series") != old.get("series"):
         _validate_series(errors, new)
-    for field, name in _IMMUTABLE.items():
+    for field, name in _IMMUTABLE:
         errors.immutable(name, new.get(field), old.get(field), _TYPES.get(field, "string"))
 
 

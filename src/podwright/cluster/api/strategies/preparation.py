@@ -68,7 +68,7 @@ def key_of(resource: Resource) -> tuple[str, str]:
 
 def prepared_for_create(resource: Resource, document: Document, now_ns: int) -> Document:
     """Return a new object as it is stored, except its metadata."""
-    document = _with_template_without_stop_signals(resource, document)
+    document = _with_no_stop_signals(resource, document)
     prepare = KIND_PREPARATIONS.get(key_of(resource), GENERAL).create
     if prepare is not None:
         return prepare(document, now_ns)
@@ -82,7 +82,7 @@ def prepared_for_update(
     resource: Resource, new: Document, old: Document, now_ns: int, subresource: str = ""
 ) -> Document:
     """Return a changed object as it is stored, with its generation."""
-    new = _with_template_without_stop_signals(resource, new)
+    new = _with_no_stop_signals(resource, new)
     preparation = KIND_PREPARATIONS.get(key_of(resource), GENERAL)
     if subresource == "status":
         if preparation.update_status is not None:
@@ -171,12 +171,12 @@ def _node_status(new: Document, old: Document, now_ns: int) -> Document:
     return old | {"metadata": new.get("metadata") or {}, "status": status}
 
 
-def _with_template_without_stop_signals(resource: Resource, document: Document) -> Document:
-    """Return a new or changed object whose template of pods has no stop signals."""
+def _with_no_stop_signals(resource: Resource, document: Document) -> Document:
+    """Return a new or changed object without stop signals: a pod, or a template of pods."""
     path = resource.kind.row.pod_template
-    return (
-        _with_changed_part(document, path.split("."), _without_stop_signals) if path else document
-    )
+    if path:
+        return _with_changed_part(document, path.split("."), _without_stop_signals)
+    return _without_stop_signals(document) if key_of(resource) == ("", "Pod") else document
 
 
 def _with_changed_part(
@@ -193,7 +193,7 @@ def _with_changed_part(
 
 
 def _without_stop_signals(pod: Document) -> Document:
-    """Return a new pod without stop signals, which a feature gate enables that is off.
+    """Return a pod without stop signals, which a feature gate enables that is off.
 
     Upstream: pkg/api/pod/util.go, dropContainerStopSignals
     """
@@ -212,7 +212,6 @@ def _without_stop_signal(container: Document) -> Document:
 
 
 def _new_pod(pod: Document, now_ns: int) -> Document:
-    pod = _without_stop_signals(pod)
     spec = with_label_keys(pod.get("spec") or {}, (pod.get("metadata") or {}).get("labels") or {})
     status: Document = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):

@@ -33,6 +33,7 @@ def check_fields(
     decoded: Decoded | None = None,
     *,
     validation: FieldValidation = "Warn",
+    is_converted: bool = False,
 ) -> list[str]:
     """Check the fields of a body and return the warnings.
 
@@ -43,6 +44,9 @@ def check_fields(
     decoded : Decoded, optional
         Where the document comes from: its duplicate fields.
     validation : str
+    is_converted : bool
+        Whether upstream converts the document, and does not decode it: then its paths have no
+        keys of maps.
 
     Raises
     ------
@@ -57,7 +61,7 @@ def check_fields(
     places = dict(decoded.order or {})
     for problem in kind.decoding_problems(document):
         if problem[1].startswith(UNKNOWN_FIELD):
-            path = _MAP_KEY.sub(_dotted, problem[0])
+            path = _MAP_KEY.sub(_without_key if is_converted else _dotted, problem[0])
             found.append(f'unknown field "{path}"')
             places[found[-1]] = places.get(path, len(places))
         else:
@@ -90,6 +94,14 @@ def _field_path(path: str) -> str:
 def _dotted(key: re.Match[str]) -> str:
     """Return the key of a map as strict decoding writes it in a path; indexes keep brackets."""
     return key[0] if key[1].isdigit() else f".{key[1]}"
+
+
+def _without_key(key: re.Match[str]) -> str:
+    """Return nothing for the key of a map; indexes keep brackets.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/converter.go, mapFromUnstructured
+    """
+    return key[0] if key[1].isdigit() else ""
 
 
 def _ends_decoding(kind: ObjectKind, problem: Problem) -> bool:

@@ -234,7 +234,9 @@ def decoded_patch(
         raise _invalid_patch(shown, of_other_kind(resource, patched))
     validation = options.field_validation
     try:
-        warnings = check_fields(patched, resource.kind, validation=validation)
+        warnings = check_fields(
+            patched, resource.kind, validation=validation, is_converted=is_converted
+        )
     except StrictDecodingError as error:
         raise _invalid_patch(shown, StrictDecodingError([*found, *sorted(error.found)])) from None
     except TypeMismatchError as error:

@@ -136,10 +136,12 @@ def _prepare(backend: Backend, write: ObjectWrite) -> None:
     assert old is not None, "an update has a stored object"
     new = _checked_version(resource, write.new, write.current)
     new = with_stored_metadata(new, old)
-    new = strategies.prepared_for_update(resource, new, old, call.now_ns, call.info.subresource)
+    # Before the generation is counted.
     if disabled := backend.disabled_fields.get(resource.storage):
         new = without_disabled(disabled, new, old)
-    write.new = new
+    write.new = strategies.prepared_for_update(
+        resource, new, old, call.now_ns, call.info.subresource
+    )
 
 
 def _check(backend: Backend, write: ObjectWrite) -> None:
