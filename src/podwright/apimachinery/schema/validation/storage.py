@@ -22,7 +22,7 @@ from podwright.apimachinery.schema.validation.metadata import (
     validate_label_selector,
     validate_unchanged_metadata,
 )
-from podwright.apimachinery.schema.validation.names import qualified_name
+from podwright.apimachinery.schema.validation.names import in_range, qualified_name
 from podwright.apimachinery.schema.validation.pods.resources import quantity, validate_quantity
 from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
 from podwright.apimachinery.schema.validation.pods.volume_sources import (
@@ -517,3 +517,26 @@ validate_volume_attachment: Final = r.of_spec(
     ),
     r.struct(source=r.struct(persistentVolumeName=r.SUBDOMAIN)),
 )
+
+_ATTACHMENT_METADATA_MAX_BYTES: Final = 256 * 1024
+_VOLUME_ERROR_MAX_BYTES: Final = 1024
+
+
+def validate_attachment_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a changed status of a VolumeAttachment.
+
+    Upstream: pkg/apis/storage/validation/validation.go, validateVolumeAttachmentStatus
+    """
+    del old
+    status: Document = new.get("status") or {}
+    metadata: dict[str, str] = status.get("attachmentMetadata") or {}
+    size_bytes = sum(len(f"{key}{value}".encode()) for key, value in metadata.items())
+    if size_bytes > _ATTACHMENT_METADATA_MAX_BYTES:
+        errors.too_long("status.attachmentMetadata", _ATTACHMENT_METADATA_MAX_BYTES)
+    for name in ("attachError", "detachError"):
+        found: Document = status.get(name) or {}
+        if len((found.get("message") or "").encode()) > _VOLUME_ERROR_MAX_BYTES:
+            # Upstream's text has the limit of the metadata.
+            errors.too_long(f"status.{name}.message", _ATTACHMENT_METADATA_MAX_BYTES)
+        if (code := found.get("errorCode")) is not None:
+            errors.each(f"status.{name}.errorCode", code, in_range(code, 0, 2**31 - 1))

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, go_quoted
+from podwright.apimachinery.schema import path_segment
 from podwright.cluster.api.admission.amounts import amounts_of
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.current_objects import CurrentObjects
@@ -120,6 +121,11 @@ class RuntimeClass(Plugin):
         if not name:
             # Upstream: client-go refuses to request an object without a name.
             raise Rejection(500, "", "resource name may not be empty")
+        if wrong := path_segment(name):
+            # Nor one whose name is not part of a path.
+            raise Rejection(
+                500, "", f"invalid resource name {go_quoted(name)}: [{' '.join(wrong)}]"
+            )
         if found is None:
             raise rejected(attributes, f'pod rejected: RuntimeClass "{name}" not found')
         return found
