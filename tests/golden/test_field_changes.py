@@ -42,7 +42,6 @@ KNOWN = {
     "PersistentVolumeClaim spec.dataSourceRef": "dataSource is set before the validation",
     "Pod spec.volumes.13.image": "optional in templates, whose specs are validated likewise",
     "Pod spec.volumes.5.projected.sources": "cluster trust bundles are dropped, with the gate off",
-    "ReplicationController metadata.name": "the label with the name is set before the validation",
     "Service spec.ports": "ports of nodes are allocated before the validation",
 }
 """Where errors differ, and why."""

@@ -10,6 +10,7 @@ from podwright.apimachinery.objects import NamespacedName, shortest_time_text
 from podwright.scheduler.machine import Action, Bind, EmitEvent, PatchPodStatus
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import Outcome
+from podwright.simulation.recording.log.log_reading import outcomes_of
 
 AttemptResult: TypeAlias = Literal["Scheduled", "Unschedulable", "SchedulerError", "Binding"]
 """Binding: a node was chosen, and the pod is not bound yet, or was deleted before."""
@@ -59,7 +60,7 @@ def attempts_of(log: DecisionLog, pod: NamespacedName) -> list[Attempt]:
     open_attempt: _OpenAttempt | None = None
     found: list[_OpenAttempt] = []
     numbers = {end: number for number, end in enumerate(ends, start=1)}
-    for outcome in log.outcomes(pod, ends[0]):
+    for outcome in outcomes_of(log, pod, ends[0]):
         number = numbers.get(outcome.index)
         if number is not None:
             reason = "Unschedulable" if open_attempt is None else open_attempt.reason

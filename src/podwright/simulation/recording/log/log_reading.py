@@ -263,15 +263,6 @@ class LogReading:
             objects.update(given)
             objects.update(known)
 
-    def outcomes(self, pod: str, first: int) -> Iterator[Outcome]:
-        """Yield what the blocks from that of one event on say about a pod."""
-        self._flush_to_read()
-        for frame in self._frames:
-            if frame.head.kind == EVENTS and frame.end > first:
-                index = self._read(frame, EventIndex)
-                block = self._read(frame, OutcomeBlock, part=1)
-                yield from decode_outcomes(index, block, frame.head.first, pod)
-
     def cycles_of(self, pod: str) -> list[int]:
         """Return the numbers of the events in which scheduling cycles of one pod ended."""
         return [index for index, name in self.cycles() if name == pod]
@@ -333,6 +324,16 @@ class LogReading:
     def _read(self, frame: Frame, cls: type[_T], *, part: int = 0) -> _T:
         payload = self._medium.read(frame)
         return decode_payload(payload, frame.head, cls, part=part, source=self._medium.source)
+
+
+def outcomes_of(log: LogReading, pod: str, first: int) -> Iterator[Outcome]:
+    """Yield what the blocks of a log from that of one event on say about a pod."""
+    log._flush_to_read()  # noqa: SLF001 - its own
+    for frame in log._frames:  # noqa: SLF001 - its own
+        if frame.head.kind == EVENTS and frame.end > first:
+            index = log._read(frame, EventIndex)  # noqa: SLF001 - its own
+            block = log._read(frame, OutcomeBlock, part=1)  # noqa: SLF001 - its own
+            yield from decode_outcomes(index, block, frame.head.first, pod)
 
 
 def _end_of(frame: Frame) -> int:
