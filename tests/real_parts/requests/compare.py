@@ -248,7 +248,8 @@ def _answered(answers: dict[str, Answer]) -> dict[str, str]:
 
 def _json(body: Any) -> str:
     # Upstream keeps the bytes of free parts of an object: its own writing of them is compact.
-    return json.dumps(body, separators=(",", ":"), sort_keys=True)
+    named = json.loads(json.dumps(body))  # a changed body can have keys that are no texts
+    return json.dumps(named, separators=(",", ":"), sort_keys=True)
 
 
 def _is_object(body: Any) -> bool:
