@@ -601,8 +601,10 @@ class TurnLoop:
                     self._after_beside.append((request, future))
                     continue
             elif is_long:
+                # Reads that have arrived after it are answered before it uses the cluster.
                 self._begin_large(request, future, now_ns)
-                return
+                self.cluster.server.only_reads = True
+                continue
             self._answer(self.cluster.handle(request, now_ns), request, future, answered)
             if is_over():
                 return
