@@ -179,14 +179,20 @@ def loaded_lazily() -> set[str]:
     ]
     columns = (
         ("validation", "validation"),
-        ("validation_of_update", "validation"),
-        ("validation_of_status", "validation"),
         ("warnings", "warnings"),
         ("warnings_of_status", "warnings"),
         ("defaults", "defaults"),
     )
     for column, folder in columns:
         functions = {row[column] for row in kinds.values() if column in row}
+        if column == "validation":
+            steps = (
+                step
+                for row in kinds.values()
+                for of in ("update", "status")
+                for step in row.get(f"validation_of_{of}", ())
+            )
+            functions.update(step for step in steps if ":" in step)
         found.update(
             f"podwright.apimachinery.schema.{folder}.{name.partition(':')[0]}" for name in functions
         )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import http.client
+import itertools
 import json
 import re
 import sys
@@ -49,6 +50,9 @@ _UNTYPED = "failed to create typed patch object"
 _GENERATED = re.compile(r"\b([Gg]en-|x{58})[a-z0-9]{5}\b")
 _AGE = re.compile(r"^(\d+[smhdy])+$|^<age>$")
 _LATER_CHECK = "[+]poststarthook/apiservice-wait-for-first-sync ok\n"
+_LABELS = ("metadata.labels", "metadata.annotations")
+_LABEL_ERRORS = re.compile(r"(metadata\.(?:labels|annotations): Invalid).*\1", re.DOTALL)
+_NEXT_ERROR = re.compile(r"(?<= is invalid: )\[|, (?=[a-z][\w.\[\]]*: )")
 _DRAWN = re.compile(r"\b(10\.0\.0\.\d+|3[0-2]\d{3})\b")
 NEUTRAL: Final = {
     "age": "the time since an object was created",
@@ -56,6 +60,7 @@ NEUTRAL: Final = {
     "address or port": "drawn by each server for a Service, unless the request has it",
     "order of conflicts": "of a Go map",
     "order of type errors": "of a Go map",
+    "order of label errors": "of a Go map",
     "health check of a later patch": "the recorded server has it, 1.36.0 has not",
 }
 """What is made equal before a comparison, and why."""
@@ -308,6 +313,8 @@ def _neutral(value: Any, sent: str, without: frozenset[str]) -> Any:
         parts = [_neutral(part, sent, without) for part in value]
         is_conflict = parts and isinstance(parts[0], dict) and parts[0].get("reason") == _CONFLICT
         is_sorted = is_conflict and "order of conflicts" not in without
+        if "order of label errors" not in without:
+            parts = _with_label_errors_in_order(parts)
         return sorted(parts, key=_json) if is_sorted else parts
     if not isinstance(value, str):
         return value
@@ -315,11 +322,24 @@ def _neutral(value: Any, sent: str, without: frozenset[str]) -> Any:
         value = _GENERATED.sub(r"\1<gen5>", value)
     if "order of type errors" not in without and value.startswith(_UNTYPED):
         value = "\n".join(sorted(value.split("\n")))
+    if "order of label errors" not in without and _LABEL_ERRORS.search(value):
+        value = ", ".join(sorted(_NEXT_ERROR.split(value.removesuffix("]"))))
     if "health check of a later patch" not in without:
         value = value.replace(_LATER_CHECK, "")
     if "address or port" in without:
         return value
     return _DRAWN.sub(lambda found: found[0] if found[0] in sent else "<drawn>", value)
+
+
+def _with_label_errors_in_order(parts: list[Any]) -> list[Any]:
+    """Return the causes of an error with those of one map of labels next to another in order."""
+    labels = [isinstance(each, dict) and each.get("field") in _LABELS for each in parts]
+    found: list[Any] = []
+    for _, indexes in itertools.groupby(
+        range(len(parts)), key=lambda index: (labels[index], index * (not labels[index]))
+    ):
+        found += sorted((parts[index] for index in indexes), key=_json)
+    return found
 
 
 StepsOf: TypeAlias = Callable[[int], list[Step]]

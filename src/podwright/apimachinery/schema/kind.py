@@ -190,16 +190,24 @@ class Kind:
         return cast(Validate | None, _function("validation", self.row.validation))
 
     @cached_property
-    def _validate_update(self) -> ValidateUpdate | None:
-        name, validate = self.row.validation_of_update, self._validate
-        if validate is not None and name == self.row.validation:
-            return lambda errors, new, _old: validate(errors, new)
-        return cast(ValidateUpdate | None, _function("validation", name))
+    def _update_steps(self) -> tuple[ValidateUpdate, ...]:
+        return self._steps(self.row.validation_of_update)
 
     @cached_property
-    def _validate_status(self) -> ValidateUpdate | None:
-        name = self.row.validation_of_status
-        return cast(ValidateUpdate | None, _function("validation", name))
+    def _status_steps(self) -> tuple[ValidateUpdate, ...]:
+        return self._steps(self.row.validation_of_status)
+
+    def _steps(self, steps: tuple[str, ...]) -> tuple[ValidateUpdate, ...]:
+        validate = self._validate or _is_valid
+        named: dict[str, ValidateUpdate] = {
+            "metadata": self._validate_metadata_update,
+            "new_metadata": self._validate_unchanged_metadata,
+            "new": lambda errors, new, _old: validate(errors, new),
+            "immutable": self._validate_immutable,
+        }
+        return tuple(
+            named.get(step) or cast(ValidateUpdate, _function("validation", step)) for step in steps
+        )
 
     @cached_property
     def _warnings(self) -> dict[str, WarningsOf | None]:
@@ -343,31 +351,30 @@ class Kind:
     def update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what upstream's validation reports for a changed object, metadata included."""
         errors = FieldErrors()
-        metadata = new.get("metadata") or {}
-        as_changed, as_new = self.row.metadata_checks
-        for _ in range(as_changed):
-            self._validate_metadata_update(errors, new, old)
-        for _ in range(as_new):
-            validate_unchanged_metadata(
-                errors,
-                metadata,
-                self.row.name_rule,
-                qualifies_finalizers=qualifies_finalizers(self.row.group),
-            )
-        if self._validate_update is not None:
-            self._validate_update(errors, new, old)
+        for step in self._update_steps:
+            step(errors, new, old)
+        return errors.problems
+
+    def _validate_unchanged_metadata(
+        self, errors: FieldErrors, new: Document, _old: Document
+    ) -> None:
+        validate_unchanged_metadata(
+            errors,
+            new.get("metadata") or {},
+            self.row.name_rule,
+            qualifies_finalizers=qualifies_finalizers(self.row.group),
+        )
+
+    def _validate_immutable(self, errors: FieldErrors, new: Document, old: Document) -> None:
         for row in self.row.immutable:
             path, _, go_type = row.partition(" ")
             errors.immutable(path, _value_at(new, path), _value_at(old, path), go_type)
-        return errors.problems
 
     def status_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what upstream's validation reports for a changed status, metadata included."""
         errors = FieldErrors()
-        if self.row.checks_status_metadata:
-            self._validate_metadata_update(errors, new, old)
-        if self._validate_status is not None:
-            self._validate_status(errors, new, old)
+        for step in self._status_steps:
+            step(errors, new, old)
         return errors.problems
 
     # -------------------------------------------------------------------------- tables
@@ -404,6 +411,10 @@ class Kind:
             The time for ages, in nanoseconds since 1970.
         """
         return [cell(document, now_ns) for cell in self._cells]
+
+
+def _is_valid(errors: FieldErrors, document: Document) -> None:
+    """Report nothing."""
 
 
 def _contains(outer: str, inner: str) -> bool:

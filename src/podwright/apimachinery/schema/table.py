@@ -83,12 +83,6 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         By name, the `apiVersion/Kind` of the bodies; "" is the kind itself.
     has_generation : bool
         Whether `metadata.generation` counts changes of the spec.
-    metadata_checks : tuple of int
-        How often validation by kind checks the metadata of a changed object, as changed and as
-        new: upstream reports an error of it as often, beside the checks of all kinds. None of both
-        also stands for new objects, whose names have no format then.
-    checks_status_metadata : bool
-        Whether validation by kind checks the metadata when the status changes.
     counted_metadata : tuple of str
         The parts of the metadata whose change increments the generation, too.
     is_graceful : bool
@@ -132,11 +126,13 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         or `PATH TYPE` with the internal type that the error shows.
     validation : str
         The function that validates a new object: `module:function` in `schema.validation`.
-    validation_of_update : str
-        The function that validates a changed object, in the same form; that of a new object if
-        the changed one is validated as such.
-    validation_of_status : str
-        The function that validates a changed status, in the same form.
+    validation_of_update : tuple of str
+        The steps that validate a changed object, in the order of upstream's errors, beside the
+        checks of all kinds: `metadata` (as changed), `new_metadata` (as that of a new object),
+        `new` (the function for new objects), `immutable` (these fields), or a function in the
+        same form. Names have no format where no step checks the metadata.
+    validation_of_status : tuple of str
+        The steps that validate an object whose status has changed.
     warnings : str
         The function that returns the warnings about a write: `module:function` in
         `schema.warnings`.
@@ -165,8 +161,6 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     categories: tuple[str, ...] = ()
     subresources: dict[str, str] = {}
     has_generation: bool = False
-    metadata_checks: tuple[int, int] = (1, 0)
-    checks_status_metadata: bool = True
     counted_metadata: tuple[str, ...] = ()
     is_graceful: bool = False
     creates_on_update: bool = False
@@ -186,8 +180,8 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     columns: tuple[Column, ...] = ()
     immutable: tuple[str, ...] = ()
     validation: str = ""
-    validation_of_update: str = ""
-    validation_of_status: str = ""
+    validation_of_update: tuple[str, ...] = ("metadata", "immutable")
+    validation_of_status: tuple[str, ...] = ("metadata",)
     warnings: str = ""
     warnings_of_status: str = ""
     deprecation: str = ""

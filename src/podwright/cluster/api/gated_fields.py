@@ -54,6 +54,7 @@ _OF_POD: Final = (
     (("GenericWorkload",), "schedulingGroup"),
     (("MatchLabelKeysInPodTopologySpread",), "topologySpreadConstraints.*.matchLabelKeys"),
     (("PodLevelResources",), "resources"),
+    (("ClusterTrustBundleProjection",), "volumes.*.projected.sources.*.clusterTrustBundle"),
     (("PodCertificateRequest",), "volumes.*.projected.sources.*.podCertificate"),
 )
 _RESOURCE: Final = "resource.k8s.io"

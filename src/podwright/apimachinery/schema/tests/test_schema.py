@@ -408,7 +408,7 @@ def test_a_kind_is_added_by_data_only() -> None:
     widget = msgspec.structs.replace(
         row, group="example.com", version="v1", kind="Widget", type="example.v1.Widget",
         resource="widgets", singular="widget", short_names=("wd",), immutable=("mode",),
-        validation="", validation_of_update="",
+        validation="", validation_of_update=("metadata", "immutable"),
     )  # fmt: skip
     fields = {"metadata": "meta.v1.ObjectMeta 1", "sizes": "{quantity} 2", "mode": "string 3"}
     schema = Schema(

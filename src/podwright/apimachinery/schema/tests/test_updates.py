@@ -551,3 +551,53 @@ def test_the_external_id_of_a_node_never_changes(old, new):
     problem = ("spec.externalID", "Forbidden: may not be updated")
     assert problem in [each[:2] for each in node.update_problems(after, before)]
     assert node.update_problems(before, before) == []
+
+
+BAD_LABEL = {"metadata__labels": {"a": "-"}}
+LABEL = "metadata.labels"
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "old", "changes", "paths"),
+    [
+        pytest.param(
+            "storage.k8s.io/v1", "StorageClass", {"provisioner": "a.b"},
+            {"provisioner": "", "reclaimPolicy": "Retain"},
+            [LABEL, "provisioner", LABEL, "provisioner", "reclaimPolicy"],
+            id="new, as changed, immutable",
+        ),
+        pytest.param(
+            "v1", "ConfigMap", {"data": {"a": "b"}, "immutable": True}, {"data": {"/": "c"}},
+            [LABEL, "data", LABEL, "data[/]"], id="as changed, immutable, new",
+        ),
+        pytest.param(
+            "rbac.authorization.k8s.io/v1", "ClusterRoleBinding",
+            {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                         "name": "a"}},
+            {"roleRef__name": ""}, [LABEL, "roleRef.name", LABEL, "roleRef"], id="a role last",
+        ),
+        pytest.param(
+            "v1", "Node", {"spec": {"podCIDRs": ["10.0.0.0/24"]}},
+            {"spec__podCIDRs": ["10.0.1.0/24"], "spec__taints": [{"key": "k", "effect": "x"}]},
+            [LABEL, "metadata.taints[0].effect", LABEL, "spec.podCIDRs",
+             "metadata.taints[0].effect"],
+            id="taints after networks",
+        ),
+        pytest.param(
+            "discovery.k8s.io/v1", "EndpointSlice", {"addressType": "IPv4", "endpoints": []},
+            {"addressType": "IPv6"}, [LABEL, "addressType"], id="not as changed",
+        ),
+    ],
+)  # fmt: skip
+def test_the_errors_of_an_update_have_upstreams_order(api_version, kind, old, changes, paths):
+    found = updated(api_version, kind, old, **BAD_LABEL, **changes)
+    assert [each.partition(": ")[0] for each in found] == paths
+
+
+def test_a_local_volume_needs_nodes_before_the_next_source_is_looked_at():
+    spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+    both = spec | {"csi": {"driver": "a", "volumeHandle": "b"}, "local": {"path": "/a"}}
+    found = built_in().find("v1", "PersistentVolume")
+    assert found is not None
+    problems = found.validation_problems({"metadata": {"name": "x"}, "spec": both})
+    assert [path for path, _, _ in problems] == ["spec.nodeAffinity", "spec.csi"]

@@ -14,10 +14,10 @@ nothing. Metadata is validated by `metadata.py`, apart from the metadata of embe
 
 Rules of single fields are rows: `rules.py` describes them.
 
-`validation_of_update = "pods.pod_update:validate_pod_update"` names the function for a changed
-object; it also receives the stored object, and validates the new one as a whole. It is the name of
-`validation` where that is all; `immutable` lists the fields that are compared afterwards.
-`validation_of_status` names the function for a changed status.
+`validation_of_update = ["metadata", "new_metadata", "pods.pod_update:validate_pod_update"]` lists
+the steps for a changed object, see `KindRow`; a function among them also receives the stored
+object. `immutable` lists the fields that the step of this name compares.
+`validation_of_status` lists those for a changed status.
 
 Values whose feature gate is off by default in the API server are valid: the gates of a simulated
 scheduler are no matter of the object.

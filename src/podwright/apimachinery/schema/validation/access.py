@@ -70,19 +70,8 @@ validate_cluster_role: Final = r.of_object(
 # ---------------------------------------------------------------------------- bindings
 
 
-def validate_role_binding_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed RoleBinding, which keeps its role."""
-    validate_role_binding(errors, new)
-    _validate_kept_role(errors, new, old)
-
-
-def validate_cluster_role_binding_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed ClusterRoleBinding, which keeps its role."""
-    validate_cluster_role_binding(errors, new)
-    _validate_kept_role(errors, new, old)
-
-
-def _validate_kept_role(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_kept_role(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check that a changed binding keeps its role."""
     role, before = (internal_form(each.get("roleRef"), "RoleRef") for each in (new, old))
     if role != before:
         errors.invalid("roleRef", role, "cannot change roleRef")

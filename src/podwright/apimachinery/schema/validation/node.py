@@ -38,6 +38,8 @@ def validate_node(errors: FieldErrors, node: Document) -> None:
 
 def _validate_new(errors: FieldErrors, node: Document, former: Sequence[str]) -> None:
     """Check a node as a new one; the networks that it had are not checked again."""
+    _validate_annotations(errors, node)
+    _validate_taints(errors, node)
     _validate_common(errors, node)
     networks = (node.get("spec") or {}).get("podCIDRs") or []
     for index, each in enumerate(networks):
@@ -50,17 +52,17 @@ def _validate_new(errors: FieldErrors, node: Document, former: Sequence[str]) ->
             errors.invalid("spec.podCIDRs", networks, text)
 
 
-def validate_node_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed node.
+def validate_changed_node(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a changed node as a new one.
 
-    Upstream: pkg/registry/core/node/strategy.go, which checks it as a new one, too
+    Upstream: pkg/registry/core/node/strategy.go
     """
     _validate_new(errors, new, (old.get("spec") or {}).get("podCIDRs") or ())
-    validate_node_status(errors, new, old)
 
 
 def validate_node_status(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a node whose status has changed."""
+    _validate_annotations(errors, new)
     _validate_common(errors, new)
     _validate_addresses(errors, (new.get("status") or {}).get("addresses") or [])
     spec, before = new.get("spec") or {}, old.get("spec") or {}
@@ -71,12 +73,12 @@ def validate_node_status(errors: FieldErrors, new: Document, old: Document) -> N
     if before.get("providerID") and before["providerID"] != spec.get("providerID"):
         text = 'node updates may not change providerID except from "" to valid'
         errors.forbidden("spec.providerID", text)
+    _validate_taints(errors, new)
     if (spec.get("externalID") or "") != (before.get("externalID") or ""):
         errors.forbidden("spec.externalID", "may not be updated")
 
 
-def _validate_common(errors: FieldErrors, node: Document) -> None:
-    spec, status = node.get("spec") or {}, node.get("status") or {}
+def _validate_annotations(errors: FieldErrors, node: Document) -> None:
     annotations = (node.get("metadata") or {}).get("annotations") or {}
     if written := annotations.get(_TAINTS):
         try:
@@ -85,8 +87,15 @@ def _validate_common(errors: FieldErrors, node: Document) -> None:
             errors.invalid("metadata.annotations", _TAINTS, str(error))
     if written := annotations.get(_AVOIDED):
         _validate_avoided_pods(errors, written)
+
+
+def _validate_taints(errors: FieldErrors, node: Document) -> None:
     # Upstream's path of taints is below `metadata`.
-    validate_taints(errors, "metadata.taints", spec.get("taints") or [])
+    validate_taints(errors, "metadata.taints", (node.get("spec") or {}).get("taints") or [])
+
+
+def _validate_common(errors: FieldErrors, node: Document) -> None:
+    status = node.get("status") or {}
     for kind in ("capacity", "allocatable"):
         validate_amounts(errors, f"status.{kind}", status.get(kind), ".{}")
     _validate_features(errors, status.get("declaredFeatures") or [])

@@ -20,7 +20,6 @@ from podwright.apimachinery.schema.validation.field_errors import (
 )
 from podwright.apimachinery.schema.validation.metadata import (
     validate_label_selector,
-    validate_unchanged_metadata,
 )
 from podwright.apimachinery.schema.validation.names import in_range, qualified_name
 from podwright.apimachinery.schema.validation.pods.resources import quantity, validate_quantity
@@ -51,11 +50,9 @@ def validate_persistent_volume(errors: FieldErrors, volume: Document) -> None:
 def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed persistent volume, whose source is immutable.
 
-    Upstream: pkg/registry/core/persistentvolume/strategy.go, which checks the spec twice
+    Upstream: pkg/registry/core/persistentvolume/strategy.go, which checks the spec before, too
     """
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    validate_persistent_volume(errors, new)
-    validate_unchanged_metadata(errors, new.get("metadata") or {}, "subdomain")
     _VOLUME(errors, "spec", spec)
     sources = {kind: spec.get(kind) for kind in PERSISTENT_SOURCES}
     old_sources = {kind: before.get(kind) for kind in PERSISTENT_SOURCES}
@@ -106,9 +103,16 @@ def _validate_capacity(errors: FieldErrors, path: str, spec: Document) -> None:
 
 
 def _validate_kind_of_volume(errors: FieldErrors, path: str, spec: Document) -> None:
-    validate_sources(errors, path, spec, PERSISTENT_SOURCES)
-    if spec.get("local") is not None and spec.get("nodeAffinity") is None:
+    found = FieldErrors()
+    validate_sources(found, path, spec, PERSISTENT_SOURCES)
+    kinds = [kind for kind in PERSISTENT_SOURCES if spec.get(kind) is not None]
+    after_local = tuple(f"{path}.{kind}" for kind in _AFTER_LOCAL)
+    later = sum(each[0].startswith(after_local) for each in found.problems)
+    split = len(found.problems) - later
+    errors.problems += found.problems[:split]
+    if kinds[:1] == ["local"] and spec.get("nodeAffinity") is None:
         errors.required(f"{path}.nodeAffinity", "Local volume requires node affinity")
+    errors.problems += found.problems[split:]
     where, policy = (spec.get("hostPath") or {}).get("path"), "persistentVolumeReclaimPolicy"
     if where and posixpath.normpath(where) == "/" and spec.get(policy) == "Recycle":
         text = "may not be 'recycle' for a hostPath mount of '/'"
@@ -121,6 +125,7 @@ def _validate_attributes(errors: FieldErrors, path: str, spec: Document) -> None
         errors.required(f"{path}.csi", text)
 
 
+_AFTER_LOCAL: Final = ("storageos", "csi")
 _ACCESS_MODE: Final = r.one_of(*_ACCESS_MODES)
 _CLASS_AND_MODE: Final = r.struct(
     storageClassName=r.optional(r.SUBDOMAIN), volumeMode=r.one_of("Block", "Filesystem")
@@ -509,34 +514,39 @@ def _validate_inline_volume(errors: FieldErrors, path: str, spec: Document) -> N
         errors.forbidden(f"{path}.volumeMode", text)
 
 
-validate_volume_attachment: Final = r.of_spec(
-    r.struct(
-        attacher=r.always(validate_driver_name),
-        source=r.always(_validate_source_of_attachment, {}),
-        nodeName=r.always(r.SUBDOMAIN, ""),
-    ),
-    r.struct(source=r.struct(persistentVolumeName=r.SUBDOMAIN)),
-)
-
 _ATTACHMENT_METADATA_MAX_BYTES: Final = 256 * 1024
 _VOLUME_ERROR_MAX_BYTES: Final = 1024
 
 
-def validate_attachment_status(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed status of a VolumeAttachment.
+def _validate_attachment_status(errors: FieldErrors, path: str, status: Document) -> None:
+    """Check the status of a VolumeAttachment.
 
     Upstream: pkg/apis/storage/validation/validation.go, validateVolumeAttachmentStatus
     """
-    del old
-    status: Document = new.get("status") or {}
     metadata: dict[str, str] = status.get("attachmentMetadata") or {}
     size_bytes = sum(len(f"{key}{value}".encode()) for key, value in metadata.items())
     if size_bytes > _ATTACHMENT_METADATA_MAX_BYTES:
-        errors.too_long("status.attachmentMetadata", _ATTACHMENT_METADATA_MAX_BYTES)
+        errors.too_long(f"{path}.attachmentMetadata", _ATTACHMENT_METADATA_MAX_BYTES)
     for name in ("attachError", "detachError"):
         found: Document = status.get(name) or {}
         if len((found.get("message") or "").encode()) > _VOLUME_ERROR_MAX_BYTES:
             # Upstream's text has the limit of the metadata.
-            errors.too_long(f"status.{name}.message", _ATTACHMENT_METADATA_MAX_BYTES)
+            errors.too_long(f"{path}.{name}.message", _ATTACHMENT_METADATA_MAX_BYTES)
         if (code := found.get("errorCode")) is not None:
-            errors.each(f"status.{name}.errorCode", code, in_range(code, 0, 2**31 - 1))
+            errors.each(f"{path}.{name}.errorCode", code, in_range(code, 0, 2**31 - 1))
+
+
+validate_volume_attachment: Final = r.of_object(
+    r.struct(
+        spec=r.always(
+            r.struct(
+                attacher=r.always(validate_driver_name),
+                source=r.always(_validate_source_of_attachment, {}),
+                nodeName=r.always(r.SUBDOMAIN, ""),
+            ),
+            {},
+        ),
+        status=_validate_attachment_status,
+    ),
+    r.struct(spec=r.struct(source=r.struct(persistentVolumeName=r.SUBDOMAIN))),
+)

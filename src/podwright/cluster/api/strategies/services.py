@@ -8,7 +8,7 @@ patchAllocatedValues
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import Problem
@@ -20,7 +20,7 @@ _SINGLE_STACK: Final = ["IPv4"]
 
 def needs_cluster_ip(spec: Document) -> bool:
     """Whether a service of this type has an address."""
-    return spec.get("type", "ClusterIP") in ("ClusterIP", "NodePort", "LoadBalancer")
+    return spec.get("type") != "ExternalName"
 
 
 def needs_node_ports(spec: Document) -> bool:
@@ -37,7 +37,7 @@ def new_service(service: Document, now_ns: int) -> Document:
     del now_ns
     service = {name: part for name, part in service.items() if name != "status"}
     spec = _with_address_lists(dict(service.get("spec") or {}), {})
-    return service | {"spec": _with_families(spec)}
+    return service | {"spec": _with_families(spec, {})}
 
 
 def changed_service(new: Document, old: Document, now_ns: int) -> Document:
@@ -46,7 +46,7 @@ def changed_service(new: Document, old: Document, now_ns: int) -> Document:
     stored: Document = old.get("spec") or {}
     spec = _without_other_types(dict(new.get("spec") or {}), stored)
     spec = _with_allocated(spec, stored)
-    spec = _with_families(_with_address_lists(spec, stored))
+    spec = _with_families(_with_address_lists(spec, stored), stored)
     made = new | {"spec": spec}
     if "status" in old:
         made["status"] = old["status"]
@@ -71,16 +71,23 @@ def _with_address_lists(spec: Document, stored: Document) -> Document:
     return spec | {"clusterIPs": addresses}
 
 
-def _with_families(spec: Document) -> Document:
+def _with_families(spec: Document, stored: Document) -> Document:
     if not needs_cluster_ip(spec):
         return spec
-    is_headless = spec.get("clusterIP") == HEADLESS
-    if is_headless and not spec.get("selector") and not spec.get("ipFamilies"):
-        policy = spec.get("ipFamilyPolicy") or "RequireDualStack"
-        families = _SINGLE_STACK if policy == "SingleStack" else _DUAL_STACK
-        return spec | {"ipFamilyPolicy": policy, "ipFamilies": families}
     found = dict(spec)
-    found.setdefault("ipFamilyPolicy", "SingleStack")
+    is_headless = spec.get("clusterIP") == HEADLESS and not spec.get("selector")
+    default = "RequireDualStack" if is_headless else "SingleStack"
+    policy = spec.get("ipFamilyPolicy") or stored.get("ipFamilyPolicy") or default
+    found["ipFamilyPolicy"] = policy
+    if policy == "SingleStack":
+        # With unchanged lists the policy alone says that the second of each is to go.
+        for name in ("clusterIPs", "ipFamilies"):
+            values = found.get(name) or []
+            if len(values) > 1 and values == stored.get(name):
+                found[name] = values[:1]
+    if is_headless and not spec.get("ipFamilies"):
+        found["ipFamilies"] = _SINGLE_STACK if policy == "SingleStack" else _DUAL_STACK
+        return found
     addresses = found.get("clusterIPs") or [found.get("clusterIP") or ""]
     # Families that are not given follow from the addresses; the allocation rejects IPv6.
     if not found.get("ipFamilies") and ":" not in addresses[0]:
@@ -147,13 +154,12 @@ def _without_other_types(spec: Document, stored: Document) -> Document:
             stored,
             ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"),
         )
-    if needs_node_ports(stored) and not needs_node_ports(spec):
-        before = [port.get("nodePort") for port in stored.get("ports") or ()]
-        if [port.get("nodePort") for port in spec.get("ports") or ()] == before:
-            spec["ports"] = [
-                {name: value for name, value in port.items() if name != "nodePort"}
-                for port in spec.get("ports") or ()
-            ]
+    has_no_ports = needs_node_ports(stored) and not needs_node_ports(spec)
+    if has_no_ports and _node_ports(spec) <= _node_ports(stored):
+        spec["ports"] = [
+            {name: value for name, value in port.items() if name != "nodePort"}
+            for port in spec.get("ports") or ()
+        ]
     is_balanced = stored.get("type") == "LoadBalancer"
     if is_balanced and spec.get("type") != "LoadBalancer":
         _drop_unchanged(
@@ -179,11 +185,11 @@ def _with_allocated(spec: Document, stored: Document) -> Document:
             if not spec.get(name) and stored.get(name):
                 spec[name] = stored[name]
     if needs_node_ports(spec) and needs_node_ports(stored):
-        known = {_port_key(port): port.get("nodePort") for port in stored.get("ports") or ()}
-        taken = {port.get("nodePort") for port in spec.get("ports") or ()}
+        known = {port.get("name") or "": port.get("nodePort") for port in stored.get("ports") or ()}
+        taken = _node_ports(spec)
         ports: list[Document] = []
         for port in spec.get("ports") or ():
-            number = known.get(_port_key(port))
+            number = known.get(port.get("name") or "")
             is_kept = not port.get("nodePort") and number and number not in taken
             ports.append(port | {"nodePort": number} if is_kept else port)
         spec["ports"] = ports
@@ -193,5 +199,5 @@ def _with_allocated(spec: Document, stored: Document) -> Document:
     return spec
 
 
-def _port_key(port: Document) -> tuple[Any, Any]:
-    return port.get("protocol"), port.get("port")
+def _node_ports(spec: Document) -> set[int]:
+    return {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}

@@ -158,13 +158,12 @@ def _validate_device(
     for name, attribute in sorted(attributes.items()):
         validate_attribute_name(errors, f"{path}.attributes", name, needs_domain=False)
         _validate_attribute(errors, f"{path}.attributes[{name}]", attribute)
-    # What was valid before the update is not validated again.
-    if old is None or not same(old.get("capacity"), capacity):
-        is_shared = bool(device.get("allowMultipleAllocations"))
-        for name, amount in sorted(capacity.items()):
-            validate_attribute_name(errors, f"{path}.capacity", name, needs_domain=False)
-            _validate_capacity(errors, f"{path}.capacity[{name}]", amount, is_shared=is_shared)
+    is_shared = bool(device.get("allowMultipleAllocations"))
+    for name, amount in sorted(capacity.items()):
+        validate_attribute_name(errors, f"{path}.capacity", name, needs_domain=False)
+        _validate_capacity(errors, f"{path}.capacity[{name}]", amount, is_shared=is_shared)
     taints = device.get("taints") or []
+    # Taints that were valid before the update are not validated again.
     if old is None or not same(old.get("taints"), taints):
         if len(taints) > _MOST_TAINTS:
             errors.too_many(f"{path}.taints", len(taints), _MOST_TAINTS)

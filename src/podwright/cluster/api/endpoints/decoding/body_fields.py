@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import UNKNOWN_FIELD, Problem
 from podwright.apimachinery.schema.structural import CustomKind
-from podwright.cluster.api.endpoints.decoding.go_type_errors import go_type_at, type_error
+from podwright.cluster.api.endpoints.decoding.go_type_errors import type_error, value_type_at
 from podwright.cluster.api.endpoints.decoding.json_bodies import Decoded
 from podwright.cluster.api.endpoints.decoding.yaml_bodies import field_warnings
 from podwright.cluster.api.rejections import bad_request
@@ -25,6 +25,10 @@ FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
 _MAP_KEY: Final = re.compile(r"\[([^\]]*)\]")
 _LAST_INDEX: Final = re.compile(r"(?:\[\d+\])+$")
 _SELF_DECODING: Final = frozenset({"quantity", "time", "micro-time", "int-or-string"})
+_SCHEMA_OR_OTHER: Final = re.compile(
+    r"\.openAPIV3Schema\..*?(items|additionalItems|additionalProperties|dependencies)\b"
+)
+"""Fields of a schema whose value may be a schema or something else."""
 
 
 def check_fields(
@@ -109,7 +113,8 @@ def _ends_decoding(kind: ObjectKind, problem: Problem) -> bool:
 
     After other errors the decoder continues, and returns the first of them at the end.
     """
-    return go_type_at(kind, problem[0]) in _SELF_DECODING
+    path = problem[0]
+    return value_type_at(kind, path) in _SELF_DECODING or bool(_SCHEMA_OR_OTHER.search(path))
 
 
 class TypeMismatchError(ValueError):

@@ -180,12 +180,6 @@ def _base64_error(text: str) -> int:
     return end + 4 - end % 4  # what is after the end
 
 
-def go_type_at(kind: ObjectKind, path: str) -> str:
-    """Return the schema's innermost type of the field at a path, "" where there is no field."""
-    field = _field_at(kind, path)
-    return "" if field is None else field.type.innermost
-
-
 def value_type_at(kind: ObjectKind, path: str) -> str:
     """Return the schema's scalar or struct of a value; "" for a list, a map, or no field."""
     field = _field_at(kind, path)

@@ -9,7 +9,7 @@ portallocator}
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv4Network, ip_address
 from typing import Final
@@ -37,6 +37,9 @@ _STATIC_ADDRESSES: Final = 16
 """The lowest addresses, which are drawn last, as upstream reserves them for explicit ones."""
 
 _SERVICE: Final = ("", "Service")
+_ADDRESS_FIELDS: Final = ("spec.clusterIP", "spec.ipFamil")
+_LATER: Final = ("may not be set to 'None' for", "may not change once set")
+"""In the errors about addresses that upstream finds after the allocation."""
 _PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
 
 
@@ -63,6 +66,30 @@ def check_address_owner(service: Document) -> None:
             f" is invalid: spec.parentRef.name: {details[0]}"
         )
         raise invalid("", "Service", name, [("spec.clusterIPs", text, [""])])
+
+
+def check_addresses(service: Document, found: Iterable[Problem]) -> None:
+    """Reject a service with mistakes on which its addresses depend, which has no other errors.
+
+    Parameters
+    ----------
+    found : iterable of Problem
+        What is wrong with the service.
+
+    Raises
+    ------
+    Rejection
+        Some of it prevents the allocation.
+    """
+    if (service.get("spec") or {}).get("type") == "ExternalName":
+        return
+    addresses = [
+        each
+        for each in found
+        if each[0].startswith(_ADDRESS_FIELDS) and not any(text in each[1] for text in _LATER)
+    ]
+    if addresses:
+        raise invalid("", "Service", service["metadata"].get("name") or "", addresses)
 
 
 class ServiceAllocations:

@@ -121,6 +121,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/storagebackend/config.go
 
 OFF_BY_DEFAULT: Final = frozenset(GATED_RESOURCES) | {
     COMPARISONS,
+    "ClusterTrustBundleProjection",
     "DRAListTypeAttributes",
     "DRANodeAllocatableResources",
     "DRAWorkloadResourceClaims",

@@ -106,3 +106,45 @@ def test_the_reason_of_an_event_is_checked_twice(server):
     assert status == 422
     fields = [cause["field"] for cause in found["details"]["causes"]]
     assert fields == ["reason", "reason", "type"]
+
+
+def test_a_dropped_empty_list_is_not_checked_in_updates(server):
+    slices = "/apis/resource.k8s.io/v1/resourceslices"
+    spec = {
+        "driver": "gpu.example.com", "nodeName": "n",
+        "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "d", "attributes": {"a": {"int": 0}}}],
+    }  # fmt: skip
+    _, made = server.reply("POST", slices, {"metadata": {"name": "s"}, "spec": spec})
+    made["spec"]["devices"][0]["attributes"]["a"]["strings"] = []
+    made["metadata"]["labels"] = {"a": "-"}
+    _, found = server.reply("PUT", f"{slices}/s", made)
+    assert {each["field"] for each in found["details"]["causes"]} == {"metadata.labels"}
+
+
+def test_a_request_policy_is_checked_where_only_the_sharing_changes(server):
+    slices = "/apis/resource.k8s.io/v1/resourceslices"
+    policy = {"default": "1", "validValues": ["1"]}
+    spec = {
+        "driver": "gpu.example.com", "nodeName": "n",
+        "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "d", "allowMultipleAllocations": True,
+                     "capacity": {"m": {"value": "4", "requestPolicy": policy}}}],
+    }  # fmt: skip
+    status, made = server.reply("POST", slices, {"metadata": {"name": "s"}, "spec": spec})
+    assert status == 201
+    del made["spec"]["devices"][0]["allowMultipleAllocations"]
+    _, found = server.reply("PUT", f"{slices}/s", made)
+    assert found["details"]["causes"][0]["field"] == "spec.devices[0].capacity[m].requestPolicy"
+
+
+def test_a_projected_trust_bundle_is_dropped(server):
+    sources = [{"clusterTrustBundle": {"path": "a"}}, {"configMap": {"name": "c"}}]
+    body = {
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}],
+                 "volumes": [{"name": "v", "projected": {"sources": sources}}]},
+    }  # fmt: skip
+    status, found = server.reply("POST", "/api/v1/namespaces/default/pods", body)
+    assert status == 201
+    assert "clusterTrustBundle" not in str(found["spec"]["volumes"][0])

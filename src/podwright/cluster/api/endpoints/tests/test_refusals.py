@@ -92,6 +92,13 @@ def test_the_first_value_that_decodes_itself_is_reported(server):
     )
 
 
+def test_a_map_of_quantities_does_not_decode_itself(server):
+    body = pod("p")
+    body["spec"]["containers"][0] |= {"image": 7, "resources": {"limits": ["x"]}}
+    _, found = server.reply("POST", PODS, body)
+    assert "Go struct field Container.spec.containers.image of type string" in found["message"]
+
+
 def test_a_field_selector_names_the_object_that_is_forbidden(server):
     path = "/api/v1/nodes?fieldSelector=metadata.name%3Da"
     _, found = server.reply("GET", path, user=BARE_TOKENS["alice-token"])

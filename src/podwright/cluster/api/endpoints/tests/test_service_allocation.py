@@ -134,3 +134,46 @@ def test_a_port_of_health_checks_is_none_of_the_services_own(server):
     # Other changes keep it.
     assert server.patch(f"{SERVICES}/a", {"metadata": {"labels": {"x": "y"}}})[0] == 200
     assert create(server, "b", type="NodePort", ports=[{"port": 80, "nodePort": 31000}])[0] == 422
+
+
+def test_ports_keep_their_node_ports_by_name(server):
+    ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
+    _, made = create(server, "a", type="NodePort", ports=ports)
+    first, second = (port["nodePort"] for port in made["spec"]["ports"])
+    made["spec"]["ports"] = [{"name": "b", "port": 82}, {"name": "c", "port": 80}]
+    _, found = server.reply("PUT", f"{SERVICES}/a", made)
+    kept = {port["name"]: port["nodePort"] for port in found["spec"]["ports"]}
+    assert kept["b"] == second
+    assert kept["c"] not in (first, second)
+
+
+def test_a_service_without_node_ports_loses_those_that_it_had(server):
+    _, made = create(server, "a", type="NodePort")
+    made["spec"] |= {"type": "ClusterIP"}
+    made["spec"]["ports"][0]["name"] = "a"
+    made["spec"]["ports"].append({"name": "b", "port": 81})
+    status, found = server.reply("PUT", f"{SERVICES}/a", made)
+    assert status == 200
+    assert all("nodePort" not in port for port in found["spec"]["ports"])
+
+
+def test_a_headless_service_keeps_its_families_without_its_selector(server):
+    _, made = create(server, "a", clusterIP="None", selector={"a": "b"})
+    made["spec"] = {"ports": [{"port": 80}]}
+    _, found = server.reply("PUT", f"{SERVICES}/a", made)
+    assert (found["spec"]["ipFamilyPolicy"], found["spec"]["ipFamilies"]) == (
+        "SingleStack",
+        ["IPv4"],
+    )
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_addresses_are_allocated_before_the_rest_is_checked(server, method):
+    body = service("a")
+    if method == "PUT":
+        _, body = create(server, "a")
+    body["metadata"]["labels"] = {"a": "-"}
+    body["spec"] |= {"type": "x", "clusterIP": "1.2.3", "clusterIPs": ["1.2.3"]}
+    _, found = server.reply(method, SERVICES if method == "POST" else f"{SERVICES}/a", body)
+    fields = {each["field"] for each in found["details"]["causes"]}
+    assert fields == {"spec.clusterIPs[0]"}

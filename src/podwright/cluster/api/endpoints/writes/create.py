@@ -34,7 +34,10 @@ from podwright.cluster.api.endpoints.decoding.sent_objects import (
 from podwright.cluster.api.endpoints.forms import Trial
 from podwright.cluster.api.endpoints.kinds.admin_access import admin_access_problems
 from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expression_problems
-from podwright.cluster.api.endpoints.kinds.service_allocation import check_address_owner
+from podwright.cluster.api.endpoints.kinds.service_allocation import (
+    check_address_owner,
+    check_addresses,
+)
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
@@ -57,7 +60,6 @@ from podwright.cluster.api.rejections import (
     Rejection,
     already_exists,
     forbidden,
-    invalid,
     unclassified_error,
 )
 from podwright.cluster.api.strategies import preparation as strategies
@@ -68,9 +70,6 @@ _SYSTEM_METADATA: Final = ("creationTimestamp", "resourceVersion", "selfLink", "
 _DELETION_METADATA: Final = ("deletionGracePeriodSeconds", "deletionTimestamp")
 """Removed from the body of a create; an update or apply that creates stores them, as upstream."""
 _NAMES: Final = ("metadata.generateName", "metadata.name")
-_ADDRESS_FIELDS: Final = ("spec.clusterIP", "spec.ipFamil")
-_NOT_HEADLESS: Final = "may not be set to 'None' for"
-"""In the one error about addresses that upstream finds after the allocation."""
 
 
 def create(backend: Backend, call: Call) -> HttpReply:
@@ -243,7 +242,7 @@ def _check(backend: Backend, write: ObjectWrite) -> None:
     call, resource, document = write.call, write.call.resource, write.new
     row = resource.kind.row
     check_kind_of_object(resource, document)
-    is_checked = row.metadata_checks != (0, 0)
+    is_checked = any(step.endswith("metadata") for step in row.validation_of_update)
     with interlude():
         if call.has_new_spec:
             document = resource.kind.go_form(document)
@@ -300,14 +299,7 @@ def _after_allocation(
     """
     if strategies.key_of(resource) not in backend.allocators:
         return found
-    is_external = (document.get("spec") or {}).get("type") == "ExternalName"
-    addresses = [
-        each
-        for each in found
-        if not is_external and each[0].startswith(_ADDRESS_FIELDS) and _NOT_HEADLESS not in each[1]
-    ]
-    if addresses:
-        raise invalid(resource.error_group, resource.name, name_of(document), addresses)
+    check_addresses(document, found)
     document = allocated(backend, resource, document, None, is_dry_run=is_dry_run)
     return resource.kind.validation_problems(document)
 

@@ -26,6 +26,7 @@ from podwright.cluster.api.endpoints.decoding.sent_objects import (
 )
 from podwright.cluster.api.endpoints.kinds.admin_access import admin_access_problems
 from podwright.cluster.api.endpoints.kinds.policy_expressions import with_expression_problems
+from podwright.cluster.api.endpoints.kinds.service_allocation import check_addresses
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
@@ -137,11 +138,17 @@ def _prepare(backend: Backend, write: ObjectWrite) -> None:
     new = _checked_version(resource, write.new, write.current)
     new = with_stored_metadata(new, old)
     # Before the generation is counted.
-    if disabled := backend.disabled_fields.get(resource.storage):
-        new = without_disabled(disabled, new, old)
+    new = _without_disabled(backend, resource, new, old)
     write.new = strategies.prepared_for_update(
         resource, new, old, call.now_ns, call.info.subresource
     )
+
+
+def _without_disabled(
+    backend: Backend, resource: Resource, new: Document, old: Document
+) -> Document:
+    disabled = backend.disabled_fields.get(resource.storage)
+    return new if disabled is None else without_disabled(disabled, new, old)
 
 
 def _check(backend: Backend, write: ObjectWrite) -> None:
@@ -154,7 +161,10 @@ def _check(backend: Backend, write: ObjectWrite) -> None:
         problems = _problems_of(backend, call, new, old)
         if problems:
             exact = with_empty_parts(new, call.sent)
+            exact = _without_disabled(backend, resource, exact, old)
             problems = _problems_of(backend, call, exact, old)
+    if resource.storage in backend.allocators and not call.info.subresource:
+        check_addresses(new, problems)
     problems = [*admin_access_problems(backend.store, resource, new, old), *problems]
     if problems:
         raise invalid_object(call, new, problems)
