@@ -60,7 +60,7 @@ from podwright.apimachinery.patching.typed_values import (
     type_errors,
     with_named_fields,
 )
-from podwright.apimachinery.patching.value_types import ValueType
+from podwright.apimachinery.patching.value_types import UntypedError, ValueType
 
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 _UNKNOWN: Final = "unknown"
@@ -117,18 +117,20 @@ def applied(
     _check(of, configuration)
     fields, errors = of.applied_fields(configuration)
     if errors:
-        metadata = configuration.get("metadata")
-        name = metadata if isinstance(metadata, dict) else {}
-        place = f"{_text(name.get('namespace'))}/{_text(name.get('name'))}; {of.gvk}"
         text = joined_errors(errors)
+        place = _place(of, configuration)
         raise unclassified(f"failed to create typed patch object ({place}): {text}")
+    if (configuration.get("metadata") or {}).get("managedFields") is not None:
+        raise PatchError("metadata.managedFields must be nil")
     request = _Apply(of, of.tracked(fields, subresource), subresource, convert)
     if live is None:
         return request.created(configuration, manager, now)
     stored = (live.get("metadata") or {}).get("managedFields")
     managers = read_entries(stored)
     if not managers:
-        before = of.tracked(of.created_fields(with_entries(live, None), subresource), subresource)
+        before = of.tracked(
+            _existing_fields(of, with_entries(live, None), subresource), subresource
+        )
         if before:
             first = Manager(_BEFORE_FIRST_APPLY, "Update", of.api_version, subresource)
             managers = {first: Owned(before, of.api_version, now)}
@@ -154,9 +156,30 @@ def _check(of: ObjectType, configuration: Document) -> None:
         version = kind = ""
     if (version, kind) != (of.api_version, of.kind):
         raise PatchError(f"invalid object type: {gvk_text(version, kind)}")
-    metadata = configuration.get("metadata")
-    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
-        raise PatchError("metadata.managedFields must be nil")
+
+
+def _place(of: ObjectType, document: Document) -> str:
+    metadata = document.get("metadata")
+    name = metadata if isinstance(metadata, dict) else {}
+    return f"{_text(name.get('namespace'))}/{_text(name.get('name'))}; {of.gvk}"
+
+
+def _existing_fields(of: ObjectType, live: Document, subresource: str) -> FieldSet:
+    """Return the fields of an object without managers.
+
+    Raises
+    ------
+    PatchError
+        It does not have the types of its kind.
+    """
+    try:
+        return of.created_fields(live, subresource)
+    except UntypedError:
+        text = joined_errors(of.applied_fields(live)[1])
+        raise unclassified(
+            "failed to create manager for existing fields: failed to convert new object"
+            f" ({_place(of, live)}) to smd typed: {text}"
+        ) from None
 
 
 def _text(value: object) -> str:
@@ -357,8 +380,13 @@ def with_managed_fields(
     if not managers and old is not None:
         return with_entries(new, None)
     updater = Manager(manager or _UNKNOWN, "Update", of.api_version, subresource)
+    # Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/fieldmanager.go,
+    # UpdateNoErrors
     if not managers:
-        fields = of.created_fields(with_entries(new, None), subresource)
+        try:
+            fields = of.created_fields(with_entries(new, None), subresource)
+        except UntypedError:
+            return with_entries(new, None)
         created = {updater: Owned(fields, of.api_version, now)} if fields else {}
         return with_entries(new, written_entries(created))
     before, written = of.empty if old is None else old, new
@@ -368,9 +396,7 @@ def with_managed_fields(
     changes = _Changes(of, before, written, subresource, convert)
     try:
         after = capped(_after_update(managers, updater, changes, now))
-    except _UntypedError:
-        # Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/fieldmanager.go,
-        # UpdateNoErrors
+    except UntypedError:
         return with_entries(new, None)
     if after == managers and given is stored:
         return new
@@ -407,10 +433,6 @@ def _managers_of(given: Any, stored: Any, *, is_subresource: bool) -> Managers:
     except EntriesError:
         managers = {}
     return managers or read_entries(stored)
-
-
-class _UntypedError(ValueError):
-    """An object that has other types in the version of a manager."""
 
 
 class _Changes:
@@ -451,7 +473,7 @@ class _Changes:
                 return None
             (old, of), (new, _) = before, after
             if of.is_custom and of.applied_fields(new)[1]:
-                raise _UntypedError
+                raise UntypedError
         changed, removed = difference_of(of.completed(old), of.completed(new), of.root)
         return Difference(
             of.tracked(changed, self._subresource), of.tracked(removed, self._subresource)

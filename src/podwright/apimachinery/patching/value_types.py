@@ -136,6 +136,11 @@ class ValueType:
         """Returns the path element of an item of a list that is a set or has keys.
 
         An item of a wrong form has the element "": it belongs to nothing.
+
+        Raises
+        ------
+        UntypedError
+            An item with none of the keys.
         """
         keys, defaults = self.keys, self.key_defaults
         if not keys:
@@ -145,8 +150,12 @@ class ValueType:
             start, default = key_start(name), defaults.get(name, _ABSENT)
 
             def by_key(item: Any) -> str:
-                value = item.get(name, default) if isinstance(item, dict) else _ABSENT
-                return "" if value is _ABSENT else f"{start}{key_value(value)}}}"
+                if not isinstance(item, dict):
+                    return ""
+                value = item.get(name, default)
+                if value is _ABSENT:
+                    raise UntypedError
+                return f"{start}{key_value(value)}}}"
 
             return by_key
 
@@ -156,7 +165,9 @@ class ValueType:
             found = {key: item.get(key, defaults.get(key, _ABSENT)) for key in keys}
             # An absent key identifies another item than any value of it.
             given = {key: value for key, value in found.items() if value is not _ABSENT}
-            return key_element(given) if given else ""
+            if not given:
+                raise UntypedError
+            return key_element(given)
 
         return by_keys
 
@@ -169,6 +180,10 @@ def _keep(table: dict[tuple[str, ...], T], names: tuple[str, ...], value: T) -> 
 
 
 _ABSENT: Final[Any] = object()
+
+
+class UntypedError(ValueError):
+    """An object that does not have the types of a version."""
 
 
 DEDUCED: Final = ValueType("deduced")

@@ -535,8 +535,8 @@ class _Files:
 
 _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _BYTES: Final = ("memory", "ephemeral-storage")
-_WHOLE: Final = re.compile(r"[0-9]+(?:[kMGTPE]i?|Ki)?")
-"""Amounts without a fraction, as nearly all are written."""
+_WHOLE: Final = re.compile(r"[0-9]{1,15}|[0-9]{1,6}(?:[kMGT]i?|Ki)")
+"""Amounts without a fraction of which Go can compute the thousandths, as nearly all are."""
 
 
 def fraction_warnings(

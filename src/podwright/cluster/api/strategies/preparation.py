@@ -126,10 +126,25 @@ def counted(resource: Resource, new: Document, old: Document) -> Document:
         return new
     metadata: Document = new.get("metadata") or {}
     dropped = ("metadata",) if resource.is_custom else ("metadata", "status")
-    if not has_other_spec(new, old, row.counted_metadata, dropped):
+    is_other = has_other_spec(new, old, row.counted_metadata, dropped)
+    if key_of(resource) == COMPARED_EXACTLY and not is_other:
+        is_other = _has_empty_parts(new.get("spec"))
+    if not is_other:
         return new
     generation = int(stored.get("generation") or 0) + 1
     return new | {"metadata": metadata | {"generation": generation}}
+
+
+COMPARED_EXACTLY: Final = ("networking.k8s.io", "NetworkPolicy")
+"""The kind whose specs upstream does not compare semantically: an empty list is not none."""
+
+
+def _has_empty_parts(value: Any) -> bool:
+    """Whether a spec has an empty list, or empty labels, which none that is stored has."""
+    if isinstance(value, dict):
+        labels = value.get("matchLabels")
+        return labels == {} or any(map(_has_empty_parts, value.values()))
+    return isinstance(value, list) and (not value or any(map(_has_empty_parts, value)))
 
 
 def _without(document: Document, *names: str) -> Document:

@@ -7,6 +7,7 @@ validateEphemeralContainers, ValidatePodResize.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 from podwright.apimachinery.objects import Document
@@ -190,6 +191,7 @@ def _has_only_additions(term: Document, before: Document) -> bool:
 # Validation of the pod subresources `ephemeralcontainers` and `resize`.
 
 _RESIZABLE: Final = frozenset({"cpu", "memory"})
+_PARTS: Final = ("requests", "limits")
 
 
 def ephemeral_container_problems(new: Document, old: Document) -> list[Problem]:
@@ -234,11 +236,44 @@ def resize_problems(new: Document, old: Document, *, qos_class: str) -> list[Pro
     if current and current != qos_class:
         text = "Pod QOS Class may not change as a result of resizing"
         errors.invalid("spec", current, text)
+    if not _is_resizable(old.get("status") or {}):
+        errors.forbidden("spec", "Pod running on node without support for resize")
+    _validate_resources_of_pod(errors, spec, stored)
     if _validate_same_containers(errors, spec, stored):
         for field in ("initContainers", "containers"):
             _validate_removals(errors, field, new, old)
         _validate_resized(errors, new, old)
     return errors.problems
+
+
+def _is_resizable(status: Document) -> bool:
+    """Whether the status has resources, as the kubelets that resize write them.
+
+    Upstream: pkg/apis/core/validation/validation.go, isPodResizeRequestSupported
+    """
+    running = (
+        each
+        for each in status.get("containerStatuses") or ()
+        if (each.get("state") or {}).get("running") is not None
+    )
+    return all(each.get("resources") is not None for each in islice(running, 1))
+
+
+def _validate_resources_of_pod(errors: FieldErrors, spec: Document, stored: Document) -> None:
+    """Check the changed resources of a pod as a whole.
+
+    Upstream: pkg/apis/core/validation/validation.go, validatePodLevelResourcesResize
+    """
+    resources, before = spec.get("resources"), stored.get("resources")
+    if not any((each or {}).get(part) for each in (resources, before) for part in _PARTS):
+        return
+    at = "spec.resources"
+    if resources is None:
+        errors.forbidden(at, "pod-level resources cannot be removed")
+        return
+    _validate_kept(errors, at, resources, before or {}, "pod-level resource")
+    if not same(_with_former(resources, before or {}), before or {}):
+        errors.forbidden("spec", "only cpu and memory resources are mutable at pod-level")
 
 
 def _validate_same_containers(errors: FieldErrors, spec: Document, stored: Document) -> bool:
@@ -266,10 +301,15 @@ def _pairs(field: str, new: Document, old: Document) -> list[tuple[Document, Doc
 def _validate_removals(errors: FieldErrors, field: str, new: Document, old: Document) -> None:
     for index, (container, before) in enumerate(_pairs(field, new, old)):
         resources, stored = container.get("resources") or {}, before.get("resources") or {}
-        for part in ("requests", "limits"):
-            if (stored.get(part) or {}).keys() - (resources.get(part) or {}).keys():
-                at = f"spec.{field}[{index}].resources.{part}"
-                errors.forbidden(at, f"resource {part} cannot be removed")
+        _validate_kept(errors, f"spec.{field}[{index}].resources", resources, stored, "resource")
+
+
+def _validate_kept(
+    errors: FieldErrors, path: str, resources: Document, before: Document, noun: str
+) -> None:
+    for part in _PARTS:
+        if (before.get(part) or {}).keys() - (resources.get(part) or {}).keys():
+            errors.forbidden(f"{path}.{part}", f"{noun} {part} cannot be removed")
 
 
 def _validate_resized(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -292,11 +332,14 @@ def _validate_resized(errors: FieldErrors, new: Document, old: Document) -> None
 
 def _with_former_amounts(container: Document, before: Document) -> Document:
     """Return a container with the amounts of CPU and memory that it had, and without claims."""
+    resources, former = (each.get("resources") or {} for each in (container, before))
+    return container | {"resources": _with_former(resources, former)}
+
+
+def _with_former(resources: Document, before: Document) -> Document:
     made: Document = {}
-    for part in ("requests", "limits"):
-        amounts, former = (
-            (each.get("resources") or {}).get(part) or {} for each in (container, before)
-        )
+    for part in _PARTS:
+        amounts, former = (each.get(part) or {} for each in (resources, before))
         kept = {name: amount for name, amount in amounts.items() if name not in _RESIZABLE}
         made[part] = kept | {name: former[name] for name in _RESIZABLE if name in former}
-    return container | {"resources": made}
+    return made

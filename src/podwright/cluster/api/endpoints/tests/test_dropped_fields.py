@@ -148,3 +148,25 @@ def test_a_projected_trust_bundle_is_dropped(server):
     status, found = server.reply("POST", "/api/v1/namespaces/default/pods", body)
     assert status == 201
     assert "clusterTrustBundle" not in str(found["spec"]["volumes"][0])
+
+
+NETWORK_POLICIES = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
+
+
+@pytest.mark.parametrize(
+    ("change", "generation"),
+    [
+        ({"spec": {"ingress": []}}, 2),
+        ({"spec": {"podSelector": {"matchLabels": {}}}}, 2),
+        ({"spec": {"podSelector": {}}}, 1),
+        ({"metadata": {"labels": {"a": "b"}}}, 1),
+    ],
+)
+def test_an_empty_list_counts_as_a_change_of_a_network_policy(server, change, generation):
+    spec = {"podSelector": {}, "policyTypes": ["Ingress"]}
+    server.reply("POST", NETWORK_POLICIES, {"metadata": {"name": "n"}, "spec": spec})
+    _, found = server.patch(f"{NETWORK_POLICIES}/n", change)
+    assert (found["metadata"]["generation"], found["spec"]) == (generation, spec)
+    server.patch(f"{NETWORK_POLICIES}/n", {"spec": {"ingress": [{}]}})
+    _, found = server.patch(f"{NETWORK_POLICIES}/n", {"spec": {"ingress": None}})
+    assert "f:ingress" not in str(found["metadata"]["managedFields"])

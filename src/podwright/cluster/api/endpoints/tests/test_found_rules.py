@@ -49,6 +49,53 @@ def test_an_init_container_is_resized(server: Server, sent: dict[str, Any], mess
         assert found["spec"]["initContainers"][0]["resources"] == sent["resources"]
 
 
+CPU = {"cpu": "1"}
+
+
+@pytest.mark.parametrize(
+    ("resources", "messages"),
+    [
+        (None, ["spec.resources: Forbidden: pod-level resources cannot be removed"]),
+        (
+            {"limits": None},
+            ["spec.resources.limits: Forbidden: pod-level resource limits cannot be removed"],
+        ),
+        ({"limits": {"cpu": "2"}, "requests": {"cpu": "2"}}, []),
+    ],
+)
+def test_the_resources_of_a_pod_as_a_whole_are_resized(
+    server: Server, resources: dict[str, Any] | None, messages: list[str]
+) -> None:
+    containers = [{"name": "c", "image": "i", "resources": {"requests": CPU}}]
+    spec = {"containers": containers, "resources": {"limits": CPU, "requests": CPU}}
+    server.reply(
+        "POST", "/api/v1/namespaces/default/pods", {"metadata": {"name": "p"}, "spec": spec}
+    )
+    path = "/api/v1/namespaces/default/pods/p/resize"
+    status, found = server.patch(path, {"spec": {"resources": resources}})
+    assert status == (422 if messages else 200)
+    if messages:
+        assert found["message"] == f'Pod "p" is invalid: {messages[0]}'
+
+
+def test_a_pod_is_not_resized_by_a_kubelet_that_reports_no_resources(server: Server) -> None:
+    amounts = {"requests": CPU}
+    spec = {"containers": [{"name": "c", "image": "i", "resources": amounts}]}
+    pods = "/api/v1/namespaces/default/pods"
+    server.reply("POST", pods, {"metadata": {"name": "p"}, "spec": spec})
+    running = {"name": "c", "image": "i", "imageID": "", "ready": True, "restartCount": 0,
+               "state": {"running": {"startedAt": None}}}  # fmt: skip
+    server.patch(f"{pods}/p/status", {"status": {"containerStatuses": [running]}})
+    change = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}}
+    strategic = "strategic-merge-patch+json"
+    status, found = server.patch(f"{pods}/p/resize", change, strategic)
+    assert status == 422
+    assert "Pod running on node without support for resize" in found["message"]
+    running["resources"] = amounts
+    server.patch(f"{pods}/p/status", {"status": {"containerStatuses": [running]}})
+    assert server.patch(f"{pods}/p/resize", change, strategic)[0] == 200
+
+
 @pytest.mark.parametrize("is_labeled", [False, True])
 def test_admin_access_is_granted_in_a_namespace_with_the_label(
     server: Server, *, is_labeled: bool

@@ -139,6 +139,9 @@ def _prepare(backend: Backend, write: ObjectWrite) -> None:
     new = with_stored_metadata(new, old)
     # Before the generation is counted.
     new = _without_disabled(backend, resource, new, old)
+    if strategies.key_of(resource) == strategies.COMPARED_EXACTLY:
+        spec = with_empty_parts(new.get("spec"), call.sent.get("spec"))
+        new = strategies.with_part(new, "spec", spec)
     write.new = strategies.prepared_for_update(
         resource, new, old, call.now_ns, call.info.subresource
     )
