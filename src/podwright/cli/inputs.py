@@ -17,6 +17,7 @@ from podwright.cli.console import print_message, print_warnings
 from podwright.cli.file_reading import ErrorCollector, document_cache, read_text, reading_files
 from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
+from podwright.cluster.api import USAGE_KINDS
 from podwright.cluster.store import GroupKind, kind_of
 from podwright.scheduler.assembly import (
     Registry,
@@ -367,7 +368,7 @@ def warn_of_missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> Non
 
 
 OWN_KINDS: frozenset[GroupKind] = frozenset(
-    {("kwok.x-k8s.io", "Stage"), ("podwright.dev", "DeviceCards")}
+    {("kwok.x-k8s.io", "Stage"), ("podwright.dev", "DeviceCards"), *USAGE_KINDS}
 )
 """The custom kinds that have an effect without a CustomResourceDefinition."""
 

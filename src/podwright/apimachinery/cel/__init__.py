@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         StageExpression as StageExpression,
         StageExpressionError as StageExpressionError,
         stage_expression as stage_expression,
+        usage_expression as usage_expression,
     )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -43,6 +43,7 @@ from podwright.simulation.world import (
     OnNodes,
     Operation,
     RestoreNode,
+    file_of_events,
 )
 
 DEMO = str(files("podwright.cli").joinpath("demo.yaml"))
@@ -61,7 +62,7 @@ def event_files(paths: Sequence[str]) -> list[EventFile]:
         With the files that cannot be read.
     """
     return [
-        EventFile(name, partial(numbered_lines, data, source=name))
+        file_of_events(name, partial(numbered_lines, data, source=name))
         for name, data in read_paths(paths)
     ]
 

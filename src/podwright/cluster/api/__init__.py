@@ -49,10 +49,16 @@ if TYPE_CHECKING:
         update_problems as update_problems,
     )
     from podwright.cluster.api.pods.declared_usage import (
+        MEASURED as MEASURED,
+        RESOURCE_USAGE as RESOURCE_USAGE,
+        SHARED_USAGE_PREFIX as SHARED_USAGE_PREFIX,
+        USAGE_KINDS as USAGE_KINDS,
         USAGE_PREFIX as USAGE_PREFIX,
+        ClusterUsageSpec as ClusterUsageSpec,
+        DeclaredUsages as DeclaredUsages,
         UsageError as UsageError,
-        declared_usage as declared_usage,
         usage_problem as usage_problem,
+        usage_spec as usage_spec,
     )
     from podwright.cluster.api.pods.eviction import (
         with_disruption_target as with_disruption_target,

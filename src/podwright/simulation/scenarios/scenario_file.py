@@ -43,6 +43,7 @@ from podwright.simulation.world import (
     Run,
     RunArguments,
     Timing,
+    file_of_events,
     prepared_run,
     started_run,
 )
@@ -262,7 +263,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             stop = msgspec.json.encode({"when": spec.stop.when, "done": True})
             found.append(EventFile(self.source, lambda: [(1, stop, True)], list_path="spec.stop"))
         found += [
-            EventFile(name, partial(numbered_lines, data, source=name))
+            file_of_events(name, partial(numbered_lines, data, source=name))
             for name, data in self.events
         ]
         end_ns = None

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from podwright.simulation.world.inputs.run_inputs import (
         EventFile as EventFile,
         Inputs as Inputs,
+        file_of_events as file_of_events,
         start_of as start_of,
     )
     from podwright.simulation.world.inputs.workload import Workload as Workload

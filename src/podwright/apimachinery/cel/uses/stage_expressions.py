@@ -1,16 +1,18 @@
-"""Expressions of KWOK's stages: selectors, delays and weights, over `self`.
+"""Expressions of KWOK: selectors, delays and weights of stages, over `self`; usage of containers.
 
 The time is the variable `@now`, which KWOK's functions of the time expand to. KWOK checks pods and
 nodes against their Go types; here `self` is dynamic, so a misspelled field is an error of the
 evaluation.
 
-Upstream: KWOK pkg/utils/cel, pkg/utils/lifecycle; github.com/wzshiming/easycel (the environment)
+Upstream: KWOK pkg/utils/cel, pkg/utils/lifecycle, pkg/kwok/metrics/evaluator.go;
+github.com/wzshiming/easycel (the environment)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from math import isfinite
 from typing import ClassVar, Final
 
 from podwright.apimachinery.cel.environment import Environment
@@ -58,7 +60,7 @@ def _since_second(call: MacroCall) -> Expression:
 def _rand(call: MacroCall) -> Expression:
     raise MacroError(
         call.offset,
-        "Rand() is not supported: a run is reproducible; use weight or jitterDuration",
+        "Rand() is not supported: a run is reproducible; stages have weight and jitterDuration",
     )
 
 
@@ -163,7 +165,7 @@ _KWOK_LIBRARY: Final = library_of(
         ]
     ),
 )
-_ENVIRONMENT: Final = Environment(
+_KWOK: Final = Environment(
     # KWOK has no optional values. With them an index of a dynamic value is dynamic; without them
     # the checker takes `self.metadata.annotations["n"]` in `int(...)` for an integer.
     combine([STANDARD_LIBRARY, STRING_LIBRARY, OPTIONAL_LIBRARY, _KWOK_LIBRARY]),
@@ -176,11 +178,66 @@ _ENVIRONMENT: Final = Environment(
             ("Rand", 0, False): _rand,
         }
     ),
-    {"self": DYN, _NOW: TIMESTAMP},
+    {_NOW: TIMESTAMP},
 )
+_OF_STAGES: Final = _KWOK.extended(variables={"self": DYN})
+_OF_USAGE: Final = _KWOK.extended(variables={"pod": DYN, "node": DYN, "container": DYN})
 
 
 # --------------------------------------------------------------------------- evaluation
+
+
+def _program(environment: Environment, source: str) -> Program:
+    try:
+        return environment.compile(source).program()
+    except (CompileError, ProgramError) as error:
+        # The marker below the expression is left out: the message is part of a longer one.
+        raise StageExpressionError(str(error).partition("\n")[0]) from None
+
+
+def _result(program: Program, source: str, now_ns: int, **variables: Value) -> Value:
+    value, _ = program.run({**variables, _NOW: Timestamp(now_ns)})
+    if isinstance(value, ErrorValue):
+        raise StageExpressionError(f"{source}: {value.message}")
+    return value
+
+
+class UsageExpression:
+    """A compiled expression of what a container uses."""
+
+    def __init__(self, source: str) -> None:
+        self._program = _program(_OF_USAGE, source)
+        self._source = source
+
+    def nano(self, *, pod: Document, node: Document, container: Document, now_ns: int) -> int:
+        """Return the amount in units of 10^-9.
+
+        Raises
+        ------
+        StageExpressionError
+            The evaluation failed, or gave something else than an amount.
+        """
+        value = _result(
+            self._program,
+            self._source,
+            now_ns,
+            pod=_with_maps(self_of(pod)),
+            node=_with_maps(self_of(node)),
+            container=_container(container),
+        )
+        if isinstance(value, QuantityValue):
+            return value.nano
+        # KWOK takes the nanoseconds of a duration for units.
+        number = value.ns if isinstance(value, Duration) else value
+        if isinstance(number, int | float) and isfinite(number):
+            return int(number * NANOSECONDS)
+        raise StageExpressionError(f"{self._source}: not an amount")
+
+
+def _with_maps(document: Document) -> Document:
+    """Return an object whose metadata has labels and annotations, as a Go object has."""
+    metadata = {"annotations": {}, "labels": {}, **(document.get("metadata") or {})}
+    return document | {"metadata": metadata}
 
 
 class StageExpression:
@@ -193,11 +250,7 @@ class StageExpression:
     """
 
     def __init__(self, source: str) -> None:
-        try:
-            self._program: Program = _ENVIRONMENT.compile(source).program()
-        except (CompileError, ProgramError) as error:
-            # The marker below the expression is left out: the message is part of a longer one.
-            raise StageExpressionError(str(error).partition("\n")[0]) from None
+        self._program = _program(_OF_STAGES, source)
         self.source = source
 
     def __reduce__(self) -> tuple[type[StageExpression], tuple[str]]:
@@ -212,11 +265,7 @@ class StageExpression:
         StageExpressionError
             The evaluation failed.
         """
-        variables = {"self": self_of(document), _NOW: Timestamp(now_ns)}
-        value, _ = self._program.run(variables)
-        if isinstance(value, ErrorValue):
-            raise StageExpressionError(f"{self.source}: {value.message}")
-        return value
+        return _result(self._program, self.source, now_ns, self=self_of(document))
 
     def is_true(self, document: Document, now_ns: int) -> bool:
         """Return whether the expression is true.
@@ -277,6 +326,18 @@ def stage_expression(source: str) -> StageExpression:
         It does not compile.
     """
     return StageExpression(source)
+
+
+@lru_cache(maxsize=1024)
+def usage_expression(source: str) -> UsageExpression:
+    """Compile an expression of what a container uses.
+
+    Raises
+    ------
+    StageExpressionError
+        It does not compile.
+    """
+    return UsageExpression(source)
 
 
 def self_of(document: Document) -> Document:

@@ -2,7 +2,7 @@
 
 Every 15 s, a target with more than `maxReplicas` or fewer than `minReplicas` is scaled to that
 bound, and any other one to the number of replicas that its metrics ask for. The metrics of
-resources are what the pods declare (`declared_usage`). Where none of them does, and for all other
+resources are what the pods declare (`DeclaredUsages`). Where none of them does, and for all other
 metrics, the status and the Events say what those of a cluster without metrics server do.
 
 Upstream: pkg/controller/podautoscaler/horizontal.go, reconcileAutoscaler
@@ -11,6 +11,7 @@ Upstream: pkg/controller/podautoscaler/horizontal.go, reconcileAutoscaler
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from podwright._checkpointed import Saved
@@ -32,14 +33,21 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import UsageError, conditions_with, patched, section
+from podwright.cluster.api import (
+    USAGE_KINDS,
+    DeclaredUsages,
+    UsageError,
+    conditions_with,
+    patched,
+    section,
+)
 from podwright.cluster.controllers.adoption import selector_of
 from podwright.cluster.controllers.autoscaling.declared_usage import declares_usage
 from podwright.cluster.controllers.autoscaling.replica_calculation import (
     CalculationError,
     ResourceTarget,
     Tolerance,
-    has_declared_usage,
+    measured,
     proposed_replicas,
 )
 from podwright.cluster.controllers.autoscaling.scaling_limits import ScalingHistory, within_limits
@@ -111,7 +119,7 @@ class HorizontalAutoscalerController(Controller):
     """
 
     name = "horizontal-pod-autoscaler"
-    kinds = (HPA, *_RESOURCES)
+    kinds = (HPA, *_RESOURCES, *USAGE_KINDS)
     _due_ns: Saved[dict[NamespacedName, int]]
     _histories: Saved[dict[NamespacedName, ScalingHistory]]
 
@@ -129,8 +137,8 @@ class HorizontalAutoscalerController(Controller):
         if kind_of(changed) != HPA:
             if not self._needs_usage or new is None:
                 return ()
-            autoscalers = self._lister.in_namespace(HPA, new.namespace)
-            return [key for key in autoscalers if key not in self._due_ns]
+            autoscalers = self._objects_of(HPA, new.namespace)
+            return [each.key for each in autoscalers if each.key not in self._due_ns]
         if new is None:
             self._due_ns.pop(changed.key, None)
             self._histories.pop(changed.key, None)
@@ -144,7 +152,8 @@ class HorizontalAutoscalerController(Controller):
             return []
         if self._needs_usage:
             target = self._target(autoscaler, section(autoscaler, "spec"))
-            if isinstance(target, str) or not declares_usage(target):
+            usages = chain(*(self._objects_of(kind, "") for kind in USAGE_KINDS))
+            if isinstance(target, str) or not declares_usage(target, usages):
                 self._due_ns.pop(key, None)
                 return []
         due_ns = self._due_ns.get(key)
@@ -191,7 +200,8 @@ class HorizontalAutoscalerController(Controller):
                 ),
                 self.warning(autoscaler, "FailedComputeMetricsReplicas", note),
             ]
-        found = [_read(each, spec, pods, current, now_ns) for each in _metrics(spec)]
+        usages = DeclaredUsages(self._lister.get, self._objects_of, now_ns)
+        found = [_read(each, spec, pods, usages, current, now_ns) for each in _metrics(spec)]
         missing = [each for each in found if isinstance(each, MissingMetric)]
         best = max(
             (each for each in found if isinstance(each, FoundMetric)),
@@ -272,10 +282,16 @@ class HorizontalAutoscalerController(Controller):
                     found.append(other)
         return sorted(found, key=lambda each: each.name) if len(found) > 1 else []
 
+    def _objects_of(self, kind: GroupKind, namespace: str) -> Iterable[KubernetesObject]:
+        """Return the objects of a kind in a namespace, or in all of them if it is empty."""
+        lister = self._lister
+        found = lister.in_namespace(kind, namespace) if namespace else lister.all(kind)
+        return found.values()
+
     def _pods(self, target: KubernetesObject) -> list[Pod]:
         """Return the pods that the selector of a target matches."""
         selector = _selector(target)
-        pods = self._lister.in_namespace(POD, target.namespace).values()
+        pods = self._objects_of(POD, target.namespace)
         return [
             pod for pod in pods if isinstance(pod, Pod) and selector.matches(pod.metadata.labels)
         ]
@@ -359,7 +375,12 @@ def _metrics(spec: Document) -> Sequence[Document]:
 
 
 def _read(
-    metric: Document, spec: Document, pods: list[Pod], current: int, now_ns: int
+    metric: Document,
+    spec: Document,
+    pods: list[Pod],
+    usages: DeclaredUsages,
+    current: int,
+    now_ns: int,
 ) -> FoundMetric | MissingMetric:
     """Return the number of replicas that a metric asks for, or why there is none."""
     kind = metric["type"]
@@ -375,9 +396,10 @@ def _read(
         average_milli=0 if average is None else quantity_milli_value(average),
     )
     try:
-        if not has_declared_usage(pods, target):
+        metrics = measured(pods, target, usages)
+        if metrics is None:
             return _missing(metric)
-        proposal = proposed_replicas(pods, target, current, _tolerance(spec), now_ns)
+        proposal = proposed_replicas(pods, metrics, target, current, _tolerance(spec), now_ns)
     except (CalculationError, UsageError) as error:
         missing = _missing(metric)
         why = f"unable to get metrics for resource {name}: {error}"

@@ -19,7 +19,7 @@ from podwright.apimachinery.objects import (
     quantity_milli_value,
     timestamp_ns,
 )
-from podwright.cluster.api import declared_usage
+from podwright.cluster.api import MEASURED, DeclaredUsages
 
 _SECOND_NS: Final = 1_000_000_000
 _INITIALIZATION_NS: Final = 300 * _SECOND_NS
@@ -80,46 +80,79 @@ class ResourceTarget(NamedTuple):
     average_milli: int
 
 
-def has_declared_usage(pods: Iterable[Pod], target: ResourceTarget) -> bool:
-    """Whether there are metrics at all: one of the pods declares what it uses.
+def measured(
+    pods: Iterable[Pod], target: ResourceTarget, usages: DeclaredUsages
+) -> dict[str, int] | None:
+    """Return what the pods use of a resource, in thousandths, by their names.
+
+    Pods of which it is not known are left out; None if nothing is known of any pod.
 
     Raises
     ------
     UsageError
         A declared usage is not an amount.
+
+    Notes
+    -----
+    Upstream: pkg/controller/podautoscaler/metrics/client.go, getContainerMetrics, getPodMetrics
     """
-    return any(declared_usage(pod, target.resource) is not None for pod in pods)
+    found = {}
+    has_metrics = False
+    for pod in pods:
+        used = usages.of(pod, dict.fromkeys((*MEASURED, target.resource)))
+        has_metrics |= bool(used)
+        if target.container:
+            used = {name: used[name] for name in used if name == target.container}
+        amounts = [of_container.get(target.resource) for of_container in used.values()]
+        known = [each.milli_value() for each in amounts if each is not None]
+        if known and len(known) == len(amounts):
+            found[pod.name] = sum(known)
+    return found if has_metrics else None
 
 
 def proposed_replicas(
-    pods: Iterable[Pod], target: ResourceTarget, current: int, tolerance: Tolerance, now_ns: int
+    pods: Iterable[Pod],
+    metrics: Mapping[str, int],
+    target: ResourceTarget,
+    current: int,
+    tolerance: Tolerance,
+    now_ns: int,
 ) -> Proposal:
     """Return the number of replicas at which the pods would use what the target says.
+
+    Parameters
+    ----------
+    pods : iterable of Pod
+    metrics : mapping of str to int
+        What they use, as of `measured`.
+    target : ResourceTarget
+    current : int
+        The number of replicas.
+    tolerance : Tolerance
+    now_ns : int
 
     Raises
     ------
     CalculationError
         There are no pods, no metrics of them, or no requests.
-    UsageError
-        A declared usage is not an amount.
     """
     several = list(pods)
     if not several:
         raise CalculationError("no pods returned by selector while calculating replica count")
-    ready, unready, missing = _grouped(several, target, now_ns)
+    ready, unready, missing = _grouped(several, metrics, target, now_ns)
     if not ready:
         raise CalculationError("did not receive metrics for targeted pods (pods might be unready)")
     requests: dict[str, int] = {}
     if target.utilization is not None:
         requests = {pod.name: _milli_request(pod, target) for pod in several}
-    measured = _ratio(ready, requests, target)
-    ratio = measured.ratio
+    found = _ratio(ready, requests, target)
+    ratio = found.ratio
     counts_unready = bool(unready) and ratio > 1
     replicas = current
     if not counts_unready and not missing:
         if not tolerance.has(ratio):
             replicas = ceil(ratio * len(ready))
-        return Proposal(replicas, measured.average_milli, measured.utilization)
+        return Proposal(replicas, found.average_milli, found.utilization)
     usage = dict(ready)
     if ratio < 1:
         # What is missing would be reason enough to keep the pods.
@@ -133,7 +166,7 @@ def proposed_replicas(
         proposed = ceil(assumed * len(usage))
         if not ((assumed < 1 and proposed > current) or (assumed > 1 and proposed < current)):
             replicas = proposed
-    return Proposal(replicas, measured.average_milli, measured.utilization)
+    return Proposal(replicas, found.average_milli, found.utilization)
 
 
 class _Measured(NamedTuple):
@@ -163,7 +196,7 @@ def _assumed(request: int | None, target: ResourceTarget) -> int:
 
 
 def _grouped(
-    pods: Iterable[Pod], target: ResourceTarget, now_ns: int
+    pods: Iterable[Pod], metrics: Mapping[str, int], target: ResourceTarget, now_ns: int
 ) -> tuple[dict[str, int], list[str], list[str]]:
     """Return the usage of the ready pods, and the names of unready ones and without metrics."""
     ready: dict[str, int] = {}
@@ -175,15 +208,12 @@ def _grouped(
         if pod.status.phase == "Pending":
             unready.append(pod.name)
             continue
-        usage = declared_usage(pod, target.resource)
-        if usage is None:
+        if pod.name not in metrics:
             missing.append(pod.name)
         elif target.resource == "cpu" and _is_unready(pod, now_ns):
             unready.append(pod.name)
         else:
-            # Each container of a pod uses what the pod declares.
-            count = 1 if target.container else len(pod.spec.containers)
-            ready[pod.name] = usage.milli_value() * count
+            ready[pod.name] = metrics[pod.name]
     return ready, unready, missing
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api import DeclaredUsages
 from podwright.cluster.controllers.apps.deployment import DeploymentController
 from podwright.cluster.controllers.apps.replica_set import ReplicaSetController
 from podwright.cluster.controllers.autoscaling.declared_usage import (
@@ -21,6 +23,7 @@ from podwright.cluster.controllers.autoscaling.replica_calculation import (
     Proposal,
     ResourceTarget,
     Tolerance,
+    measured,
     proposed_replicas,
 )
 from podwright.cluster.controllers.autoscaling.scaling_limits import ScalingHistory, within_limits
@@ -29,6 +32,7 @@ from podwright.cluster.controllers.registry import _DECLARED_AUTOSCALER
 from podwright.cluster.controllers.tests.staged_cluster import NOW, SECOND, Cluster, at, document
 from podwright.cluster.store import POD
 
+SHARED_CPU = "podwright.dev/usage-cpu"
 CPU = "kwok.x-k8s.io/usage-cpu"
 MEMORY = "kwok.x-k8s.io/usage-memory"
 
@@ -67,7 +71,8 @@ def a_pod(
 def proposed(pods, current=None, *, tolerance=None, **target: Any) -> Proposal:
     wanted = ResourceTarget("cpu", "", utilization=50, average_milli=0)._replace(**target)
     count = len(pods) if current is None else current
-    return proposed_replicas(pods, wanted, count, tolerance or Tolerance(), NOW)
+    metrics = measured(pods, wanted, DeclaredUsages(lambda *_: None, lambda *_: (), NOW)) or {}
+    return proposed_replicas(pods, metrics, wanted, count, tolerance or Tolerance(), NOW)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +192,16 @@ def test_requests_of_sidecars_and_of_pods_count():
             {},
             "missing request for cpu in container c0 of Pod p0",
         ),
-        ([a_pod("p0")], {"container": "none"}, "container none not found in Pod p0"),
+        (
+            [a_pod("p0", containers=2), a_pod("p1")],
+            {"container": "c1"},
+            "container c1 not found in Pod p1",
+        ),
+        (
+            [a_pod("p0")],
+            {"container": "none"},
+            "did not receive metrics for targeted pods (pods might be unready)",
+        ),
         (
             [a_pod("p0", spec={"resources": {"requests": {"memory": "1Gi"}}}, request=None)],
             {},
@@ -458,6 +472,111 @@ def test_a_usage_that_is_no_amount_is_named_with_its_annotation(usage, reason):
     assert f'metadata.annotations[{CPU}]: Invalid value: "{usage}": {reason}' in note
 
 
+USAGES = "kwok.x-k8s.io/v1alpha1"
+
+
+def usage_object(kind: str, name: str, *usages: Any, namespace: str = "", **spec: Any) -> Any:
+    return document(
+        kind, name, api=USAGES, namespace=namespace, spec={"usages": list(usages), **spec}
+    )
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_autoscalers_act_on_the_usage_of_objects_of_kwok(declared):
+    makers = (DeploymentController, ReplicaSetController, _DECLARED_AUTOSCALER)
+    cluster = cluster_with("100m" if declared else None, makers=makers)
+    warm = 'SinceSecond(pod) < 60.0 ? Quantity("200m") : container.resources.requests["cpu"] * 2'
+    cluster.add(
+        usage_object("ClusterResourceUsage", "other", selector={"matchNamespaces": ["other"]}),
+        usage_object("ClusterResourceUsage", "warm", {"usage": {"cpu": {"expression": warm}}}),
+    )
+    cluster.run(50)
+    assert replicas(cluster) == 2
+    cluster.run(62)
+    assert replicas(cluster) == 5
+
+
+def test_the_usage_of_a_workload_is_shared_by_its_running_pods():
+    makers = (DeploymentController, ReplicaSetController, _DECLARED_AUTOSCALER)
+    cluster = cluster_with(None, makers=makers)
+    web = cluster.get(DEPLOYMENT, "default/web")
+    metadata = web.raw["metadata"] | {"annotations": {SHARED_CPU: "3"}}
+    cluster.put(decode(web.raw | {"metadata": metadata}, source="test"))
+    cluster.run(16)
+    # 1.5 CPUs of 1 that each requests, with a target of 80 %; then 0.75, which is near it.
+    assert replicas(cluster) == 4
+    cluster.run(100)
+    assert replicas(cluster) == 4
+
+
+def test_what_declares_the_usage_of_a_pod():
+    """An object with the name of the pod is before those of the cluster, these before others."""
+    web = a_pod("web", "100m", containers=3)
+    objects = {
+        ("ResourceUsage", "default/web"): usage_object(
+            "ResourceUsage",
+            "web",
+            {"usage": {"cpu": {"value": "1"}}},
+            {"containers": ["c1"], "usage": {"cpu": {"value": 2}}},
+            {"containers": ["c2"]},
+            namespace="default",
+        )
+    }
+    by_names = usage_object(
+        "ClusterResourceUsage",
+        "a",
+        {"usage": {"cpu": {"value": 7}}},
+        selector={"matchNames": ["x1"]},
+    )
+    of_one = usage_object(
+        "ClusterResourceUsage", "b", {"containers": ["c1"], "usage": {"cpu": {"value": 8}}}
+    )
+
+    def used() -> dict[str, int]:
+        usages = DeclaredUsages(
+            lambda kind, key: objects.get((kind[1], key)),
+            lambda kind, _: (of_one, by_names) if kind[1] == "ClusterResourceUsage" else (),
+            NOW,
+        )
+        found = usages.of(web)
+        return {name: found[name]["cpu"].milli_value() for name in found}
+
+    assert used() == {"c0": 1000, "c1": 2000}
+    objects.clear()
+    assert used() == {"c0": 100, "c1": 8000, "c2": 100}
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        ("-1", "is negative"),
+        ('"1"', "not an amount"),
+        ("pod.spec.none", "no such key: none"),
+        ('Quantity("1x")', "quantities must match"),
+    ],
+)
+def test_an_expression_that_gives_no_amount_is_named_with_its_path(expression, problem):
+    cluster = cluster_with(None)
+    cluster.add(
+        usage_object("ClusterResourceUsage", "a", {"usage": {"cpu": {"expression": expression}}})
+    )
+    cluster.run(31)
+    note = cluster.event_notes("FailedGetResourceMetric")[0]
+    assert "ClusterResourceUsage a: spec.usages[0].usage[cpu].expression: pod default/" in note
+    assert problem in note
+
+
+def test_what_is_wrong_with_objects_of_kwok():
+    usage = {"cpu": {"value": "1x"}, "memory": {"expression": "Rand() * 2"}}
+    found = wrong_usages(usage_object("ResourceUsage", "web", {"usage": usage}))
+    assert [each.path for each in found] == [
+        "spec.usages[0].usage[cpu].value",
+        "spec.usages[0].usage[memory].expression",
+    ]
+    (error,) = wrong_usages(usage_object("ResourceUsage", "web", selector={}))
+    assert (error.path, error.message) == ("spec.selector", 'unknown field "selector"')
+
+
 def test_in_a_simulation_only_targets_that_declare_usage_are_scaled():
     declared = _DECLARED_AUTOSCALER
     cluster = cluster_with(None, makers=(DeploymentController, ReplicaSetController, declared))
@@ -507,10 +626,10 @@ def test_a_custom_target_may_have_any_template(template):
 def test_what_is_wrong_with_the_usage_of_a_template():
     usages = {CPU: "much", MEMORY: "-1Gi", "other": "much"}
     template = {"metadata": {"annotations": usages}}
-    found = list(wrong_usages(document("Flow", "web", api="e.com/v1", spec={"template": template})))
-    assert [(name, text) for name, text, _ in found] == [(CPU, "much"), (MEMORY, "-1Gi")]
-    assert found[1][2] == "must be greater than or equal to 0"
+    found = wrong_usages(document("Flow", "web", api="e.com/v1", spec={"template": template}))
+    paths = [f"spec.template.metadata.annotations[{name}]" for name in (CPU, MEMORY)]
+    assert [each.path for each in found] == paths
+    assert found[0].message.startswith('Invalid value: "much": quantities are')
+    assert found[1].message == 'Invalid value: "-1Gi": must be greater than or equal to 0'
     usages.update({CPU: "0", MEMORY: "1Gi"})
-    assert not list(
-        wrong_usages(document("Flow", "web", api="e.com/v1", spec={"template": template}))
-    )
+    assert not wrong_usages(document("Flow", "web", api="e.com/v1", spec={"template": template}))

@@ -28,7 +28,7 @@ from podwright.apimachinery.objects import (
     require_objects,
 )
 from podwright.apimachinery.schema import built_in, decode
-from podwright.cluster.api import check_objects, unknown_fields
+from podwright.cluster.api import USAGE_KINDS, check_objects, unknown_fields
 from podwright.cluster.controllers import autoscalers_with_usage
 from podwright.cluster.kubelets import RUN_DELAY, Stage, fast_stages
 from podwright.cluster.store import GroupKind, ObjectStore, kind_of
@@ -136,17 +136,17 @@ def ignored_kinds(
     Parameters
     ----------
     staged : container of (group, kind)
-        Kinds that Stages apply to.
+        Kinds that Stages or inputs of this run give an effect.
     """
     counts: Counter[tuple[str, str, str]] = Counter()
     several = list(objects)
     scaled = autoscalers_with_usage(several)
     for obj in several:
         kind = kind_of(obj)
-        effect = WITHOUT_EFFECT.get(kind)
+        effect = None if kind in staged else WITHOUT_EFFECT.get(kind)
         if kind == _AUTOSCALER and obj.key in scaled:
             continue
-        if effect is None and _is_custom(obj) and kind not in staged:
+        if effect is None and _is_custom(obj) and not (kind in staged or kind in USAGE_KINDS):
             effect = "is not a known kind"
         if effect is not None:
             counts[obj.kind, obj.api_version, effect] += 1

@@ -64,6 +64,7 @@ from podwright.simulation.world.inputs.input_review import (
 from podwright.simulation.world.inputs.openb_arrivals import Arrival, Ending, openb_arrivals
 from podwright.simulation.world.inputs.operations import Apply, Create, Delete, Operation, Put
 from podwright.simulation.world.inputs.recorded_times import with_times_moved
+from podwright.simulation.world.inputs.usage_trace import usage_lines
 
 _SOON_NS: Final = 1_000
 """The resolution of Python's datetime."""
@@ -85,6 +86,8 @@ class EventFile(msgspec.Struct, frozen=True):
         The start of a world with these lines, if no record determines it.
     is_workload : bool
         Whether all lines create objects that no other input has.
+    has_usage : bool
+        Whether the lines come from a usage trace.
     list_path : str
         As for `EventLines`.
     warnings : tuple of str
@@ -95,8 +98,16 @@ class EventFile(msgspec.Struct, frozen=True):
     lines: Lines
     start_ns: int | None = None
     is_workload: bool = False
+    has_usage: bool = False
     list_path: str = ""
     warnings: tuple[str, ...] = ()
+
+
+def file_of_events(name: str, lines: Lines) -> EventFile:
+    """Return a file of event lines, or the one that a usage trace (`.csv`) stands for."""
+    if name.removesuffix(".gz").endswith(".csv"):
+        return EventFile(name, lambda: usage_lines(lines(), source=name), has_usage=True)
+    return EventFile(name, lines)
 
 
 def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
@@ -112,7 +123,7 @@ def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
         If a file of events cannot be read.
     """
     several = list(events)
-    recorded = [first_recorded_ns(file.lines) for file in several]
+    recorded = [first_recorded_ns(file.lines) for file in several if not file.has_usage]
     known = [at_ns for at_ns in recorded if at_ns is not None]
     known = known or [file.start_ns for file in several if file.start_ns is not None]
     if known:
@@ -180,6 +191,7 @@ class Inputs:
         self._start_ns = start_ns
         self._job_duration_ns = job_duration_ns
         events = tuple(events)
+        self._has_usage = any(file.has_usage for file in events)
         errors: list[FieldError] = []
         stages = [entry for entry in loaded.sourced if _is_stage(entry.object)]
         sourced = [entry for entry in loaded.sourced if not _is_stage(entry.object)]
@@ -225,7 +237,7 @@ class Inputs:
             if not self._events:  # a record may add the node
                 errors += _missing_nodes([*sourced, *added], nodes)
             if is_endless:
-                errors += _endless([*sourced, *added])
+                errors += _endless([*sourced, *added], has_trace=self._has_usage)
         if errors:
             raise InputError(errors)
         self.warnings = tuple(warnings)
@@ -286,6 +298,8 @@ class Inputs:
         """Kinds without effect, Jobs without a duration, and the like."""
         objects, added = self._reviewed
         staged = {(stage.group, stage.kind) for stage in self.stages}
+        if self._has_usage:
+            staged.add(_AUTOSCALER)
         is_at_once = starts_at_once(self.stages)
         jobs: tuple[str, ...] = ()
         if is_at_once and self._job_duration_ns is None:
@@ -424,15 +438,15 @@ def _suggestion(name: str, known: Iterable[str]) -> str:
 
 def _wrong_usages(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
     for entry in sourced:
-        for name, text, problem in wrong_usages(entry.object):
-            path = f"spec.template.metadata.annotations[{name}]"
-            yield FieldError(source=entry.source, path=path, message=problem, value=text)
+        for error in wrong_usages(entry.object):
+            yield msgspec.structs.replace(error, source=entry.source)
 
 
-def _endless(sourced: Sequence[Sourced]) -> Iterator[FieldError]:
+def _endless(sourced: Sequence[Sourced], *, has_trace: bool) -> Iterator[FieldError]:
     scaled = autoscalers_with_usage(entry.object for entry in sourced)
     for entry in sourced:
-        if kind_of(entry.object) == _AUTOSCALER and entry.object.key in scaled:
+        is_scaled = has_trace or entry.object.key in scaled
+        if kind_of(entry.object) == _AUTOSCALER and is_scaled:
             message = "compares the declared usage without end; set --until"
             yield FieldError(source=entry.source, path="spec.metrics", message=message)
         if kind_of(entry.object) == _CRON_JOB:

@@ -62,7 +62,12 @@ from podwright.simulation.recording import (
     sha256_of_lines,
 )
 from podwright.simulation.world.inputs.openb_arrivals import Ending
-from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs, start_of
+from podwright.simulation.world.inputs.run_inputs import (
+    EventFile,
+    Inputs,
+    file_of_events,
+    start_of,
+)
 from podwright.simulation.world.inputs.workload import Workload
 from podwright.simulation.world.observers import Observer
 from podwright.simulation.world.runs.run import Run
@@ -660,4 +665,4 @@ def _encoded(line: Mapping[str, Any], place: str, errors: list[FieldError]) -> b
 
 def event_file(path: str) -> EventFile:
     """Return a file of event lines, which is read during the run."""
-    return EventFile(path, lambda: file_lines(path))
+    return file_of_events(path, lambda: file_lines(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from podwright.simulation.files.record import file_lines
 from podwright.simulation.world.clock import START_NS
 from podwright.simulation.world.inputs.operations import Apply, Delete, Put
 from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs, start_of
+from podwright.simulation.world.inputs.usage_trace import usage_lines
 
 SECOND = 1_000_000_000
 
@@ -258,7 +260,62 @@ def test_an_autoscaler_of_declared_usage_needs_an_end(tmp_path):
         read(DECLARED.replace("500m", "'-1'"), is_endless=False)
     (error,) = raised.value.errors
     assert error.path == "spec.template.metadata.annotations[kwok.x-k8s.io/usage-cpu]"
-    assert error.message == "must be greater than or equal to 0"
+    assert error.message == 'Invalid value: "-1": must be greater than or equal to 0'
+
+
+def usage_trace(text: str) -> list[Any]:
+    lines = ((number, line.encode(), True) for number, line in enumerate(text.splitlines(), 1))
+    return [json.loads(line) for _, line, _ in usage_lines(lines, source="usage.csv")]
+
+
+def test_the_rows_of_a_usage_trace_are_event_lines_in_order_of_time():
+    rows = usage_trace(
+        """time,namespace,workload,pod,cpu,memory
+        90,shop,deployment/web,,2.5,
+        10s,shop,,a,500m,1Gi
+        20,shop,,a,,2Gi"""
+    )
+    cpu, memory = (f'Quantity("{each}") / size(pod.spec.containers)' for each in ("500m", "2Gi"))
+    assert [row["at"] for row in rows] == ["10s", "20s", "90s"]
+    assert rows[1]["apply"]["metadata"] == {"name": "a", "namespace": "shop"}
+    assert rows[1]["apply"]["spec"]["usages"] == [
+        {"usage": {"cpu": {"expression": cpu}, "memory": {"expression": memory}}}
+    ]
+    assert rows[2] == {
+        "at": "90s",
+        "patch": "deployment/web",
+        "namespace": "shop",
+        "with": {"metadata": {"annotations": {"podwright.dev/usage-cpu": "2.5"}}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("times,pod\n0,a", ["line 1: times", "line 1: time", "line 1: cpu or memory"]),
+        (
+            "time,pod,workload,cpu\nsoon,a,,1x\n0,a,deployment/b,1\n0,a,,\n0,a,,1,2",
+            ["line 2: time", "line 2: cpu", "line 3: ", "line 4: ", "line 5: "],
+        ),
+    ],
+)
+def test_all_that_is_wrong_with_a_usage_trace_is_reported_with_its_place(text, wrong):
+    with pytest.raises(InputError) as raised:
+        usage_trace(text)
+    found = [f"{each.source}: {each.path}" for each in raised.value.errors]
+    assert found == [f"usage.csv: {each}" for each in wrong]
+
+
+def test_an_autoscaler_follows_a_usage_trace(tmp_path):
+    trace, cluster = tmp_path / "usage.csv", tmp_path / "cluster.yaml"
+    trace.write_text("time,workload,cpu\n1m,deployment/web,2\n10m,deployment/web,500m\n")
+    metrics = "metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, "
+    metrics += 'averageValue: "1"}}}]'
+    text = DECLARED.replace(", annotations: {kwok.x-k8s.io/usage-cpu: 500m}", "")
+    cluster.write_text(f"{text}  {metrics}\n---{NODE}")
+    assert len(pw.simulate([cluster], events=[trace], until="5m").node_of) == 2
+    with pytest.raises(InputError, match="set --until"):
+        pw.simulate([cluster], events=[trace])
 
 
 def recorded(tmp_path: Path, *lines: str) -> EventFile:

@@ -27,9 +27,9 @@ from podwright.cluster.api.endpoints.options import list_options
 from podwright.cluster.api.endpoints.replies.responses import list_reply, object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.selectable import stored_fields
-from podwright.cluster.api.pods.declared_usage import UsageError, declared_usage
+from podwright.cluster.api.pods.declared_usage import DeclaredUsages, Usage, UsageError
 from podwright.cluster.api.rejections import bad_request, not_found
-from podwright.cluster.store import POD
+from podwright.cluster.store import POD, GroupKind
 
 METRICS_GROUP: Final = "metrics.k8s.io"
 METRICS_READER: Final[Document] = {
@@ -53,11 +53,8 @@ METRICS_READER: Final[Document] = {
 """The role that a metrics server brings: who may view a namespace may read the metrics in it."""
 
 _NODE: Final = ("", "Node")
-_RESOURCES: Final = ("cpu", "memory")
 _WINDOW: Final = "15s"
 _NOTHING: Final = {"cpu": Quantity(0, 0), "memory": Quantity(0, 0, format="BinarySI")}
-
-Usage = dict[str, Quantity]
 
 
 def get_metrics(backend: Backend, call: Call) -> HttpReply:
@@ -85,12 +82,22 @@ def list_metrics(backend: Backend, call: Call) -> HttpReply:
 
 
 def _metrics(backend: Backend, call: Call, objects: Iterable[KubernetesObject]) -> list[Document]:
+    def objects_of(kind: GroupKind, namespace: str) -> Iterable[KubernetesObject]:
+        return backend.store.list(kind, namespace=namespace or None).objects
+
+    usages = DeclaredUsages(backend.store.get, objects_of, call.now_ns)
     if call.resource.namespaced:
-        measured = [(each, _usage(each)) for each in objects if isinstance(each, Pod)]
+        measured = [(each, _usage(usages, each)) for each in objects if isinstance(each, Pod)]
         return [_of_pod(call, pod, usage) for pod, usage in measured if usage]
-    used = _usage_by_node(backend.store.list(POD).objects)
+    used: defaultdict[str, dict[str, Quantity]] = defaultdict(lambda: dict(_NOTHING))
+    for pod in objects_of(POD, ""):
+        if isinstance(pod, Pod) and pod.spec.node_name:
+            of_node = used[pod.spec.node_name]
+            for of_container in _usage(usages, pod).values():
+                for resource, amount in of_container.items():
+                    of_node[resource] += amount
     return [
-        _described(call, node) | {"usage": _texts(_NOTHING | used[node.metadata.name])}
+        _described(call, node) | {"usage": _texts(used[node.metadata.name])}
         for node in objects
         if isinstance(node, Node) and _is_measured(node)
     ]
@@ -100,33 +107,24 @@ def _is_measured(node: Node) -> bool:
     return all(each.status == "True" for each in node.status.conditions if each.type == "Ready")
 
 
-def _usage_by_node(pods: Iterable[KubernetesObject]) -> defaultdict[str, Usage]:
-    used: defaultdict[str, Usage] = defaultdict(dict)
-    for pod in pods:
-        if isinstance(pod, Pod) and pod.spec.node_name and pod.metadata.annotations:
-            of_node = used[pod.spec.node_name]
-            for resource, amount in _usage(pod).items():
-                for _ in pod.spec.containers:
-                    of_node[resource] = of_node.get(resource, _NOTHING[resource]) + amount
-    return used
-
-
-def _usage(pod: Pod) -> Usage:
-    """Return what each container of a pod uses; a usage that is no amount is unknown."""
+def _usage(usages: DeclaredUsages, pod: Pod) -> Usage:
+    """Return what the containers of a pod use; a usage that is no amount is unknown."""
     try:
-        amounts = ((each, declared_usage(pod, each)) for each in _RESOURCES)
-        return {resource: amount for resource, amount in amounts if amount is not None}
+        return usages.of(pod)
     except UsageError:
         return {}
 
 
 def _of_pod(call: Call, pod: Pod, usage: Usage) -> Document:
-    texts = _texts(usage)
-    containers = [{"name": each.name, "usage": texts} for each in pod.spec.containers]
+    containers = [
+        {"name": each.name, "usage": _texts(usage[each.name])}
+        for each in pod.spec.containers
+        if each.name in usage
+    ]
     return _described(call, pod) | {"containers": containers}
 
 
-def _texts(usage: Usage) -> dict[str, str]:
+def _texts(usage: dict[str, Quantity]) -> dict[str, str]:
     return {resource: format_quantity(amount) for resource, amount in usage.items()}
 
 
