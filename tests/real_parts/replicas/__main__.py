@@ -17,7 +17,7 @@ RECORD = HERE.parents[2] / "src/podwright/cluster/controllers/tests/recorded_rep
 
 
 def main() -> int:
-    """Write the record; upstream lists pods in random order, and what varies by that is left out."""
+    """Write the record; upstream lists pods in random order, what varies by that is left out."""
     cases = [draw(seed) for seed in range(COUNT)]
     lines = "".join(json.dumps(case) + "\n" for case in cases)
     with tempfile.TemporaryDirectory() as folder:
@@ -38,9 +38,8 @@ def main() -> int:
     ]
     text = "".join(json.dumps(case) + "\n" for case in recorded)
     RECORD.write_bytes(gzip.compress(text.encode(), mtime=0))
-    print(
-        f"{len(recorded)} cases, {sum('error' in case['answer'] for case in recorded)} without a number"
-    )
+    errors = sum("error" in case["answer"] for case in recorded)
+    print(f"{len(recorded)} cases, {errors} without a number")
     return 0
 
 
