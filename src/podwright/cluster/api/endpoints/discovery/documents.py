@@ -127,7 +127,12 @@ def _with_parts(resource: Resource) -> Iterator[Document]:
 
 def _verbs(resource: Resource) -> list[str]:
     verbs = resource.kind.row.verbs
-    return [each for each in _CUSTOM_VERBS if each in verbs] if resource.is_custom else list(verbs)
+    if not resource.is_custom:
+        return list(verbs)
+    # Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/
+    # customresource_discovery_controller.go, sync
+    dropped = ("patch", "create", "update") if resource.is_terminating else ()
+    return [each for each in _CUSTOM_VERBS if each in verbs and each not in dropped]
 
 
 def _subresources(resource: Resource) -> Iterator[tuple[str, tuple[str, str, str]]]:

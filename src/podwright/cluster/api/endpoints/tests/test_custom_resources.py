@@ -403,6 +403,8 @@ def test_objects_with_finalizers_keep_the_definition(server: Server) -> None:
         'trains.example.com "t2" is forbidden: create not allowed while custom resource definition'
         " is terminating",
     )
+    (listed, *_) = server.reply("GET", "/apis/example.com/v1")[1]["resources"]
+    assert listed["verbs"] == ["delete", "deletecollection", "get", "list", "watch"]
     assert server.patch(f"{TRAINS}/t1", {"metadata": {"finalizers": None}})[0] == 200
     assert server.reply("GET", f"{DEFINITIONS}/trains.example.com")[0] == 404
     assert server.reply("GET", TRAINS) == (404, "404 page not found\n")
