@@ -304,7 +304,7 @@ class SyncStatus(_Document, frozen=True, kw_only=True):
     source : SyncSource
     phase : str
     started_at, reported_at : str
-        RFC 3339.
+        RFC 3339, by the clock of the sync.
     scope : SyncScope
     policies : SyncPolicies
     lag : SyncLag
@@ -328,6 +328,8 @@ class SyncStatus(_Document, frozen=True, kw_only=True):
         How many more there are.
     check : SyncCheck
         The last comparison of all fields; absent without one.
+    seconds_since_report : float
+        By the clock of the server, which sets it in its answers.
     """
 
     source: SyncSource
@@ -349,3 +351,4 @@ class SyncStatus(_Document, frozen=True, kw_only=True):
     differences: Sequence[SyncDifference]
     differences_left_out: int
     check: SyncCheck | msgspec.UnsetType = msgspec.UNSET
+    seconds_since_report: float | msgspec.UnsetType = msgspec.UNSET

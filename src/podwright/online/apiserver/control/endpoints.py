@@ -11,6 +11,7 @@ Query parameters are a struct without unknown fields: a misspelled parameter is 
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
@@ -346,6 +347,7 @@ class _Sync:
 
     def __init__(self) -> None:
         self._status: SyncStatus | None = None
+        self._taken_s = 0.0
         self._is_check_due = False
 
     @endpoint("GET", "/sync", problems={404: "no sync has reported to this cluster"})
@@ -353,12 +355,13 @@ class _Sync:
         """Show the state of the sync that fills the cluster."""
         if self._status is None:
             raise Problem(404, _NONE)
-        return self._status
+        since_s = round(time.monotonic() - self._taken_s, 3)
+        return msgspec.structs.replace(self._status, seconds_since_report=since_s)
 
     @endpoint("PUT", "/sync")
     async def take(self, body: SyncStatus) -> SyncRequest:
         """Report the state of the sync that fills the cluster; the reply is what it has to do."""
-        self._status = body
+        self._status, self._taken_s = body, time.monotonic()
         is_due, self._is_check_due = self._is_check_due, False
         return SyncRequest(check=is_due)
 

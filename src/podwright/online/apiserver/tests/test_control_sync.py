@@ -46,7 +46,9 @@ def test_the_last_report_is_shown(serve):
     assert "podwright sync" in found["detail"]
     for phase in ("listing", "following"):
         assert cluster.send("PUT", SYNC, STATUS | {"phase": phase})[0] == 200
-        assert cluster.send("GET", SYNC)[1] == STATUS | {"phase": phase}
+        found = cluster.send("GET", SYNC)[1]
+        assert 0.0 <= found.pop("secondsSinceReport") < 60.0
+        assert found == STATUS | {"phase": phase}
 
 
 def test_a_report_that_is_none_is_rejected(serve):

@@ -124,8 +124,8 @@ class Sync extends PwElement {
     return [table(["Object", "Field", "Source", "Here", "Why"], rows), rest > 0 ? h("p", { class: "muted" }, `and ${countText(rest, "difference")} more; podwright sync --check prints all`) : null];
   }
 
-  #notices({ phase, reportedAt, unfreed, lastError }) {
-    const overdue = phase !== "stopped" && isOverdue(reportedAt, Date.now());
+  #notices({ phase, reportedAt, secondsSinceReport, unfreed, lastError }) {
+    const overdue = phase !== "stopped" && isOverdue(secondsSinceReport);
     render(
       this.notices,
       this.error ? h("div", { class: "error", role: "alert" }, `The last report is shown: ${this.error}`) : null,
@@ -135,8 +135,8 @@ class Sync extends PwElement {
     );
   }
 
-  #head({ source, phase, startedAt, reportedAt }) {
-    const now = Date.now();
+  #head({ source, phase, startedAt, reportedAt, secondsSinceReport }) {
+    const sinceReport = secondsSinceReport * 1_000;
     const kinds = { following: "good", listing: "warn", stopped: "bad" };
     return h(
       "div",
@@ -144,7 +144,7 @@ class Sync extends PwElement {
       h("h2", {}, source.name || source.server),
       h("span", { class: `tag ${kinds[phase]}` }, phase),
       h("span", { class: "name muted" }, source.server),
-      h("span", { class: "muted" }, `for ${durationText(now - Date.parse(startedAt))}, last report ${durationText(now - Date.parse(reportedAt))} ago`),
+      h("span", { class: "muted" }, `for ${durationText(Date.parse(reportedAt) - Date.parse(startedAt) + sinceReport)}, last report ${durationText(sinceReport)} ago`),
     );
   }
 

@@ -2,7 +2,7 @@
 
 import { bytesText, cpuText } from "./format.js";
 
-const OVERDUE_MS = 15_000;
+const OVERDUE_S = 15;
 
 const BOUND = {
   initial: "Pods that had a node in the first list keep it; later ones are scheduled here.",
@@ -12,8 +12,8 @@ const BOUND = {
 };
 
 /** Returns whether a sync that reports each second has ended without saying so. */
-export function isOverdue(reportedAt, nowMs) {
-  return nowMs - Date.parse(reportedAt) > OVERDUE_MS;
+export function isOverdue(secondsSinceReport) {
+  return secondsSinceReport > OVERDUE_S;
 }
 
 /** Returns the policies that are at work, one text each. */

@@ -217,9 +217,8 @@ test("findings say what went wrong in a run", () => {
 });
 
 test("a sync is overdue after fifteen seconds", () => {
-  const at = "2026-01-01T00:00:00Z";
-  assert.equal(sync.isOverdue(at, Date.parse(at) + 15_000), false);
-  assert.equal(sync.isOverdue(at, Date.parse(at) + 15_001), true);
+  assert.equal(sync.isOverdue(15), false);
+  assert.equal(sync.isOverdue(15.001), true);
 });
 
 test("the policies of a sync are one text each", () => {
