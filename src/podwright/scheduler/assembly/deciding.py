@@ -286,7 +286,7 @@ class DecidingScheduler:
 
     # ---------------------------------------------------------------- deciding
 
-    def schedule(self, pod: Pod | str) -> Decision:
+    def schedule(self, pod: Pod | str, *, post_filter: bool = True) -> Decision:
         """Decide for one pod and, if a node is found, place it there.
 
         What the Reserve plugins set aside stays set aside: the next pod does not get the same
@@ -300,6 +300,8 @@ class DecidingScheduler:
         ----------
         pod : Pod or str
             A pod, which is added if it is new, or "namespace/name" of a pending one.
+        post_filter : bool
+            Whether it is found out where evicting others would make room.
 
         Raises
         ------
@@ -322,6 +324,8 @@ class DecidingScheduler:
             bound = with_node_name(pod, decision.node)
             self.cluster.put(bound)
             self._handle.put_pod(bound)
+            return decision
+        if not post_filter:
             return decision
         decision = self._post_filter(runner, decision)
         if decision.post_filter is not None and decision.post_filter.nominated_node is not None:

@@ -47,6 +47,17 @@ from podwright.simulation.capacity.templates import as_template
 MOST_MIXES: Final = 400
 """How many mixes cheaper than the found one are tried at most."""
 
+_MOST_DECISIONS: Final = 40_000
+"""How many pods are scheduled at most to try them."""
+
+_UNHELPED: Final = frozenset(
+    {
+        "NodeAffinity", "NodeName", "NodePorts", "NodeResourcesFit", "NodeUnschedulable",
+        "TaintToleration",
+    }
+)  # fmt: skip
+"""The plugins that reject a node for a pod no less after other pods were placed."""
+
 _MOST_PIVOTS: Final = 1000
 _ROUNDING: Final = 1e-12
 
@@ -328,9 +339,10 @@ class _Search:
         zero = (0,) * size
         best = self._grown(zero, range(size))
         self._accepted = frozenset(self._unplaced(best))
-        starts = [best, *(self._grown(zero, [index]) for index in range(size))]
-        best = min(map(self._reduced, filter(self._fits, starts)), key=self._order)
         bound = self._bound()
+        starts = [best, *(self._grown(zero, [index]) for index in range(size))]
+        fitting = filter(self._fits, starts)
+        best = min((self._reduced(each, bound) for each in fitting), key=self._order)
         best, is_cheapest = self._cheaper(best, bound)
         stops = self._unplaced(best)
         placed = {key: each.node for key, each in self._decided(best).items() if each.slot >= 0}
@@ -378,7 +390,7 @@ class _Search:
         scheduler, new = self._scheduler, self._new_nodes(counts)
         with forked(scheduler), edited(scheduler.cluster, put=[node for node, _ in new]):
             scheduler.add(*(pod for _, pods in new for pod in pods))
-            return settle(scheduler, preemption=False)
+            return settle(scheduler, preemption=False, post_filter=False)
 
     def _new_nodes(self, counts: _Counts) -> list[tuple[Node, list[Pod]]]:
         return [self._node(i, k) for i, n in enumerate(counts) for k in range(n)]
@@ -427,26 +439,35 @@ class _Search:
         share = sum(part[name] / total[name] for name in part)
         return len(placed), share / max(self._types[index].price, 1e-9)
 
-    def _reduced(self, counts: _Counts) -> _Counts:
-        """Remove and exchange nodes while that is cheaper."""
-        better: _Counts | None = counts
-        while better is not None:
-            counts = better
+    def _reduced(self, counts: _Counts, bound: float) -> _Counts:
+        """Remove and exchange nodes while that is cheaper; a step that fits is doubled."""
+        while True:
             cheaper = filter(lambda each: self._order(each) < self._order(counts), _near(counts))
-            offered = sorted(filter(self._is_offered, cheaper), key=self._order)
-            better = next(filter(self._fits, offered), None)
-        return counts
+            possible = filter(lambda each: self._is_possible(each, bound), cheaper)
+            better = next(filter(self._fits, sorted(possible, key=self._order)), None)
+            if better is None:
+                return counts
+            while better is not None:
+                step = [2 * (new - old) for old, new in zip(counts, better, strict=True)]
+                counts = better
+                further = tuple(n + more for n, more in zip(counts, step, strict=True))
+                is_better = self._is_possible(further, bound) and self._fits(further)
+                better = further if is_better else None
+
+    def _is_possible(self, counts: _Counts, bound: float) -> bool:
+        return self._is_offered(counts) and self._price(counts) >= bound * (1 - 1e-9)
 
     def _cheaper(self, best: _Counts, bound: float) -> tuple[_Counts, bool]:
         """Try all cheaper mixes from the cheapest one on; return whether all were tried."""
         queue = [self._order((0,) * len(best))]
         seen = {queue[0][2]}
         tried = 0
+        most = min(MOST_MIXES, _MOST_DECISIONS // max(1, len(self._demand)))
         while queue and queue[0] < self._order(best):
             price, _, counts = heapq.heappop(queue)
             if price >= bound * (1 - 1e-9):
                 tried += 1
-                if tried > MOST_MIXES:
+                if tried > most:
                     return best, False
                 if self._fits(counts):
                     return counts, True
@@ -464,24 +485,17 @@ class _Search:
     def _bound(self) -> float:
         """Return a price below which no mix places the pods.
 
-        Fractions of nodes have enough of all resources together (`least_price`). Pods with a
-        request above what each existing node has free need new nodes; the others may use all
-        that is free.
+        Fractions of nodes have enough of all resources together (`least_price`). Some pods need
+        new nodes; the others may use all that is free.
         """
         nodes = self._scheduler.cluster.nodes
         unplaced = [each for key, each in self._demand.items() if key not in self._accepted]
+        new = [self._demand[key] for key in self._without_existing_node()]
         for name in _sum(unplaced):
             nodes.resource_index(name)
         alive = [nodes.slot_of[name] for name in nodes.slot_of]
         free = np.maximum(nodes.free[alive], 0)
         index_of = nodes.resources
-        new = [
-            each
-            for each in unplaced
-            if not np.logical_and.reduce(
-                [free[:, index_of[name]] >= amount for name, amount in each.items()]
-            ).any()
-        ]
         room = {name: int(free[:, index_of[name]].sum()) for name in index_of}
         with edited(self._scheduler.cluster, put=[self._node(i, 0)[0] for i in self._indices()]):
             slots = [nodes.slot_of[self._node(i, 0)[0].name] for i in self._indices()]
@@ -492,6 +506,20 @@ class _Search:
             for name, need in _sum(demand).items()
         ]
         return least_price(self._types, [row for row in rows if row[1] > 0])
+
+    def _without_existing_node(self) -> list[NamespacedName]:
+        """Return pods that no existing node takes, even if they were the only ones."""
+        scheduler, found = self._scheduler, []
+        unplaced = self._unplaced((0,) * len(self._types))
+        with forked(scheduler):
+            for key in (key for key in unplaced if key not in self._accepted):
+                decision = scheduler.schedule(key, post_filter=False)
+                scheduler.withdraw(key)
+                if decision.slot < 0 and all(
+                    each.plugin in _UNHELPED for each in stop_of(decision).reasons
+                ):
+                    found.append(key)
+        return found
 
     def _indices(self) -> range:
         return range(len(self._types))

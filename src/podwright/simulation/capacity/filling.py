@@ -111,7 +111,9 @@ def forked(scheduler: Scheduler) -> Iterator[SchedulerState]:
         before.restore()
 
 
-def place(scheduler: Scheduler, pod: Pod, *, preemption: bool) -> tuple[Decision, Sequence[Pod]]:
+def place(
+    scheduler: Scheduler, pod: Pod, *, preemption: bool, post_filter: bool = True
+) -> tuple[Decision, Sequence[Pod]]:
     """Schedule a pending pod; with preemption, evict its victims and schedule it again.
 
     Returns
@@ -119,7 +121,7 @@ def place(scheduler: Scheduler, pod: Pod, *, preemption: bool) -> tuple[Decision
     (Decision, sequence of Pod)
         The last decision, and the pods that were evicted.
     """
-    decision = scheduler.schedule(pod.key)
+    decision = scheduler.schedule(pod.key, post_filter=post_filter)
     if decision.node or not preemption:
         return decision, ()
     node, victims = nomination_of(decision)
@@ -130,7 +132,9 @@ def place(scheduler: Scheduler, pod: Pod, *, preemption: bool) -> tuple[Decision
     return scheduler.schedule(pod.key), victims
 
 
-def settle(scheduler: Scheduler, *, preemption: bool) -> dict[NamespacedName, Decision]:
+def settle(
+    scheduler: Scheduler, *, preemption: bool, post_filter: bool = True
+) -> dict[NamespacedName, Decision]:
     """Schedule all pending pods, and again those that are evicted meanwhile.
 
     Returns
@@ -144,7 +148,9 @@ def settle(scheduler: Scheduler, *, preemption: bool) -> dict[NamespacedName, De
         evicted: list[Pod] = []
         for pod in queue:
             if pod.key in scheduler.pending:
-                decisions[pod.key], victims = place(scheduler, pod, preemption=preemption)
+                decisions[pod.key], victims = place(
+                    scheduler, pod, preemption=preemption, post_filter=post_filter
+                )
                 evicted += [victim for victim in victims if is_recreated(victim)]
         for pod in evicted:
             scheduler.pending[pod.key] = as_new_pod(pod)
