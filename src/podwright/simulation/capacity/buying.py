@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias, Unpack
 import msgspec
 import numpy as np
 
+from podwright._arrays import I64Matrix
 from podwright.apimachinery.documents import decode as decode_struct, invalid, parse_document
 from podwright.apimachinery.objects import (
     FieldError,
@@ -485,44 +486,70 @@ class _Search:
     def _bound(self) -> float:
         """Return a price below which no mix places the pods.
 
-        Fractions of nodes have enough of all resources together (`least_price`). Some pods need
-        new nodes; the others may use all that is free.
+        Fractions of nodes have enough of all resources together (`least_price`): new nodes for
+        pods that no existing node takes, and for all pods together less what existing nodes have.
         """
-        nodes = self._scheduler.cluster.nodes
-        unplaced = [each for key, each in self._demand.items() if key not in self._accepted]
-        new = [self._demand[key] for key in self._without_existing_node()]
-        for name in _sum(unplaced):
-            nodes.resource_index(name)
-        alive = [nodes.slot_of[name] for name in nodes.slot_of]
-        free = np.maximum(nodes.free[alive], 0)
-        index_of = nodes.resources
-        room = {name: int(free[:, index_of[name]].sum()) for name in index_of}
-        with edited(self._scheduler.cluster, put=[self._node(i, 0)[0] for i in self._indices()]):
-            slots = [nodes.slot_of[self._node(i, 0)[0].name] for i in self._indices()]
-            amounts = {name: nodes.allocatable[slots, index_of[name]].tolist() for name in index_of}
-        rows = [
-            (amounts[name], need - less.get(name, 0))
-            for demand, less in ((new, {}), (unplaced, room))
-            for name, need in _sum(demand).items()
-        ]
-        return least_price(self._types, [row for row in rows if row[1] > 0])
+        cluster = self._scheduler.cluster
+        placeable = [key for key in self._demand if key not in self._accepted]
+        helped, helping = self._existing(placeable)
+        new = [self._demand[key] for key in placeable if key not in helped]
+        every = [self._demand[key] for key in placeable]
+        columns = [cluster.nodes.resource_index(name) for name in _sum(every)]
 
-    def _without_existing_node(self) -> list[NamespacedName]:
-        """Return pods that no existing node takes, even if they were the only ones."""
-        scheduler, found = self._scheduler, []
-        unplaced = self._unplaced((0,) * len(self._types))
-        with forked(scheduler):
-            for key in (key for key in unplaced if key not in self._accepted):
-                decision = scheduler.schedule(key, post_filter=False)
-                scheduler.withdraw(key)
-                if decision.slot < 0 and all(
-                    each.plugin in _UNHELPED for each in stop_of(decision).reasons
-                ):
-                    found.append(key)
-        return found
+        def amounts(of: I64Matrix, names: Iterable[str]) -> I64Matrix:
+            return of[np.ix_([cluster.nodes.slot_of[name] for name in names], columns)]
+
+        free = amounts(cluster.nodes.free, helping)
+        with edited(cluster, put=[self._node(i, 0)[0] for i in self._indices()]):
+            names = [self._node(i, 0)[0].name for i in self._indices()]
+            bought = amounts(cluster.nodes.allocatable, names)
+        room = _usable(free, [self._demand[key] for key in helped], every).sum(axis=0)
+        rows = [
+            (_usable(bought, demands, every)[:, column].tolist(), need)
+            for demands, less in ((new, 0 * room), (every, room))
+            for column, name in enumerate(_sum(every))
+            if (need := _sum(demands)[name] - int(less[column])) > 0
+        ]
+        return least_price(self._types, rows)
+
+    def _existing(self, keys: Iterable[NamespacedName]) -> tuple[list[NamespacedName], list[str]]:
+        """Return the pods that existing nodes might take, were each the only one, and the nodes."""
+        scheduler, nodes = self._scheduler, self._scheduler.cluster.nodes
+        of_spec: dict[int, set[str]] = {}  # which is all that these plugins read
+        helped = []
+        for key in keys:
+            pod = scheduler.pending[key]
+            if id(pod.spec) not in of_spec:
+                rejected = scheduler.explain(key).rejected
+                of_spec[id(pod.spec)] = {
+                    name
+                    for name in nodes.slot_of
+                    if name not in rejected or rejected[name].plugin not in _UNHELPED
+                }
+            if of_spec[id(pod.spec)]:
+                helped.append(key)
+        helping = set().union(*of_spec.values())
+        return helped, [name for name in nodes.slot_of if name in helping]
 
     def _indices(self) -> range:
         return range(len(self._types))
+
+
+def _usable(
+    amounts: I64Matrix, demands: Sequence[dict[str, int]], every: Iterable[dict[str, int]]
+) -> I64Matrix:
+    """Return how much of each resource of nodes whole pods can use at most.
+
+    A node takes no more pods than fit if each had the least request of all in each resource, and
+    these use no more than if each had the greatest one. The resources are those of `every`.
+    """
+    if not demands:
+        return np.zeros_like(amounts)
+    requests = np.array([[each.get(name, 0) for name in _sum(every)] for each in demands])
+    least, amounts = requests.min(axis=0), np.maximum(amounts, 0)
+    counts = (amounts[:, least > 0] // least[least > 0]).min(axis=1)
+    usable: I64Matrix = np.minimum(amounts, counts[:, np.newaxis] * requests.max(axis=0))
+    return usable
 
 
 def least_price(types: Sequence[NodeType], rows: Sequence[tuple[Sequence[int], int]]) -> float:

@@ -85,6 +85,25 @@ def test_each_mistake_in_a_table_has_its_path(table, path):
     assert any(path in str(error) for error in caught.value.errors), caught.value
 
 
+@pytest.mark.parametrize(
+    ("node", "bound"),
+    [
+        # Three pods fit a node of five CPUs, so six need two.
+        ({}, 2),
+        ({"taints": ["a:NoSchedule"]}, 2),
+        ({"unschedulable": True}, 2),
+        # It takes three of them, and has a quarter of a CPU more.
+        ({"cpu": "4750m"}, 1),
+    ],
+)
+def test_the_bound_has_what_whole_pods_can_use_of_nodes_that_take_them(node, bound):
+    old = make_node("old", **{"cpu": "1" if not node else "100", "memory": "99Gi"} | node)
+    types = [pw.NodeType(name="new", price=1, allocatable={"cpu": "5", "memory": "99Gi"})]
+    pods = [make_pod(f"p{number}", cpu="1500m") for number in range(6)]
+    found = pw.buy_nodes([old, *pods], types)
+    assert [found.price, found.bound] == pytest.approx([bound, bound])
+
+
 def test_the_bound_has_all_resources_together():
     types = [
         pw.NodeType(name="cpu", price=1, allocatable={"cpu": "8", "memory": "1Gi"}),
