@@ -1,5 +1,7 @@
 // Causes in words: why pods wait, and which events may move them.
 
+import { numberText } from "./format.js";
+
 const MESSAGE = /^\d+\/(\d+) nodes are available: (.*?)\.(?: |$)/;
 
 /**
@@ -9,14 +11,15 @@ const MESSAGE = /^\d+\/(\d+) nodes are available: (.*?)\.(?: |$)/;
  * @param {string} message of the condition PodScheduled
  */
 export function causeOf(message) {
-  const [, nodes, listed] = MESSAGE.exec(message) ?? [];
+  const [, digits, listed] = MESSAGE.exec(message) ?? [];
   if (!listed) return message;
+  const nodes = Number(digits);
   const reasons = listed.split(/, (?=\d+ )/).map((text) => [Number.parseInt(text, 10), text.replace(/^\d+ /, "")]);
   if (reasons.some(([count]) => Number.isNaN(count))) return message;
   const [count, reason] = reasons.reduce((most, each) => (each[0] > most[0] ? each : most));
   const rest = reasons.length - 1;
   const others = rest ? ` (and ${rest} more reason${rest === 1 ? "" : "s"})` : "";
-  return `${inWords(reason)} on ${count === Number(nodes) ? (count === 1 ? "the only node" : `all ${nodes} nodes`) : `${count} of ${nodes} nodes`}${others}`;
+  return `${inWords(reason)} on ${count === nodes ? (count === 1 ? "the only node" : `all ${numberText(nodes)} nodes`) : `${numberText(count)} of ${numberText(nodes)} nodes`}${others}`;
 }
 
 function inWords(reason) {

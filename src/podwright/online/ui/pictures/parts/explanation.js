@@ -69,7 +69,7 @@ function reasonRow(reason, plugin, nodes, nodeCount, details = [], only = plugin
     "div",
     { class: "reason" },
     h("div", { class: "row" }, h("span", { class: "grow" }, only ? h("button", { class: "link", "data-focus": `only ${only}`, title: "Show these nodes only, or all again", on: { click: () => address.set(address.get().only === only ? { only: null } : { view: null, color: "reason", only }) } }, reason) : reason), plugin ? h("span", { class: "muted small" }, plugin) : null),
-    h("div", { class: "row" }, bar, h("span", { class: "num small" }, `${nodes.length} of ${nodeCount}`)),
+    h("div", { class: "row" }, bar, h("span", { class: "num small" }, `${numberText(nodes.length)} of ${numberText(nodeCount)}`)),
     details.map(({ text, nodeCount: count }) => h("div", { class: "small detail" }, `${countText(count, "node")}: ${text}`)),
     h("div", { class: "small" }, names(nodes)),
   );
@@ -104,7 +104,7 @@ function remedyItem(remedy, index, document, { canApply, apply, working }) {
     h(
       "div",
       { class: "row" },
-      h("div", { class: "grow" }, h("div", { class: "remedy" }, sentence(remedy.remedy)), h("div", { class: "small muted" }, "Verified: lands on ", nodeLink(remedy.node), `, ${remedy.feasibleNodes} of ${document.nodeCount} nodes fit${others}`), replicas ? h("div", { class: "small muted" }, `${sentence(replicasText(replicas))}.`) : null),
+      h("div", { class: "grow" }, h("div", { class: "remedy" }, sentence(remedy.remedy)), h("div", { class: "small muted" }, "Verified: lands on ", nodeLink(remedy.node), `, ${numberText(remedy.feasibleNodes)} of ${countText(document.nodeCount, "node")} fit${others}`), replicas ? h("div", { class: "small muted" }, `${sentence(replicasText(replicas))}.`) : null),
       changes && canApply
         ? h("button", { class: index ? "" : "primary", "data-focus": `apply-${index}`, disabled: Boolean(working && !working.error), on: { click: () => apply(remedy) } }, isWorking && !working.error ? "Applying…" : applyText(changes))
         : null,
@@ -144,8 +144,8 @@ export function winnerSection(document) {
       { class: "facts" },
       fact("Node", nodeLink(document.node)),
       score === null ? null : fact("Score", numberText(score)),
-      fact("Feasible nodes", `${feasibleNodes} of ${nodeCount}${examinedNodes < nodeCount ? `, ${examinedNodes} evaluated` : ""}`),
-      tiedNodes > 1 ? fact("Tied", h("span", {}, `${tiedNodes} nodes have the highest score; one was drawn: `, names(winners))) : null,
+      fact("Feasible nodes", `${numberText(feasibleNodes)} of ${numberText(nodeCount)}${examinedNodes < nodeCount ? `, ${numberText(examinedNodes)} evaluated` : ""}`),
+      tiedNodes > 1 ? fact("Tied", h("span", {}, `${countText(tiedNodes, "node")} have the highest score; one was drawn: `, names(winners))) : null,
       run?.then.error ? fact("Not bound", run.then.error) : null,
     ),
   );
@@ -164,7 +164,7 @@ export function preemptionSection(document) {
   const facts = h(
     "dl",
     { class: "facts" },
-    fact("Tried", `${countText(triedNodes, "node")} of ${nodesWhereRoomMayHelp} where room may help`),
+    fact("Tried", `${countText(triedNodes, "node")} of ${numberText(nodesWhereRoomMayHelp)} where room may help`),
     chosen ? fact("Chosen", nodeLink(chosen)) : null,
     criterion ? fact("Decided by", criterion) : null,
     equallyGood.length > 1 ? fact("Equally good", names(equallyGood)) : null,

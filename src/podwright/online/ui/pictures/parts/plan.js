@@ -161,7 +161,7 @@ function lossAnswer({ status: { losses = [] } }, { loss: [of] }) {
   return {
     ...NOTHING,
     findings: [
-      hurting.length ? `After the loss of ${hurting.length} of ${countText(losses.length, of)}, pods stay pending; worst is ${worst.name}, with ${countText(worst.pending.length, "pod")}.` : `After the loss of any one ${of}, all pods that are created again find a node.`,
+      hurting.length ? `After the loss of ${numberText(hurting.length)} of ${countText(losses.length, of)}, pods stay pending; worst is ${worst.name}, with ${countText(worst.pending.length, "pod")}.` : `After the loss of any one ${of}, all pods that are created again find a node.`,
     ],
     // The picture of nodes that are lost one at a time: how many pods have no node after it.
     nodes: of === "node" ? new Map(hurting.map(({ name, pending }) => [name, { requests: {}, pods: -pending.length, role: "its loss leaves pods pending" }])) : NOTHING.nodes,
@@ -178,7 +178,7 @@ function drainAnswer({ steps, blocked, isComplete }) {
   const drained = steps.flatMap((step) => step.nodes);
   return {
     findings: [
-      isComplete ? `${countText(drained.length, "node")} can be drained, in ${countText(steps.length, "step")}; ${countText(moves.length, "pod")} ${moves.length === 1 ? "moves" : "move"}.` : `${drained.length} of ${countText(drained.length + blocked.length, "node")} can be drained; ${countText(pending.length, "pod")} ${pending.length === 1 ? "finds" : "find"} no node.`,
+      isComplete ? `${countText(drained.length, "node")} can be drained, in ${countText(steps.length, "step")}; ${countText(moves.length, "pod")} ${moves.length === 1 ? "moves" : "move"}.` : `${numberText(drained.length)} of ${countText(drained.length + blocked.length, "node")} can be drained; ${countText(pending.length, "pod")} ${pending.length === 1 ? "finds" : "find"} no node.`,
       ...(gone.length ? [`Nothing creates ${countText(gone.length, "pod")} again: ${listed(gone)}.`] : []),
       ...(local.length ? [`${countText(local.length, "pod")} ${local.length === 1 ? "loses its" : "lose their"} local data: ${listed(local)}.`] : []),
     ],
@@ -197,7 +197,7 @@ function purchaseAnswer({ nodes: bought, price, bound, gap, isCheapest, pending,
   return {
     ...additions(newNodes, moves),
     findings: [
-      `${bought.length ? `${listed(types)} for ${price}` : "No new node"}: ${scheduled} of ${countText(pending, "pending pod")} ${pending === 1 ? "has" : "have"} a node then.`,
+      `${bought.length ? `${listed(types)} for ${price}` : "No new node"}: ${numberText(scheduled)} of ${countText(pending, "pending pod")} ${pending === 1 ? "has" : "have"} a node then.`,
       `The lower bound is ${bound} (${percentText(gap)} less); ${isCheapest ? "nothing cheaper fits" : "something cheaper may fit"} (${countText(mixes, "combination")} tried).`,
     ],
     tables: [

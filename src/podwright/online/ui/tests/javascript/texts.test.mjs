@@ -138,6 +138,7 @@ test("a count agrees with its noun", () => {
 });
 
 table("the most frequent reason stands for a message", causeOf, [
+  ["0/5000 nodes are available: 5000 Insufficient cpu.", "Insufficient cpu on all 5,000 nodes"],
   ["0/1 nodes are available: 1 Insufficient cpu.", "Insufficient cpu on the only node"],
   ["0/4 nodes are available: 4 Insufficient cpu. preemption: 0/4 nodes are available", "Insufficient cpu on all 4 nodes"],
   ["0/4 nodes are available: 1 Insufficient memory, 3 node(s) had untolerated taint {a: b}.", "Untolerated taint {a: b} on 3 of 4 nodes (and 1 more reason)"],
