@@ -55,6 +55,7 @@ _CLUSTER: Final = "cluster:"
 _HEAD: Final = re.compile(rb"""^[\s{]*["']?kind["']?\s*:\s*["']?Scenario\b""", re.MULTILINE)
 _OWN_GROUP: Final = api_group(API_VERSION)
 _GROUPS: Final = (_OWN_GROUP.encode(), KEP140_GROUP.encode())
+_OF_NODE_STATUS: Final = re.compile(r"spec\.cluster\.nodes\[\d+\]\.status\.")
 
 
 def is_scenario(data: bytes) -> bool:
@@ -184,7 +185,12 @@ class _Reading:
             one if one.source else msgspec.structs.replace(one, source=self._source)
             for one in errors
         ]
-        placed += _later_errors(found, is_complete=is_complete, has_errors=bool(errors))
+        placed += (
+            one
+            for one in _later_errors(found, is_complete=is_complete, has_errors=bool(errors))
+            # The amounts of a node group, which `_node_problems` has reported.
+            if not _OF_NODE_STATUS.match(one.path)
+        )
         if places is not None:
             placed = [_as_in_kep140(one) for one in placed]
         if placed:

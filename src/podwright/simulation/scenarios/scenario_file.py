@@ -227,7 +227,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             before = len(reader.errors)
             obj = reader.read(document, Place(self.source), path=path)
             if obj is not None and len(reader.errors) == before:
-                distinct.add(Sourced(self.source, obj))
+                distinct.add(Sourced(f"{self.source}: {path}", obj))
         errors += reader.errors
         loaded = msgspec.structs.replace(
             found,
