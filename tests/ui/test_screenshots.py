@@ -131,6 +131,7 @@ def test_a_view_fits_its_window(page, filled, tmp_path, view, width, scheme):
     page.emulate_media(color_scheme=scheme)
     page.goto(served.page + path.replace("PLACED", placed))
     page.locator(shown).first.wait_for(state="attached")
+    page.wait_for_function(f"() => !({TEXT})().includes('Loading…')")
     page.wait_for_timeout(600)
     assert not BROKEN.search(page.evaluate(TEXT))
     assert page.evaluate("document.documentElement.scrollWidth") <= width

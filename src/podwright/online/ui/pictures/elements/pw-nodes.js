@@ -21,7 +21,7 @@ const STYLE = `
 .tools { display: flex; flex-wrap: wrap; gap: var(--pw-space); align-items: center; padding: 7px calc(2 * var(--pw-space)) 0; }
 .tools label { display: flex; gap: 6px; align-items: center; color: var(--pw-muted); }
 .tools .count { min-width: 74px; }
-.search { flex: 1 1 110px; max-width: 200px; } .filter { flex: 1 1 150px; max-width: 260px; } select { max-width: 112px; } label:last-of-type select { max-width: 156px; }
+.search { flex: 1 1 110px; max-width: 200px; } .filter { flex: 1 1 150px; max-width: 260px; } select { max-width: 112px; } label:last-of-type select { max-width: 190px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 10px; align-items: center; font-size: var(--pw-type-small); color: var(--pw-muted); min-width: 0; }
 .legend .key { display: inline-flex; gap: 4px; align-items: center; }
 .legend button.key { padding: 0 3px; min-height: 22px; color: inherit; font-size: inherit; } .legend .scale { gap: 0; } .legend .scale button { padding: 0; border-width: 0; border-radius: 0; } .legend .scale i { border-width: 1px 0; border-radius: 0; width: 16px; } .legend .scale span { margin: 0 6px; }

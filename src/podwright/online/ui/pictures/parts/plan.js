@@ -176,6 +176,7 @@ function drainAnswer({ steps, blocked, isComplete }) {
   for (const { node } of blocked) add(nodes, node, [], 0, "").role = "blocked";
   const [pending, gone, local] = ["pending", "gone", "localData"].map((key) => steps.flatMap((step) => step[key]));
   const drained = steps.flatMap((step) => step.nodes);
+  const waits = steps.some(({ waitsFor }) => waitsFor.length);
   return {
     findings: [
       isComplete ? `${countText(drained.length, "node")} can be drained, in ${countText(steps.length, "step")}; ${countText(moves.length, "pod")} ${moves.length === 1 ? "moves" : "move"}.` : `${numberText(drained.length)} of ${countText(drained.length + blocked.length, "node")} can be drained; ${countText(pending.length, "pod")} ${pending.length === 1 ? "finds" : "find"} no node.`,
@@ -184,7 +185,7 @@ function drainAnswer({ steps, blocked, isComplete }) {
     ],
     nodes,
     tables: [
-      { title: "Steps", heads: ["Step", "Nodes", "Pods", "Takes", "One after the other for"], rows: steps.map((step, index) => [String(index + 1), listed(step.nodes), String(step.moves.length), durationText(step.seconds * 1000), step.waitsFor.join(", ")]) },
+      { title: "Steps", heads: ["Step", "Nodes", "Pods", "Takes", ...(waits ? ["One after the other for"] : [])], rows: steps.map((step, index) => [String(index + 1), listed(step.nodes), numberText(step.moves.length), durationText(step.seconds * 1000), ...(waits ? [step.waitsFor.join(", ")] : [])]) },
       { title: "Blocked", heads: ["Node", "By budget", "Pods", "What would allow it"], rows: blocked.map((each) => [each.node, each.budgets.join(", ") || each.message, listed(each.pods), each.remedy]) },
       { title: "Pods that find no node", heads: ["Pod", "Why", "What would help"], rows: pending.map(({ pod, message, remedies }) => [pod, message, remedies.join("; or ")]) },
     ].filter(({ rows }) => rows.length),
@@ -192,16 +193,21 @@ function drainAnswer({ steps, blocked, isComplete }) {
   };
 }
 
+/** Returns a price, without the digits that adding has drawn in. */
+function priceText(price) {
+  return price.toLocaleString("en-US", { maximumFractionDigits: 6 });
+}
+
 function purchaseAnswer({ nodes: bought, price, bound, gap, isCheapest, pending, scheduled, mixes, unplaced, newNodes, moves }) {
   const types = bought.map(({ type, count }) => `${numberText(count)} ${type}`);
   return {
     ...additions(newNodes, moves),
     findings: [
-      `${bought.length ? `${listed(types)} for ${price}` : "No new node"}: ${numberText(scheduled)} of ${countText(pending, "pending pod")} ${pending === 1 ? "has" : "have"} a node then.`,
-      `The lower bound is ${bound} (${percentText(gap)} less); ${isCheapest ? "nothing cheaper fits" : "something cheaper may fit"} (${countText(mixes, "combination")} tried).`,
+      `${bought.length ? `${listed(types)} for ${priceText(price)}` : "No new node"}: ${numberText(scheduled)} of ${countText(pending, "pending pod")} ${pending === 1 ? "has" : "have"} a node then.`,
+      `The lower bound is ${priceText(bound)} (${percentText(gap)} less); ${isCheapest ? "nothing cheaper fits" : "something cheaper may fit"} (${countText(mixes, "combination")} tried).`,
     ],
     tables: [
-      { title: "Nodes", heads: ["Type", "Nodes", "Price", "Total"], rows: bought.map(({ type, count, price: each }) => [type, String(count), String(each), String(count * each)]) },
+      { title: "Nodes", heads: ["Type", "Nodes", "Price", "Total"], rows: bought.map(({ type, count, price: each }) => [type, numberText(count), priceText(each), priceText(count * each)]) },
       { title: "Pods that find no node", heads: ["Pod", "Why"], rows: unplaced.map(({ pod, failMessage }) => [pod, failMessage]) },
     ].filter(({ rows }) => rows.length),
   };

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { QUESTIONS } from "../../pictures/parts/plan.js";
 import { causeOf, eventText } from "../../pictures/parts/cause.js";
 import { findingsOf } from "../../pictures/parts/findings.js";
 import * as format from "../../pictures/parts/format.js";
@@ -255,3 +256,15 @@ test("the remaining time follows from what is done", () => {
 table("an axis of counts ends at a round number", format.roundAbove, [
   [0.05, 2], [1, 2], [2, 2], [3, 4], [4, 4], [5, 10], [10, 20], [39, 40], [9000, 10_000],
 ]);
+
+test("prices are shown without the digits that adding draws in", () => {
+  const answer = QUESTIONS.buy.answer({ status: undefined, nodes: [{ type: "a", count: 3, price: 0.1 }], price: 3 * 0.1, bound: 1501, gap: 0, isCheapest: true, pending: 1501, scheduled: 1501, mixes: 1, unplaced: [], newNodes: [], moves: [] });
+  assert.equal(answer.findings[0], "3 a for 0.3: 1,501 of 1,501 pending pods have a node then.");
+  assert.deepEqual(answer.tables[0].rows, [["a", "3", "0.1", "0.3"]]);
+});
+
+test("the steps of a drain name what waits for what where it does", () => {
+  const step = { nodes: ["n1"], moves: [], seconds: 70, waitsFor: [], pending: [], gone: [], localData: [] };
+  const heads = (steps) => QUESTIONS.drain.answer({ isComplete: true, steps, moves: [], blocked: [] }).tables[0].heads.length;
+  assert.deepEqual([heads([step]), heads([step, { ...step, waitsFor: ["budget b"] }])], [4, 5]);
+});
