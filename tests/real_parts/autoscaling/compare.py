@@ -31,7 +31,9 @@ from tests.real_parts.binaries import find
 
 import podwright as pw
 from podwright.apimachinery.objects import Node, decode
+from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import SizeChange
+from podwright.simulation.world import KubernetesEvent, RunArguments, prepared_run, started_run
 
 STEP_SECONDS: Final = 22
 FLAGS: Final = {
@@ -43,6 +45,7 @@ FLAGS: Final = {
 }
 _GROUP: Final = "cluster-autoscaler.kwok.nodegroup"
 _RECORD: Final = "record.jsonl"
+_REMOVED: Final = re.compile(r"Scale-down: removing (?:empty )?node \"?(([a-z]+)-\w+)")
 _POLL_SECONDS: Final = 0.2
 _MANY_POLLS: Final = 300
 
@@ -312,8 +315,8 @@ class Choice(NamedTuple):
 def choices(load: Load, folder: Path) -> Iterator[Choice]:
     """Yield the decisions of the binary, each with ours for the objects that it saw.
 
-    Of scale-downs, empty nodes are compared, without timers: those that are unneeded when the
-    binary removes nodes.
+    Scale-downs, of empty nodes and by drains, are compared without timers: the nodes that are
+    unneeded when the binary removes nodes.
     """
     began, real, seen = "", dict[str, int](), set[str]()
     for line in (folder / "cluster-autoscaler.log").read_text(encoding="utf-8").splitlines():
@@ -330,7 +333,7 @@ def choices(load: Load, folder: Path) -> Iterator[Choice]:
         for name, old, new in re.findall(r"(\w+) (\d+)->(\d+) \(max", line):
             if "Final scale-up plan" in line:
                 real[name] = int(new) - int(old)
-        removed = re.search(r"Scale-down: removing empty node \"(([a-z]+)-\w+)", line)
+        removed = _REMOVED.search(line)
         if removed is not None and removed[1] not in seen:
             seen.add(removed[1])
             real[removed[2]] = real.get(removed[2], 0) - 1
@@ -346,24 +349,44 @@ def _chosen(load: Load, folder: Path, at: str, *, is_up: bool) -> dict[str, int]
     at_once = (
         {} if is_up else dict.fromkeys(("scaleDownUnneededTime", "scaleDownDelayAfterAdd"), "0s")
     )
-    run = pw.simulate(state, node_groups=_node_groups(load, **at_once), until="3s", progress=False)
+    removals, loaded = Removals(), pw.load(state)
+    given = RunArguments(
+        node_groups=_node_groups(load, **at_once), until="3s", observers=(removals,)
+    )
+    run = started_run(prepared_run(loaded, SchedulerOptions(), given), given)
+    if not is_up:
+        return dict(removals.first)
     report = run.summary.report
     assert report is not None, "a run has a report"
-    nodes = pw.load(state).of(Node)
-    there = Counter(node.metadata.labels.get("pool", "") for node in nodes)
+    there = Counter(node.metadata.labels.get("pool", "") for node in loaded.of(Node))
     steps = [
         (change.time, each.name, change.size - before.size)
         for each in report.node_groups
         for before, change in itertools.pairwise(
             (SizeChange(time="", size=there[each.name]), *each.sizes)
         )
-        if change.size != before.size and (change.size > before.size) == is_up
+        if change.size > before.size
     ]
     found: dict[str, int] = {}
     for due, name, size in sorted(steps, key=lambda one: one[0]):
         if due == min(step[0] for step in steps):
             found[name] = found.get(name, 0) + size
     return found
+
+
+class Removals:
+    """Counts the nodes of each group that the first loop with a removal removes, below 0."""
+
+    def __init__(self) -> None:
+        self.first = Counter[str]()
+        self._time: int | None = None
+
+    def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
+        """Receive an Event; those of a removal have the words of the binary's log."""
+        removed = _REMOVED.search(event.note)
+        if removed is not None and self._time in {None, now_ns}:
+            self._time = now_ns
+            self.first[removed[2]] -= 1
 
 
 def main() -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Rollout as Rollout,
         RolloutSet as RolloutSet,
         deployment_spec as deployment_spec,
+        scaled_value as scaled_value,
     )
     from podwright.cluster.controllers.autoscaling.autoscaled import HpaBound as HpaBound
     from podwright.cluster.controllers.autoscaling.declared_usage import (

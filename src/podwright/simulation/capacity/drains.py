@@ -37,7 +37,7 @@ from podwright.apimachinery.objects import (
     pending_requests,
     workload_of,
 )
-from podwright.cluster.controllers import Controller, Lister
+from podwright.cluster.controllers import Controller, Lister, scaled_value
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
@@ -525,9 +525,11 @@ def _remedy(budget: PodDisruptionBudget) -> str:
             f"{missing} more healthy pod{'s' * (missing != 1)} of budget {budget.key}: it has"
             f" {status.current_healthy} of {status.expected_pods}"
         )
+    least, count = budget.spec.min_available, status.expected_pods + 1
+    is_helped = least is not None and scaled_value(least, count, round_up=True) < count
     return (
         f"budget {budget.key} never allows an eviction: it needs all of its {status.expected_pods}"
-        " pods; allow one disruption, or add a replica"
+        f" pods; allow one disruption{', or add a replica' * is_helped}"
     )
 
 

@@ -40,11 +40,21 @@ def test_nodes_are_drained_together_as_budgets_allow():
     assert first["nodes"] == list(plan.steps[0].nodes)
 
 
-def test_the_budget_that_never_allows_an_eviction_is_named():
-    objects = [*nodes(1), workload(replicas=1), budget("web", {"app": "web"}, minAvailable=1)]
+@pytest.mark.parametrize(
+    ("least", "is_helped"),
+    [
+        ({"minAvailable": 1}, True),
+        ({"minAvailable": "50%"}, True),
+        ({"minAvailable": "100%"}, False),
+        ({"maxUnavailable": 0}, False),
+    ],
+)
+def test_the_budget_that_never_allows_an_eviction_is_named(least, is_helped):
+    objects = [*nodes(1), workload(replicas=1), budget("web", {"app": "web"}, **least)]
     (blocked,) = pw.drain_plan([*objects], ["n0"]).blocked
     assert (blocked.node, blocked.budgets) == ("n0", ("default/web",))
     assert blocked.remedy.startswith("budget default/web never allows an eviction")
+    assert ("add a replica" in blocked.remedy) == is_helped
     assert "needs 1 healthy pods and has 1 currently" in blocked.message
 
 
