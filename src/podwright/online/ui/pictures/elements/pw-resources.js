@@ -273,7 +273,8 @@ class Resources extends PwElement {
     this.head.hidden = !this.rows.length;
     this.empty.hidden = this.rows.length > 0;
     setText(this.empty, !columns.length ? "Loading…" : rows.length ? "No row has this text." : this.asked !== NO_SELECTORS ? "The selectors match no object." : this.#emptyText());
-    setText(this.count, this.rows.length === rows.length ? countText(rows.length, "object") : `${numberText(this.rows.length)} of ${countText(rows.length, "object")}`);
+    const all = `${countText(rows.length, "object")}${this.table.isComplete || !rows.length ? "" : " so far"}`;
+    setText(this.count, this.rows.length === rows.length ? all : `${numberText(this.rows.length)} of ${all}`);
     this.#drawLines();
     this.#drawTools();
   }
