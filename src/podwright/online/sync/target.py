@@ -466,9 +466,7 @@ class Target:
                     )
                     self.done["statuses" if number else "updated"] += 1
             except RejectedRequest as error:
-                if error.status == HTTPStatus.UNPROCESSABLE_ENTITY and _is_replaced(
-                    present, operation
-                ):
+                if await self._is_replaced(operation, present, error.status):
                     await self._replace(operation, present)
                     return
                 is_changed = error.status in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND)
@@ -477,6 +475,19 @@ class Target:
                 operation = msgspec.structs.replace(operation, present=None)
             else:
                 return
+
+    async def _is_replaced(self, operation: Settle, present: Document, status: int) -> bool:
+        """Whether an object is replaced, since a field that differs cannot be changed."""
+        is_invalid = status == HTTPStatus.UNPROCESSABLE_ENTITY
+        if operation.kind.resource != "pods":
+            return is_invalid and operation.kind.resource not in _UNCHANGED
+        node = present["spec"].get("nodeName")
+        if not node:
+            return is_invalid
+        if operation.node or status != HTTPStatus.FORBIDDEN:
+            return False
+        # It waits at the source, and was placed here on a node that is gone: nothing can resize it.
+        return await self._present(path_of(source_kinds(["nodes"])[0], node)) is None
 
     def _count_kept(self, operation: Settle, settlement: Settlement) -> None:
         if operation.kind.resource == "pods":
@@ -616,10 +627,3 @@ _UNCHANGED: Final = frozenset({
     "namespaces", "nodes", "persistentvolumes", "persistentvolumeclaims", "resourceclaims",
 })  # fmt: skip
 """Kinds whose objects others depend on: they are not replaced."""
-
-
-def _is_replaced(present: Document, operation: Settle) -> bool:
-    """Whether an object is replaced if a field that differs cannot be changed."""
-    if operation.kind.resource == "pods":
-        return not present["spec"].get("nodeName")
-    return operation.kind.resource not in _UNCHANGED

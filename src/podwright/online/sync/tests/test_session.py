@@ -286,6 +286,36 @@ def test_what_is_rejected_is_counted_once_and_tried_again_until_it_is_allowed():
     asyncio.run(main())
 
 
+def test_a_pod_on_a_node_that_is_gone_is_replaced_where_it_cannot_be_resized():
+    async def main() -> None:
+        source, here = ServedCluster(1), ServedCluster(2)
+        requested = {
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}]
+        }
+        source.create(node("n1"), pod("a", spec=requested))
+        async with syncing(source, here) as found:
+            await found.quiet()
+            bind(here, "a", "n1")
+            source.send("DELETE", "/api/v1/nodes/n1")
+            await found.until(lambda: not here.names("/api/v1/nodes"))
+            resources = {"requests": {"cpu": "3"}}
+            change = {"spec": {"containers": [{"name": "c", "resources": resources}]}}
+            strategic = "strategic-merge-patch+json"
+            source.send("PATCH", f"{PODS}/a/resize", change, strategic)
+
+            def cpu_and_node() -> tuple[str, str]:
+                (found,) = here.send("GET", PODS)["items"] or [pod("a", spec=requested)]
+                (container,) = found["spec"]["containers"]
+                return container["resources"]["requests"]["cpu"], found["spec"].get("nodeName", "")
+
+            # It waits again, for a node that is there.
+            await found.until(lambda: cpu_and_node() == ("3", ""))
+            (destination,) = found.sync.destinations
+            assert not destination.target.rejected
+
+    asyncio.run(main())
+
+
 def test_what_the_destination_deletes_stays_deleted_also_after_a_restart():
     async def main() -> None:
         source, here = ServedCluster(1), ServedCluster(2)
