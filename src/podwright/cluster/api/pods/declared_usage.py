@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.cel import StageExpressionError, usage_expression
+from podwright.apimachinery import cel
 from podwright.apimachinery.documents import decode, invalid, join
 from podwright.apimachinery.objects import (
     FieldError,
@@ -196,13 +196,13 @@ class DeclaredUsages:
         path = f"spec.usages[{index}].usage[{resource}].expression"
         where = f"{source.kind} {source.key}: {path}: pod {pod.key}"
         try:
-            nano = usage_expression(declared.expression).nano(
+            nano = cel.usage_expression(declared.expression).nano(
                 pod=document,
                 node={} if node is None else encode(node),
                 container=found,
                 now_ns=self._now_ns,
             )
-        except StageExpressionError as error:
+        except cel.StageExpressionError as error:
             raise UsageError(f"{where}: {error}") from None
         if nano < 0:
             raise UsageError(f"{where}: {declared.expression}: is negative")
@@ -268,8 +268,8 @@ def _problems(spec: UsageSpec) -> Iterator[FieldError]:
                     yield invalid(join(path, "value"), declared.value, problem)
             elif declared.expression is not None:
                 try:
-                    usage_expression(declared.expression)
-                except StageExpressionError as error:
+                    cel.usage_expression(declared.expression)
+                except cel.StageExpressionError as error:
                     yield invalid(join(path, "expression"), declared.expression, str(error))
 
 
