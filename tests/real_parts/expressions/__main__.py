@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from tests.real_parts.expressions import VARIABLES, draw_expression
 from tests.real_parts.expressions.limits import limits
+from tests.real_parts.recording import stable_answers, write_record
 
 COUNT = 3000
-HERE = Path(__file__).parent
-RECORD = HERE.parents[2] / "src/podwright/apimachinery/cel/tests/recorded_expressions.jsonl.gz"
+RECORD = (
+    Path(__file__).parents[3] / "src/podwright/apimachinery/cel/tests/recorded_expressions.jsonl.gz"
+)
 
 
 def main() -> int:
@@ -22,25 +21,14 @@ def main() -> int:
     fixed = [{"expression": each} for each in dict.fromkeys(limits())]
     cases = fixed + [draw_expression(seed) for seed in range(COUNT * 2)]
     cases = list({case["expression"]: case for case in cases}.values())
-    lines = "".join(json.dumps(document) + "\n" for document in (VARIABLES, *cases))
-    with tempfile.TemporaryDirectory() as folder:
-        program = sys.argv[1] if len(sys.argv) > 1 else f"{folder}/expressions"
-        if len(sys.argv) == 1:
-            subprocess.run(
-                ["go", "build", "-o", program, "./expressions"], cwd=HERE.parent, check=True
-            )
-        answers = [
-            subprocess.run([program], input=lines, stdout=subprocess.PIPE, text=True, check=True)
-            .stdout.splitlines()
-            for _ in range(6)
-        ]  # fmt: skip
+    # The program reads the variables first, and does not answer them.
+    answers = stable_answers("expressions", (VARIABLES, *cases))
     stable = [
-        case | json.loads(first)
-        for case, first, *others in zip(cases, *answers, strict=True)
-        if all(other == first for other in others) and "panic" not in json.loads(first)
+        case | json.loads(answer)
+        for case, answer in zip(cases, answers, strict=True)
+        if answer is not None and "panic" not in json.loads(answer)
     ][: len(fixed) + COUNT]
-    text = "".join(json.dumps(case, ensure_ascii=False) + "\n" for case in stable)
-    RECORD.write_bytes(gzip.compress(text.encode(), mtime=0))
+    write_record(RECORD, stable)
     print(f"{len(stable)} cases, {sum('problem' in case for case in stable)} do not compile")
     return 0
 

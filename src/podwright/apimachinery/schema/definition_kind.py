@@ -24,6 +24,8 @@ _SCHEMA_TYPE: Final = "apiextensions.v1.JSONSchemaProps"
 _SCHEMAS: Final = ("allOf", "anyOf", "oneOf")
 _NAMED_SCHEMAS: Final = ("properties", "patternProperties", "definitions")
 _OR_BOOLEAN: Final = ("additionalProperties", "additionalItems")
+_DEPENDENCIES: Final = "dependencies"
+_SELF_DECODING: Final = ("items", *_OR_BOOLEAN, _DEPENDENCIES)
 
 
 class DefinitionKind(Kind):
@@ -32,46 +34,38 @@ class DefinitionKind(Kind):
     def decoding_problems(self, document: Document) -> list[Problem]:
         """Return every unknown field and every value of a wrong type, in schemas as well."""
         problems = super().decoding_problems(document)
-        if not all(message.startswith(UNKNOWN_FIELD) for _, message, _ in problems):
-            return problems
-        for index, version in enumerate(_versions(document)):
-            status = (version.get("subresources") or {}).get("status") or {}
-            path = f"spec.versions[{index}].subresources.status"
-            if not isinstance(status, dict):
-                problems.append((path, invalid(status, "an object is expected"), status))
-                continue
-            problems += ((f"{path}.{name}", UNKNOWN_FIELD, None) for name in status)
-            schema = (version.get("schema") or {}).get("openAPIV3Schema")
-            if schema is not None:
-                path = f"spec.versions[{index}].schema.openAPIV3Schema"
-                problems += self._nested_problems(schema, path)
+        spec = document.get("spec")
+        versions = spec.get("versions") if isinstance(spec, dict) else None
+        for index, version in enumerate(versions if isinstance(versions, list) else ()):
+            path = f"spec.versions[{index}]"
+            problems += _status_problems(_member(version, "subresources"), path)
+            schema = _member(_member(version, "schema"), "openAPIV3Schema")
+            problems += self._nested_problems(schema, f"{path}.schema.openAPIV3Schema")
         return problems
 
-    def _nested_problems(self, schema: Document, path: str) -> Iterator[Problem]:
-        """Yield the problems of the schemas in a schema whose own fields are right."""
-        for name, part in _typed_parts(schema):
-            yield from self._nested_problems(part, f"{path}.{name}")
-        items = schema.get("items")
-        loose = [("items", items)] if isinstance(items, dict) else []
-        if isinstance(items, list):
-            loose = [(f"items[{index}]", each or {}) for index, each in enumerate(items)]
-        for name in _OR_BOOLEAN:
-            value = schema.get(name)
-            if isinstance(value, dict):
-                loose.append((name, value))
-            elif value is not None and not isinstance(value, bool):
-                yield f"{path}.{name}", BOOLEAN_OR_SCHEMA, value
-        loose += (
-            (f"dependencies[{name}]", value)
-            for name, value in (schema.get("dependencies") or {}).items()
-            if isinstance(value, dict)
-        )
-        for name, value in loose:
+    def _nested_problems(self, schema: Any, path: str) -> Iterator[Problem]:
+        """Yield the problems of values in a schema that decode themselves.
+
+        The first one is that of Go, whose decoding ends there. Values of a wrong type are skipped.
+        """
+        for name, value in schema.items() if isinstance(schema, dict) else ():
             at = f"{path}.{name}"
-            every = decoding_problems(value, self._type_of(_SCHEMA_TYPE), self._type_of, at)
-            # Upstream's own decoders of these fields are not strict.
-            found = [each for each in every if not each[1].startswith(UNKNOWN_FIELD)]
-            yield from found or self._nested_problems(value, at)
+            if name in _OR_BOOLEAN and not isinstance(value, bool | dict | None):
+                yield at, BOOLEAN_OR_SCHEMA, value
+            parts = [(f"{at}{place}", part) for place, part in _parts(name, value)]
+            for decoded in [[each] for each in parts] if name == _DEPENDENCIES else [parts]:
+                for place, part in decoded:
+                    yield from self._nested_problems(part, place)
+                for place, part in decoded if name in _SELF_DECODING else ():
+                    if name == _DEPENDENCIES and isinstance(part, list):
+                        yield from _name_problems(part, place)
+                    else:
+                        yield from self._type_problems(part, place)
+
+    def _type_problems(self, schema: Any, path: str) -> Iterator[Problem]:
+        every = decoding_problems(schema, self._type_of(_SCHEMA_TYPE), self._type_of, path)
+        # Upstream's own decoders of these schemas are not strict.
+        return (each for each in every if not each[1].startswith(UNKNOWN_FIELD))
 
     def go_form(self, document: Document) -> Document:
         """Return the document as upstream's structs write it; the types must be right."""
@@ -130,15 +124,33 @@ def _with_plain_status(version: Document) -> Document:
     return version | {"subresources": parts | {"status": {}}} if parts.get("status") else version
 
 
-def _typed_parts(schema: Document) -> Iterator[tuple[str, Document]]:
-    """Yield the schemas that the table describes, with their places."""
-    for name in _SCHEMAS:
-        for index, part in enumerate(schema.get(name) or ()):
-            # Go reads null as a schema without fields.
-            yield f"{name}[{index}]", part or {}
-    for name in _NAMED_SCHEMAS:
-        for key, part in (schema.get(name) or {}).items():
-            if part is not None:
-                yield f"{name}[{key}]", part
-    if schema.get("not") is not None:
-        yield "not", schema["not"]
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _status_problems(subresources: Any, path: str) -> Iterator[Problem]:
+    status = _member(subresources, "status") or {}
+    path = f"{path}.subresources.status"
+    if isinstance(status, dict):
+        yield from ((f"{path}.{name}", UNKNOWN_FIELD, None) for name in status)
+    else:
+        yield path, invalid(status, "an object is expected"), status
+
+
+def _name_problems(names: list[Any], path: str) -> Iterator[Problem]:
+    for index, name in enumerate(names):
+        if not isinstance(name, str | None):
+            yield f"{path}[{index}]", invalid(name, "a string is expected"), name
+
+
+def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the schemas in a field of a schema, with their places; null is none."""
+    if name in _NAMED_SCHEMAS or name == _DEPENDENCIES:
+        parts = value.items() if isinstance(value, dict) else ()
+        # Upstream ignores other values of a dependency.
+        types: Any = dict | list if name == _DEPENDENCIES else object
+        yield from ((f"[{key}]", part) for key, part in parts if isinstance(part, types))
+    elif name in (*_SCHEMAS, "items") and isinstance(value, list):
+        yield from ((f"[{i}]", each) for i, each in enumerate(value) if each is not None)
+    elif name in ("not", "items", *_OR_BOOLEAN) and isinstance(value, dict):
+        yield "", value

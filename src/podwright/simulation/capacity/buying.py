@@ -491,10 +491,12 @@ class _Search:
         """
         cluster = self._scheduler.cluster
         placeable = [key for key in self._demand if key not in self._accepted]
+        demands = [self._demand[key] for key in placeable]
+        resources = list(_sum(demands))
+        requests = np.array([[each.get(name, 0) for name in resources] for each in demands])
         helped, helping = self._existing(placeable)
-        new = [self._demand[key] for key in placeable if key not in helped]
-        every = [self._demand[key] for key in placeable]
-        columns = [cluster.nodes.resource_index(name) for name in _sum(every)]
+        is_helped = np.array([key in helped for key in placeable], bool)
+        columns = [cluster.nodes.resource_index(name) for name in resources]
 
         def amounts(of: I64Matrix, names: Iterable[str]) -> I64Matrix:
             return of[np.ix_([cluster.nodes.slot_of[name] for name in names], columns)]
@@ -503,20 +505,20 @@ class _Search:
         with edited(cluster, put=[self._node(i, 0)[0] for i in self._indices()]):
             names = [self._node(i, 0)[0].name for i in self._indices()]
             bought = amounts(cluster.nodes.allocatable, names)
-        room = _usable(free, [self._demand[key] for key in helped], every).sum(axis=0)
+        room = _usable(free, requests[is_helped]).sum(axis=0)
         rows = [
-            (_usable(bought, demands, every)[:, column].tolist(), need)
-            for demands, less in ((new, 0 * room), (every, room))
-            for column, name in enumerate(_sum(every))
-            if (need := _sum(demands)[name] - int(less[column])) > 0
+            (column.tolist(), int(need))
+            for of, less in ((requests[~is_helped], 0 * room), (requests, room))
+            for column, need in zip(_usable(bought, of).T, of.sum(axis=0) - less, strict=True)
+            if need > 0
         ]
         return least_price(self._types, rows)
 
-    def _existing(self, keys: Iterable[NamespacedName]) -> tuple[list[NamespacedName], list[str]]:
+    def _existing(self, keys: Iterable[NamespacedName]) -> tuple[set[NamespacedName], list[str]]:
         """Return the pods that existing nodes might take, were each the only one, and the nodes."""
         scheduler, nodes = self._scheduler, self._scheduler.cluster.nodes
         of_spec: dict[int, set[str]] = {}  # which is all that these plugins read
-        helped = []
+        helped = set()
         for key in keys:
             pod = scheduler.pending[key]
             if id(pod.spec) not in of_spec:
@@ -527,7 +529,7 @@ class _Search:
                     if name not in rejected or rejected[name].plugin not in _UNHELPED
                 }
             if of_spec[id(pod.spec)]:
-                helped.append(key)
+                helped.add(key)
         helping = set().union(*of_spec.values())
         return helped, [name for name in nodes.slot_of if name in helping]
 
@@ -535,17 +537,15 @@ class _Search:
         return range(len(self._types))
 
 
-def _usable(
-    amounts: I64Matrix, demands: Sequence[dict[str, int]], every: Iterable[dict[str, int]]
-) -> I64Matrix:
-    """Return how much of each resource of nodes whole pods can use at most.
+def _usable(amounts: I64Matrix, requests: I64Matrix) -> I64Matrix:
+    """Return how much of each resource of nodes whole pods can use at most; nodes by resources.
 
     A node takes no more pods than fit if each had the least request of all in each resource, and
-    these use no more than if each had the greatest one. The resources are those of `every`.
+    these use no more than if each had the greatest one. `requests` is pods by resources; each pod
+    has a request for `pods`.
     """
-    if not demands:
+    if not len(requests):
         return np.zeros_like(amounts)
-    requests = np.array([[each.get(name, 0) for name in _sum(every)] for each in demands])
     least, amounts = requests.min(axis=0), np.maximum(amounts, 0)
     counts = (amounts[:, least > 0] // least[least > 0]).min(axis=1)
     usable: I64Matrix = np.minimum(amounts, counts[:, np.newaxis] * requests.max(axis=0))

@@ -21,6 +21,11 @@ def test_pods_that_fit_need_no_nodes_and_impossible_ones_are_named():
     assert [each.pod for each in found.unplaced] == ["default/huge"]
 
 
+def test_a_load_that_no_node_takes_has_no_bound():
+    found = pw.buy_nodes([make_pod("huge", cpu="64")], [SMALL])
+    assert (found.nodes, found.price, found.bound, found.scheduled) == ({}, 0.0, 0.0, 0)
+
+
 def test_new_nodes_get_the_pods_of_daemon_sets():
     containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]
     template = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": containers}}

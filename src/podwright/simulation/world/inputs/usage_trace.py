@@ -18,11 +18,10 @@ import msgspec
 
 from podwright.apimachinery.documents import invalid, not_supported, problem, required
 from podwright.apimachinery.objects import Document, FieldError, InputError, read_time
-from podwright.cluster.api import RESOURCE_USAGE, SHARED_USAGE_PREFIX, usage_problem
+from podwright.cluster.api import MEASURED, RESOURCE_USAGE, SHARED_USAGE_PREFIX, usage_problem
 
-_RESOURCES: Final = ("cpu", "memory")
 _OBJECTS: Final = ("pod", "workload")
-_HEADS: Final = ("time", "namespace", *_OBJECTS, *_RESOURCES)
+_HEADS: Final = ("time", "namespace", *_OBJECTS, *MEASURED)
 
 
 def usage_lines(
@@ -43,7 +42,7 @@ def usage_lines(
     ]
     heads = rows[0][1] if rows else []
     errors += [not_supported(head, head, _HEADS) for head in heads if head not in _HEADS]
-    for choice in (("time",), _OBJECTS, _RESOURCES):
+    for choice in (("time",), _OBJECTS, MEASURED):
         if not any(head in heads for head in choice):
             errors.append(required(" or ".join(choice), "the first line has the names of columns"))
     if errors:
@@ -76,7 +75,7 @@ def _problems(row: dict[str, str], cells: int, heads: int) -> Iterator[FieldErro
         yield from (msgspec.structs.replace(each, path="time") for each in error.errors)
     if sum(each in row for each in _OBJECTS) != 1:
         yield problem("", "a row has a pod or a workload")
-    given = [each for each in _RESOURCES if each in row]
+    given = [each for each in MEASURED if each in row]
     if not given:
         yield problem("", "a row has an amount of cpu or memory")
     for resource in given:
@@ -91,7 +90,7 @@ def _encoded(
     of_pods: dict[tuple[str, str], dict[str, str]] = {}
     for _, number, row in rows:
         namespace = row.get("namespace", "default")
-        amounts = {head: row[head] for head in row if head in _RESOURCES}
+        amounts = {head: row[head] for head in row if head in MEASURED}
         line: Document = {"at": row["time"]}
         if "pod" in row:
             known = of_pods.setdefault((namespace, row["pod"]), {})

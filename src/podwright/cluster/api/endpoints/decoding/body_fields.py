@@ -26,9 +26,9 @@ _MAP_KEY: Final = re.compile(r"\[([^\]]*)\]")
 _LAST_INDEX: Final = re.compile(r"(?:\[\d+\])+$")
 _SELF_DECODING: Final = frozenset({"quantity", "time", "micro-time", "int-or-string"})
 _SCHEMA_OR_OTHER: Final = re.compile(
-    r"\.openAPIV3Schema\..*?(items|additionalItems|additionalProperties|dependencies)\b"
+    r"\.openAPIV3Schema\b.*\.(?:items\b|additionalItems\b|additionalProperties\b|dependencies\[)"
 )
-"""Fields of a schema whose value may be a schema or something else."""
+"""Values in a schema that may be a schema or something else; keys of maps are left out."""
 
 
 def check_fields(
@@ -114,7 +114,9 @@ def _ends_decoding(kind: ObjectKind, problem: Problem) -> bool:
     After other errors the decoder continues, and returns the first of them at the end.
     """
     path = problem[0]
-    return value_type_at(kind, path) in _SELF_DECODING or bool(_SCHEMA_OR_OTHER.search(path))
+    return value_type_at(kind, path) in _SELF_DECODING or bool(
+        _SCHEMA_OR_OTHER.search(_MAP_KEY.sub("[]", path))
+    )
 
 
 class TypeMismatchError(ValueError):

@@ -228,6 +228,9 @@ def _go_field(kind: ObjectKind, path: str) -> tuple[str, str]:
                 go_type = _go_type(field.type.element)
             # A key of a map can have dots and brackets; what follows it is a field of a struct.
             is_schema = field.go_type.startswith("v1.JSONSchema")
+            if is_schema:
+                # Of a list of schemas or of names; what else is there decodes itself.
+                go_type = "string" if field.type.element else "v1.JSONSchemaProps"
             end = path.find("].") if is_schema or inner not in SCALARS else -1
             path = path[end + 1 :] if end >= 0 else ""
     return f"{struct.rpartition('.')[2]}.{'.'.join(names)}", go_type

@@ -3,6 +3,7 @@
 import pytest
 
 from podwright.apimachinery.schema import built_in
+from podwright.cluster.api.endpoints.decoding.body_fields import TypeMismatchError, check_fields
 from podwright.cluster.api.endpoints.decoding.go_type_errors import (
     conversion_error,
     type_error,
@@ -61,6 +62,19 @@ def test_schemas_in_schemas_have_their_path(schema, text):
         f"json: cannot unmarshal {given} into Go struct field JSONSchemaProps.spec.versions.schema"
         f".openAPIV3Schema.{path} of type {type_}"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("lineitems", "maxLength"), ("items", "maxLength"), ("a.items", "maxLength"), ("", "type")],
+)
+def test_only_a_field_that_decodes_itself_ends_the_decoding_of_a_schema(name, first):
+    inner = {"properties": {name: {"type": 1}}} if name else {"items": {"type": 1}}
+    versions = [{"name": "v1", "schema": {"openAPIV3Schema": {"maxLength": "x", **inner}}}]
+    found = built_in().find("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    assert found is not None
+    with pytest.raises(TypeMismatchError, match=rf"\.{first} of type"):
+        check_fields({"spec": {"versions": versions}}, found)
 
 
 def test_unknown_fields_of_schemas_that_decode_themselves_are_no_problem():
