@@ -42,7 +42,9 @@ def make_node(  # noqa: PLR0913 - one keyword per property of a node
 
     Parameters
     ----------
-    cpu, memory, pods
+    name : str
+        The name of the node.
+    cpu, memory, pods : str or int
         Allocatable: a number of CPUs or ``500m``, a size such as ``16Gi``, a number of pods.
     gpu : int
         Allocatable ``nvidia.com/gpu``.
@@ -113,19 +115,28 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
 
     Parameters
     ----------
+    name, namespace : str
+        The name of the pod, and its namespace.
     cpu, memory, gpu, resources
         Requests, and limits of extended resources; None: no request. A number of CPUs or of
         devices, or a quantity such as ``500m`` or ``4Gi``.
     labels, annotations : mapping
+        Those of the pod; none if left out.
     duration : Duration, optional
         How long the pod runs before it succeeds, such as ``10m``; without it, it does not end.
     node : str
         The node on which the pod is placed.
+    node_selector : mapping of str to str
+        The labels that its node must have.
     tolerations : iterable of str
         ``key=value:Effect``, ``key:Effect``, ``key=value`` or ``key``: without a value any
         value is tolerated, without an effect any effect.
     priority : int, optional
         The number; priority classes need a PriorityClass object and `spec`.
+    image : str
+        The image of the container, for ImageLocality.
+    host_port : int
+        A port of the node that the container uses; 0 for none.
     scheduler : str
         The scheduler of the pod. A machine schedules only pods with the name of one of its
         profiles.

@@ -72,7 +72,19 @@ class InputError(PodwrightError, ValueError):
 
     @classmethod
     def of(cls, source: str, message: str, path: str = "", value: Any = None) -> InputError:
-        """Return the error of one field, or of a whole input."""
+        """Return the error of one field, or of a whole input.
+
+        Parameters
+        ----------
+        source : str
+            The name of the input, such as that of a file.
+        message : str
+            What is wrong, and what is expected.
+        path : str
+            The field, as Kubernetes writes it; "" for the whole input.
+        value : object
+            The invalid value; None if it is not shown.
+        """
         return InputError([FieldError(source=source, path=path, message=message, value=value)])
 
 

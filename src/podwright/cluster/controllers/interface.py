@@ -172,11 +172,19 @@ class Requests:
     event_source: str = ""
 
     def create(self, obj: KubernetesObject) -> CreateObject:
-        """Return the creation of an object."""
+        """Return the creation of `obj`, which the API server names if it has a `generateName`."""
         return CreateObject(obj, self.name)
 
     def update(self, obj: KubernetesObject, scope: Scope = "main") -> UpdateObject:
-        """Return the update of an object, or of a part of it."""
+        """Return the update of an object.
+
+        Parameters
+        ----------
+        obj : KubernetesObject
+            The new version; its uid and resourceVersion, if set, are preconditions.
+        scope : str
+            What the update replaces: `main` all but the status, `status` the status, `whole` both.
+        """
         return UpdateObject(obj, scope, self.name)
 
     def delete(
@@ -186,26 +194,46 @@ class Requests:
         grace_seconds: int | None = None,
         propagation: Literal["Background", "Foreground", "Orphan"] | None = None,
     ) -> DeleteObject:
-        """Return the deletion of an object."""
+        """Return the deletion of an object.
+
+        Parameters
+        ----------
+        obj : KubernetesObject
+            The object; its uid is a precondition, so that a later one of this name stays.
+        grace_seconds : int, optional
+            The grace period of a pod; its own one by default.
+        propagation : str, optional
+            What happens to the dependents; by default what the kind and the finalizers say.
+        """
         about = (*kind_of(obj), obj.key, obj.uid)
         return DeleteObject(*about, self.name, grace_seconds, propagation)
 
     def event(self, obj: KubernetesObject, reason: str, note: str) -> RecordEvent:
-        """Return an Event about an object."""
+        """Return an Event of the type Normal about an object.
+
+        Parameters
+        ----------
+        obj : KubernetesObject
+            The object that the Event regards.
+        reason : str
+            Why, as one word in CamelCase, such as `ScalingReplicaSet`.
+        note : str
+            What happened, as a sentence.
+        """
         return event_by(self.event_source or self.name, obj, reason, note)
 
     def warning(self, obj: KubernetesObject, reason: str, note: str) -> RecordEvent:
-        """Return an Event of the type Warning about an object."""
+        """Return an Event of the type Warning; `obj`, `reason` and `note` are those of `event`."""
         return event_by(self.event_source or self.name, obj, reason, note, is_warning=True)
 
     def status_update(self, obj: KubernetesObject, status: Document) -> Actions:
-        """Return the update of a status, if it changes."""
+        """Return the update of the status of `obj` to `status`, a document, if it changes."""
         if status == section(obj, "status"):
             return []
         return [self.update(with_status(obj, status), "status")]
 
     def sync_at(self, key: NamespacedName, due_ns: int) -> SyncAt:
-        """Return the action that syncs an object at a time."""
+        """Return the action that syncs the object `key` at `due_ns`, nanoseconds since 1970."""
         return SyncAt(due_ns, SyncDue(self.name, key))
 
 
@@ -267,21 +295,43 @@ class Controller(Requests, Checkpointed, ABC):
 
     @staticmethod
     def latest_of(old: T | None, new: T | None) -> T:
-        """Return the new version of a changed object, or the last one of a removed object."""
+        """Return `new`, the version after a change; `old`, the last one, of a removed object."""
         latest = new if new is not None else old
         assert latest is not None, "neither an old nor a new object"
         return latest
 
     @abstractmethod
     def observe(self, old: Version, new: Version) -> Keys:
-        """Return the keys of the objects to sync after a change, which the lister has already."""
+        """Return the keys of the objects to sync after a change, which the lister has already.
+
+        Parameters
+        ----------
+        old, new : KubernetesObject or None
+            The object before and after; `old` is None for an addition, `new` for a removal.
+        """
 
     @abstractmethod
     def sync(self, key: NamespacedName, now_ns: int) -> Actions:
-        """Sync one object, which may no longer exist, and return the actions."""
+        """Sync one object, and return the actions.
+
+        Parameters
+        ----------
+        key : str
+            The object's `namespace/name`; it may no longer exist.
+        now_ns : int
+            The time in nanoseconds since 1970.
+        """
 
     def on_node_event(self, event: NodeEvent, now_ns: int) -> Keys:
-        """Return the keys to sync after an event of a node, which no object shows."""
+        """Return the keys to sync after an event of a node, which no object shows.
+
+        Parameters
+        ----------
+        event : NodeDown, NodeUp or DrainNode
+            What happened, and the name of the node.
+        now_ns : int
+            The time in nanoseconds since 1970.
+        """
         del event, now_ns
         return ()
 
@@ -289,12 +339,27 @@ class Controller(Requests, Checkpointed, ABC):
         """Return the keys to sync after objects of an owner were rejected, once per sync.
 
         The controller must not retry the same create at once.
+
+        Parameters
+        ----------
+        owner : str
+            The `namespace/name` of the object that controls the rejected ones.
+        message : str
+            The API server's reason for the first rejection.
         """
         del owner, message
         return ()
 
     def report_rejected(self, obj: KubernetesObject, message: str) -> Actions:
-        """Return the Events about a rejected object that has no controlling owner."""
+        """Return the Events about a rejected object that has no controlling owner.
+
+        Parameters
+        ----------
+        obj : KubernetesObject
+            The object as the controller requested it.
+        message : str
+            The API server's reason.
+        """
         del obj, message
         return []
 

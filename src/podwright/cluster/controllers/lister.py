@@ -76,21 +76,21 @@ class Lister:
         self._pods_on: dict[str, Keys] = {}
 
     def get(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject | None:
-        """Return one object, None if there is none."""
+        """Return the object named `key` of `kind`, a group and a kind; None if there is none."""
         return self.all(kind).get(key)
 
     def all(self, kind: GroupKind) -> Mapping[NamespacedName, KubernetesObject]:
-        """Return all objects of a kind."""
+        """Return all objects of `kind`, a group and a kind, by their names."""
         return self._events if kind == EVENT else self._objects.get(kind, _NONE)
 
     def in_namespace(
         self, kind: GroupKind, namespace: str
     ) -> Mapping[NamespacedName, KubernetesObject]:
-        """Return the objects of a kind in a namespace."""
+        """Return the objects of `kind` in `namespace`, which is "" for objects without one."""
         return self._named(kind, self._names_in(kind, namespace))
 
     def count_in_namespace(self, kind: GroupKind, namespace: str) -> int:
-        """Return the number of objects of a kind in a namespace, without reading them."""
+        """Return the number of objects of `kind` in `namespace`, without reading them."""
         return len(self._names_in(kind, namespace))
 
     def _names_in(self, kind: GroupKind, namespace: str) -> Collection[NamespacedName]:
@@ -105,11 +105,11 @@ class Lister:
         return names.get(namespace, ())
 
     def controlled_by(self, uid: str, kind: GroupKind) -> Mapping[NamespacedName, KubernetesObject]:
-        """Return the objects of a kind whose controlling owner has a uid."""
+        """Return the objects of `kind` whose controlling owner has `uid`."""
         return self._named(kind, self._controlled_by.get((uid, kind)))
 
     def orphans(self, kind: GroupKind, namespace: str) -> Mapping[NamespacedName, KubernetesObject]:
-        """Return the objects of a kind in a namespace that have no controlling owner."""
+        """Return the objects of `kind` in `namespace` that have no controlling owner."""
         orphans = self._orphans.get(kind)
         if orphans is None:
             orphans = self._orphans[kind] = {}
@@ -119,7 +119,7 @@ class Lister:
         return self._named(kind, orphans.get(namespace))
 
     def pods_on(self, node: str) -> Mapping[NamespacedName, Pod]:
-        """Return the pods that are bound to a node."""
+        """Return the pods that are bound to the node named `node`."""
         return cast(Mapping[NamespacedName, Pod], self._named(POD, self._pods_on.get(node)))
 
     def _named(
@@ -135,7 +135,7 @@ class Lister:
         return sorted([*self._objects, *([EVENT] if self._events else [])])
 
     def put(self, obj: KubernetesObject) -> KubernetesObject | None:
-        """Add or replace an object and return its previous version."""
+        """Add `obj`, or replace the object of its name; return the previous version."""
         kind, key = kind_of(obj), obj.key
         old = self.get(kind, key)
         if old is None:
@@ -145,7 +145,7 @@ class Lister:
         return old
 
     def delete(self, obj: KubernetesObject) -> KubernetesObject | None:
-        """Remove an object and return its last version."""
+        """Remove the object of the kind and name of `obj`; return its last version."""
         kind, key = kind_of(obj), obj.key
         old = self.get(kind, key)
         if old is not None:
@@ -155,11 +155,11 @@ class Lister:
     # ------------------------------------------ updates by callers that know the old version
 
     def add_event(self, key: NamespacedName) -> None:
-        """Add an Event that does not exist yet."""
+        """Add an Event that does not exist yet; only `key`, its `namespace/name`, is kept."""
         self._events.names.add(key)
 
     def add(self, kind: GroupKind, key: NamespacedName, obj: KubernetesObject) -> None:
-        """Add an object that does not exist yet."""
+        """Add `obj`, which does not exist yet; `kind` and `key` are its kind and name."""
         if kind == EVENT:
             self.add_event(key)
             return
@@ -183,7 +183,7 @@ class Lister:
     def replace(
         self, kind: GroupKind, key: NamespacedName, old: KubernetesObject, new: KubernetesObject
     ) -> None:
-        """Replace an object by a new version."""
+        """Replace `old`, the stored version of the object `key` of `kind`, by `new`."""
         if kind == EVENT:
             return
         self._objects[kind][key] = new
@@ -205,7 +205,7 @@ class Lister:
                     _add_key(self._pods_on, node, key)
 
     def remove(self, kind: GroupKind, key: NamespacedName, old: KubernetesObject) -> None:
-        """Remove an object that exists."""
+        """Remove the object `key` of `kind`, whose stored version is `old`."""
         if kind == EVENT:
             self._events.names.remove(key)
             return

@@ -61,7 +61,7 @@ class SweepDataset:
         return {path.stem for path in self.folder.glob("*.parquet")}
 
     def add(self, result: RunFigures) -> None:
-        """Write the result of a run.
+        """Write `result`, that of a run.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class SweepDataset:
             part.unlink(missing_ok=True)
 
     def results(self, runs: Iterable[SweepRun]) -> list[RunFigures]:
-        """Return the results of those runs that have one, in their order.
+        """Return the results of those `runs` that have one, in their order.
 
         Raises
         ------

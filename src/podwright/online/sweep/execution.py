@@ -144,6 +144,12 @@ def run_missing(
 
     Parameters
     ----------
+    plan : SweepPlan
+        The runs.
+    dataset : SweepDataset
+        Their results.
+    client : Client
+        Dask's, which executes them.
     retries_failed : bool
         Whether failed runs are missing, too.
     sent : dict, optional
@@ -176,6 +182,10 @@ def in_flight(
 
     Parameters
     ----------
+    client : Client
+        Dask's, whose workers are counted.
+    tasks : iterable
+        What to submit, in order; it is read as workers become free.
     submit : callable
         Returns the future of a task.
     """
@@ -201,7 +211,10 @@ def in_flight(
 def missing_runs(
     plan: SweepPlan, dataset: SweepDataset, *, retries_failed: bool = False
 ) -> list[SweepRun]:
-    """Return the runs of a plan without a result, in order."""
+    """Return the runs of `plan` without a result in `dataset`, in order.
+
+    With `retries_failed`, those that failed are among them.
+    """
     finished = dataset.finished()
     runs = list({run.id: run for run in plan.runs()}.values())
     if retries_failed:

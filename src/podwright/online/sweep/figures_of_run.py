@@ -50,7 +50,19 @@ class RunFigures(NamedTuple):
 def figures_of_run(
     run: SweepRun, given: SweepInput, configuration: SweepConfiguration, options: SweepOptions
 ) -> RunFigures:
-    """Simulate, and return the figures; an error of the input or of a plugin is a result, too."""
+    """Simulate, and return the figures; an error of the input or of a plugin is a result, too.
+
+    Parameters
+    ----------
+    run : SweepRun
+        Which run it is.
+    given : SweepInput
+        Its input.
+    configuration : SweepConfiguration
+        Its configuration.
+    options : SweepOptions
+        What all runs of the plan have in common.
+    """
     try:
         scheduler = _scheduler(configuration, run.seed)
         if given.scenario is not None:

@@ -49,12 +49,12 @@ class Constraint(NamedTuple):
         return f"{self.figure} {'<=' if self.is_greatest else '>='} {self.bound:g}"
 
     def excess(self, value: float) -> float:
-        """Return by how much a value breaks the bound; at most 0 if it does not."""
+        """Return by how much `value` breaks the bound; at most 0 if it does not."""
         return value - self.bound if self.is_greatest else self.bound - value
 
 
 def read_goal(text: str) -> Goal:
-    """Read a goal such as ``wait p99`` or ``+placed``.
+    """Read a goal from `text` such as ``wait p99`` or ``+placed``.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def read_goal(text: str) -> Goal:
 
 
 def read_constraint(text: str) -> Constraint:
-    """Read a constraint such as ``pending <= 5``.
+    """Read a constraint from `text` such as ``pending <= 5``.
 
     Raises
     ------

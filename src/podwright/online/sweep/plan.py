@@ -295,8 +295,12 @@ def read_plan(document: object, folder: Path, errors: list[FieldError]) -> Sweep
 
     Parameters
     ----------
+    document : object
+        The content of a plan, as decoded from YAML or JSON.
     folder : Path
         What paths are relative to.
+    errors : list of FieldError
+        Gets the mistakes.
     """
     plan = decode(document, _PlanFile, "", errors)
     errors += _names([each.name for each in plan.inputs], "inputs")
@@ -467,7 +471,7 @@ def seeds_of(text: str, path: str, errors: list[FieldError]) -> tuple[int, ...]:
 
 
 def read_seeds(text: str) -> tuple[int, ...]:
-    """Read seeds such as ``0-9`` or ``1,5,7``.
+    """Read seeds from `text` such as ``0-9`` or ``1,5,7``.
 
     Raises
     ------

@@ -28,7 +28,10 @@ def sweep_page(summary: SweepSummary, title: str, names: Sequence[str] = ()) -> 
 
     Parameters
     ----------
+    summary : SweepSummary
+        The figures of the sweep.
     title : str
+        The heading.
     names : sequence of str
         The figures that are plotted; by default those that differ.
 
@@ -63,7 +66,7 @@ def sweep_page(summary: SweepSummary, title: str, names: Sequence[str] = ()) -> 
 
 
 def page(title: str, parts: Iterable[str]) -> bytes:
-    """Return a whole page; the parts are HTML already."""
+    """Return a whole page with the heading `title`; `parts` are HTML already."""
     head = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(title)}</title>"
@@ -73,19 +76,19 @@ def page(title: str, parts: Iterable[str]) -> bytes:
 
 
 def inline(figure: Figure) -> str:
-    """Return a figure as an SVG element."""
+    """Return `figure`, Matplotlib's, as an SVG element."""
     text = picture(figure).decode()
     return f"<figure>{text[text.index('<svg') :]}</figure>"
 
 
 def table_of(figures: Sequence[SweepFigure]) -> str:
-    """Return figures as a table of HTML."""
+    """Return `figures` as a table of HTML."""
     heads = ("Input", "Figure", "Configuration", "Runs", "Mean", "±95%", "Change", "±95%")
     return table(heads, [figure_cells(each) for each in figures], shown=len(figures))
 
 
 def figure_cells(figure: SweepFigure) -> list[str]:
-    """Return a figure as the cells of a table."""
+    """Return `figure` as the cells of a table."""
     cells = [figure.input, figure.name, figure.configuration, str(figure.runs)]
     cells += [_text(figure.value.mean, figure.unit), _text(figure.value.margin, figure.unit)]
     if figure.change is None:
@@ -107,7 +110,7 @@ def _failures(summary: SweepSummary) -> str:
 
 
 def all_values(summary: SweepSummary) -> str:
-    """Return the values of all runs as CSV, closed, and as a link that saves them."""
+    """Return the values of all runs of `summary` as CSV, closed, and as a link that saves them."""
     lines = ["input,configuration,seed,figure,unit,value"]
     for run, figures, _ in summary.results:
         for name, unit, value in figures:

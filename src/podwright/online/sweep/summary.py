@@ -87,6 +87,13 @@ class SweepSummary(NamedTuple):
 
         A configuration that lacks the figure on an input, because its runs failed, is not compared.
 
+        Parameters
+        ----------
+        name : str
+            The name of the figure, such as `wait p99`.
+        is_greatest : bool
+            Whether the greatest mean is the best; by default the least one is.
+
         Returns
         -------
         SweepFigure, optional
@@ -221,7 +228,7 @@ def _points(figures: Sequence[SweepFigure], given: str, *, change: bool = False)
 
 
 def summarize_sweep(plan: SweepPlan, results: Iterable[RunFigures]) -> SweepSummary:
-    """Return the figures of the results of a plan.
+    """Return the figures of `results`, which are those of `plan`.
 
     A figure that counts pods of one kind, such as those pending for a reason, is 0 in a run that
     has none.

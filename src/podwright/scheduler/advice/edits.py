@@ -24,7 +24,17 @@ from podwright.scheduler.columns import Cluster
 
 
 class ReplicaCount(NamedTuple):
-    """A number of replicas, or the parallelism of a Job."""
+    """A number of replicas, or the parallelism of a Job.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of the workload, such as `Deployment`.
+    key : str
+        Its `namespace/name`.
+    replicas : int
+        The number.
+    """
 
     kind: str
     key: NamespacedName

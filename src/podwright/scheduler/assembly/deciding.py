@@ -192,7 +192,7 @@ class DecidingScheduler:
     # ---------------------------------------------------------------- objects
 
     def add(self, *objects: Object) -> None:
-        """Add objects, or take over their new versions.
+        """Add `objects`, or take over their new versions.
 
         Like kube-scheduler, it takes objects as they are; `podwright.load` validates files, and
         `World.add` validates objects. Pods are completed as the API server's admission does:
@@ -214,7 +214,7 @@ class DecidingScheduler:
                 self.cluster.put(with_allocatable(obj) if isinstance(obj, Node) else obj)
 
     def remove(self, *objects: Object) -> None:
-        """Take objects out; unknown ones are ignored."""
+        """Take `objects` out, which are found by kind and name; unknown ones are ignored."""
         for obj in objects:
             if isinstance(obj, PriorityClass):
                 self._priority_classes.pop(obj.metadata.name, None)
@@ -412,6 +412,11 @@ class DecidingScheduler:
         If no profile has the pod's schedulerName, or PreEnqueue gates it, the explanation has
         only the decision with that reason.
 
+        Parameters
+        ----------
+        pod : Pod or str
+            The `namespace/name` of a pending pod; or a pod, which need not be in the cluster.
+
         Raises
         ------
         UnknownPod
@@ -453,7 +458,7 @@ class DecidingScheduler:
         return msgspec.structs.replace(explanation, decision=refused(decision, status))
 
     def explain_again(self, key: str) -> Explanation:
-        """Explain a placed pod again, re-evaluated as if not yet placed.
+        """Explain the placed pod `key` again, re-evaluated as if not yet placed.
 
         Raises
         ------
@@ -489,7 +494,7 @@ class DecidingScheduler:
 
     @contextmanager
     def freed(self, key: str) -> Iterator[Pod]:
-        """Take a placed pod off its node for a while; gives it as it was when pending.
+        """Take the placed pod `key` off its node for a while; gives it as it was when pending.
 
         Raises
         ------
@@ -521,7 +526,7 @@ class DecidingScheduler:
 
     @contextmanager
     def rewound(self, state: SchedulerState) -> Iterator[None]:
-        """Go back to an earlier state temporarily.
+        """Go back to an earlier `state`, one that `state` returned, temporarily.
 
         Only what scheduling changes is reverted: no object may have been added or removed since.
         """
@@ -544,7 +549,7 @@ class DecidingScheduler:
                 del self._reservations[key]
 
     def restore_bookkeeping(self, kept: Bookkeeping) -> None:
-        """Restore what `bookkeeping` returned, after `release_reservations` and the pods."""
+        """Restore `kept`, a result of `bookkeeping`, after `release_reservations` and the pods."""
         for key, reservation in kept.reservations.items():
             if self._reservations.get(key) is not reservation:
                 reservation.reserve()
@@ -554,7 +559,10 @@ class DecidingScheduler:
 
     @contextmanager
     def bypassing(self, extenders: frozenset[int]) -> Iterator[None]:
-        """Let the filters of some extenders accept every node temporarily."""
+        """Let the filters of `extenders`, their indexes in the configuration, accept every node.
+
+        That ends with the context.
+        """
         before = self._bypassed
         self._bypassed = extenders
         try:
@@ -570,7 +578,7 @@ class DecidingScheduler:
         return self._call_extender(call)
 
     def withdraw(self, pod: NamespacedName) -> None:
-        """Take a pod off its node, or out of those that are pending; for trials."""
+        """Take `pod` (`namespace/name`) off its node, or out of the pending ones; for trials."""
         self.pending.pop(pod, None)
         reservation = self._reservations.pop(pod, None)
         if reservation is not None:

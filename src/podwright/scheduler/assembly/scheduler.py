@@ -67,7 +67,10 @@ class Scheduler(DecidingScheduler):
     def remedies(
         self, explanation: Explanation, *, since: SchedulerState | None = None
     ) -> list[Remedy]:
-        """Return changes after which a pod fits, the smallest first; see `advice`."""
+        """Return changes after which a pod fits, the smallest first.
+
+        `explanation` and `since` are those of `advice`.
+        """
         return list(self.advice(explanation, since=since).remedies)
 
     def advice(self, explanation: Explanation, *, since: SchedulerState | None = None) -> Advice:
@@ -97,7 +100,7 @@ class Scheduler(DecidingScheduler):
 
     @contextmanager
     def trying(self, remedy: Remedy) -> Iterator[ReplicaTrial]:
-        """Make the changes of a remedy, for trials of the other replicas; all is reverted.
+        """Make the changes of `remedy`, for trials of the other replicas; all is reverted.
 
         Call it in the state of the explanation.
         """
@@ -132,7 +135,7 @@ class Scheduler(DecidingScheduler):
         return displacement(self, explanation.pod, since)
 
     def rejection_groups(self, explanation: Explanation) -> list[ReasonGroup]:
-        """Return the nodes that reject a pod, grouped by reason.
+        """Return the nodes that reject the pod of `explanation`, grouped by reason.
 
         Call it before anything else is scheduled: it reads the cluster as it is.
         """
@@ -143,6 +146,13 @@ class Scheduler(DecidingScheduler):
         """Return the nodes that come closest to taking a pod, and what each lacks.
 
         Call it before anything else is scheduled: it reads the cluster as it is.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            Of a pod that does not fit.
+        limit : int or None
+            The most nodes; None for all.
         """
         gates = self.configuration.gates
         return advice.nearest_nodes(explanation, self.cluster, limit=limit, gates=gates)

@@ -86,6 +86,11 @@ _DEAD_SLOTS_KEPT = 1_024
 class Cluster:
     """All state that decisions read.
 
+    Parameters
+    ----------
+    device_taint_rules : bool
+        Whether DeviceTaintRules taint devices: the gate DRADeviceTaintRules.
+
     Attributes
     ----------
     nodes : NodeColumns
@@ -184,7 +189,7 @@ class Cluster:
     # ---------------------------------------------------------------- objects
 
     def put(self, obj: Object) -> None:
-        """Add or update an object."""
+        """Add `obj`, or update the object of its kind and name."""
         if isinstance(obj, Pod):
             self.put_pod(obj.key, obj)
         elif isinstance(obj, Node):
@@ -203,7 +208,7 @@ class Cluster:
             self.devices.put(obj)
 
     def delete(self, obj: Object) -> None:
-        """Remove an object; unknown ones are ignored."""
+        """Remove the object of the kind and name of `obj`; unknown ones are ignored."""
         if isinstance(obj, Pod):
             self.delete_pod(obj.key, obj)
         elif isinstance(obj, Node):
@@ -219,7 +224,7 @@ class Cluster:
             self.devices.delete(obj)
 
     def put_pod(self, key: str, pod: Pod) -> None:
-        """Add or update a pod; `key` is its "namespace/name"."""
+        """Add `pod`, or update the one of this name; `key` is its "namespace/name"."""
         if self.nominations.by_node:
             self.clear_nomination(pod)
         if pod.status.phase in _ENDED:
@@ -260,7 +265,7 @@ class Cluster:
             self.place(pod, slot, key)
 
     def delete_pod(self, key: str, pod: Pod) -> None:
-        """Remove a pod; `key` is its "namespace/name"."""
+        """Remove `pod` and its nomination; `key` is its "namespace/name"."""
         self.remove(key)
         if self.nominations.by_node:
             self.clear_nomination(pod)
@@ -335,7 +340,7 @@ class Cluster:
         return {name: tuple(pods.values()) for name, pods in self._pods_on_missing_nodes.items()}
 
     def restore_pods_on_missing_nodes(self, node_name: str, pods: Iterable[Pod]) -> None:
-        """Restore pods of a missing node, in the order of `pods_on_missing_nodes`."""
+        """Restore `pods` of the missing node `node_name`, in `pods_on_missing_nodes`' order."""
         self._pods_on_missing_nodes[node_name] = {pod.key: pod for pod in pods}
 
     def forget_pod_on_missing_node(self, key: str, uid: str | None = None) -> None:
@@ -343,6 +348,8 @@ class Cluster:
 
         Parameters
         ----------
+        key : str
+            The pod's `namespace/name`.
         uid : str, optional
             Keep a pod with another uid.
         """
@@ -408,7 +415,7 @@ class Cluster:
     # ---------------------------------------------------------------- pods
 
     def keys_of(self, pod: Pod) -> PodKeys:
-        """Return the interned parts of a pod that placing it needs."""
+        """Return the interned parts of `pod` that placing it needs."""
         return self._keys.of(pod)
 
     def place(self, pod: Pod, slot: int, key: str = "") -> PlacedPod:
@@ -424,7 +431,7 @@ class Cluster:
         return placed
 
     def remove(self, key: str) -> Pod | None:
-        """Stop counting a placed pod; None if it was not placed."""
+        """Stop counting the placed pod `key` (`namespace/name`); None if it was not placed."""
         placed = self.pods.pop(key, None)
         if placed is None:
             self.forget_pod_on_missing_node(key)
@@ -439,7 +446,7 @@ class Cluster:
         return placed.pod
 
     def has_pods_below(self, priority: int) -> bool:
-        """Report whether a placed pod has a lower priority."""
+        """Report whether a placed pod has a priority below `priority`."""
         return any(each < priority for each in self._priorities)
 
     def _count(self, placed: PlacedPod, sign: int) -> None:
@@ -472,7 +479,7 @@ class Cluster:
     # ---------------------------------------------------------------- nominations
 
     def nominate(self, pod: Pod, node_name: str) -> None:
-        """Record the nomination of a pending pod."""
+        """Record the nomination of `pod`, which is pending, to the node `node_name`."""
         self.nominations.put(pod, node_name)
 
     def clear_nomination(self, pod: Pod) -> None:
@@ -483,7 +490,7 @@ class Cluster:
 
     @contextmanager
     def dry_run(self, slot: int) -> Iterator[SlotDryRun]:
-        """Change the pods of one slot temporarily, without journal entries and counters.
+        """Change the pods of the node in `slot` temporarily, without journal entries and counters.
 
         Only the slot's own columns change (requests, ports, volumes, `pods_on`); plugins that
         count over many nodes are updated with their `add_pod` and `remove_pod`. All changes are

@@ -122,7 +122,7 @@ class NodeColumns:
         return self._absent_labels
 
     def having(self, keys: Sequence[str]) -> Mask:
-        """Return per slot whether the node has all labels of many keys.
+        """Return per slot whether the node has all labels whose keys are in `keys`.
 
         The result is kept for the next call with the same object.
 
@@ -143,7 +143,7 @@ class NodeColumns:
         return mask
 
     def has_label(self, key: str, value: str) -> Mask:
-        """Return per slot whether label `key` has exactly this value.
+        """Return per slot whether label `key` has exactly `value`.
 
         Returns
         -------
@@ -199,12 +199,12 @@ class NodeColumns:
     # ---------------------------------------------------------------- writing
 
     def reorder(self, by_zone: Iterable[Iterable[str]]) -> None:
-        """Visit nodes in an order that `names_by_zone` gave for the same nodes."""
+        """Visit nodes in the order `by_zone`, which `names_by_zone` gave for the same nodes."""
         self._tree.reorder(by_zone)
         self._order = None
 
     def put(self, node: Node) -> tuple[int, bool]:
-        """Add or update a node.
+        """Add `node`, or update the node of its name.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class NodeColumns:
         return slot, True
 
     def remove(self, name: str) -> int:
-        """Mark a node as deleted; return its slot."""
+        """Mark the node `name` as deleted; return its slot."""
         slot = self.slot_of.pop(name)
         self._count_labels(self.objects[slot], None)
         self.objects[slot] = None
@@ -265,13 +265,13 @@ class NodeColumns:
         self.condition_journal.forget()
 
     def note_amounts(self, amounts: Iterable[int]) -> None:
-        """Set `has_huge_amounts` if one of the amounts of a node or a pod is, or is negative."""
+        """Set `has_huge_amounts` if one of `amounts`, of a node or a pod, is huge or negative."""
         for amount in amounts:
             if not 0 <= amount < _HUGE:
                 self.has_huge_amounts = True
 
     def resource_index(self, resource: str) -> int:
-        """Return the column of a resource, adding one if it is new."""
+        """Return the column of `resource`, such as `cpu`, adding one if it is new."""
         index = self.resources.get(resource)
         if index is None:
             self.add_resources((resource,))
@@ -279,7 +279,7 @@ class NodeColumns:
         return index
 
     def add_resources(self, resources: Iterable[str]) -> None:
-        """Add the columns of those that are new, at once: each addition copies all columns."""
+        """Add columns for new ones of `resources`, at once: each addition copies all columns."""
         n_before = len(self.resources)
         for resource in resources:
             self.resources.setdefault(resource, len(self.resources))

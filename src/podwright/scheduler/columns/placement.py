@@ -47,7 +47,19 @@ class PodKeys(msgspec.Struct, frozen=True, eq=False):
 
 
 class PlacedPod:
-    """A pod on a slot; `key` is its name, of all versions."""
+    """A pod on a node.
+
+    Parameters
+    ----------
+    pod : Pod
+        Its current version.
+    keys : PodKeys
+        Its interned parts.
+    slot : int
+        The slot of the node.
+    key : str
+        The `namespace/name` of the pod, of all versions; read from `pod` if empty.
+    """
 
     __slots__ = ("key", "keys", "pod", "slot")
 

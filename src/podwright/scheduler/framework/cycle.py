@@ -61,7 +61,7 @@ class Cycle:
         self._state: dict[str, Any] = {}
 
     def of(self, pod: Pod) -> Cycle:
-        """Return a cycle of another pod with the same key that shares this cycle's state."""
+        """Return a cycle of `pod`, which has the same key, that shares this cycle's state."""
         if pod is self.pod:
             return self
         shared = Cycle(pod, self.cluster)
@@ -78,11 +78,11 @@ class Cycle:
         return copy
 
     def write(self, key: StateKey[S], value: S) -> None:
-        """Store `value` for later extension points of this cycle."""
+        """Store `value` under `key` for later extension points of this cycle."""
         self._state[key.name] = value
 
     def read(self, key: StateKey[S]) -> S:
-        """Return the stored value; raise MissingStateError, a KeyError, if there is none."""
+        """Return the value of `key`; raise MissingStateError, a KeyError, if there is none."""
         try:
             value: S = self._state[key.name]
         except KeyError:
@@ -90,7 +90,7 @@ class Cycle:
         return value
 
     def find(self, key: StateKey[S]) -> S | None:
-        """Return the stored value, or None."""
+        """Return the value of `key`, or None."""
         return self._state.get(key.name)
 
     @property
@@ -109,7 +109,7 @@ class Cycle:
         return {name: value for name, value in self._state.items() if before.get(name) is not value}
 
     def take(self, written: dict[str, Any]) -> None:
-        """Add the state that a plugin wrote in another cycle of a pod with the same key."""
+        """Add `written`, what a plugin wrote in a cycle of another pod with the same key."""
         self._state.update(written)
 
     def clone(self) -> Cycle:
@@ -189,7 +189,7 @@ class FailedCycle(ABC):
 
     @abstractmethod
     def status_of(self, node_name: str) -> Status:
-        """Return why a node was rejected; unresolvable if it was not evaluated."""
+        """Return why the node `node_name` was rejected; unresolvable if it was not evaluated."""
 
     @abstractmethod
     def slots_where_preemption_may_help(self) -> I32Array:

@@ -90,7 +90,7 @@ class ActionType(enum.IntFlag):
 
     @classmethod
     def from_label(cls, label: str) -> ActionType:
-        """Read one action in upstream's spelling (`UpdateNodeLabel`).
+        """Read `label`, one action in upstream's spelling (`UpdateNodeLabel`).
 
         Raises
         ------

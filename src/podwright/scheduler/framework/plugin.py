@@ -38,7 +38,15 @@ if TYPE_CHECKING:
 
 
 class NodeView:
-    """One node as the per-node forms see it; read-only."""
+    """One node as the per-node forms see it; read-only.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The state of the cluster.
+    slot : int
+        The row of the node in its columns.
+    """
 
     __slots__ = ("_cluster", "slot")
 
@@ -171,7 +179,7 @@ class Plugin:
             cls.normalization = Normalization.CUSTOM
 
     def pod_key(self, pod: Pod) -> Hashable:
-        """Return the parts of a pod that this plugin reads; equal keys give equal results.
+        """Return the parts of `pod` that this plugin reads; equal keys give equal results.
 
         The default is the pod itself (its uid), which is safe and shares nothing.
         """
@@ -181,12 +189,12 @@ class Plugin:
         """Return whether `pod_key` depends on nothing but spec, labels, namespace and owners.
 
         Pods of one template then share the key without a call. A plugin that defines `pod_key`
-        returns true unless it overrides this method too.
+        returns true unless it overrides this method too. `pod` is the first one of its template.
         """
         return type(self).pod_key is not Plugin.pod_key
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
-        """Return the parts of a pod that determine this plugin's results, as plain data.
+        """Return the parts of `pod` that determine this plugin's results, as plain data.
 
         Opportunistic batching (`framework.signature`) treats pods as equal if every plugin of
         the profile returns equal data for them. Plugins that read the same part use the same
@@ -201,7 +209,7 @@ class Plugin:
         raise NotImplementedError
 
     def preparation_reads(self, key: Hashable) -> Reads:
-        """Return what PreFilter and PreScore depend on for pods with this key.
+        """Return what PreFilter and PreScore depend on for pods whose `pod_key` is `key`.
 
         The key ``()`` means that the pod does not use the feature: its results depend on
         nothing. For other keys it is `pre_filter_reads` and `pre_score_reads`.
@@ -221,6 +229,13 @@ class Plugin:
         For a plugin whose results depend on more for some pods than for others. Keys are
         forgotten when the extended resources of device classes change; besides these, the
         result must depend on the key alone.
+
+        Parameters
+        ----------
+        key : hashable
+            What `pod_key` returned.
+        cluster : Cluster
+            The state of the cluster, of which only the device classes may be read.
         """
         return KeyReads(self.preparation_reads(key), self.filter_reads, self.score_reads)
 
@@ -243,15 +258,23 @@ class Plugin:
     # ------------------------------------------------------------ before the cycle
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Admit a pod to the active queue, or reject it."""
+        """Admit `pod` to the active queue, or reject it."""
         raise NotImplementedError
 
     def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> Any:
-        """Return a key by which queued pods are ordered, smallest first (QueueSort)."""
+        """Return a key by which queued pods are ordered, smallest first (QueueSort).
+
+        Parameters
+        ----------
+        pod : Pod
+            A pod that enters the queue.
+        timestamp_ns : int
+            When it entered the queue, in nanoseconds since 1970.
+        """
         raise NotImplementedError
 
     def group_of(self, pod: Pod) -> Hashable | None:
-        """Return the group of a pod that this plugin keeps together with others, or None.
+        """Return the group of `pod` that this plugin keeps together with others, or None.
 
         The machine then maintains the members of each group; see `framework.handle`. The result
         depends only on the pod.
@@ -273,19 +296,32 @@ class Plugin:
     # ------------------------------------------------------------ filtering
 
     def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
-        """Prepare filtering, skip it, restrict it to named nodes, or reject the pod."""
+        """Prepare filtering, skip it, restrict it to named nodes, or reject the pod.
+
+        What is prepared is kept with `cycle.write`; the pod is `cycle.pod`.
+        """
         raise NotImplementedError
 
     def filter(self, cycle: Cycle, node: NodeView) -> Status:
-        """Accept or reject one node."""
+        """Accept or reject `node` for the pod of `cycle`."""
         raise NotImplementedError
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
-        """Write a code for every slot in `out.rows`; the codes there are 0 before."""
+        """Write a code for every slot in `out.rows`; the codes there are 0 before.
+
+        Parameters
+        ----------
+        cycle : Cycle
+            The pod, and the state that `pre_filter` wrote.
+        nodes : NodeColumns
+            The columns of all nodes, which `out.rows` are indexes of.
+        out : Verdicts
+            The slots to decide about, and the codes to write.
+        """
         raise NotImplementedError
 
     def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
-        """Return the amounts that the filter compares with free resources, if that is all.
+        """Return the amounts that the filter of `cycle` compares with free resources, if only that.
 
         Dry runs of preemption then need not call the filter for every possible victim.
 
@@ -298,7 +334,7 @@ class Plugin:
         return None
 
     def filter_ignores_pods(self, cycle: Cycle) -> bool:
-        """Return whether no pods on the nodes can change what the filter decides in this cycle.
+        """Return whether no pods on the nodes can change what the filter decides in `cycle`.
 
         For a filter that reads pods: neither fewer of those that are placed, nor the nominated
         pods beside them. Dry runs of preemption then need not call it.
@@ -306,10 +342,10 @@ class Plugin:
         return False
 
     def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
-        """Update the cycle's state for an added pod (PreFilterExtensions.AddPod)."""
+        """Update the state of `cycle` with the pod `placed` added (PreFilterExtensions.AddPod)."""
 
     def remove_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
-        """Update the cycle's state for a removed pod (PreFilterExtensions.RemovePod)."""
+        """Update the state of `cycle` without the pod `placed` (PreFilterExtensions.RemovePod)."""
 
     def post_filter(
         self, cycle: Cycle, failed: FailedCycle
@@ -317,25 +353,42 @@ class Plugin:
         """Try to make room for a pod that fits on no node; only proposes changes.
 
         A plugin that calls extenders (`failed.extenders`) returns a generator of calls.
+
+        Parameters
+        ----------
+        cycle : Cycle
+            The pod, and the state of the cycle.
+        failed : FailedCycle
+            Why each node was rejected, and what can be tried.
         """
         raise NotImplementedError
 
     # ------------------------------------------------------------ scoring
 
     def pre_score(self, cycle: Cycle) -> Status:
-        """Prepare scoring, skip it, or fail."""
+        """Prepare the scores of `cycle`, skip them, or fail."""
         raise NotImplementedError
 
     def score(self, cycle: Cycle, node: NodeView) -> int:
-        """Return the raw score of one node."""
+        """Return the raw score of `node` for the pod of `cycle`."""
         raise NotImplementedError
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
-        """Write the raw score of every slot in `out.rows`."""
+        """Write the raw score of every slot in `out.rows`.
+
+        Parameters
+        ----------
+        cycle : Cycle
+            The pod, and the state that `pre_score` wrote.
+        nodes : NodeColumns
+            The columns of all nodes, which `out.rows` are indexes of.
+        out : Scores
+            The slots to score, and the scores to write.
+        """
         raise NotImplementedError
 
     def score_as_requests(self, cycle: Cycle) -> RequestScore | None:
-        """Return how the score follows from requests, if it reads nothing else.
+        """Return how the scores of `cycle` follow from requests, if they read nothing else.
 
         Returns
         -------
@@ -345,19 +398,19 @@ class Plugin:
         return None
 
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
-        """Rewrite `out.values` at `out.rows` (the feasible slots) to 0..100, in place."""
+        """Rewrite `out.values` at `out.rows` (feasible slots of `cycle`) to 0..100, in place."""
         raise NotImplementedError
 
     def filter_groups(self, cycle: Cycle) -> FilterGroups | None:
         """Return groups of slots that get one verdict, if there are few; after `pre_filter`.
 
         It is to `filter_columns` what `score_groups` is to `score_columns`, for filters that
-        never fail.
+        never fail. `cycle` has the state that `pre_filter` wrote.
         """
         return None
 
     def score_groups(self, cycle: Cycle) -> ScoreGroups | None:
-        """Return groups of slots that get one score, if there are few; after `pre_score`.
+        """Return groups of slots with one score in `cycle`, if there are few; after `pre_score`.
 
         It affects speed only, and is meant for scores that depend on the other nodes. Instead
         of scoring every slot in every cycle, the framework then requests one score per group.
@@ -368,14 +421,21 @@ class Plugin:
     # ------------------------------------------------------------ placing
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
-        """Reserve what the pod needs on the chosen node; by default, succeed."""
+        """Reserve what the pod of `cycle` needs on the node `node_name`; by default, succeed."""
         return Status.OK
 
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
-        """Take back what `reserve` set aside; must not fail."""
+        """Take back what `reserve` set aside for `cycle` on the node `node_name`; must not fail."""
 
     def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
         """Allow, refuse or hold the pod; with `Status.wait()`, return for how long too.
+
+        Parameters
+        ----------
+        cycle : Cycle
+            The pod, and the state of the cycle.
+        node_name : str
+            The node that was chosen.
 
         Examples
         --------
@@ -384,33 +444,55 @@ class Plugin:
         raise NotImplementedError
 
     def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
-        """Return success if PreBind has work to do for the pod, or skip (PreBindPreFlight)."""
+        """Return success if PreBind has work to do for the pod, or skip (PreBindPreFlight).
+
+        `cycle` and `node_name` are those that `pre_bind` receives then.
+        """
         return Status.OK
 
     def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
-        """Do the work that must precede binding, or return `Pending`."""
+        """Do the work that must precede binding, or return `Pending`.
+
+        Parameters
+        ----------
+        cycle : Cycle
+            The pod, and the state of the cycle.
+        node_name : str
+            The node to which the pod will be bound.
+        """
         raise NotImplementedError
 
     def continue_pre_bind(
         self, cycle: Cycle, node_name: str, progress: Progress
     ) -> Status | Pending:
-        """Continue after `Pending`; by default, succeed unless a call failed."""
+        """Continue after `Pending`; by default, succeed unless a call failed.
+
+        Parameters
+        ----------
+        cycle, node_name
+            As for `pre_bind`.
+        progress : Progress
+            The time, and the answers to the calls of the `Pending`.
+        """
         return _outcome(progress)
 
     def bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
-        """Bind the pod, or skip and leave it to the next plugin."""
+        """Bind the pod of `cycle` to the node `node_name`, or skip for the next plugin."""
         raise NotImplementedError
 
     def continue_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status | Pending:
-        """Continue after `Pending`; by default, succeed unless a call failed."""
+        """Continue after `Pending`; by default, succeed unless a call failed.
+
+        `cycle` and `node_name` are those of `bind`; for `progress` see `continue_pre_bind`.
+        """
         return _outcome(progress)
 
     def post_bind(self, cycle: Cycle, node_name: str) -> None:
-        """Learn that the pod was bound."""
+        """Learn that the pod of `cycle` was bound to the node `node_name`."""
         raise NotImplementedError
 
     def pod_ended(self, pod: Pod) -> None:
-        """Release what the plugin keeps for a pod that had a node and has ended; must not fail.
+        """Release what the plugin keeps for `pod`, which had a node and has ended; must not fail.
 
         A pod ends when it succeeds, fails or is deleted. The method is called once for every
         pod that ends while it has a node, also if it was not scheduled here, and before the
@@ -427,7 +509,7 @@ class Plugin:
 
     @classmethod
     def implements(cls, method: str) -> bool:
-        """Return whether this class overrides a method of `Plugin`."""
+        """Return whether this class overrides the method of `Plugin` named `method`."""
         return getattr(cls, method) is not getattr(Plugin, method)
 
     @classmethod
@@ -523,40 +605,56 @@ class Handle(Protocol):
         """The time of the event that is being handled, in nanoseconds since 1970."""
 
     def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None:
-        """Return an object by `namespace/name`; None if there is none."""
+        """Return the object of the type `kind`, such as `Node`, named `name`, or None.
+
+        The name is `namespace/name`, or the name alone for a kind without namespaces.
+        """
 
     def members(self, plugin: str, group: Hashable) -> Members:
-        """Return the pods for which a plugin's `group_of` returns `group`."""
+        """Return the pods for which `group_of` of the plugin named `plugin` returns `group`."""
 
     def waiting(self) -> tuple[str, ...]:
         """Return the uids of the pods that wait at Permit, in order of arrival."""
 
     def allow(self, uid: str, plugin: str) -> None:
-        """Allow a waiting pod on behalf of one plugin (upstream: WaitingPod.Allow)."""
+        """Allow the waiting pod of `uid` on behalf of the plugin named `plugin`.
+
+        It is bound once every plugin that holds it has allowed it (upstream: WaitingPod.Allow).
+        """
 
     def reject(self, uid: str, plugin: str, message: str) -> None:
-        """Refuse a waiting pod."""
+        """Refuse the waiting pod of `uid`; the reasons are `plugin`, a name, and `message`."""
 
     def device_class_of(self, resource: str) -> str:
-        """Return the device class that backs an extended resource; "" if there is none."""
+        """Return the device class that backs an extended `resource`; "" if there is none."""
 
     def request(self, call: ApiCall, pod: Pod | None = None) -> None:
         """Make a call to the API server for which nothing waits.
 
         Parameters
         ----------
+        call : ApiCall
+            The call, such as a `PodMetadataPatch`.
         pod : Pod, optional
-            The pod of a call that changes one, like `PodMetadataPatch`.
+            The pod of a call that changes one.
         """
 
     def record_event(self, pod: Pod, reason: str, note: str) -> None:
-        """Record a normal Event about a pod, with the action `Scheduling`."""
+        """Record a normal Event about `pod`, with `reason`, `note` and the action `Scheduling`."""
 
     def activate(self, pods: Iterable[Pod]) -> None:
-        """Move pods into the active queue, from wherever they wait."""
+        """Move `pods` into the active queue, from wherever they wait."""
 
     def count(self, metric: str, labels: tuple[str, ...]) -> None:
-        """Add 1 to a counter of kube-scheduler, named as in docs/reference/metrics.md."""
+        """Add 1 to a counter of kube-scheduler.
+
+        Parameters
+        ----------
+        metric : str
+            Its name, as in docs/reference/metrics.md.
+        labels : tuple of str
+            The values of its labels, in the order of that page.
+        """
 
     def observe(self, metric: str, labels: tuple[str, ...], duration_ns: int) -> None:
-        """Add a duration to a histogram of kube-scheduler."""
+        """Add `duration_ns` to a histogram of kube-scheduler; `metric`, `labels`: see `count`."""

@@ -61,12 +61,12 @@ class Status(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:
-        """Reject; removing pods may help."""
+        """Reject, for `reasons`; removing pods may help."""
         return cls(Code.UNSCHEDULABLE, reasons)
 
     @classmethod
     def unresolvable(cls, *reasons: str) -> Status:
-        """Reject; removing pods cannot help."""
+        """Reject, for `reasons`; removing pods cannot help."""
         return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
 
     @classmethod
@@ -76,17 +76,17 @@ class Status(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def wait(cls, *reasons: str) -> Status:
-        """Hold the pod at Permit."""
+        """Hold the pod at Permit; `reasons` are shown while it waits."""
         return cls(Code.WAIT, reasons)
 
     @classmethod
     def pending(cls, *reasons: str) -> Status:
-        """Reject until an event of this plugin; the pod then skips its backoff."""
+        """Reject, for `reasons`, until an event of this plugin; the pod then skips its backoff."""
         return cls(Code.PENDING, reasons)
 
     @classmethod
     def error(cls, *reasons: str) -> Status:
-        """Report that the plugin failed; the cycle ends without a decision."""
+        """Report that the plugin failed, for `reasons`; the cycle ends without a decision."""
         return cls(Code.ERROR, reasons)
 
     @property

@@ -298,7 +298,7 @@ class Machine:
     # ------------------------------------------------------------ looking
 
     def watch_failures(self, observer: Callable[[Pod, Failure, int], None]) -> None:
-        """Call an observer for every failed attempt: the pod, the failure, and the time.
+        """Call `observer` for every failed attempt: with the pod, the failure, and the time.
 
         It is called while the event is handled and must not change anything.
         """
@@ -315,7 +315,7 @@ class Machine:
         return self._cycles.suspended is not None
 
     def defers(self, event: Event) -> bool:
-        """Report whether an event would be held until the suspended cycle is resumed."""
+        """Report whether `event` would be held until the suspended cycle is resumed."""
         return self._cycles.suspended is not None and not self._cycles.waits_for(event)
 
     @property
@@ -339,11 +339,14 @@ class Machine:
         return {name: running.profile for name, running in self._state.profiles.items()}
 
     def pod(self, name: NamespacedName) -> Pod | None:
-        """Return the last version of a pod that the machine received; None if there is none."""
+        """Return the last version of the pod `name` (`namespace/name`) that the machine received.
+
+        None if there is none.
+        """
         return self._state.pods.get(name)
 
     def attempts_of(self, pod: Pod) -> int:
-        """Return how often a pod was attempted that waits, is attempted or is being bound.
+        """Return how often `pod` was attempted, if it waits, is attempted or is being bound.
 
         0 for other pods.
         """
@@ -362,7 +365,7 @@ class Machine:
         return (*self._state.objects.values(), *self._state.pods.values())
 
     def runner(self, scheduler_name: str) -> Runner | None:
-        """Return the runner of a scheduler name, to explain with; None if there is none."""
+        """Return the runner of the profile `scheduler_name`, to explain with, or None."""
         profile = self._state.profiles.get(scheduler_name)
         return None if profile is None else profile.runner
 
@@ -388,7 +391,7 @@ class Machine:
         return tuple(eviction.preemptor.key for eviction in self._state.evictions.values())
 
     def story(self, name: NamespacedName) -> list[Touch]:
-        """Return the latest queue operations on a pod, oldest first."""
+        """Return the latest queue operations on the pod `name` (`namespace/name`), oldest first."""
         return self.queue.story(name)
 
     # ------------------------------------------------------------ writing down
@@ -400,7 +403,7 @@ class Machine:
         return is_idle and self._rules.can_snapshot and is_capturable(self._state)
 
     def watch_state(self, plugins: Collection[str]) -> None:
-        """Record the current state of the named plugins, for `unrestorable`.
+        """Record the current state of the plugins named in `plugins`, for `unrestorable`.
 
         The machine has to be new: this is the state that the plugins of a restored one have.
         """

@@ -142,6 +142,13 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     ) -> SchedulerOptions:
         """Return options from a configuration, or from other options, with changes.
 
+        Parameters
+        ----------
+        given : KubeSchedulerConfiguration, SchedulerOptions or None
+            What is changed; None is the default configuration.
+        keywords
+            The options that differ from `given`, by the names of those of `World` and `record`.
+
         Raises
         ------
         ArgumentError

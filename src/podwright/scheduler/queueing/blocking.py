@@ -97,7 +97,7 @@ class BlockingQueue:
     # ------------------------------------------------------------------ in
 
     def add(self, pod: Pod) -> QueueName:
-        """Add a new pending pod.
+        """Add `pod`, which is new and pending.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class BlockingQueue:
             return place
 
     def update(self, old: Pod | None, new: Pod) -> QueueName:
-        """Update a pending pod to a newer version.
+        """Update the pending pod `old`, or the one in the queue if it is None, to `new`.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class BlockingQueue:
             return place
 
     def delete(self, pod: Pod) -> None:
-        """Remove a waiting pod; allowed after `close`."""
+        """Remove `pod`, which waits; allowed after `close`."""
         with self._changed:
             self._queue.delete(pod, self._clock_ns())
 
@@ -133,6 +133,13 @@ class BlockingQueue:
         self, event: ClusterEvent, *, old: object | None = None, new: object | None = None
     ) -> list[str]:
         """Requeue the pods that a cluster event concerns, and return them.
+
+        Parameters
+        ----------
+        event : ClusterEvent
+            The event.
+        old, new : object, optional
+            The object before and after, for the hint functions.
 
         Raises
         ------
@@ -146,7 +153,7 @@ class BlockingQueue:
             return moved
 
     def activate(self, pods: Iterable[Pod]) -> list[str]:
-        """Move the pods to active immediately, and return those that were moved.
+        """Move `pods` to active immediately, and return those that were moved.
 
         Raises
         ------
@@ -201,7 +208,17 @@ class BlockingQueue:
         pending_plugins: Iterable[str] = (),
         pod: Pod | None = None,
     ) -> QueueName:
-        """Return a pod after a failed attempt; allowed after `close`."""
+        """Return a pod after a failed attempt; allowed after `close`.
+
+        Parameters
+        ----------
+        queued : QueuedPod
+            The pod that `pop` returned.
+        unschedulable_plugins, pending_plugins : iterable of str
+            The plugins that rejected the pod; none if the attempt ended in an error.
+        pod : Pod, optional
+            The newest version, if it changed during the attempt.
+        """
         with self._changed:
             place = self._queue.park(
                 queued,
@@ -214,7 +231,7 @@ class BlockingQueue:
             return place
 
     def done(self, queued: QueuedPod) -> None:
-        """End the attempt of a pod that is not requeued; allowed after `close`."""
+        """End the attempt of `queued`, a pod that is not requeued; allowed after `close`."""
         with self._changed:
             self._queue.done(queued, self._clock_ns())
 

@@ -90,7 +90,7 @@ class QueuedPod:
         return self.unschedulable_plugins | pending if pending else self.unschedulable_plugins
 
     def replace_pod(self, pod: Pod) -> None:
-        """Replace the object with a newer version."""
+        """Replace the object with `pod`, a newer version."""
         self.pod = pod
         self.priority = pod.spec.priority or 0
 

@@ -18,7 +18,10 @@ from podwright.scheduler.queueing.pod import QueuedPod
 
 
 class PodQueue(Protocol):
-    """A queue of pending pods; `SchedulingQueue` documents each method."""
+    """A queue of pending pods; `SchedulingQueue` documents each method.
+
+    The parameter `now_ns` of its methods is the time in nanoseconds since 1970.
+    """
 
     @property
     def nominator(self) -> Nominator:
@@ -35,22 +38,22 @@ class PodQueue(Protocol):
     def __len__(self) -> int: ...
 
     def add(self, pod: Pod, now_ns: int, *, key: str = "") -> QueueName:
-        """Add a new pending pod; `key` is its name, if the caller has it."""
+        """Add `pod`, new and pending, at `now_ns`; `key` is its name, if the caller has it."""
 
     def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
-        """Update a pending pod to a newer version."""
+        """Update a pending pod from `old`, None for the queue's version, to `new` at `now_ns`."""
 
     def delete(self, pod: Pod, now_ns: int, *, key: str = "") -> None:
-        """Remove a waiting pod; `key` is its name, if the caller has it."""
+        """Remove `pod`, which waits, at `now_ns`; `key` is its name, if the caller has it."""
 
     def pop(self, now_ns: int) -> QueuedPod | None:
-        """Pop the next pod."""
+        """Pop the next pod at `now_ns`; None if no pod is active."""
 
     def pop_pod(self, name: str, now_ns: int) -> QueuedPod | None:
-        """Pop a specific pod."""
+        """Pop the pod `name` at `now_ns`; None if it does not wait."""
 
     def done(self, queued: QueuedPod, now_ns: int) -> None:
-        """End the attempt of a pod that is not requeued."""
+        """End the attempt of `queued`, a pod that is not requeued, at `now_ns`."""
 
     def park(
         self,
@@ -62,7 +65,21 @@ class PodQueue(Protocol):
         pod: Pod | None = None,
         always_backoff: bool = False,
     ) -> QueueName:
-        """Return a pod to the queue after a failed attempt."""
+        """Return a pod to the queue after a failed attempt.
+
+        Parameters
+        ----------
+        queued : QueuedPod
+            The pod that `pop` returned.
+        now_ns : int
+            The time of the failure, from which the backoff is computed.
+        unschedulable_plugins, pending_plugins : iterable of str
+            The plugins that rejected the pod; none if the attempt ended in an error.
+        pod : Pod, optional
+            The newest version, if it changed during the attempt.
+        always_backoff : bool
+            Ignore the events during the attempt.
+        """
 
     def move(
         self,
@@ -73,52 +90,64 @@ class PodQueue(Protocol):
         new: object | None = None,
         pre_check: Callable[[Pod], bool] | None = None,
     ) -> list[str]:
-        """Requeue the pods that a cluster event concerns."""
+        """Requeue the pods that a cluster event concerns.
+
+        Parameters
+        ----------
+        event : ClusterEvent
+            The event.
+        now_ns : int
+            The time of the event.
+        old, new : object, optional
+            The object before and after, for the hint functions.
+        pre_check : callable, optional
+            Only pods for which it returns True are considered.
+        """
 
     def flush_backoff(self, now_ns: int) -> list[str]:
-        """Move pods whose backoff is over to active."""
+        """Move pods whose backoff is over at `now_ns` to active."""
 
     def flush_unschedulable(self, now_ns: int) -> list[str]:
-        """Requeue the pods that have been unschedulable for too long."""
+        """Requeue the pods that have been unschedulable for too long at `now_ns`."""
 
     def activate(self, pods: Iterable[Pod], now_ns: int) -> list[str]:
-        """Move the pods to active immediately."""
+        """Move `pods` to active immediately, at `now_ns`."""
 
     def nominate(self, pod: Pod, node_name: str | None = None) -> None:
-        """Nominate the pod to the node."""
+        """Nominate `pod` to `node_name`; "" clears the nomination, None uses the pod's status."""
 
     def next_due_ns(self) -> int | None:
         """Return when the next flush would move a pod."""
 
     def get(self, name: str) -> QueuedPod | None:
-        """Return the waiting pod of that name."""
+        """Return the waiting pod `name` (`namespace/name`), or None."""
 
     def in_flight(self) -> list[QueuedPod]:
         """Return the pods in flight."""
 
     def pods_in(self, place: QueueName) -> list[QueuedPod]:
-        """Return the pods in one place, in order."""
+        """Return the pods in `place`, in the order in which they leave it."""
 
     def first_in(self, place: QueueName, limit_count: int) -> list[QueuedPod]:
-        """Return the first pods in one place."""
+        """Return the first pods in `place`, at most `limit_count`."""
 
     def count_in(self, place: QueueName) -> int:
-        """Return the number of pods in one place."""
+        """Return the number of pods in `place`."""
 
     def moving_events(self, queued: QueuedPod) -> dict[str, tuple[str, ...]]:
-        """Return the events that may move a pod, and the plugins that registered them."""
+        """Return the events that may move `queued`, and the plugins that registered them."""
 
     def timeout_ns(self, queued: QueuedPod) -> int:
-        """Return after which time a flush moves an unschedulable pod."""
+        """Return after which time a flush moves `queued` if it is unschedulable."""
 
     def backoff_end_ns(self, queued: QueuedPod) -> int:
-        """Return when the pod's backoff ends; -1 if it has none."""
+        """Return when the backoff of `queued` ends; -1 if it has none."""
 
     def metrics(self) -> QueueMetrics:
         """Return the counters."""
 
     def story(self, name: str) -> list[Touch]:
-        """Return the queue's operations on a pod."""
+        """Return the queue's operations on the pod `name` (`namespace/name`)."""
 
     def validate(self) -> None:
         """Assert every invariant."""
@@ -128,14 +157,24 @@ class PodQueue(Protocol):
 
 
 class Touch(NamedTuple):
-    """One operation on one pod."""
+    """One operation on one pod.
+
+    Attributes
+    ----------
+    now_ns : int
+        When, in nanoseconds since 1970.
+    pod : str
+        The `namespace/name` of the pod.
+    step : str
+        The name of the queue for a move into it, otherwise a verb.
+    cause : str
+        The label of the event that caused it.
+    """
 
     now_ns: int
     pod: str
     step: str
-    """The name of the queue for a move into it, otherwise a verb."""
     cause: str
-    """The label of the event that caused it."""
 
 
 class Story:

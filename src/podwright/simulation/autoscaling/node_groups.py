@@ -78,7 +78,9 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
     allocatable : dict of str to str or number
         What a node has for pods, as in its status.
     labels : dict of str to str
+        Those of each node, besides its name.
     taints : tuple of dict
+        As in the spec of a node.
     """
 
     allocatable: dict[str, str | int | float] = {}
@@ -86,7 +88,7 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
     taints: tuple[dict[str, Any], ...] = ()
 
     def node(self, name: str) -> Node:
-        """Return a node of this template."""
+        """Return a node of this template with the name `name`."""
         amounts = {"pods": "110"} | self.allocatable
         allocatable = {resource: str(amount) for resource, amount in amounts.items()}
         node = decode(
@@ -102,7 +104,7 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
         return node
 
     def errors(self, path: str) -> Iterator[FieldError]:
-        """Yield what is wrong with the template."""
+        """Yield what is wrong with the template, whose field in the file is `path`."""
         if not self.allocatable:
             yield required(f"{path}.allocatable", "such as {cpu: 4, memory: 16Gi}")
         for name, amount in self.allocatable.items():
@@ -138,8 +140,8 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    start, end : str
-        Since the start of the run.
+    start_ns, end_ns : int
+        Nanoseconds since the start of the run; durations `start` and `end` in a file.
     """
 
     start_ns: DurationNs = _duration("start", 0)
@@ -153,13 +155,16 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     name : str
         Also that of the pool, by which existing nodes belong to the group.
-    minSize, maxSize : int
+    min_size, max_size : int
+        The fewest and the most nodes (`minSize`, `maxSize` in a file).
     price : float
         Of one node for an hour.
-    provisioningTime : str
-        From the request until the node registers.
+    provisioning_ns : int
+        From the request until the node registers; a duration `provisioningTime` in a file.
     outages : tuple of Outage
+        When it gets no nodes.
     template : NodeTemplate
+        What its nodes are like.
     """
 
     name: str = ""
@@ -176,25 +181,77 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
         return self.max_size or 0
 
     def node_template(self, pool_label: str = "") -> NodeTemplate:
-        """Return the template with the label by which its nodes belong to the group."""
+        """Return the template with the label by which its nodes belong to the group.
+
+        `pool_label` is the key of that label; `podwright.dev/node-group` if empty.
+        """
         template = self.template or NodeTemplate()
         labels = {**template.labels, pool_label or NODE_GROUP: self.name}
         return msgspec.structs.replace(template, labels=labels)
 
 
 class AutoscalerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of the autoscaler, by the names of cluster-autoscaler's flags.
+    """The options of the autoscaler, which are those of cluster-autoscaler's flags.
+
+    A file has the flags' names without dashes, such as `scaleDownUnneededTime` for `unneeded_ns`,
+    and durations for the times, which are nanoseconds here.
 
     Attributes
     ----------
+    scan_interval_ns : int
+        How often the cluster is evaluated (`scanInterval`).
     expander : tuple of str
         The expanders in turn, until one option is left; the rest is drawn.
     priorities : dict of str to tuple of str
         For the expander `priority`: regular expressions of names of groups, by priority.
-    podCpuPrice, podMemoryPrice : float
+    pod_cpu_price, pod_memory_price : float
         For the expander `price`: of a requested core, and of a requested GiB, for an hour.
-    poolLabel : str
+    pool_label : str
         The label of nodes that names their group; without it, the labels of known providers.
+    max_nodes_total : int
+        The most nodes of the cluster; 0 for no limit.
+    max_nodes_per_scaleup : int
+        The most nodes that one evaluation adds.
+    enforce_node_group_min_size : bool
+        Whether groups with fewer nodes than their minimum get them without pending pods.
+    expendable_pods_priority_cutoff : int
+        Pods of a lower priority neither add nodes nor keep them.
+    new_pod_scale_up_delay_ns : int
+        Pending pods that are younger are not counted yet (`newPodScaleUpDelay`).
+    max_node_provision_ns : int
+        A requested node that has not registered is given up then (`maxNodeProvisionTime`).
+    initial_backoff_ns, max_backoff_ns : int
+        How long a group is not tried after a failure: at first, and at most after more of them.
+    backoff_reset_ns : int
+        Without failures for so long, a group's backoff is the initial one again.
+    ok_total_unready_count, max_total_unready_percentage : int, float
+        With more unready nodes than both, nothing is added or removed.
+    scale_down_enabled, scale_down_unready_enabled : bool
+        Whether nodes are removed, and whether unready ones are.
+    delay_after_add_ns, delay_after_delete_ns : int
+        For how long no node is removed after nodes were added, or removed.
+    unneeded_ns, unready_ns : int
+        How long a node must have been unneeded before its removal, if it is ready, or unready.
+    utilization_threshold : float
+        A node is unneeded only if its utilization is below this share.
+    ignore_daemonsets_utilization : bool
+        Whether the pods of DaemonSets do not count as utilization.
+    max_scale_down_parallelism, max_drain_parallelism : int
+        The most nodes that are removed at a time, and of these with pods to evict.
+    recheck_ns : int
+        How long a node that could not be removed is not examined again.
+    delete_delay_ns : int
+        The time between the taint and the removal of a node (`nodeDeleteDelayAfterTaint`).
+    max_pod_eviction_ns : int
+        How long an eviction is retried.
+    max_graceful_termination_sec : int
+        The most seconds that evicted pods get to terminate.
+    skip_nodes_with_system_pods, skip_nodes_with_local_storage : bool
+        Whether nodes with pods of kube-system, or with pods that use local storage, are kept.
+    skip_nodes_with_custom_controller_pods : bool
+        Whether nodes with pods of controllers that are not built in are kept.
+    min_replica_count : int
+        Pods of controllers with fewer replicas keep their nodes.
     """
 
     scan_interval_ns: DurationNs = _duration("scanInterval", 10 * SECOND_NS)

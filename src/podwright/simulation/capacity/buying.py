@@ -71,10 +71,13 @@ class NodeType(NodeTemplate, frozen=True, kw_only=True):
     Attributes
     ----------
     name : str
+        The name of the type, with which the names of its nodes start.
     price : float
         Of one node, in any unit.
     max : int, optional
         The most nodes of this type.
+    allocatable, labels, taints
+        As for `NodeTemplate`.
     """
 
     name: str = ""
@@ -133,6 +136,8 @@ def read_node_types(data: str | bytes, source: str) -> tuple[NodeType, ...]:
 
     Parameters
     ----------
+    data : str or bytes
+        The content of the file.
     source : str
         The name of the file. If it ends with `.csv`, each row is a type with the columns `name`,
         `price`, `max` and `labels.KEY`; each other column is a resource.
@@ -193,7 +198,15 @@ def _number(text: str) -> int | float | str:
 
 
 def pool_types(objects: Iterable[Object], label: str = "") -> tuple[NodeType, ...]:
-    """Return the pools of a cluster as types of price 1, each like its first node."""
+    """Return the pools of a cluster as types of price 1, each like its first node.
+
+    Parameters
+    ----------
+    objects : iterable of Object
+        The cluster; only its nodes count.
+    label : str
+        The label that names a node's pool; by default those of known providers.
+    """
     found: dict[str, NodeType] = {}
     for node in objects:
         if isinstance(node, Node) and (pool := pool_of(node, label)) and pool not in found:
@@ -296,7 +309,7 @@ def purchase_in(
 
 
 def purchase_document(found: NodePurchase, types: Iterable[NodeType]) -> dict[str, Any]:
-    """Return a purchase as a document with camelCase keys."""
+    """Return `found`, a purchase among `types`, as a document with camelCase keys."""
     prices = {each.name: each.price for each in types}
     return {
         "nodes": [

@@ -237,6 +237,8 @@ def capacity_in(
         It is changed: pods that fit stay in it, and excluded nodes are removed.
     objects : sequence of Object
         What it was given.
+    question : CapacityQuestion
+        What to count.
     advance : callable
         Receives how far the answer is: workloads, losses and then pods, and how many there are.
     """

@@ -80,6 +80,8 @@ class Unfit(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
+    pod : str
+        Its `namespace/name`.
     message : str
         The scheduler's.
     remedies : tuple of str
@@ -128,6 +130,8 @@ class BlockedNode(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
+    node : str
+        Its name.
     budgets : tuple of str
         The budgets that reject an eviction, as `namespace/name`.
     pods : tuple of str
@@ -226,7 +230,17 @@ def planned_drains(
     call_extender: CallExtender | None = None,
     advance: Advance = unwatched,
 ) -> DrainPlan:
-    """Plan the drains of nodes as `drain_plan`, and report how many nodes are planned."""
+    """Plan the drains of nodes as `drain_plan`, and report how many nodes are planned.
+
+    Parameters
+    ----------
+    objects, nodes, selector, surge, most_nodes, call_extender
+        As for `drain_plan`.
+    options : SchedulerOptions
+        Those of the scheduler.
+    advance : callable
+        Receives how many nodes are planned, and how many there are.
+    """
     if not options.start_ns:
         options = msgspec.structs.replace(options, start_ns=START_NS)
     world = planned_world(objects, options, call_extender)
@@ -268,7 +282,7 @@ def planned_world(
 
 
 def settle_world(world: World) -> bool:
-    """Let a world run until its drains are done and its pods run, or nothing changes any more.
+    """Let `world` run until its drains are done and its pods run, or nothing changes any more.
 
     Returns
     -------
@@ -580,7 +594,7 @@ def _unfit(world: World, options: SchedulerOptions, pods: Sequence[Pod]) -> Iter
 
 
 def drain_plan_document(plan: DrainPlan) -> dict[str, Any]:
-    """Return a plan as a document with camelCase keys."""
+    """Return `plan` as a document with camelCase keys."""
     return {
         "steps": [
             {

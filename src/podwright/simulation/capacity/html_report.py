@@ -14,7 +14,7 @@ from podwright.simulation.capacity.drains import DrainPlan
 
 
 def capacity_html(answer: Capacity) -> str:
-    """Return the report of a capacity as HTML."""
+    """Return the report of `answer` as HTML."""
     parts = []
     for each in answer.templates:
         for what, counts in (("zone", each.zones), ("pool", each.pools)):
@@ -82,7 +82,7 @@ def _capacity_findings(answer: Capacity) -> Iterator[str]:
 
 
 def drain_plan_html(plan: DrainPlan) -> str:
-    """Return the report of a drain plan as HTML."""
+    """Return the report of `plan` as HTML."""
     steps = list(enumerate(plan.steps, 1))
     gains = Counter(move.to for _, step in steps for move in step.moves if move.to)
     parts = []

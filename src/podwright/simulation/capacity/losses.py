@@ -22,7 +22,15 @@ from podwright.simulation.recording import Specs, as_new_pod, is_movable_pod
 
 
 class PendingAfter(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod without a node after a loss, and why."""
+    """A pod without a node after a loss, and why.
+
+    Attributes
+    ----------
+    pod : str
+        Its `namespace/name`.
+    stop : CapacityStop
+        Why it fits nowhere.
+    """
 
     pod: NamespacedName
     stop: CapacityStop

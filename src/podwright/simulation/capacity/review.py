@@ -21,6 +21,8 @@ def capacity_review(answer: Capacity, *, max_limit: int = 0, now: str = "") -> d
 
     Parameters
     ----------
+    answer : Capacity
+        What `capacity` returned.
     max_limit : int
         The most pods that were asked for; 0 for no limit.
     now : str
@@ -130,7 +132,7 @@ def _text(name: str, amount: int) -> str:
 
 
 def review_text(review: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines that cluster-capacity prints with `--verbose`."""
+    """Yield the lines that cluster-capacity prints of `review` with `--verbose`."""
     status = review["status"]
     for each in review["spec"]["podRequirements"]:
         resources = each["resources"]

@@ -136,7 +136,7 @@ def _moves(objects: Sequence[Object], world: World) -> Iterator[Move]:
 
 
 def scaling_document(plan: ScalingPlan) -> dict[str, Any]:
-    """Return a plan as a document with camelCase keys."""
+    """Return `plan` as a document with camelCase keys."""
     return {
         "pods": msgspec.to_builtins(plan.pods),
         "groups": msgspec.to_builtins(plan.groups),

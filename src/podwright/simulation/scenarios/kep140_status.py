@@ -80,7 +80,7 @@ def run_kep140(
 
 
 def no_files(names: Sequence[str]) -> NoReturn:
-    """Reject the files of a scenario.
+    """Reject the files `names` of a scenario.
 
     Raises
     ------

@@ -19,6 +19,8 @@ def snapshot_scenario(files: Sequence[str], name: str, pending_count: int) -> Sc
     ----------
     files : sequence of str
         Paths, relative to the scenario.
+    name : str
+        The name of the scenario.
     pending_count : int
         The pods that are pending at the end of a run of the cluster.
     """
@@ -34,6 +36,8 @@ def decision_scenario(past: PastCycle, configuration: Scenario) -> Scenario:
 
     Parameters
     ----------
+    past : PastCycle
+        The decision.
     configuration : dict
         That of the run; empty for the default one.
     """

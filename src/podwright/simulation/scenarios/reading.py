@@ -59,7 +59,7 @@ _OF_NODE_STATUS: Final = re.compile(r"spec\.cluster\.nodes\[\d+\]\.status\.")
 
 
 def is_scenario(data: bytes) -> bool:
-    """Tell whether the content of a file is that of a scenario."""
+    """Tell whether `data`, the content of a file, is that of a scenario."""
     head = data[:SCENARIO_HEAD_BYTES]
     return any(group in head for group in _GROUPS) and _HEAD.search(head) is not None
 

@@ -143,8 +143,9 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             In place of that of the scenario.
         scheduler : SchedulerOptions, optional
             In place of a configuration of the scenario.
-        call_extender, checkpoint_events, output, resume, progress
-            As for `podwright.simulate`.
+        keywords
+            `call_extender`, `checkpoint_events`, `output`, `resume` and `progress`, as for
+            `podwright.simulate`.
 
         Returns
         -------
@@ -168,7 +169,10 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         scheduler: SchedulerOptions | None = None,
         **keywords: Any,
     ) -> PreparedRun:
-        """Return the run of `simulate`, which is not started."""
+        """Return the run of `simulate`, which is not started.
+
+        `configuration`, `seed`, `scheduler` and `keywords` are those of `simulate`.
+        """
         spec = self.document.spec
         chosen_seed = spec.seed if seed is None else seed
         options = spec.options
@@ -247,7 +251,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 yield f"spec.cluster.nodes[{index}]", _node(group, number)
 
     def event_files(self, seed: int) -> list[EventFile]:
-        """Return the operations, event files and loads as files of events.
+        """Return the operations, event files and loads, drawn with `seed`, as files of events.
 
         Raises
         ------
@@ -279,7 +283,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return found
 
     def scheduler_options(self, name: str, seed: int) -> SchedulerOptions:
-        """Return the options of a configuration of the scenario.
+        """Return the options of the configuration `name` of the scenario, with the seed `seed`.
 
         Raises
         ------

@@ -95,7 +95,7 @@ class FgdTrace(NamedTuple):
 
     @classmethod
     def of(cls, objects: Iterable[Object]) -> FgdTrace:
-        """Return the trace of some objects; those of other kinds are ignored.
+        """Return the trace of the nodes and pods among `objects`; those of other kinds are ignored.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class FgdRun(NamedTuple):
     inflated: Measure | None = None
 
     def at(self, percent: int) -> Measure | None:
-        """Return the means of the entries with so much arrived; None if there are none.
+        """Return the means of the entries with `percent` of all GPUs arrived; None without any.
 
         If none has exactly so much, those with one percent less or more count.
         """
@@ -356,6 +356,8 @@ def fgd_configuration(
 
     Parameters
     ----------
+    plugin : type
+        The policy.
     typical : sequence of TypicalPod
         The workload for `FragmentationGradientDescent`.
     seed : int

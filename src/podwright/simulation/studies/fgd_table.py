@@ -59,6 +59,8 @@ def published_means() -> Mapping[tuple[str, str], PublishedMean]:
 def read_published(text: str, source: str) -> Mapping[tuple[str, str], PublishedMean]:
     """Read other published means: CSV with `workload`, `policy`, `alloc_mean_100` and so on.
 
+    `text` is the content of the file, `source` its name.
+
     Raises
     ------
     InputError
@@ -111,7 +113,10 @@ class FgdResult(NamedTuple):
     published: PublishedMean | None
 
     def difference(self, percent: int) -> float | None:
-        """Return how far the mean is from the published one, in percentage points."""
+        """Return how far the mean is from the published one, in percentage points.
+
+        `percent` is how much had arrived: 100, or another column of the published means.
+        """
         if self.published is None or percent not in self.published.allocated_pct:
             return None
         if percent not in self.allocated:

@@ -121,8 +121,12 @@ class GpuPolicy(Plugin):
 
         Parameters
         ----------
+        cycle : Cycle
+            The pod, and the state of the cycle.
         rows : (k,) int32
+            The slots of the nodes.
         free_milli_cpu : (k,) int64
+            What is left of their CPUs.
         left : (k, width) int64
             What is left of each device.
         """
@@ -131,7 +135,19 @@ class GpuPolicy(Plugin):
     # ------------------------------------------------------------ placing
 
     def device_of_share(self, cycle: Cycle, slot: int, left: I64Array, request: GpuRequest) -> int:
-        """Return the device for a pod that shares one; by default the one with the least left."""
+        """Return the device for a pod that shares one; by default the one with the least left.
+
+        Parameters
+        ----------
+        cycle : Cycle
+            The pod, and the state of the cycle.
+        slot : int
+            The slot of the node.
+        left : (width,) int64
+            What is left of each device, in thousandths; the device must have enough.
+        request : GpuRequest
+            What the pod requests.
+        """
         return least_sufficient(left, request)[0]
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
@@ -315,7 +331,13 @@ class FragmentationGradientArgs(msgspec.Struct, frozen=True, kw_only=True, renam
 
 
 class FragmentationGradientDescent(GpuPolicy):
-    """Take the node, and the device, whose fragments grow least."""
+    """Take the node, and the device, whose fragments grow least.
+
+    Parameters
+    ----------
+    args : FragmentationGradientArgs
+        The typical pods, for which a device with too little left is a fragment.
+    """
 
     name = "FragmentationGradientDescent"
     Args: ClassVar[type[FragmentationGradientArgs]] = FragmentationGradientArgs

@@ -34,7 +34,7 @@ class Interval(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Interval:
-        """Return the mean of the values of runs."""
+        """Return the mean of `values`, one of each run, and its interval."""
         n = len(values)
         mean = float(np.mean(values))
         if n == 1:

@@ -109,6 +109,15 @@ class EventHeap(Generic[T]):
         """Add an event that is due now or later, and return its counter.
 
         Events after `LAST_NS` are dropped: tables and logs cannot store their times.
+
+        Parameters
+        ----------
+        due_ns : int
+            When it is due, in nanoseconds since 1970.
+        turn : int
+            Orders events that are due at the same time.
+        event : object
+            The event.
         """
         assert due_ns >= self.now_ns, f"due at {due_ns}, which is before now, {self.now_ns}"
         counter = self._counter
@@ -149,15 +158,15 @@ class EventHeap(Generic[T]):
         return heapq.heappop(self._heap)[3]
 
     def has_only(self, *turns: int) -> bool:
-        """Tell whether all events, now and later, are of one of these turns."""
+        """Tell whether all events, now and later, are of one of `turns`."""
         return all(entry[1] in turns for entry in self._heap)
 
     def has_any(self, turn: int) -> bool:
-        """Tell whether an event, now or later, is of this turn."""
+        """Tell whether an event, now or later, is of the turn `turn`."""
         return any(entry[1] == turn for entry in self._heap)
 
     def advance(self, now_ns: int) -> None:
-        """Advance the time; no event may be due before the new time."""
+        """Advance the time to `now_ns`; no event may be due before it."""
         assert now_ns >= self.now_ns, f"time would go back from {self.now_ns} to {now_ns}"
         next_ns = self.next_ns
         assert next_ns is None or now_ns <= next_ns, f"{now_ns} is after what is due at {next_ns}"

@@ -92,7 +92,10 @@ class ChangeObserver(Protocol):
     def changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
     ) -> None:
-        """Receive a created (`old` is None), updated or deleted (`new` is None) object."""
+        """Receive an object that was created (`old` is None), updated or deleted (`new` is None).
+
+        `now_ns` is when, in nanoseconds since 1970, as for the other observers.
+        """
 
 
 @runtime_checkable
@@ -100,7 +103,7 @@ class DecisionObserver(Protocol):
     """Receives the scheduler's decisions, before their actions are executed."""
 
     def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
-        """Receive the decisions of a scheduling cycle that ended."""
+        """Receive `decisions`, those of a scheduling cycle that ended at `now_ns`."""
 
 
 @runtime_checkable
@@ -116,8 +119,12 @@ class RemovalObserver(Protocol):
         ----------
         pod : Pod
             The pod before the request.
+        request : DeleteObject or EvictPod
+            The request.
         error : Exception, optional
             Why the request was rejected.
+        now_ns : int
+            When, in nanoseconds since 1970.
         """
 
 
@@ -126,7 +133,7 @@ class NodeEventObserver(Protocol):
     """Receives events of nodes that change no object by themselves."""
 
     def node_event(self, event: NodeEvent, now_ns: int) -> None:
-        """Receive the start of a drain, a failure or a restoration of a node."""
+        """Receive `event` of a node at `now_ns`: a drain starts, it fails, or it is restored."""
 
 
 @runtime_checkable
@@ -134,7 +141,7 @@ class OperationObserver(Protocol):
     """Receives the operations of users, before they are executed."""
 
     def operated(self, operation: Operation, now_ns: int) -> None:
-        """Receive an operation; the changes that it makes follow."""
+        """Receive `operation` at `now_ns`; the changes that it makes follow."""
 
 
 @runtime_checkable
@@ -142,7 +149,7 @@ class EventObserver(Protocol):
     """Receives Kubernetes Events."""
 
     def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
-        """Receive a Kubernetes Event that a component recorded."""
+        """Receive `event`, a Kubernetes Event that a component recorded, at `now_ns`."""
 
 
 Observer: TypeAlias = (

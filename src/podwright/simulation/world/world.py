@@ -97,7 +97,7 @@ class World(WorldSteps):
     ----------
     configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
         As `read_configuration` returns it; the default profile if left out.
-    plugins, gates, tie_rule, draws_preemption_offset, batching
+    plugins, gates, tie_rule, draws_preemption_offset, batching, assumed_pod_expiry
         As for `record`.
     seed : int
         Of all random draws: ties, delays, names.
@@ -262,7 +262,7 @@ class World(WorldSteps):
         return {pod.key: pod.spec.node_name for pod in self.pods if pod.spec.node_name}
 
     def story(self, pod: NamespacedName) -> list[Touch]:
-        """Return the recent events of a pod in the queue, oldest first."""
+        """Return the recent events of `pod` (`namespace/name`) in the queue, oldest first."""
         return self.machine.story(pod)
 
     def __repr__(self) -> str:
@@ -285,6 +285,8 @@ class World(WorldSteps):
 
         Parameters
         ----------
+        objects : KubernetesObject
+            What to create or replace.
         at : Time, optional
             The virtual time of the operation; now without it.
         validate : str
@@ -305,12 +307,27 @@ class World(WorldSteps):
         self._do([Apply(obj) for obj in objects], at)
 
     def remove(self, *objects: KubernetesObject, at: Time | None = None) -> None:
-        """Delete objects, or start their graceful deletion; missing objects are ignored."""
+        """Delete objects, or start their graceful deletion; missing objects are ignored.
+
+        Parameters
+        ----------
+        objects : KubernetesObject
+            What to delete, found by kind and name.
+        at : Time, optional
+            The virtual time of the operation; now without it.
+        """
         require_objects(objects)
         self._do([Delete(kind_of(obj), obj.key) for obj in objects], at)
 
     def do(self, operation: Operation, *, at: Time | None = None) -> None:
-        """Execute an operation now, or at a later time; one on a missing object is ignored.
+        """Execute an operation; one on a missing object is ignored.
+
+        Parameters
+        ----------
+        operation : Operation
+            What to do, such as `Scale` or `Drain`.
+        at : Time, optional
+            The virtual time of the operation; now without it.
 
         Raises
         ------
@@ -337,11 +354,11 @@ class World(WorldSteps):
                 self._heap.push(at_ns, Turn.INPUT, operation)
 
     def extender_replied(self, call: int, reply: ExtenderReply) -> None:
-        """Receive the reply to a call that was passed to `begin_extender_call`."""
+        """Receive `reply` to the call number `call`, which was passed to `begin_extender_call`."""
         self._heap.push(self.now_ns, Turn.EXTENDER, ExtenderReplied(call, reply))
 
     def activate(self, pod: NamespacedName) -> None:
-        """Move a waiting pod to the active queue, as `PodActivated`."""
+        """Move `pod`, a `namespace/name` that waits, to the active queue, as `PodActivated`."""
         self._heap.push(self.now_ns, Turn.EXTENDER, PodActivated(pod))
 
     # ------------------------------------------------------------------------------ copies
@@ -373,7 +390,7 @@ class World(WorldSteps):
         return self._review.copy()
 
     def restore_review(self, review: WorldReview) -> None:
-        """Continue the review of a world that was copied."""
+        """Continue `review`, that of a world that was copied."""
         self._review = review
 
     # ------------------------------------------------------------------------------ the run
@@ -415,11 +432,22 @@ class World(WorldSteps):
         return self.report_observers.report(self._review.review(), self.now_ns, timing)
 
     def run_until(self, until: Time | None = None, *, progress: bool | None = None) -> None:
-        """Process events as `run` does, without results."""
+        """Process events as `run` does, without results.
+
+        Parameters
+        ----------
+        until : Time, optional
+            The end: a duration since the start, or a time. Without it, until no event is left.
+        progress : bool, optional
+            Whether to show the progress; by default in terminals and notebooks, if it takes long.
+        """
         self.run_until_ns(self._read_until(until), progress=progress)
 
     def run_until_ns(self, until_ns: int | None, *, progress: bool | None = None) -> None:
-        """Process events until a time in nanoseconds since 1970; None: until none is left."""
+        """Process events until `until_ns`, nanoseconds since 1970; None: until none is left.
+
+        `progress` is that of `run_until`.
+        """
         begin_ns = self.now_ns
         total_ns = None if until_ns is None else until_ns - begin_ns
         with metered("simulating", total_ns, is_shown=progress) as meter:
@@ -431,13 +459,13 @@ class World(WorldSteps):
             self._advance_to(until_ns)
 
     def steps(self, until: Time | None = None) -> Iterator[int]:
-        """Process events as `run` does; yields the virtual time after every step."""
+        """Process events up to `until` as `run` does; yields the virtual time after every step."""
         until_ns = self._read_until(until)
         while self.step_until_ns(until_ns):
             yield self.now_ns
 
     def pass_idle_time(self, now_ns: int) -> None:
-        """Advance to a time if nothing is due until then; what follows happens at that time."""
+        """Advance to `now_ns` if nothing is due until then; what follows happens at that time."""
         due_ns = self.next_due_ns
         if now_ns > self.now_ns and (due_ns is None or due_ns > now_ns):
             self._advance_to(now_ns)
@@ -449,6 +477,11 @@ class World(WorldSteps):
 
     def step(self, until: Time | None = None) -> bool:
         """Process the next events in a round, and all their consequences.
+
+        Parameters
+        ----------
+        until : Time, optional
+            Later events are left: a duration since the start, or a time.
 
         Returns
         -------

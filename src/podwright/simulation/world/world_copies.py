@@ -90,7 +90,7 @@ class WorldCopy:
         return {**self.__dict__, "_inputs": list(self._inputs)}
 
     def world(self, observers: tuple[Observer, ...] = ()) -> World:
-        """Return the world; once, because the copy is a part of it."""
+        """Return the world, which `observers` observe; once, because the copy is a part of it."""
         state = msgspec.msgpack.decode(self._state, type=WorldState)
         options = msgspec.structs.replace(self._options, observers=checked_observers(observers))
         recorder = resume_log(self._log, "the copy of the world", plugins=options.plugins)

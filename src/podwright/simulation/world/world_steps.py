@@ -121,7 +121,18 @@ class WorldSteps:
         self._rounds.load_scheduler()
 
     def step_until_ns(self, until_ns: int | None) -> bool:
-        """Process the next events and their consequences; False if none is left until that time."""
+        """Process the next events and their consequences.
+
+        Parameters
+        ----------
+        until_ns : int or None
+            Later events are left, in nanoseconds since 1970; None for no limit.
+
+        Returns
+        -------
+        bool
+            False if no event is left, or none until that time.
+        """
         if self.is_stopped:
             return False
         heap, scheduler = self._heap, self._scheduler
@@ -258,7 +269,7 @@ class WorldSteps:
     # ---------------------------------------------------------------------------- operations
 
     def operate(self, operation: Operation) -> None:
-        """Execute an operation while an event is processed; `do` is for all other times."""
+        """Execute `operation` while an event is processed; `do` is for all other times."""
         for observer in self._operation_observers:
             observer.operated(operation, self._heap.now_ns)
         match operation:
@@ -315,7 +326,7 @@ class WorldSteps:
             self._heap.push(due[0], Turn.INPUT, InputOperation(due[1]))
 
     def add_sequence(self, sequence: OperationSequence) -> None:
-        """Add operations that wait for conditions; a world with some cannot be saved."""
+        """Add `sequence`, whose operations wait for conditions; such a world cannot be saved."""
         self.sequences.append(sequence)
         self._take_step(sequence)
 

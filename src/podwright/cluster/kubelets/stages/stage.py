@@ -434,7 +434,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
         return step.fast_path if type(step) is PatchStep else None
 
     def applies_to(self, document: Document) -> bool:
-        """Whether a document of the stage's kind meets all requirements."""
+        """Whether `document`, an object of the stage's kind, meets all requirements."""
         return self.requirements is not None and all(
             requirement.is_met(document) for requirement in self.requirements
         )

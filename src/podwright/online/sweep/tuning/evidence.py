@@ -170,7 +170,7 @@ class TuningResult(NamedTuple):
         }
 
     def write(self, folder: Path) -> None:
-        """Write the evidence, and the configuration if there is one."""
+        """Write `evidence.json` into `folder`, and `best.yaml` if a configuration was found."""
         content = msgspec.json.format(msgspec.json.encode(self.document()))
         (folder / "evidence.json").write_bytes(content)
         if self.configuration is not None:
@@ -212,6 +212,11 @@ class TuningResult(NamedTuple):
 
     def page(self, title: str) -> bytes:
         """Return a page with the plots and the numbers behind them.
+
+        Parameters
+        ----------
+        title : str
+            The heading of the page, and its title in a browser.
 
         Raises
         ------

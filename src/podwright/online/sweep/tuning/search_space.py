@@ -62,7 +62,7 @@ class Parameter(NamedTuple):
     choices: tuple[Any, ...] = ()
 
     def suggest(self, trial: Trial) -> Any:
-        """Return the value that a trial has."""
+        """Return the value that `trial`, one of Optuna's, has."""
         if self.choices:
             # Optuna compares choices by their texts.
             texts = [json.dumps(each) for each in self.choices]
@@ -76,7 +76,7 @@ class Parameter(NamedTuple):
         )
 
     def value_of(self, stored: Any) -> Any:
-        """Return the value of what a study stores."""
+        """Return the value for `stored`, what a study of Optuna stores for it."""
         return json.loads(stored) if self.choices else stored
 
     @property

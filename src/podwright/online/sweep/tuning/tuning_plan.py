@@ -96,7 +96,15 @@ class TuningPlan(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(content).hexdigest()
 
     def candidate(self, name: str, values: dict[str, Any]) -> SweepConfiguration:
-        """Return the configuration with the values of a trial."""
+        """Return the configuration of a trial.
+
+        Parameters
+        ----------
+        name : str
+            The name of the configuration in the results.
+        values : dict
+            The value of each parameter, by its name in the plan, such as `weights.NodeAffinity`.
+        """
         document = msgspec.json.encode(with_values(self.base, values))
         first = self.sweep.configurations[0]
         return msgspec.structs.replace(first, name=name, configuration=("tuned.json", document))

@@ -68,6 +68,10 @@ class ScoreExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
     Parameters
     ----------
+    plugin : str
+        The name of the plugin.
+    weight : int
+        Its weight in the profile.
     raw, normalized : dict of str to int
         Per node name. The weighted score is normalized x weight.
     """
@@ -114,6 +118,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         Nodes that were not filtered.
     not_examined_reason : str, optional
         Why they were not; None if there are none.
+    skipped_filters : frozenset of str
+        Filter plugins that PreFilter skips for this pod.
     filters : tuple of FilterExplanation
         In run order.
     rejected : dict of str to Status

@@ -55,7 +55,7 @@ class Scores:
             self.values[self.rows] = 0
 
     def check(self, n_slots: int) -> None:
-        """Check that `values` is still an array of integers over slots.
+        """Check that `values` is still an array of integers over slots, `n_slots` of them.
 
         Raises
         ------
@@ -69,7 +69,7 @@ class Scores:
             )
 
     def lengthen(self, n_slots: int) -> None:
-        """Make room for nodes that have arrived, or fit the fewer slots after renumbering."""
+        """Make room for `n_slots`: more as nodes have arrived, or fewer after renumbering."""
         fitting: I64Array = np.zeros(n_slots, dtype=np.int64)
         kept = self.values[:n_slots]
         fitting[: len(kept)] = kept

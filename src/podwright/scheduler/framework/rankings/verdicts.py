@@ -58,7 +58,7 @@ class Verdicts:
         self.codes[mask & (self.codes == 0)] = self.code_of(status)
 
     def reject_slot(self, slot: int, status: Status) -> None:
-        """Reject one slot."""
+        """Reject `slot` with the code and the reasons of `status`."""
         self.codes[slot] = self.code_of(status)
 
     def code_of(self, status: Status) -> int:
@@ -101,7 +101,7 @@ class Verdicts:
         return self._statuses[code - 1]
 
     def lengthen(self, n_slots: int) -> None:
-        """Make room for nodes that have arrived, or fit the fewer slots after renumbering."""
+        """Make room for `n_slots`: more as nodes have arrived, or fewer after renumbering."""
         fitting: I64Array = np.zeros(n_slots, dtype=np.int64)
         kept = self.codes[:n_slots]
         fitting[: len(kept)] = kept

@@ -77,6 +77,8 @@ class ResourceUse(msgspec.Struct, frozen=True, kw_only=True):
 
     Parameters
     ----------
+    resource : str
+        Its name, such as `cpu`.
     requested, allocatable : tuple of int
         The sums over all nodes, in base units (milli-CPU, bytes).
     share : tuple of float or None

@@ -176,6 +176,8 @@ class DecisionLog(LogReading):
 
         Parameters
         ----------
+        path : path
+            The folder of the log.
         append : bool
             Whether events will be appended, with the block sizes of the log. The partial frame
             of a writer that died is truncated; a log that is only read is never changed.
@@ -276,6 +278,12 @@ class DecisionLog(LogReading):
 
         Parameters
         ----------
+        now_ns : int
+            The time of the event in nanoseconds since 1970.
+        event : Event
+            What the machine handled.
+        actions : sequence of Action
+            What it returned.
         pod : str
             The pod whose cycle ended, as `namespace/name`; "" if none.
         pods : sequence of str
@@ -368,7 +376,10 @@ class DecisionLog(LogReading):
         return log
 
     def catch_up(self, machine: Machine) -> int:
-        """Write what is due; return the number of events that may then wait."""
+        """Write what is due; return the number of events that may then wait.
+
+        A checkpoint is of `machine` as it is after the last event.
+        """
         self._write_out()
         if len(self.rows) >= self.block_events:
             self.flush()
@@ -455,7 +466,7 @@ class DecisionLog(LogReading):
         return made.encode()
 
     def keep_memory_checkpoint(self, checkpoint: bytes) -> None:
-        """Keep an in-memory checkpoint, which is dropped with the events before it."""
+        """Keep `checkpoint`, encoded and in memory, which is dropped with the events before it."""
         assert isinstance(self._medium, Memory), "only logs in memory keep them"
         decoded = MemoryCheckpoint.decode(checkpoint)
         if decoded.index < self._first:  # they were dropped while it was made
@@ -465,7 +476,7 @@ class DecisionLog(LogReading):
         self._memory_checkpoints.add(decoded)
 
     def keep_state(self, machine: Machine) -> None:
-        """Keep the machine after the last event, with its objects; 1 us for each of them.
+        """Keep `machine` as it is after the last event, with its objects; 1 us for each of them.
 
         The machine must be one of which a snapshot can be taken now, and restored.
         """

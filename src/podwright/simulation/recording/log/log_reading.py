@@ -117,7 +117,7 @@ class LogReading:
         return tuple(dict.fromkeys(frame.end for frame in self._frames))
 
     def entries(self, first: int = 0, end: int | None = None) -> Iterator[Entry]:
-        """Yield the events from one number on, in order, up to another one."""
+        """Yield the events from number `first` to before number `end`; None for all that follow."""
         for entry in self.entries_from(self._start(first, CHECKPOINTS)):
             if end is not None and entry.index >= end:
                 return
@@ -218,7 +218,7 @@ class LogReading:
         return {number: found[number] for number in accumulate(index.numbers)}, chain
 
     def entries_from(self, start: Start) -> Iterator[Entry]:
-        """Yield the events after a start, in order."""
+        """Yield the events after `start`, a checkpoint that `start` returned, in order."""
         self._flush_to_read()
         objects = start.objects
         objects.update(start.given)
@@ -264,7 +264,10 @@ class LogReading:
             objects.update(known)
 
     def cycles_of(self, pod: str) -> list[int]:
-        """Return the numbers of the events in which scheduling cycles of one pod ended."""
+        """Return the numbers of the events in which scheduling cycles of `pod` ended.
+
+        It is a `namespace/name`.
+        """
         return [index for index, name in self.cycles() if name == pod]
 
     def cycles(self) -> Iterator[tuple[int, str]]:
@@ -282,7 +285,9 @@ class LogReading:
         return self.setup.start_ns or (self.time_of(self.first) if self.first < len(self) else 0)
 
     def read_time(self, at: Time, what: str = "at") -> int:
-        """Return a time in nanoseconds since 1970; durations are relative to the start.
+        """Return the time `at` in nanoseconds since 1970; a duration is since the start of the log.
+
+        `what` is the name of the argument in errors.
 
         Raises
         ------
@@ -292,15 +297,15 @@ class LogReading:
         return read_time(at, what, start_ns=self.start_ns)
 
     def read_optional_time(self, at: Time | None) -> int | None:
-        """Return a time as `read_time` does; None for None."""
+        """Return the time `at` as `read_time` does; None for None."""
         return None if at is None else self.read_time(at)
 
     def index_at(self, at: Time) -> int:
-        """Return the number of the first event after a time."""
+        """Return the number of the first event after the time `at`, which `read_time` reads."""
         return self.index_at_ns(self.read_time(at))
 
     def index_at_ns(self, at_ns: int) -> int:
-        """Return the number of the first event after a time in nanoseconds since 1970."""
+        """Return the number of the first event after `at_ns`, nanoseconds since 1970."""
         self._flush_to_read()
         index = 0
         for frame in self._frames:
@@ -314,7 +319,7 @@ class LogReading:
         return index
 
     def time_of(self, index: int) -> int:
-        """Return the time of the event of a number."""
+        """Return the time of the event of number `index`, in nanoseconds since 1970."""
         self._flush_to_read()
         for frame in self._frames:
             if frame.head.kind == EVENTS and frame.head.first <= index < frame.end:

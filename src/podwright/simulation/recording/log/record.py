@@ -257,11 +257,11 @@ class Recorder:
         return f"<Recorder: {len(self.log)} events>"
 
     def add_feed(self, feed: EventFeed) -> None:
-        """Let a feed receive each event from now on."""
+        """Let `feed` receive each event from now on."""
         self._feeds.append(feed)
 
     def remove_feed(self, feed: EventFeed) -> None:
-        """Let a feed receive no further event."""
+        """Let `feed` receive no further event."""
         self._feeds.remove(feed)
 
     def _recording(self) -> Callable[[Event, int], list[Action]]:

@@ -85,7 +85,7 @@ class Condition(
     timeout: str = ""
 
     def problems(self, path: str) -> Iterator[FieldError]:
-        """Yield what is wrong, each with its path."""
+        """Yield what is wrong, each with its path, which starts with `path`."""
         if not any(
             (
                 *(getattr(self, name) is not None for name in _OF_PODS),
@@ -149,7 +149,19 @@ class Condition(
     def unmet(
         self, store: ObjectStore, draining: Collection[str], *, is_settled: bool, now_ns: int
     ) -> str:
-        """Return why the condition does not hold, or "" if it does."""
+        """Return why the condition does not hold, or "" if it does.
+
+        Parameters
+        ----------
+        store : ObjectStore
+            The objects.
+        draining : collection of str
+            The nodes whose drains are in progress.
+        is_settled : bool
+            Whether nothing changes any more before the next operation.
+        now_ns : int
+            The time in nanoseconds since 1970.
+        """
         if self.settled and not is_settled:
             return "the cluster has work left"
         if self.drained and self.drained in draining:
@@ -212,7 +224,10 @@ class Condition(
 
 
 def identity_of(text: str, namespace: str) -> tuple[GroupKind, NamespacedName] | None:
-    """Return the kind and the key of `kind/name`; None if it names no known kind."""
+    """Return the kind and the key of `text`, `kind/name`; None if it names no known kind.
+
+    `namespace` is that of the name, if the kind has namespaces.
+    """
     kind_name, slash, name = text.partition("/")
     found = built_in().resource(kind_name)
     if not slash or not name or found is None:

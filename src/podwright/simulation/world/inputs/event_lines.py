@@ -128,7 +128,7 @@ class _Time(msgspec.Struct, frozen=True):
 
 
 def first_recorded_ns(lines: Lines) -> int | None:
-    """Return the time of the first recorded change; None if the file does not start with one."""
+    """Return the time of the first recorded change in `lines`; None if that is not their start."""
     for _, line, _ in lines():
         if line.strip():
             try:

@@ -33,7 +33,7 @@ class Apply(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Create(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Create an object; one of the same name is an error."""
+    """Create the object `obj`; one of the same name is an error."""
 
     obj: KubernetesObject
 
@@ -65,7 +65,7 @@ class Stop(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Put(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Create or replace an object with its status, as it was recorded in another cluster.
+    """Create or replace `obj` with its status, as it was recorded in another cluster.
 
     A new object keeps the UID that it has.
     """
@@ -74,7 +74,7 @@ class Put(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Update(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Replace an object except its status, if it exists and is not placed.
+    """Replace `obj` except its status, if it exists and is not placed.
 
     A pod that has a node and a claim that has a volume stay unchanged: a recorded decision does
     not replace a simulated one.
@@ -107,6 +107,8 @@ class Cordon(msgspec.Struct, frozen=True, tag=True, gc=False):
 
     Attributes
     ----------
+    node : str
+        Its name.
     is_cordoned : bool
         False: `kubectl uncordon`.
     """
@@ -116,25 +118,35 @@ class Cordon(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Drain(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Cordon a node and evict its pods as budgets allow, like `kubectl drain`."""
+    """Cordon the node named `node` and evict its pods as budgets allow, like `kubectl drain`."""
 
     node: str
 
 
 class FailNode(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """The kubelet of a node stops reporting."""
+    """The kubelet of the node named `node` stops reporting."""
 
     node: str
 
 
 class RestoreNode(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """The kubelet of a node reports again."""
+    """The kubelet of the node named `node` reports again."""
 
     node: str
 
 
 class Scale(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Set `spec.replicas`; a missing object is ignored."""
+    """Set `spec.replicas`; a missing object is ignored.
+
+    Attributes
+    ----------
+    object_kind : (str, str)
+        The group and the kind, such as ("apps", "Deployment").
+    key : str
+        The object's `namespace/name`.
+    replicas : int
+        The new number.
+    """
 
     object_kind: GroupKind
     key: NamespacedName

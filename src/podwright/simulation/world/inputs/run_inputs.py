@@ -104,14 +104,17 @@ class EventFile(msgspec.Struct, frozen=True):
 
 
 def file_of_events(name: str, lines: Lines) -> EventFile:
-    """Return a file of event lines, or the one that a usage trace (`.csv`) stands for."""
+    """Return the file `name` of event lines, or the one that a usage trace (`.csv`) stands for.
+
+    `lines` is its content.
+    """
     if name.removesuffix(".gz").endswith(".csv"):
         return EventFile(name, lambda: usage_lines(lines(), source=name), has_usage=True)
     return EventFile(name, lines)
 
 
 def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
-    """Return the default start time of a world with these inputs.
+    """Return the default start time of a world with the objects `loaded` and the files `events`.
 
     Recorded objects have times, so the world starts at the time of the first recorded line, or at
     the creation of the youngest object of a dump. A trace with times starts at the first of them,

@@ -217,7 +217,7 @@ class Workload(Sequence[Mapping[str, Any]]):
         return self._has_default_names
 
     def with_prefix(self, prefix: str) -> Workload:
-        """Return a workload with default names with names that start with another prefix."""
+        """Return a workload whose default names start with `prefix` instead."""
         assert self._has_default_names, "names of a column"
         lines = [
             msgspec.json.encode({**line, "apply": _with_prefix(line["apply"], prefix)})

@@ -133,11 +133,14 @@ class LostPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     Attributes
     ----------
+    pod, node : str
+        The `namespace/name` of the pod, and the name of its node.
     cause : str
         `evicted`, `evicted by taint`, `preempted`, `node deleted` or `owner missing`.
     owner : str
         The missing owner, such as `ReplicaSet default/web-1`; empty for a pod without owner.
     time : str
+        When it was removed, RFC 3339.
     """
 
     pod: NamespacedName

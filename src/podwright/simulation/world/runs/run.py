@@ -271,6 +271,11 @@ class Run:
         """Return the columns of a table as lists, without pyarrow if the run is not in a folder.
 
         Times are in nanoseconds since 1970.
+
+        Parameters
+        ----------
+        name : str
+            The name of the table, one of those of `tables`.
         """
         if self._folder is not None and self._folder.has_tables(TABLES):
             return to_lists(self._folder.read_table(name))

@@ -163,7 +163,7 @@ def compare(
 
 
 def figures(run: Run) -> Iterator[tuple[str, str, float]]:
-    """Return name, unit and value of each figure of a run."""
+    """Return name, unit and value of each figure of `run`."""
     summary = run.summary
     for name in _COUNTS:
         yield name, "pods", getattr(summary.counts, name)

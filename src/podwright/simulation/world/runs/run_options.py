@@ -40,6 +40,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     scheduler : SchedulerOptions
     until_ns : int, optional
         The end time; without it, the run ends when no event is left.
+    call_extender : callable, optional
+        Makes the calls to the extenders of the configuration.
     sample_ns : int
         The minimum time between two samples in tables.
     checkpoint_events : int, optional
@@ -71,24 +73,24 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def moment_ns(what: str, value: Time, start_ns: int, errors: list[FieldError]) -> int:
-    """Read a time at or after the start; an invalid one is added to the errors."""
+    """Read `value`, a time at or after `start_ns`; an error about `what` is added to `errors`."""
     return collecting(
         errors, start_ns, read_time, value, what, start_ns=start_ns, first_ns=start_ns
     )
 
 
 def time_ns(what: str, value: Time, errors: list[FieldError]) -> int:
-    """Read a time that is not relative; an invalid one is added to the errors."""
+    """Read `value`, a time that is not relative; an error about `what` is added to `errors`."""
     return collecting(errors, START_NS, read_time, value, what, start_ns=None)
 
 
 def duration_ns(what: str, value: Duration, errors: list[FieldError]) -> int:
-    """Read a positive duration; an invalid one is added to the errors."""
+    """Read `value`, a positive duration; an error about `what` is added to `errors`."""
     return collecting(errors, 0, read_duration, value, what)
 
 
 def check_seed(what: str, seed: int, errors: list[FieldError]) -> None:
-    """Add an error if a log cannot store the seed."""
+    """Add an error about `what`, the argument, to `errors` if a log cannot store `seed`."""
     if not -(2**63) <= seed < 2**63:
         errors.append(option_error(what, invalid(seed, "a number of at most 64 bits is expected")))
 

@@ -97,6 +97,10 @@ def start_simulation(
 
     Parameters
     ----------
+    options : RunOptions
+        The options of the run.
+    inputs : Inputs
+        Its objects and files of events.
     manifest : Manifest
         The manifest of the run.
     output : str, optional
@@ -138,7 +142,17 @@ def start_simulation(
 
 
 class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """The keyword arguments of `simulate`, without those of the scheduler."""
+    """The keyword arguments of `simulate`, without those of the scheduler.
+
+    Attributes
+    ----------
+    events, until, start, sample, ending, openb_gpus, job_duration, node_groups, timing
+        As for `simulate`.
+    call_extender, checkpoint_events, validate, output, resume, progress
+        As for `simulate`.
+    observers : tuple of Observer
+        Receive what happens in the run.
+    """
 
     events: Any = ()
     until: Time | None = None
@@ -324,7 +338,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
 
 
 def started_run(prepared: PreparedRun, given: RunArguments) -> Run:
-    """Run a prepared run to its end."""
+    """Run `prepared` to its end; `given` are the arguments that `prepared_run` got."""
     folder = None if given.output is None else str(given.output)
     simulation = start_simulation(
         prepared.options, prepared.inputs, prepared.manifest, output=folder, resumes=given.resume
@@ -336,7 +350,16 @@ def started_run(prepared: PreparedRun, given: RunArguments) -> Run:
 
 
 def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments) -> PreparedRun:
-    """Read and validate the inputs of a run; see `simulate`.
+    """Read and validate the inputs of a run.
+
+    Parameters
+    ----------
+    objects : path, object, or several of either; or ScenarioFile
+        As for `simulate`.
+    scheduler : SchedulerOptions
+        The options of the scheduler.
+    given : RunArguments
+        The other arguments of `simulate`.
 
     Raises
     ------
@@ -450,7 +473,7 @@ def _configured(
 
 
 def has_openb_times(loaded: LoadedObjects) -> bool:
-    """Tell whether there are pods of the openb trace that something ends."""
+    """Tell whether there are pods of the openb trace in `loaded` that something ends."""
     return any(CREATION_TIME in pod.metadata.annotations for pod in loaded.of(Pod))
 
 
@@ -461,6 +484,10 @@ def manifest_of(
 
     Parameters
     ----------
+    options : RunOptions
+        The options of the run.
+    files : sequence of InputFile
+        Its inputs.
     other_options : mapping
         Options that only the caller knows, such as those of the inputs.
     """
@@ -664,5 +691,5 @@ def _encoded(line: Mapping[str, Any], place: str, errors: list[FieldError]) -> b
 
 
 def event_file(path: str) -> EventFile:
-    """Return a file of event lines, which is read during the run."""
+    """Return the file of event lines at `path`, which is read during the run."""
     return file_of_events(path, lambda: file_lines(path))

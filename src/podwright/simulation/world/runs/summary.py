@@ -25,6 +25,8 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True, rename=_with_seconds):
     ----------
     count : int
         The pods that were placed.
+    mean_s, max_s : float
+        The mean and the longest time.
     p50_s, p90_s, p99_s : float
         So many of a hundred waited no longer.
     """

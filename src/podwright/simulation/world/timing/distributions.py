@@ -80,7 +80,7 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def parse_duration_ns(text: str) -> int:
-    """Return a duration in nanoseconds.
+    """Return the duration `text` in nanoseconds.
 
     Raises
     ------
@@ -90,12 +90,12 @@ def parse_duration_ns(text: str) -> int:
 
 
 def amount_parser(resource: str) -> Parse:
-    """Return what reads amounts of a resource: milli-CPU, bytes or counts."""
+    """Return what reads amounts of `resource`: milli-CPU, bytes or counts."""
     return quantity_milli_value if resource == "cpu" else quantity_value
 
 
 def problems_of(entry: Distribution, path: str, parse: Parse) -> Iterator[FieldError]:
-    """Yield what is wrong in a distribution, each with its path."""
+    """Yield what is wrong in `entry`, the field `path`, whose values `parse` reads."""
     for name in _NEEDED[entry.distribution]:
         if not getattr(entry, name):
             yield required(join(path, name), f"of distribution {entry.distribution}")
@@ -142,18 +142,18 @@ def _quantile_problems(
 
 
 def stream_of(text: str) -> int:
-    """Return the stream of draws of a name: it does not depend on other names."""
+    """Return the stream of draws of the name `text`: it does not depend on other names."""
     # The streams of the scheduler are small numbers.
     return (1 << 32) + crc32(text.encode())
 
 
 def uniform(seed: int, stream: int, number: int) -> float:
-    """Return a draw, greater than 0 and less than 1."""
+    """Return draw `number` of `stream` of `seed`, greater than 0 and less than 1."""
     return (draw(seed, stream, number) + 0.5) / _DRAWS
 
 
 def sampler(entry: Distribution, parse: Parse) -> Callable[[float], int]:
-    """Return the inverse of the distribution function, in the units of `parse`."""
+    """Return the inverse of the distribution function of `entry`, in the units of `parse`."""
     least = parse(entry.min) if entry.min else 0
     most = parse(entry.max) if entry.max else None
     inverse = _inverse(entry, parse)

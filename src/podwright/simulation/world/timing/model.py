@@ -167,7 +167,7 @@ def _written(value: msgspec.Struct) -> dict[str, Any]:
 
 
 def read_timing(text: str | bytes, *, source: str) -> Timing:
-    """Read a timing model; `source` is its name, for errors and reports.
+    """Read a timing model from `text`; `source` is its name, for errors and reports.
 
     Raises
     ------
@@ -204,6 +204,8 @@ def timing_entry(
         The field.
     read : callable
         Returns the names and contents of files.
+    errors : list of FieldError
+        Gets the mistakes.
     """
     if entry is None:
         return None

@@ -67,6 +67,8 @@ def cut(
 
     Parameters
     ----------
+    lines : iterable of TraceLine
+        The trace.
     from_ns, to_ns : int
         The start and the end of the part; the end is not in it.
     first : int, optional
@@ -121,6 +123,8 @@ def scale(
 
     Parameters
     ----------
+    lines : iterable of TraceLine
+        The trace.
     rate : float
         The factor of the rate of arrivals: all times are divided by it.
     pods : float
@@ -156,6 +160,8 @@ def merge(traces: Sequence[Iterable[TraceLine]], prefixes: Sequence[str] = ()) -
 
     Parameters
     ----------
+    traces : sequence of iterable of TraceLine
+        The traces.
     prefixes : sequence of str
         What the names of the pods and groups of each trace start with.
 
@@ -194,6 +200,13 @@ def anonymize(
     of their appearance, consistently. Images, commands, volumes, annotations and other kinds of
     objects are left out. Times, requests, priorities, and the keys of taints and of extended
     resources stay.
+
+    Parameters
+    ----------
+    lines : iterable of TraceLine
+        The trace.
+    warn : callable
+        Receives a sentence about what was left out.
     """
     names = _Pseudonyms()
     left_out: dict[str, int] = {}

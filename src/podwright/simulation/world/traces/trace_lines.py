@@ -91,7 +91,7 @@ TraceLines = Iterator[TraceLine]
 
 
 def columns_named(name: str) -> TraceColumns:
-    """Return the columns of a shipped name, or of a file.
+    """Return the columns that `name` names: shipped ones, or those of a file.
 
     Raises
     ------

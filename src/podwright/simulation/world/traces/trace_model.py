@@ -177,7 +177,7 @@ def read_model(text: str | bytes, *, source: str) -> TraceModel:
 
 
 def load_model(path: str) -> TraceModel:
-    """Read the file of a model, as `read_model` does.
+    """Read the file of a model at `path`, as `read_model` does.
 
     Raises
     ------
@@ -239,6 +239,8 @@ def generate(
 
     Parameters
     ----------
+    model : TraceModel
+        The distributions, as `fit` and `load_model` return them.
     pods : int, optional
         The number of pods.
     until_ns : int, optional
@@ -284,7 +286,7 @@ def _pod(name: str, size: SizeModel) -> Document:
 
 
 def fit(lines: Iterable[TraceLine]) -> TraceModel:
-    """Fit a model to the pods of a trace.
+    """Fit a model to the pods of the trace `lines`.
 
     The sizes are those of the trace with their shares, at most 500 of them.
 

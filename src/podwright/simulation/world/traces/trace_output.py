@@ -49,9 +49,16 @@ _SPEC_IN_TABLE: Final = frozenset({"containers", "restartPolicy", "schedulerName
 
 
 class TraceFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The distribution of a value over the pods that have it; the peak is that of all pods at once.
+    """The distribution of a value over the pods that have it.
 
-    The peak is of a cluster where each pod runs at its arrival.
+    Attributes
+    ----------
+    pods : int
+        How many pods have it.
+    mean, minimum, p50, p90, p99, maximum : float
+        Over these pods.
+    peak : float, optional
+        The most of all pods at once, in a cluster where each pod runs at its arrival.
     """
 
     pods: int
@@ -88,7 +95,7 @@ class TraceDescription(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 def describe(lines: Iterable[TraceLine]) -> TraceDescription:
-    """Describe a trace; 8 bytes for each value stay in memory."""
+    """Describe the trace `lines`; 8 bytes for each value stay in memory."""
     gaps, runs = array("d"), array("d")
     amounts: dict[str, array[float]] = {}
     present: dict[str, float] = {}
@@ -152,6 +159,15 @@ def write_lines(
 
     `.jsonl` has event lines, for `simulate --events` and sweeps. `.json` has a List of pods with
     their times, and `.csv` the pod table of openb: every command reads these two.
+
+    Parameters
+    ----------
+    lines : iterable of TraceLine
+        The trace.
+    path : str
+        The file.
+    warn : callable
+        Receives a sentence about what the format cannot hold.
 
     Raises
     ------
