@@ -252,14 +252,6 @@ def _member(estimate: Callable[[_Called, Operand], CallEstimate | None]) -> _Est
     return lambda call: None if call.target is None else estimate(call, call.target)
 
 
-def _selector(call: _Called) -> CallEstimate | None:
-    if len(call.args) != 1:
-        return None
-    length = call.size(call.args[0])
-    requirements = length.scaled(0.5).scaled(50)
-    return CallEstimate(fixed(LIST_COST).plus(length.scaled(STRING_FACTOR)).plus(requirements))
-
-
 def _element(operand: Operand) -> Operand | None:
     """Return the elements of a list; a type without parameters has none."""
     if not operand.type.parameters:
@@ -452,9 +444,10 @@ _READ: Final = _string_read()
 _READ_TWICE: Final = _string_read(2 * STRING_FACTOR)
 
 _BY_FUNCTION: Final[dict[str, _Costs]] = {
-    **dict.fromkeys(ACCESSORS, _Costs(_one, lambda _: _NOMINAL)),
-    "check": _Costs(_check, lambda _: CallEstimate(fixed(AUTHORIZER_CHECK_COST))),
-    **dict.fromkeys(("fieldSelector", "labelSelector"), _Costs(_selector_cost, _selector)),
+    # Only policies have authorizers, whose cost is counted but not estimated.
+    **dict.fromkeys(ACCESSORS, _Costs(_one)),
+    "check": _Costs(_check),
+    **dict.fromkeys(("fieldSelector", "labelSelector"), _Costs(_selector_cost)),
     **dict.fromkeys(
         ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"),
         _Costs(_traversal_cost, _member(_traversal)),

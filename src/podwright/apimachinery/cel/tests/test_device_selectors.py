@@ -19,6 +19,9 @@ from podwright.apimachinery.cel import compile_selector, device_value
         pytest.param(
             'device.attributes["a"].all(k, k.contains("b"))', 260, id="32 names of 32 characters"
         ),
+        pytest.param(
+            'device.attributes["a"].all(k, (k + k + k).contains("b"))', 1060, id="three of them"
+        ),
         pytest.param('device.attributes["a"].b.includes("x")', 52, id="a list of 48 values"),
     ],
 )

@@ -17,6 +17,7 @@ from podwright.apimachinery.cel.uses.device_selectors import (
     compile_selector,
     device_value,
 )
+from podwright.apimachinery.cel.uses.stage_expressions import StageExpressionError, stage_expression
 from podwright.apimachinery.cel.values import CompileError, ErrorValue, ProgramError
 
 HERE = Path(__file__).parent
@@ -125,7 +126,8 @@ def test_nesting_past_the_limit_is_an_error() -> None:
             ENVIRONMENT.compile("(" * count + "1" + ")" * count)
     assert ENVIRONMENT.compile("(" * 249 + "1" + ")" * 249).program().run({}) == (1, 0)
     assert ENVIRONMENT.compile("[" * 100 + "1" + "]" * 100).program().run({})[1] == 0
-    with pytest.raises(CompileError, match="code point size exceeds limit"):
+    too_long = "^ERROR: <input>:1:0: expression code point size exceeds limit: size: 100001, "
+    with pytest.raises(CompileError, match=too_long):
         ENVIRONMENT.compile("1" * 100_001)
     assert sys.getrecursionlimit() == frames
 
@@ -162,3 +164,9 @@ def test_a_scaled_estimate_is_rounded_up_and_ends_where_64_bits_do(
     number: int, factor: float, product: int
 ) -> None:
     assert fixed(number).scaled(factor) == fixed(product)
+
+
+def test_the_failure_of_a_stages_expression_names_it() -> None:
+    expression = stage_expression("self.spec.size")
+    with pytest.raises(StageExpressionError, match=r"^self\.spec\.size: no such key: size$"):
+        expression.evaluate({"spec": {}}, 0)

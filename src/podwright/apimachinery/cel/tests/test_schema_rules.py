@@ -290,6 +290,16 @@ def test_the_cost_of_a_rule_counts_for_each_element() -> None:
     assert not (compile_rules(bounded) or rules).problems()
 
 
+@pytest.mark.parametrize(("bounds", "is_refused"), [({}, True), ({"maxProperties": 100}, False)])
+def test_a_map_has_as_many_values_as_a_request_can_have(
+    bounds: dict[str, int], is_refused: bool
+) -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "boolean"}, **bounds}
+    rules = rules_of("self.all(a, self.all(b, self[a] == self[b]))", at="labels", labels=schema)
+    details = [problem.detail for problem in rules.problems()]
+    assert any("estimated rule cost exceeds budget" in each for each in details) == is_refused
+
+
 def test_the_factor_of_a_cost_is_shown_as_upstream_shows_it() -> None:
     assert "by factor of 1.100000x (try" in cost_message("c", 11, 10)
     assert "by factor of 54.2x (try" in cost_message("c", 542, 10)

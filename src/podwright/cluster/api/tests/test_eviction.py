@@ -153,6 +153,18 @@ def test_an_eviction_is_stored_in_its_budget():
     assert (condition["status"], condition["reason"]) == ("False", "InsufficientPods")
 
 
+def test_an_eviction_keeps_what_else_the_status_has():
+    synced = {"type": "Synced", "status": "True"}
+    allowed = {"type": "DisruptionAllowed", "status": "True"}
+    budget = a_budget(disruptedPods={"other": at(-9)}, conditions=[synced, allowed])
+    charged = decide_eviction(a_web_pod(), [budget], NOW)
+    assert isinstance(charged, PodDisruptionBudget)
+    status = charged.raw["status"]
+    assert status["disruptedPods"] == {"other": at(-9), "web": at(0)}
+    types = [(each["type"], each["status"]) for each in status["conditions"]]
+    assert types == [("Synced", "True"), ("DisruptionAllowed", "False")]
+
+
 @pytest.mark.parametrize(
     ("changes", "cause"),
     [

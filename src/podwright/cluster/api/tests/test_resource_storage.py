@@ -457,14 +457,23 @@ def test_graceful_deletion_of_pods(store, spec, phase, asked, lines, grace):
 def test_a_grace_period_can_be_shortened_but_not_extended(store):
     store.create(a_pod(spec={"nodeName": "n1"}), NOW)
     store.delete(Pod, "default/web", NOW)
-    assert store.delete(Pod, "default/web", NOW, grace_seconds=60).outcome == "unchanged"
-    assert store.delete(Pod, "default/web", NOW).outcome == "unchanged"
+    for seconds in (60, 30, None):
+        again = store.delete(Pod, "default/web", NOW, grace_seconds=seconds)
+        assert again.outcome == "unchanged"
     shorter = store.delete(Pod, "default/web", NOW + 2 * SECOND, grace_seconds=10).object
     assert shorter.metadata.deletion_timestamp == "2026-01-01T00:00:10Z"
     assert shorter.metadata.generation == 2
     last = store.delete(Pod, "default/web", NOW + 7 * SECOND, grace_seconds=0)
     assert last.outcome == "deleted"
     assert last.object.metadata.deletion_timestamp == "2026-01-01T00:00:07Z"
+
+
+def test_a_negative_grace_period_shortens_the_one_that_runs_to_a_second(store):
+    store.create(a_pod(spec={"nodeName": "n1"}), NOW)
+    store.delete(Pod, "default/web", NOW)
+    metadata = store.delete(Pod, "default/web", NOW, grace_seconds=-1).object.metadata
+    assert metadata.deletion_grace_period_seconds == 1
+    assert metadata.deletion_timestamp == "2026-01-01T00:00:01Z"
 
 
 def test_a_pod_with_finalizers_stays_after_its_grace_period(store):

@@ -7,7 +7,7 @@ last one the devices are freed. A claim that was created for a pod is then delet
 bound without the scheduler is added to `status.reservedFor` of its allocated claims; if one is not
 there or not allocated yet, the pod waits for it.
 
-Upstream: pkg/controller/resourceclaim/controller.go; pkg/controller/resourceclaim/controller.go.
+Upstream: pkg/controller/resourceclaim/controller.go
 """
 
 from __future__ import annotations

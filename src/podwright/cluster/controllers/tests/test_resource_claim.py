@@ -1,4 +1,4 @@
-"""The reservation of claims for pods that are bound without the scheduler."""
+"""Resource claims are made from templates, reserved, and freed when their pods are done."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import KubernetesObject, ResourceClaim
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import UpdateObject
+from podwright.cluster.api import CreateObject, DeleteObject, RecordEvent, UpdateObject
 from podwright.cluster.controllers import Lister
 from podwright.cluster.controllers.devices.resource_claim import ResourceClaimController
 
@@ -125,3 +125,173 @@ def test_a_pod_without_a_node_reserves_nothing_and_does_not_wait() -> None:
     assert cluster.reserved() == []
     assert _POD not in cluster.put(_claim())
     assert cluster.reserved() == []
+
+
+# ------------------------------------------------------------------------------ users that left
+
+
+def _user(name: str, uid: str = "", **other: str) -> dict[str, Any]:
+    return {"resource": "pods", "name": name, "uid": uid or name, **other}
+
+
+def _used_claim(*users: dict[str, Any], owner_uid: str = "", **metadata: Any) -> ResourceClaim:
+    claim = _claim().raw
+    finalizers = ["resource.kubernetes.io/delete-protection"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": owner_uid, "controller": True}
+    owners = {"ownerReferences": [owner]} if owner_uid else {}
+    found = decode(
+        {
+            **claim,
+            "metadata": {**claim["metadata"], "finalizers": finalizers, **owners, **metadata},
+            "status": {**claim["status"], "reservedFor": list(users)},
+        }
+    )
+    assert isinstance(found, ResourceClaim)
+    return found
+
+
+def _writes_of_claim(*objects: KubernetesObject) -> list[str]:
+    """Sync the claim; return what is written: users that stay, `freed`, and so on."""
+    found: list[str] = []
+    for action in _Cluster(*objects).controller.sync("claim:default/c", _NOW_NS):
+        match action:
+            case UpdateObject(obj=ResourceClaim() as claim, scope="status"):
+                has_devices = claim.status.allocation is not None
+                users = ",".join(user.uid for user in claim.status.reserved_for)
+                found.append(f"users {users}" if has_devices else "freed")
+            case UpdateObject(obj=claim):
+                found.append("protected" if claim.metadata.finalizers else "unprotected")
+            case DeleteObject(uid=uid):
+                found.append(f"deleted {uid}")
+            case other:
+                raise AssertionError(other)
+    return found
+
+
+FREED = ["freed", "unprotected"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "pod", "writes"),
+    [
+        pytest.param(_used_claim(_user("a")), _pod(), [], id="its pod runs"),
+        pytest.param(_used_claim(_user("a")), None, FREED, id="its pod is gone"),
+        pytest.param(_used_claim(_user("a")), _pod(phase="Failed"), FREED, id="its pod has failed"),
+        pytest.param(
+            _used_claim(_user("a", "before")), _pod(), FREED, id="another pod has the name"
+        ),
+        pytest.param(
+            _used_claim(_user("b"), _user("a")), _pod(), ["users a"], id="one of two is gone"
+        ),
+        pytest.param(
+            _used_claim(_user("b", resource="jobs")), None, [], id="other users are not checked"
+        ),
+        pytest.param(
+            _used_claim(_user("b", apiGroup="x.io")), None, [], id="nor those of other groups"
+        ),
+        pytest.param(
+            _used_claim(deletionTimestamp="2026-01-01T00:00:00Z"), None, FREED, id="it is deleted"
+        ),
+        pytest.param(
+            _used_claim(_user("a"), deletionTimestamp="2026-01-01T00:00:00Z"),
+            _pod(),
+            [],
+            id="it is deleted while it is used",
+        ),
+        pytest.param(
+            _used_claim(owner_uid="a"), _pod(phase="Succeeded"), ["deleted c"], id="made for a pod"
+        ),
+        pytest.param(
+            _used_claim(owner_uid="before"), _pod(), ["deleted c"], id="made for an earlier pod"
+        ),
+        pytest.param(_used_claim(owner_uid="a"), _pod(), [], id="made for a pod that runs"),
+        pytest.param(_used_claim(), _pod(phase="Succeeded"), [], id="made for no pod"),
+    ],
+)
+def test_a_claim_is_freed_when_its_users_are_gone(
+    claim: ResourceClaim, pod: KubernetesObject | None, writes: list[str]
+) -> None:
+    assert _writes_of_claim(claim, *([] if pod is None else [pod])) == writes
+
+
+# ------------------------------------------------------------------------------------ templates
+
+
+def _template(name: str = "t") -> KubernetesObject:
+    return decode(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaimTemplate",
+            "metadata": {"name": name, "namespace": "default", "uid": name},
+            "spec": {"metadata": {"labels": {"of": name}}, "spec": {}},
+        }
+    )
+
+
+def _templated_pod(**statuses: str | None) -> KubernetesObject:
+    """Return a pod without a node whose status has the claims of entries, None for none."""
+    written = [
+        {"name": entry} | ({} if name is None else {"resourceClaimName": name})
+        for entry, name in statuses.items()
+    ]
+    pod = _pod(node="", resourceClaimStatuses=written).raw
+    entry = {"name": "gpu", "resourceClaimTemplateName": "t"}
+    return decode({**pod, "spec": {**pod["spec"], "resourceClaims": [entry]}})
+
+
+def _made(**metadata: Any) -> ResourceClaim:
+    annotations = {"resource.kubernetes.io/pod-claim-name": "gpu"}
+    return _used_claim(owner_uid="a", annotations=annotations, **metadata)
+
+
+def _writes_of_pod(*objects: KubernetesObject) -> list[Any]:
+    """Sync the pod; return the labels of new claims, the names in its status, and reasons."""
+    found: list[Any] = []
+    for action in _Cluster(*objects).controller.sync(_POD, _NOW_NS):
+        match action:
+            case CreateObject(obj=claim):
+                found.append(claim.metadata.labels)
+            case UpdateObject(obj=pod):
+                statuses = pod.raw["status"]["resourceClaimStatuses"]
+                found.append([each["resourceClaimName"] for each in statuses])
+            case RecordEvent(reason=reason):
+                found.append(reason)
+            case other:
+                raise AssertionError(other)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("objects", "writes"),
+    [
+        pytest.param([_templated_pod(), _template()], [{"of": "t"}], id="none is there"),
+        pytest.param([_templated_pod()], ["FailedResourceClaimCreation"], id="no template"),
+        pytest.param([_templated_pod(), _template(), _made()], [["c"]], id="it is made"),
+        pytest.param([_templated_pod(gpu="c"), _template(), _made()], [], id="it is known"),
+        pytest.param(
+            [_templated_pod(gpu="gone"), _template()], [{"of": "t"}], id="it is known and gone"
+        ),
+        pytest.param([_templated_pod(gpu=None), _template()], [], id="none is needed"),
+        pytest.param(
+            [
+                _templated_pod(gpu="c"),
+                _template(),
+                _made(deletionTimestamp="2026-01-01T00:00:00Z"),
+            ],
+            [{"of": "t"}],
+            id="it is being deleted",
+        ),
+    ],
+)
+def test_a_pod_gets_a_claim_from_its_template(
+    objects: list[KubernetesObject], writes: list[Any]
+) -> None:
+    assert _writes_of_pod(*objects) == writes
+
+
+def test_a_pod_waits_for_its_template() -> None:
+    cluster = _Cluster(_templated_pod())
+    cluster.controller.sync(_POD, _NOW_NS)
+    assert cluster.put(_template("other")) == []
+    assert cluster.put(_template()) == [_POD]
+    assert cluster.put(_template()) == []
