@@ -278,7 +278,7 @@ TEXTS = ("1", "", " ", "$(A)", "a <b> & 'c'", 'a "quote"', "\\", "\n", "x" * 102
 IMAGES = ("app:1", "app:v1.2-x", "app", "app:latest", "host:5000/app", "a/b:1@sha256:x", " ", "")
 CPUS = ("100m", "250m", "1", "1000m", "2000m", "0", "-1", "1.5", "0.1", "1e3", "100", 1, None, "x")
 MEMORIES = ("500Mi", "512Mi", "1024Mi", "1Gi", "1Ki", "100m", "1.5Gi", "2048Ki", "1000000", "0Mi")
-USUAL = ("web", ("A", "B"), "1", "app:1", ("100m", "100m"), ("500Mi", "500Mi"))
+USUAL = ("web", ("A", "B"), "1", "app:1", ("100m", "100m"), ("500Mi", "500Mi"), "web")
 
 _pairs = st.one_of(
     st.sampled_from(CPUS).map(lambda each: (each, each)),
@@ -295,6 +295,7 @@ _unusual = st.tuples(
     st.sampled_from(IMAGES),
     _pairs,
     _memory_pairs,
+    st.sampled_from(LABELS),
 )
 
 
@@ -309,20 +310,49 @@ def varied(draw: st.DrawFn) -> tuple[Any, ...]:
         pods.append(tuple(values))
     sides = draw(st.sampled_from([("requests", "limits"), ("requests",), ("limits",)]))
     of_pod = draw(st.sampled_from([None, None, None, {"limits": {"cpu": "300m"}}]))
-    return ("varied", pods, sides, of_pod, draw(st.booleans()))
+    selecting = draw(st.sampled_from([(), ("affinity",), ("spread",), ("affinity", "spread")]))
+    return ("varied", pods, sides, of_pod, selecting, draw(st.booleans()))
+
+
+def _selecting(value: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    """Return parts of a spec that select pods by a label, and by their own index."""
+    selector = {"matchLabels": {"app": value}}
+    term = {"topologyKey": "zone", "labelSelector": selector}
+    affinity = {
+        "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]},
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 1, "podAffinityTerm": term | {"matchLabelKeys": ["index"]}}
+            ]
+        },
+    }
+    constraint = term | {
+        "maxSkew": 1,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "matchLabelKeys": ["index"],
+    }
+    parts = {"affinity": affinity, "spread": [constraint]}
+    return {
+        {"affinity": "affinity", "spread": "topologySpreadConstraints"}[field]: parts[field]
+        for field in fields
+    }
 
 
 def _varied_pod(
-    name: str, values: tuple[Any, ...], sides: tuple[str, ...], of_pod: Any
+    name: str,
+    values: tuple[Any, ...],
+    sides: tuple[str, ...],
+    of_pod: Any,
+    selecting: tuple[str, ...],
 ) -> dict[str, Any]:
-    label, variables, text, image, cpu, memory = values
+    label, variables, text, image, cpu, memory, selected = values
     amounts = {}
     for side, *pair in zip(sides, cpu, memory, strict=False):
         amounts[side] = dict(zip(("cpu", "memory"), pair, strict=True))
     env = [{"name": each, "value": f"{text}"} for each in variables]
     container = {"name": "main", "image": image, "env": env, "resources": amounts}
     other = {"name": "other", "image": "other:1", "env": [{"name": "OTHER", "value": text}]}
-    spec: dict[str, Any] = {"containers": [container, other]}
+    spec: dict[str, Any] = {"containers": [container, other], **_selecting(selected, selecting)}
     if of_pod is not None:
         spec["resources"] = of_pod
     labels = {"app": label, "index": name}
@@ -477,15 +507,16 @@ class Session:
                         user=user,
                         is_compact=is_compact,
                     )
-            case ("varied", pods, sides, of_pod, is_compact):
+            case ("varied", pods, sides, of_pod, selecting, is_compact):
                 for number, values in enumerate([USUAL] * 4 + pods):
                     self.count += 1
                     # The first four teach the server.
-                    numbered = (f"{values[0]}-{number}", *values[1:]) if number < 4 else values
+                    own = f"{values[0]}-{number}"
+                    numbered = (own, *values[1:-1], own) if number < 4 else values
                     self.send(
                         "POST",
                         "/api/v1/namespaces/default/pods",
-                        _varied_pod(f"web-{self.count}", numbered, sides, of_pod),
+                        _varied_pod(f"web-{self.count}", numbered, sides, of_pod, selecting),
                         is_compact=is_compact,
                     )
             case ("create", index):
@@ -552,7 +583,8 @@ def test_pods_that_vary_are_those_in_full(taken: list[tuple[Any, ...]]) -> None:
 
 def test_usual_pods_that_vary_are_executed_from_templates() -> None:
     session = Session(templates_max=3)
-    session.take(("varied", [USUAL] * 3, ("requests", "limits"), None, True))
+    everywhere = ("affinity", "spread")
+    session.take(("varied", [USUAL] * 3, ("requests", "limits"), None, everywhere, True))
     # All but the first two.
     assert session.server._forms.executed_count == 5
 

@@ -1,8 +1,9 @@
 """Which texts of a body may vary between objects that the server processes alike.
 
 A body is split at all texts that are values of fields. What is left is its shape: the names of the
-fields, the numbers, the lists. In a shape the values of `ROLES` may vary: names, labels, images,
-variables and amounts of pods; names, times and sentences of Events. All others are fixed.
+fields, the numbers, the lists. In a shape the values of `ROLES` may vary: names, labels and those
+that terms select, images, variables and amounts of pods; names, times and sentences of Events. All
+others are fixed.
 
 Bodies of one shape have one form if their fixed values are equal, and if no rule of the server
 distinguishes those that vary:
@@ -124,6 +125,8 @@ def _of_pods(place: Place) -> Role | None:
             return _TEXT
         case ("spec", "containers", int(), "resources", "requests" | "limits", str(name)):
             return _AMOUNTS.get(name)
+        case ("spec", "affinity" | "topologySpreadConstraints", *_, "matchLabels", str()):
+            return _LABEL_VALUE
         case _:
             return None
 

@@ -124,6 +124,31 @@ def test_invalid_values_are_rejected_in_full(server, changed):
     assert status == 422
 
 
+def _selecting(value: str) -> dict[str, Any]:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": value}}}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    constraint = {**term, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+    return {
+        "affinity": {"podAntiAffinity": required},
+        "topologySpreadConstraints": [constraint],
+    }
+
+
+def test_pods_that_select_other_labels_are_prepared(server):
+    for number in range(_LEARNING):
+        send(server, body(number, **_selecting(f"app-{number}")))
+    assert is_prepared(server, body(77, **_selecting("app-77")))
+    stored = server.store.get(("", "Pod"), "default/pod-77")
+    (constraint,) = stored.spec.topology_spread_constraints
+    assert constraint.label_selector.match_labels == {"app": "app-77"}
+    (term,) = stored.raw["spec"]["affinity"]["podAntiAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    assert term["labelSelector"] == {"matchLabels": {"app": "app-77"}}
+    status, _ = send(server, body(78, **_selecting("-x")))
+    assert status == 422
+
+
 def test_a_request_beside_a_limit_that_is_a_number_is_fixed(server):
     for number in range(_LEARNING):
         amounts = {"cpu": f"{100 + number}m"}
