@@ -73,7 +73,7 @@ class Points(NamedTuple):
     label : str
         For the legend.
     means, margins : dict of str to float
-        By the name of the row.
+        By the name of the row; a mean of one run has no margin.
     """
 
     label: str
@@ -89,7 +89,7 @@ def draw_intervals(panel: Axes, rows: Sequence[str], groups: Sequence[Points]) -
         panel.errorbar(
             [group.means[name] for name in names],
             [rows.index(name) + shift for name in names],
-            xerr=[group.margins[name] for name in names],
+            xerr=[group.margins.get(name, 0.0) for name in names],
             fmt=_MARKERS[index % len(_MARKERS)],
             color=_COLORS[index % len(_COLORS)],
             markersize=4,

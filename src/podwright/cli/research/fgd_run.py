@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from io import StringIO
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -239,11 +240,15 @@ def _cells(result: FgdResult, percent: int) -> list[str]:
     if percent not in result.allocated:
         return [_MISSING] * 4
     mean = result.allocated[percent]
+    cells = [_number(mean.mean), _number(mean.margin)]
     difference = result.difference(percent)
     if result.published is None or difference is None:
-        return [f"{mean.mean:.2f}", f"{mean.margin:.2f}", _MISSING, _MISSING]
-    published = f"{result.published.allocated_pct[percent]:.2f}"
-    return [f"{mean.mean:.2f}", f"{mean.margin:.2f}", published, f"{difference:+.2f}"]
+        return [*cells, _MISSING, _MISSING]
+    return [*cells, _number(result.published.allocated_pct[percent]), f"{difference:+.2f}"]
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if isfinite(value) else _MISSING
 
 
 def _wide_cells(result: FgdResult) -> list[str]:
@@ -253,7 +258,7 @@ def _wide_cells(result: FgdResult) -> list[str]:
         return [_MISSING] * 3 + [f"{failed:.0f}"]
     columns = (result.allocated[first].deviation, result.fragment[first].mean)
     ratio = result.fragment_ratio[first].mean
-    return [*(f"{value:.2f}" for value in columns), f"{ratio:.2f}", f"{failed:.0f}"]
+    return [*map(_number, (*columns, ratio)), f"{failed:.0f}"]
 
 
 def _inflated_cells(result: FgdResult) -> list[str]:
@@ -263,9 +268,7 @@ def _inflated_cells(result: FgdResult) -> list[str]:
     return [
         result.workload,
         result.policy,
-        f"{allocated.mean:.2f}",
-        f"{allocated.margin:.2f}",
-        f"{fragment.mean:.2f}",
+        *map(_number, (allocated.mean, allocated.margin, fragment.mean)),
     ]
 
 
@@ -277,9 +280,9 @@ def _document(table: FgdTable) -> dict[str, Any]:
         for percent, interval in result.allocated.items():
             published = result.published and result.published.allocated_pct.get(percent)
             by_percent[str(percent)] = {
-                "allocatedPct": interval._asdict(),
-                "fragmentPct": result.fragment[percent]._asdict(),
-                "fragmentRatioPct": result.fragment_ratio[percent]._asdict(),
+                "allocatedPct": interval.document(),
+                "fragmentPct": result.fragment[percent].document(),
+                "fragmentRatioPct": result.fragment_ratio[percent].document(),
                 "publishedPct": published,
             }
         runs = [

@@ -139,9 +139,8 @@ def _best_text(best: SweepFigure, plan: SweepPlan) -> str:
         return text
     first = plan.configurations[0].name
     *_, change, margin = figure_cells(best)
-    certain = abs(best.change.mean) > best.change.margin and best.runs > 1
-    more = "" if certain else "; that may be chance"
-    return f"{text}, {change} ±{margin} from {first}{more}"
+    more = "" if abs(best.change.mean) > best.change.margin else "; that may be chance"
+    return f"{text}, {change}{margin and f' ±{margin}'} from {first}{more}"
 
 
 def _document(
@@ -155,8 +154,8 @@ def _document(
                 "name": each.name,
                 "unit": each.unit,
                 "runs": each.runs,
-                "value": each.value._asdict(),
-                "change": None if each.change is None else each.change._asdict(),
+                "value": each.value.document(),
+                "change": None if each.change is None else each.change.document(),
             }
             for each in shown
         ],

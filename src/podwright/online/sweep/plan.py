@@ -31,7 +31,14 @@ from podwright.apimachinery.documents import (
     raise_errors,
     required,
 )
-from podwright.apimachinery.objects import FieldError, InputError, PodwrightError
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    PodwrightError,
+    collecting,
+    read_duration,
+    read_time,
+)
 from podwright.online.sweep.goals import Goal, read_goal
 from podwright.scheduler.assembly import packages_of, unknown_plugins
 from podwright.scheduler.config import read_configuration
@@ -268,14 +275,15 @@ def document_of(given: PlanSource) -> tuple[object, str]:
     if isinstance(given, Mapping):
         return dict(given), "plan"
     ((source, text),) = read_paths([Path(given)])
+    if Path(given).suffix != ".py":
+        try:
+            return parse_document(text), source
+        except ValueError as error:
+            raise_errors([problem("", str(error))], source=source)
     document: object = None
     try:
-        if Path(given).suffix != ".py":
-            return parse_document(text), source
         function = run_path(str(given)).get("plan")
         document = function() if callable(function) else None
-    except ValueError as error:
-        raise_errors([problem("", str(error))], source=source)
     except Exception as error:  # noqa: BLE001 - the user's code may raise anything
         raise_errors([problem("", f"{type(error).__name__}: {error}")], source=source)
     if not isinstance(document, Mapping):
@@ -313,6 +321,16 @@ def read_plan(document: object, folder: Path, errors: list[FieldError]) -> Sweep
         errors.append(not_supported("simulate.ending", options.ending or "", _ENDINGS))
     if options.openb_gpus not in (None, *_GPUS):
         errors.append(not_supported("simulate.openbGpus", options.openb_gpus or "", _GPUS))
+    # Whether a time is before the start of an input is known to its runs only.
+    until = partial(read_time, start_ns=0)
+    for path, value, read in (
+        ("simulate.until", options.until, until),
+        ("simulate.jobDuration", options.job_duration, read_duration),
+    ):
+        wrong: list[FieldError] = []
+        if value is not None:
+            collecting(wrong, 0, read, value, path)
+        errors += [msgspec.structs.replace(each, path=path) for each in wrong]
     seeds = seeds_of(plan.seeds, "seeds", errors)
     return SweepPlan(
         inputs=tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from podwright._html import facts, paragraphs, section, table
@@ -99,6 +100,8 @@ def figure_cells(figure: SweepFigure) -> list[str]:
 
 
 def _text(value: float, unit: str) -> str:
+    if not isfinite(value):
+        return ""
     if unit == "share":
         return f"{100 * value:.2f}%"
     return f"{value:,.4g}s" if unit == "s" else f"{value:,.4g}"

@@ -7,6 +7,7 @@ is taken run by run; its interval is narrower than that of two means.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ class SweepFigure(NamedTuple):
     @property
     def differs(self) -> bool:
         """Whether any run differs from that of the first configuration."""
-        return self.change is not None and bool(self.change.mean or self.change.margin)
+        return self.change is not None and (self.change.mean != 0 or self.change.deviation > 0)
 
 
 class SweepSummary(NamedTuple):
@@ -223,7 +224,7 @@ def _points(figures: Sequence[SweepFigure], given: str, *, change: bool = False)
     return Points(
         given,
         {name: interval.mean for name, interval in found.items()},
-        {name: interval.margin for name, interval in found.items()},
+        {name: interval.margin for name, interval in found.items() if isfinite(interval.margin)},
     )
 
 

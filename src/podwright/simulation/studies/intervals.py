@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, isfinite, nan
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -23,9 +24,10 @@ class Interval(NamedTuple):
     ----------
     mean : float
     deviation : float
-        The standard deviation of a sample; 0 for one run.
+        The standard deviation of a sample; not a number for one run.
     margin : float
-        Half of the width of the 95 % confidence interval of the mean; 0 for one run.
+        Half of the width of the 95 % confidence interval of the mean; infinite for one run,
+        which says nothing about others.
     """
 
     mean: float
@@ -38,7 +40,12 @@ class Interval(NamedTuple):
         n = len(values)
         mean = float(np.mean(values))
         if n == 1:
-            return cls(mean, 0.0, 0.0)
+            return cls(mean, nan, inf)
         deviation = float(np.std(values, ddof=1))
         quantile = _STUDENT_975[n - 2] if n - 2 < len(_STUDENT_975) else _NORMAL_975
         return cls(mean, deviation, quantile * deviation / n**0.5)
+
+    def document(self) -> dict[str, float | None]:
+        """Return the fields as plain data: None for those that one run does not have."""
+        fields = self._asdict()
+        return {name: value if isfinite(value) else None for name, value in fields.items()}

@@ -29,6 +29,7 @@ from podwright.online.sweep import (
     SweepRun,
     SweepSummary,
     execution,
+    figure_cells,
     figures_of_run,
     load_plan,
     missing_runs,
@@ -44,6 +45,7 @@ from podwright.online.sweep import (
 from podwright.online.sweep.figures_of_run import _drawn
 from podwright.simulation.files import load_bytes
 
+EXAMPLES = Path(__file__).parents[5] / "examples"
 NODES = b"""
 apiVersion: v1
 kind: Node
@@ -102,7 +104,7 @@ def test_the_mistakes_of_a_plan_come_together(tmp_path: Path) -> None:
     text = (
         "inputs: [{name: a, files: [x]}, {name: a}, {fils: []}, {name: r, run: none, pods: -1}]\n"
         "configurations: [{name: c, config: 1}, {name: d, config: {kind: Wrong}}]\n"
-        "seeds: 9-1\nsimulate: {openbGpus: all}\ngoals: [+]\n"
+        "seeds: 9-1\nsimulate: {openbGpus: all, until: never, jobDuration: 1x}\ngoals: [+]\n"
         "runs: [{inputs: [b], configurations: [e], seeds: x}]\n"
     )
     (tmp_path / "plan.yaml").write_text(text, encoding="utf-8")
@@ -113,6 +115,8 @@ def test_the_mistakes_of_a_plan_come_together(tmp_path: Path) -> None:
         ("inputs[1].name", "Duplicate value"),
         ("inputs[2].name", "Required value"),
         ("simulate.openbGpus", "Unsupported value"),
+        ("simulate.until", "Invalid value"),
+        ("simulate.jobDuration", "Invalid value"),
         ("seeds", "Invalid value"),
         ("inputs[0].files[0]", "Invalid value"),
         ("inputs[1].files", "Required value"),
@@ -346,7 +350,11 @@ def test_a_list_of_runs_and_a_function(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     runs = [run[1:] for run in load_plan(path).runs()]
     assert runs == [("a", "50", 1), ("a", "50", 2), ("a", "5", 2)]
-    for wrong, message in [("plan = 1", "a function plan()"), ("1/0", "ZeroDivisionError")]:
+    for wrong, message in [
+        ("plan = 1", "a function plan()"),
+        ("1/0", "ZeroDivisionError"),
+        ("int('x')", "plan.py: ValueError: invalid literal"),
+    ]:
         path.write_text(wrong, encoding="utf-8")
         with pytest.raises(InputError, match=message):
             load_plan(path)
@@ -569,3 +577,33 @@ def test_a_killed_client_loses_only_what_was_running(tmp_path: Path) -> None:
     after = {path.name: path.stat().st_mtime_ns for path in results.glob("*.parquet")}
     assert len(after) == 60
     assert after.items() >= kept.items(), "a finished run was run again"
+
+
+def test_a_mean_of_one_run_has_no_interval() -> None:
+    packed = str(EXAMPLES / "diff/packed.yaml")
+    document = {
+        "inputs": [{"name": "a", "files": [str(EXAMPLES / "quickstart")]}],
+        "configurations": [
+            {"name": "default"},
+            {"name": "packed", "config": packed},
+        ],
+        "seeds": "3",
+    }
+    plan = load_plan(document)
+    configurations = {each.name: each for each in plan.configurations}
+    results = [
+        figures_of_run(run, plan.inputs[0], configurations[run.configuration], plan.options)
+        for run in plan.runs()
+    ]
+    summary = summarize_sweep(plan, results)
+    differing = summary.differing()
+    assert {each.name for each in differing} >= {"pods fragmented", "cpu fragmented"}
+    assert not any(each.name == "created" for each in differing)
+    (cells,) = (
+        figure_cells(each)
+        for each in differing
+        if (each.name, each.configuration) == ("pods fragmented", "packed")
+    )
+    assert cells[5] == cells[7] == ""
+    assert cells[6].startswith("+")
+    assert summary.plot("pods fragmented") is not None

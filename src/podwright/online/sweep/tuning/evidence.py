@@ -75,7 +75,7 @@ class Comparison(NamedTuple):
     @property
     def verdict(self) -> str:
         """``better`` or ``worse`` if zero is outside the interval; otherwise ``no difference``."""
-        if self.runs < 2 or abs(self.change.mean) <= self.change.margin:
+        if abs(self.change.mean) <= self.change.margin:
             return "no difference"
         return "better" if (self.change.mean > 0) == self.goal.is_greatest else "worse"
 
@@ -129,7 +129,7 @@ class TuningResult(NamedTuple):
                     "other": each.other,
                     "goal": str(each.goal),
                     "runs": each.runs,
-                    "change": each.change._asdict(),
+                    "change": each.change.document(),
                     "verdict": each.verdict,
                 }
                 for each in self.comparisons
@@ -145,7 +145,7 @@ class TuningResult(NamedTuple):
                     "name": each.name,
                     "unit": each.unit,
                     "runs": each.runs,
-                    "value": each.value._asdict(),
+                    "value": each.value.document(),
                     "change": _interval(each.change),
                 }
                 for each in self.held_out.figures
@@ -261,7 +261,7 @@ class TuningResult(NamedTuple):
                 f"{each.input}, {each.goal.figure}: {each.verdict} than {each.other}"
                 if each.verdict != "no difference"
                 else f"{each.input}, {each.goal.figure}: no difference from {each.other}"
-            ) + f" ({each.change.mean:+.4g} ±{each.change.margin:.4g}, {each.runs} held-out seeds)."
+            ) + f" ({each.change.mean:+.4g} {_margin(each)})."
         worse = ", ".join(dict.fromkeys(each.name for each in self.worse))
         yield f"It makes worse: {worse or 'nothing that was measured'}."
         if self.placements is not None:
@@ -269,16 +269,20 @@ class TuningResult(NamedTuple):
             yield f"Of {pods} pods of the dump, {different} are placed differently."
 
 
-def _interval(interval: Interval | None) -> dict[str, float] | None:
-    return None if interval is None else interval._asdict()
+def _margin(comparison: Comparison) -> str:
+    if comparison.runs == 1:
+        return "on one held-out seed"
+    return f"±{comparison.change.margin:.4g}, {comparison.runs} held-out seeds"
+
+
+def _interval(interval: Interval | None) -> dict[str, float | None] | None:
+    return None if interval is None else interval.document()
 
 
 def is_worse(figure: SweepFigure) -> bool:
     """Return whether the tuned configuration is worse than today's, for certain."""
     change = figure.change
-    if figure.configuration != TUNED or change is None or figure.runs < 2:
-        return False
-    if abs(change.mean) <= change.margin:
+    if figure.configuration != TUNED or change is None or abs(change.mean) <= change.margin:
         return False
     name = figure.name
     if name.endswith(": pods"):
