@@ -123,7 +123,7 @@ bench-sync: $(VENV)/.installed  ## Import of 50,000 pods, and the lag of a sync 
 conformance: $(VENV)/.installed  ## Replay recorded API exchanges (FILES="a.jsonl.gz ..."; default: all; ARGS=--http)
 	$(BIN)/python -m tests.conformance $(FILES) $(ARGS)
 
-real-parts:  ## Build kubectl, kube-apiserver, etcd and others from Go modules (REAL="e2e.test kwok decisions" for these)
+real-parts:  ## Build kubectl, kube-apiserver, etcd, helm and others from Go modules (REAL="e2e.test kwok decisions" for these)
 	$(PYTHON) -m tests.real_parts.binaries $(REAL)
 
 test-e2e: $(VENV)/.installed real-parts  ## kubectl, kube-scheduler and kube-controller-manager on the embedded cluster

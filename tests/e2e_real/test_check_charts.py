@@ -5,68 +5,126 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.command_line import run
 from tests.real_parts.binaries import AbsentBinaryError, find
 
 pytestmark = pytest.mark.e2e
-
-SCENARIO = """
-apiVersion: podwright.dev/v1alpha1
-kind: Scenario
-spec:
-  cluster:
-    nodes: [{name: node, count: 2, cpu: "2"}]
-  expectations:
-    - {name: all scheduled, pendingAtMost: 0}
-"""
-DEPLOYMENT = """
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: REPLICAS
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers: [{name: web, image: web, resources: {requests: {cpu: "1"}}}]
-"""
+INPUTS = Path(__file__).parent / "shop"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return a folder with a scenario, a chart and a kustomization."""
-    (tmp_path / "scenario.yaml").write_text(SCENARIO)
-    templates = tmp_path / "chart/templates"
-    templates.mkdir(parents=True)
-    (tmp_path / "chart/Chart.yaml").write_text("apiVersion: v2\nname: web\nversion: 1.0.0\n")
-    (tmp_path / "chart/values.yaml").write_text("replicas: 3\n")
-    (tmp_path / "many.yaml").write_text("replicas: 5\n")
-    deployment = DEPLOYMENT.replace("REPLICAS", "{{ .Values.replicas }}")
-    (templates / "deployment.yaml").write_text(deployment)
-    base = tmp_path / "base"
-    base.mkdir()
-    (base / "web.yaml").write_text(DEPLOYMENT.replace("REPLICAS", "3"))
-    (base / "kustomization.yaml").write_text("resources: [web.yaml]\nnamePrefix: shop-\n")
-    return tmp_path
-
-
-def test_a_chart_is_rendered_by_helm_with_its_values(folder):
-    if shutil.which("helm") is None:
-        pytest.skip("helm is not on the PATH")
-    line = f"check {folder}/scenario.yaml --chart {folder}/chart"
-    few = run(line)
-    assert "web" in few.stdout + few.stderr
-    run(f"{line} --values {folder}/many.yaml", status=1)
-
-
-def test_a_kustomization_is_rendered_by_kubectl(folder, monkeypatch):
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with scenarios, a chart and kustomizations; the programs are on the PATH."""
     try:
-        kubectl = find("kubectl")
+        folders = [str(find(name).parent) for name in ("helm", "kubectl")]
     except AbsentBinaryError as error:
         pytest.skip(str(error))
-    monkeypatch.setenv("PATH", f"{kubectl.parent}{os.pathsep}{os.environ['PATH']}")
-    found = run(f"check {folder}/scenario.yaml --kustomize {folder}/base")
-    assert "shop-web" in found.stdout + found.stderr
+    monkeypatch.setenv("PATH", os.pathsep.join([*folders, os.environ["PATH"]]))
+    folder = tmp_path / "shop"
+    shutil.copytree(INPUTS, folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def errors_of(arguments: str) -> Any:
+    return run(f"check empty.yaml {arguments}", status=2).stderr
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_chart_with_the_usual_features_is_installed():
+    done = run("check empty.yaml --chart chart --namespace prod")
+    title = (
+        "helm template --include-crds chart chart --namespace prod, empty: creates"
+        " CustomResourceDefinition baskets.shop.example.com, PriorityClass chart-high,"
+        " PodDisruptionBudget prod/chart-web, ServiceAccount prod/chart, Secret prod/chart-secret,"
+        " ConfigMap prod/chart-config, Service prod/chart-db, Deployment prod/chart-cache,"
+        " Deployment prod/chart-web, Deployment prod/chart-worker,"
+        " HorizontalPodAutoscaler prod/chart-web, StatefulSet prod/chart-db,"
+        " Basket first, Job prod/chart-migrate"
+    )
+    # Neither the pod of `helm test` nor the Job that deletes a release.
+    assert done.stderr.splitlines()[0] == title
+    assert "0 of 7 pods are pending" in done.stdout
+    assert "HorizontalPodAutoscaler: scales no workload" in done.stderr
+
+
+def test_an_upgrade_prints_each_field_that_differs(shop):
+    summary = shop / "summary.md"
+    line = "check present.yaml --chart chart --values many.yaml --set db.cpu=1500m"
+    done = run(f"{line} --summary {summary}", status=1)
+    title, *changes = done.stderr.splitlines()[:6]
+    assert title == (
+        "helm template --include-crds chart chart --values many.yaml --set db.cpu=1500m, present:"
+        " creates CustomResourceDefinition baskets.shop.example.com, PriorityClass chart-high,"
+        " PodDisruptionBudget default/chart-web, ServiceAccount default/chart,"
+        " Secret default/chart-secret, ConfigMap default/chart-config, Service default/chart-db,"
+        " Deployment default/chart-cache, HorizontalPodAutoscaler default/chart-web, Basket first,"
+        " Job default/chart-migrate;"
+        " changes Deployment default/chart-web, Deployment default/chart-worker,"
+        " StatefulSet default/chart-db; deletes Deployment default/chart-old"
+    )
+    # The 4 replicas that an autoscaler set stay: the chart has none.
+    web, worker, db = "Deployment default/chart-web", "Deployment default/chart-worker", "chart-db"
+    assert changes == [
+        f'  {web}: spec.template.spec.containers[web].image: "web:4.0" -> "web:4.1"',
+        f"  {worker}: spec.replicas: 2 -> 20",
+        f'  {worker}: spec.template.spec.containers[worker].resources.requests.cpu: "500m" -> "1"',
+        f"  StatefulSet default/{db}: spec.replicas: 1 -> 2",
+        f"  StatefulSet default/{db}: spec.template.spec.containers[db].resources.requests.cpu:"
+        ' "1" -> "1500m"',
+    ]
+    assert "of 28 pods are pending" in done.stdout
+    assert changes[1] in summary.read_text()
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("--chart absent", "helm template --include-crds absent absent failed: "),
+        ("--chart chart --values absent.yaml", "open absent.yaml: no such file or directory"),
+        ("--chart chart --set replicas=-3", "at '/replicas': minimum: got -3, want 0"),
+        ("--chart chart --set db.cpu=1x", 'resources.requests[cpu]: Invalid value: "1x"'),
+        ("--chart chart --set broken=true", "<.Values.none.of>: nil pointer evaluating"),
+        ("--chart chart --release A_B", 'release name "A_B": invalid release name'),
+        ("--kustomize chart", "unable to find one of 'kustomization.yaml'"),
+        ("--kustomize overlays/broken", 'unknown field "replica"'),
+    ],
+)
+def test_what_cannot_be_rendered_is_one_error(arguments, expected):
+    found = errors_of(arguments)
+    assert found.count("error: ") == 1
+    assert expected in found
+    assert "--debug" not in found
+
+
+def test_a_program_that_is_not_on_the_path_is_named(shop, monkeypatch):
+    monkeypatch.setenv("PATH", str(shop))
+    assert "helm is not on the PATH; helm template" in errors_of("--chart chart")
+    assert "kubectl is not on the PATH; kubectl kustomize" in errors_of("--kustomize base")
+
+
+def test_an_overlay_changes_what_its_base_deployed(shop):
+    base = run("check empty.yaml --kustomize base")
+    assert "creates ConfigMap default/settings-4h2mbtbbt6, Deployment default/web" in base.stderr
+    assert "0 of 3 pods are pending" in base.stdout
+    rendered = shop / "rendered.yaml"
+    assert run("check empty.yaml --kustomize overlays/prod", status=1)
+    text = (shop / "empty.yaml").read_text()
+    rendered.write_text((shop / "base/web.yaml").read_text())
+    deployed = text.replace("cluster:\n", "cluster:\n    files: [rendered.yaml]\n")
+    (shop / "deployed.yaml").write_text(deployed)
+    lines = run("check deployed.yaml --kustomize overlays/prod", status=1).stderr.splitlines()
+    assert lines[0].endswith(
+        "creates ConfigMap default/settings-4h2mbtbbt6, PodDisruptionBudget default/web;"
+        " changes Deployment default/web"
+    )
+    assert lines[1:4] == [
+        '  Deployment default/web: metadata.labels: null -> {"env":"prod"}',
+        "  Deployment default/web: spec.replicas: 3 -> 5",
+        "  Deployment default/web: spec.template.spec.containers[web].resources.requests.cpu:"
+        ' "1" -> "1500m"',
+    ]

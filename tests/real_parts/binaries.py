@@ -34,6 +34,9 @@ E2E: Final = {"e2e.test": "k8s.io/kubernetes/test/e2e"}
 KWOK: Final = {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}
 """The binary of kwok, which has a go.mod of its own, in the folder `kwok`."""
 
+HELM: Final = {"helm": "helm.sh/helm/v3/cmd/helm"}
+"""The binary of Helm, which has a go.mod of its own, in the folder `helm`."""
+
 DECISIONS: Final = {"decisions": "podwright.example/tests/real_parts/decisions"}
 """The program in the folder `decisions`, whose go.mod has the version that made the vectors."""
 
@@ -42,7 +45,7 @@ WITH_PLUGIN: Final = {
 }
 """kube-scheduler with a plugin that is not in its tree, in the folder `plugin_scheduler`."""
 
-ALL: Final = SERVERS | WITH_PLUGIN | E2E | KWOK | DECISIONS
+ALL: Final = SERVERS | WITH_PLUGIN | E2E | KWOK | HELM | DECISIONS
 ASSETS: Final = "KUBEBUILDER_ASSETS"
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 _JSON_V2_BY_DEFAULT = (1, 27)
@@ -133,9 +136,9 @@ def build(names: list[str]) -> None:
 
 
 def _module_of(name: str) -> Path:
-    if name in DECISIONS:
-        return MODULE / "decisions"
-    return MODULE / "kwok" if name in KWOK else MODULE
+    if name in DECISIONS | KWOK | HELM:
+        return MODULE / name
+    return MODULE
 
 
 def _command(name: str, output: Path) -> list[str]:
@@ -166,9 +169,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Build binaries; exit status 2 for an unknown name, 3 if Go is absent or a build fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.real_parts.binaries")
     parser.add_argument(
-        "names", nargs="*", choices=[[], *ALL], help="default: all but e2e.test, kwok, decisions"
+        "names",
+        nargs="*",
+        choices=[[], *ALL],
+        help="default: all but e2e.test, kwok, helm, decisions",
     )
-    names = parser.parse_args(arguments).names or [*SERVERS, *WITH_PLUGIN]
+    names = parser.parse_args(arguments).names or [*SERVERS, *WITH_PLUGIN, *HELM]
     try:
         build(names)
     except FileNotFoundError:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from podwright.apimachinery.objects import PodwrightError, encode
 from podwright.cli.console import (
     announce_compilation,
     print_data,
@@ -25,8 +21,7 @@ from podwright.cli.file_reading import ErrorCollector
 from podwright.cli.inputs import extender_caller, find_key, read_scenario_files
 from podwright.cli.recorded.options import CheckOptions
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
-from podwright.cluster.store import kind_of
-from podwright.simulation.files import load_bytes
+from podwright.cli.recorded.rendered_manifests import rendered_manifests, with_rendered
 from podwright.simulation.recording import Cycles, find_cycle
 from podwright.simulation.scenarios import (
     CheckReport,
@@ -39,10 +34,6 @@ from podwright.simulation.scenarios import (
 from podwright.simulation.world import simulate
 
 
-class RenderingError(PodwrightError):
-    """A chart or a kustomization that cannot be rendered."""
-
-
 def run_check(options: CheckOptions) -> bool:
     """Check scenarios; return whether all expectations are met.
 
@@ -53,7 +44,7 @@ def run_check(options: CheckOptions) -> bool:
     """
     collected = ErrorCollector()
     scenarios: list[ScenarioFile] = []
-    rendered = [*_rendered(options)]
+    rendered = [*rendered_manifests(options)]
     for path in options.files:
         with collected:
             scenarios.append(load_scenario(path, read=read_scenario_files))
@@ -66,13 +57,20 @@ def run_check(options: CheckOptions) -> bool:
     for scenario in scenarios:
         if not scenario.document.spec.expectations:
             print_message(f"warning: {scenario.source} has no expectations")
-    changed = [_with_rendered(scenario, rendered) for scenario in scenarios]
+    changes: list[str] = []
+    for manifests in rendered:
+        for index, scenario in enumerate(scenarios):
+            scenarios[index], lines = with_rendered(scenario, manifests)
+            changes += lines
+    for line in changes:
+        print_message(line)
     announce_compilation()
-    report = check(*changed, seed=options.seed, extender_caller=extender_caller)
+    report = check(*scenarios, seed=options.seed, extender_caller=extender_caller)
     if options.junit is not None:
         write_file(options.junit, report.junit(), mode="w")
     if options.summary is not None:
-        write_file(options.summary, report.markdown(), mode="a")
+        listed = ["", "```text", *changes, "```", ""] if changes else []
+        write_file(options.summary, report.markdown() + "\n".join(listed), mode="a")
     if options.report is not None:
         write_file(options.report, report.html(), mode="w")
     _print(report, options.output)
@@ -95,60 +93,13 @@ def _print(report: CheckReport, output: str) -> None:
         )
         for one in shown
     ]
+    for run in report.runs:
+        for kind in run.summary.report.ignored_kinds if run.summary.report else ():
+            print_message(f"warning: {run.scenario}: {kind.count} {kind.kind}: {kind.effect}")
     if rows:
         print_table(("RESULT", "SCENARIO", "CONFIGURATION", "EXPECTATION", "FOUND"), rows)
     count, failed = len(report.results), len(report.failed)
     write(f"{count - failed} of {count} expectations are met.")
-
-
-# ----------------------------------------------------------------- charts, kustomizations
-
-
-def _rendered(options: CheckOptions) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the manifests of each chart and kustomization.
-
-    Raises
-    ------
-    RenderingError
-    """
-    values = [part for name in options.values for part in ("--values", name)]
-    for chart in options.charts:
-        name = Path(chart).resolve().name
-        yield chart, _output_of(["helm", "template", name, chart, *values])
-    for folder in options.kustomize:
-        yield folder, _output_of(["kubectl", "kustomize", folder])
-
-
-def _output_of(command: Sequence[str]) -> bytes:
-    program = shutil.which(command[0])
-    if program is None:
-        raise RenderingError(f"{command[0]} is not on the PATH; {' '.join(command)} needs it")
-    done = subprocess.run([program, *command[1:]], capture_output=True, check=False)
-    if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip()
-        raise RenderingError(f"{' '.join(command)} failed: {reason}")
-    return done.stdout
-
-
-def _with_rendered(scenario: ScenarioFile, rendered: Sequence[tuple[str, bytes]]) -> ScenarioFile:
-    """Return a scenario to which manifests are applied at the start; print what they change."""
-    for source, manifests in rendered:
-        # Without defaults: an applied object may be a change of an existing one.
-        objects = load_bytes([(source, manifests)], has_defaults=False).objects
-        there = {(kind_of(obj), obj.key): encode(obj) for obj in scenario.loaded.objects}
-        identities = [(kind_of(obj), obj.key) for obj in objects]
-        new = [f"{kind[1]} {key}" for kind, key in identities if (kind, key) not in there]
-        changed = [f"{kind[1]} {key}" for kind, key in identities if (kind, key) in there]
-        print_message(
-            f"{source}, {scenario.name}: creates {', '.join(new) or 'nothing'};"
-            f" changes {', '.join(changed) or 'nothing'}"
-        )
-        lines = b"\n".join(
-            msgspec.json.encode({"at": "0s", "apply": encode(obj)}) for obj in objects
-        )
-        events = (*scenario.events, (f"{source} (rendered)", lines + b"\n"))
-        scenario = msgspec.structs.replace(scenario, events=events)
-    return scenario
 
 
 # -------------------------------------------------------------------------- new scenarios

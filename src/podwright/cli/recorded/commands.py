@@ -76,8 +76,9 @@ _OF_THE_FOLDER = {
 
 
 _OF_CREATE = ("from_run", "decision", "attempt")
-_OF_CHECKS = ("junit", "summary", "seed", "charts", "values", "kustomize", "output")
-_NAMES = {"charts": "--chart"}
+_OF_CHARTS = ("values", "settings", "release", "namespace")
+_OF_CHECKS = ("junit", "summary", "seed", "charts", *_OF_CHARTS, "kustomize", "output")
+_NAMES = {"charts": "--chart", "settings": "--set"}
 
 
 @command(
@@ -101,8 +102,9 @@ def check(options: CheckOptions) -> bool:
             shown = _NAMES.get(name, f"--{name.replace('_', '-')}")
             condition = "without --create" if options.create is None else "with --create"
             reject_idle(shown, condition, "it is an option of the other use of this command")
-    if options.values and not options.charts:
-        reject_idle("--values", "without --chart", "they are values of charts")
+    for name in () if options.charts else _OF_CHARTS:
+        if name in options.given:
+            reject_idle(_NAMES.get(name, f"--{name}"), "without --chart", "it is about charts")
     if (options.from_run is None) != (not options.decision):
         raise typer.BadParameter("needs --from-run RUN and --decision POD.", param_hint="--create")
     if options.create is not None and bool(options.files) == bool(options.decision):

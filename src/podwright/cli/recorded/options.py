@@ -149,6 +149,15 @@ class CheckOptions(Judged):
     values: tuple[str, ...] = option(
         "A file of values of the charts. Repeatable.", "FILE", "--values", default=()
     )
+    settings: tuple[str, ...] = option(
+        "A value of the charts. Repeatable.", "KEY=VALUE", "--set", default=()
+    )
+    release: str = option(
+        "The release of the charts; by default the name of each chart.", "NAME", default=""
+    )
+    namespace: str = option(
+        "The namespace of the release, for objects that name none.", "NAMESPACE", default=""
+    )
     kustomize: tuple[str, ...] = option(
         "Apply a kustomization in the same way. Needs kubectl. Repeatable.",
         "FOLDER",

@@ -357,6 +357,7 @@ def load_bytes(
     *,
     validate: FieldValidation = "strict",
     has_defaults: bool = True,
+    namespace: str = "",
     watch: Watch | None = None,
     cache: DocumentCache | None = None,
 ) -> LoadedObjects:
@@ -366,6 +367,8 @@ def load_bytes(
     ----------
     files : iterable of (str, bytes)
         Path and content.
+    namespace : str
+        The namespace of objects of namespaced kinds that name none; `default` if empty.
     watch : callable, optional
         Receives the name of each file and the share of it that is read.
     cache : DocumentCache, optional
@@ -388,6 +391,7 @@ def load_bytes(
             source=source,
             validate=validate,
             has_defaults=has_defaults,
+            namespace=namespace,
             watch=watch,
             cache=None if source == STDIN_SOURCE else cache,
         )

@@ -348,6 +348,7 @@ def read_manifest(
     source: str,
     validate: FieldValidation = "strict",
     has_defaults: bool = True,
+    namespace: str = "",
     watch: Watch | None = None,
     cache: DocumentCache | None = None,
 ) -> Manifest:
@@ -363,6 +364,8 @@ def read_manifest(
         What is done about problems in manifests.
     has_defaults : bool
         Whether the objects of manifests get upstream's defaults.
+    namespace : str
+        The namespace of objects of namespaced kinds that name none; `default` if empty.
     watch, cache : optional
         As for `load_bytes`.
     """
@@ -386,7 +389,7 @@ def read_manifest(
                 notes += [f"{place}: {difference}" for difference in differences]
             configurations.append(SourcedDocument(str(place), readable))
             continue
-        obj = reader.read(document, place, is_stored=is_stored)
+        obj = reader.read(_in_namespace(document, namespace), place, is_stored=is_stored)
         if obj is None:
             is_complete = False
         else:
@@ -464,3 +467,13 @@ def _at(document: Document, path: str) -> Document | None:
     for name in path.split("."):
         found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else None
+
+
+def _in_namespace(document: Document, namespace: str) -> Document:
+    metadata = document.get("metadata")
+    if not namespace or not isinstance(metadata, dict) or metadata.get("namespace"):
+        return document
+    group = api_group(str(document.get("apiVersion")))
+    if not built_in().is_namespaced(group, str(document.get("kind"))):
+        return document
+    return document | {"metadata": metadata | {"namespace": namespace}}

@@ -12,6 +12,7 @@ import msgspec
 import msgspec.inspect
 from msgspec import Meta
 
+from podwright.apimachinery.objects import QuantityText
 from podwright.simulation.world import Condition, Distribution
 
 API_VERSION: Final = "podwright.dev/v1alpha1"
@@ -38,9 +39,9 @@ class NodeGroup(_Entry, frozen=True, kw_only=True):
     ----------
     name : str
     count : int
-    cpu, memory, pods : str
+    cpu, memory, pods : str or number
         What each node has for pods.
-    resources : dict of str to str
+    resources : dict of str to (str or number)
         Further resources, such as nvidia.com/gpu.
     zones : tuple of str
         The zones of the nodes, in turn.
@@ -50,10 +51,10 @@ class NodeGroup(_Entry, frozen=True, kw_only=True):
 
     name: str = "node"
     count: int = 1
-    cpu: str = "8"
-    memory: str = "32Gi"
-    pods: str = "110"
-    resources: dict[str, str] = {}
+    cpu: QuantityText = "8"
+    memory: QuantityText = "32Gi"
+    pods: QuantityText = "110"
+    resources: dict[str, QuantityText] = {}
     zones: tuple[str, ...] = ()
     labels: dict[str, str] = {}
     taints: tuple[Object, ...] = ()

@@ -1,0 +1,110 @@
+"""What a rendered chart or kustomization changes in the cluster of a scenario."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from podwright.cli.recorded.rendered_manifests import Rendered, with_rendered
+from podwright.simulation.files import load_bytes
+from podwright.simulation.scenarios import ScenarioFile, check, read_scenario
+
+WEB: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {
+        "replicas": 4,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {
+                "containers": [
+                    {"name": "web", "image": "web:1", "resources": {"requests": {"cpu": "1"}}},
+                    {"name": "log", "image": "log:1"},
+                ]
+            },
+        },
+    },
+}
+
+
+def scenario(*objects: Any) -> ScenarioFile:
+    document = {
+        "apiVersion": "podwright.dev/v1alpha1",
+        "kind": "Scenario",
+        "metadata": {"name": "shop"},
+        "spec": {
+            "cluster": {"nodes": [{"count": 2}], "objects": [*objects]},
+            "expectations": [{"name": "pods", "pendingAtMost": 0}],
+        },
+    }
+    text = json.dumps(document)
+    return read_scenario(text, source="shop.yaml", read=no_files)
+
+
+def no_files(names: Sequence[str]) -> tuple[tuple[str, bytes], ...]:
+    assert not names
+    return ()
+
+
+def rendered(*objects: Any, release: tuple[str, str] | None = None) -> Rendered:
+    manifests = msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects})
+    loaded = load_bytes([("chart", manifests)], has_defaults=False)
+    return Rendered("chart", loaded.objects, release)
+
+
+def edited(document: Any, change: Any) -> Any:
+    copy = json.loads(json.dumps(document))
+    change(copy)
+    return copy
+
+
+def marked(name: str, **annotations: str) -> Any:
+    metadata = {"name": name, "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def test_a_field_that_the_manifest_has_not_stays():
+    without = edited(WEB, lambda doc: doc["spec"].pop("replicas"))
+    same, lines = with_rendered(scenario(WEB), rendered(without))
+    assert lines == ["chart, shop: changes nothing"]
+    assert same.events == ()
+
+
+def test_each_field_that_differs_is_a_line_and_the_cluster_has_it():
+    def change(document: Any) -> None:
+        document["spec"] |= {"replicas": 30}
+        container = document["spec"]["template"]["spec"]["containers"][0]
+        container["resources"]["requests"] = {"cpu": 2}
+
+    changed, lines = with_rendered(scenario(WEB), rendered(edited(WEB, change)))
+    assert lines == [
+        "chart, shop: changes Deployment default/web",
+        "  Deployment default/web: spec.replicas: 4 -> 30",
+        '  Deployment default/web: spec.template.spec.containers[web].resources.requests.cpu: "1"'
+        ' -> "2"',
+    ]
+    [result] = check(changed).results
+    assert result.message.startswith("22 of 30 pods are pending")
+
+
+def test_a_release_deletes_what_it_no_longer_has():
+    marks = {"meta.helm.sh/release-name": "shop", "meta.helm.sh/release-namespace": "default"}
+    kept = {"helm.sh/resource-policy": "keep"}
+    other = marks | {"meta.helm.sh/release-namespace": "test"}
+    present = [marked("old", **marks), marked("kept", **marks, **kept), marked("other", **other)]
+    _, lines = with_rendered(scenario(*present), rendered(release=("default", "shop")))
+    assert lines == ["chart, shop: deletes ConfigMap default/old"]
+    _, lines = with_rendered(scenario(*present), rendered())
+    assert lines == ["chart, shop: changes nothing"]
+
+
+def test_the_values_of_secrets_are_not_printed():
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}}
+    before, after = ({**secret, "stringData": {"password": text}} for text in ("one", "two"))
+    _, lines = with_rendered(scenario(before), rendered(after))
+    assert lines[1:] == ["  Secret default/key: stringData.password differs"]
