@@ -44,7 +44,7 @@ class Histories(RuleBasedStateMachine):
             if kind in (None, self.kinds[each - FIRST - 1])
         ]
 
-    @rule(added=st.lists(st.tuples(kinds, st.integers(0, 9)), max_size=6))
+    @rule(added=st.lists(st.tuples(kinds, st.integers(0, 9)), min_size=1, max_size=6))
     def append(self, added):
         for kind, size_bytes in added:
             version = self.current + 1
@@ -58,7 +58,7 @@ class Histories(RuleBasedStateMachine):
         self.history.durable = self.durable = self.current
 
     @precondition(lambda self: self.durable > self.oldest)
-    @rule(step=st.integers(0, 6))
+    @rule(step=st.integers(0, 3))
     def discard(self, step):
         version = min(self.oldest + step, self.durable)
         self.history.discard_before(version)
@@ -90,8 +90,11 @@ class Histories(RuleBasedStateMachine):
         expected = range(self.oldest + 1, min(self.oldest + step, self.current) + 1)
         assert [each.version for each in until] == list(expected)
 
-    @rule(max_bytes=st.integers(0, 30))
-    def fit(self, max_bytes):
+    @rule(count=st.integers(0, 9), more=st.sampled_from([-1, 0, 1]))
+    def fit(self, count, more):
+        """Limits at and beside the size of the last changes."""
+        first = max(self.current - count, self.oldest)
+        max_bytes = max(sum(self.sizes[first - FIRST :]) + more, 0)
         version = self.oldest
         while sum(self.sizes[version - FIRST :]) > max_bytes:
             version += 1

@@ -18,6 +18,7 @@ from podwright.cluster.store import (
     FutureVersion,
     InvalidContinue,
 )
+from podwright.cluster.store.pages import NEWEST, token_for
 from podwright.cluster.store.query import query_for
 from podwright.cluster.store.tests.documents import (
     CONFIG_MAP,
@@ -210,15 +211,18 @@ def test_pages_show_the_state_of_the_first(crowd):
     crowd.delete(Pod, "ns1/p0991", NOW, grace_seconds=0)
     crowd.create(a_pod("p0992x", metadata={"namespace": "ns1"}), NOW)
     crowd.update(a_pod("p0981", metadata={"namespace": "ns1"}, spec={"nodeName": "moved"}))
-    found, page = names(first), first
+    crowd.delete(Pod, "ns1/p0951", NOW, grace_seconds=0)
+    crowd.delete(Pod, "ns1/p0961", NOW, grace_seconds=0)
+    found, page, remaining = names(first), first, [20, None]
     while page.continue_token:
         page = crowd.list(Pod, namespace="ns1", limit=40, continue_token=page.continue_token)
         assert page.resource_version == first.resource_version
+        assert page.remaining_count == remaining.pop(0)
         found += names(page)
         if names(page)[-1] == "p0991":
             assert page.objects[-2].spec.node_name == "n81"
     assert found == before
-    assert page.remaining_count is None
+    assert not remaining
 
 
 def test_pages_with_a_selector_do_not_count_what_follows(crowd):
@@ -229,6 +233,26 @@ def test_pages_with_a_selector_do_not_count_what_follows(crowd):
         Pod, labels=parse_label_selector("half=1"), continue_token=page.continue_token
     )
     assert len(page.objects) + len(rest.objects) == 500
+
+
+@pytest.mark.parametrize("is_past", [False, True])
+def test_a_full_page_with_a_selector_ends_the_list_if_no_object_follows(store, is_past):
+    """Upstream does not look whether one that follows matches."""
+    selector = parse_label_selector("a")
+    for name in "a", "b", "d":
+        labels = {"a": ""} if name != "d" else {}
+        store.create(a_pod(name, metadata={"labels": labels}), NOW)
+    then = store.resource_version
+    if is_past:
+        store.delete(Pod, "default/d", NOW, grace_seconds=0)
+    at = then if is_past else None
+    page = store.list(Pod, labels=selector, limit=2, at=at)
+    assert names(page) == ["a", "b"]
+    assert page.continue_token
+    rest = store.list(Pod, labels=selector, limit=2, continue_token=page.continue_token)
+    assert (names(rest), rest.continue_token) == ([], "")
+    other = store.list(Pod, fields=parse_field_selector("metadata.name=d"), limit=1, at=at)
+    assert (names(other), other.continue_token) == (["d"], "")
 
 
 def test_a_page_of_a_discarded_version_is_expired_and_can_continue_with_the_current_state(crowd):
@@ -244,8 +268,12 @@ def test_a_page_of_a_discarded_version_is_expired_and_can_continue_with_the_curr
 
 
 @pytest.mark.parametrize(
-    "token", ["x", "%%%", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0", "ä"]
-)
+    "token",
+    [
+        "x", "%%%", "e30", "ä", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0",
+        pytest.param(token_for(NEWEST - 1, "default/a"), id="no version"),
+    ],
+)  # fmt: skip
 def test_an_invalid_token_is_rejected(store, token):
     with pytest.raises(InvalidContinue, match="continue key is not valid"):
         store.list(Pod, continue_token=token)
@@ -389,6 +417,20 @@ def test_a_watch_without_events_does_not_expire_while_it_is_polled(make):
     with pytest.raises(Expired):
         store.watch(Pod, since=1)
     assert store.oldest_version >= 51 - 13
+
+
+def test_watches_share_initial_events_until_their_kind_changes(store):
+    def initial_version():
+        return store.watch(CONFIG_MAP).initial_version
+
+    first = initial_version()
+    store.create(a_pod("a"), NOW)
+    assert initial_version() == first
+    store.create(a_config_map("a"), NOW)
+    changed = initial_version()
+    assert changed == store.resource_version
+    store.create(a_pod("b"), NOW)
+    assert initial_version() == changed
 
 
 def test_a_watch_from_a_future_version_has_no_events_until_then(store):

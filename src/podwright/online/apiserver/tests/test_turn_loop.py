@@ -1,14 +1,16 @@
 """Turns: what happens to requests when a turn fails."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from podwright.cluster.store import ObjectStore, UnusableStore
-from podwright.online.apiserver import ClusterClock, TurnLoop
+from podwright.online.apiserver import ClusterClock, TurnLoop, turn_loop
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 
 PODS = "/api/v1/namespaces/default/pods"
+MAPS = "/api/v1/namespaces/default/configmaps"
 PATIENCE_SECONDS = 60
 
 
@@ -63,6 +65,105 @@ def test_a_request_whose_write_is_not_durable_is_not_answered():
         with pytest.raises(UnusableStore, match="no space left"):
             await running
         assert turns.is_stopping
+
+    asyncio.run(main())
+
+
+def test_a_request_whose_client_has_left_before_its_turn_is_not_executed():
+    cluster = cluster_of()
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        called: list[int] = []
+        left = [
+            asyncio.create_task(turns.execute(request("POST", PODS, pod("left")))),
+            asyncio.create_task(turns.call(called.append)),
+        ]
+        stays = asyncio.create_task(turns.execute(request("POST", PODS, pod("stays"))))
+        await asyncio.sleep(0)
+        for task in left:
+            task.cancel()
+        running = asyncio.create_task(turns.run())
+        assert (await stays).status == 201
+        await turns.call(lambda _: None)
+        assert [each.name for each in cluster.store.list(("", "Pod")).objects] == ["stays"]
+        assert not called
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
+def test_long_requests_take_turns(monkeypatch):
+    monkeypatch.setattr(turn_loop, "LONG_REQUEST_NS", 0)
+    cluster = cluster_of()
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        running = asyncio.create_task(turns.run())
+        for number in range(9):
+            await turns.execute(request("POST", PODS, pod(f"p{number}")))
+        await turns.execute(request("POST", MAPS, {"metadata": {"name": "a"}}))
+        ended: list[str] = []
+
+        async def delete(path: str) -> None:
+            await turns.execute(request("DELETE", path))
+            ended.append(path)
+
+        await asyncio.gather(delete(PODS), delete(MAPS))
+        assert ended == [MAPS, PODS]
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
+def test_waiting_requests_are_cancelled_when_the_server_stops():
+    async def main():
+        turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+        waiting = [
+            asyncio.create_task(turns.execute(request("GET", PODS))),
+            asyncio.create_task(turns.call(lambda now_ns: now_ns)),
+            asyncio.create_task(turns.reach(START_NS + 10**12)),
+        ]
+        await asyncio.sleep(0)
+        turns.stop()
+        await turns.run()
+        for each in waiting:
+            with pytest.raises(asyncio.CancelledError):
+                await each
+
+    asyncio.run(main())
+
+
+class FakeWatch:
+    """A watch that is due at a time."""
+
+    def __init__(self, next_due_ns, *, is_behind=False):
+        self.next_due_ns, self.is_behind = next_due_ns, is_behind
+
+
+def test_a_turn_wakes_the_watches_that_have_changes_or_are_due():
+    async def main():
+        clock = ClusterClock(start_ns=START_NS)
+        clock.pause()
+        turns = TurnLoop(cluster_of(), clock)
+        now_ns = clock.now_ns()
+        watches: list[Any] = [
+            FakeWatch(now_ns),
+            FakeWatch(now_ns + 10**15, is_behind=True),
+            FakeWatch(now_ns + 10**15),
+        ]
+        woken = [turns.subscribe(each).wake for each in watches]
+        for wake in woken:
+            wake.clear()
+        running = asyncio.create_task(turns.run())
+        await turns.call(lambda _: None)
+        await asyncio.sleep(0)
+        assert [wake.is_set() for wake in woken] == [True, True, False]
+        turns.stop()
+        await running
+        assert all(wake.is_set() for wake in woken)
 
     asyncio.run(main())
 
