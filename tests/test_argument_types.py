@@ -126,6 +126,12 @@ class Recording:
             id="an operation as text",
         ),
         pytest.param(
+            lambda: pw.World().do(pw.Delete(pw.Pod, "default/a")),  # type: ignore[arg-type]
+            'operation.object_kind: a group and a kind, ("", "Pod"), is expected,'
+            " not the class Pod",
+            id="a class as a group and a kind",
+        ),
+        pytest.param(
             lambda: pw.simulate([NODE, 5]),
             "objects[1]: a path or an object is expected, not an int",
             id="an object that is a number",

@@ -54,6 +54,21 @@ def test_amounts_of_a_type_may_be_numbers(cluster: Path, tmp_path: Path) -> None
     assert found.stdout.startswith("1 node for 1: 1 of 1 pending pods have a node then.\n")
 
 
+def test_a_plan_without_steps_is_a_sentence(tmp_path: Path) -> None:
+    labels = "metadata: {name: large, labels: {app: web}}"
+    budget = """---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+"""
+    pod = POD.replace("metadata: {name: large}", labels).replace("spec: {", "spec: {nodeName: a, ")
+    file = tmp_path / "cluster.yaml"
+    file.write_text(NODE + pod.replace('"5"', '"1"') + budget, encoding="utf-8")
+    found = run(f"drain-plan a {file} -o wide", status=1)
+    assert found.stdout.startswith("No node can be drained.\n\nNode a cannot be drained: ")
+
+
 def test_a_dump_of_nodes_and_pods_is_enough_to_plan_a_drain(tmp_path: Path) -> None:
     template = """
 apiVersion: v1

@@ -6,10 +6,29 @@ from pathlib import Path
 
 import pytest
 from tests.e2e_real.cluster_processes import embedded, kubectl
+from tests.real_parts.binaries import AbsentBinaryError, kwok_files
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 
+USAGE = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: ClusterResourceUsage
+metadata: {name: all}
+spec:
+  selector: {matchNamespaces: [default]}
+  usages:
+  - usage: {cpu: {value: 100m}, memory: {value: 64Mi}}
+"""
+OF_ONE_POD = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: ResourceUsage
+metadata: {name: POD}
+spec:
+  usages:
+  - usage: {cpu: {expression: 'Quantity("20m")'}}
+"""
+AUTOSCALER = "autoscale deployment api --cpu=50% --min=1 --max=4"
 NODES = Path(__file__).parent / "manifests" / "nodes.yaml"
 
 
@@ -46,3 +65,44 @@ def test_kubectl_top_shows_what_pods_declare(tmp_path):
         ]
         found = kubectl(kubeconfig, "top", "pod", "silent")
         assert 'podmetrics.metrics.k8s.io "default/silent" not found' in found.stderr
+
+
+def test_usage_that_kubectl_edits_is_that_of_top_and_of_autoscalers(tmp_path):
+    try:
+        definitions = kwok_files("crd/bases")
+    except AbsentBinaryError as error:
+        pytest.skip(str(error))
+
+    def done(*arguments: str, text: str | None = None) -> str:
+        found = kubectl(kubeconfig, *arguments, stdin=text)
+        assert found.returncode == 0, found.stderr
+        return str(found.stdout)
+
+    def used() -> list[list[str]]:
+        return [row[1:] for row in lines(kubeconfig, "top", "pods", "--no-headers")]
+
+    with embedded(tmp_path, str(NODES)) as kubeconfig:
+        done("apply", *(f"--filename={path}" for path in definitions))
+        done("create", "deployment", "api", "--image=app", "--replicas=2")
+        done("set", "resources", "deployment", "api", "--requests=cpu=100m")
+        done("rollout", "status", "deployment", "api")
+        assert lines(kubeconfig, "top", "pods") == []
+        done("apply", "-f", "-", text=USAGE)
+        until(lambda: used() == [["100m", "64Mi"]] * 2)
+        pod = done("get", "pods", "-o", "jsonpath={.items[0].metadata.name}")
+        done("apply", "-f", "-", text=OF_ONE_POD.replace("POD", pod))
+        until(lambda: sorted(used()) == [["100m", "64Mi"], ["20m", "0Mi"]])
+        done("delete", "resourceusage", pod)
+        wrong = '{"spec": {"usages": [{"usage": {"cpu": {"value": "9x"}}}]}}'
+        refused = kubectl(
+            kubeconfig, "patch", "clusterresourceusage", "all", "--type=merge", "-p", wrong
+        )
+        assert 'spec.usages[0].usage.cpu.value: Invalid value: "9x"' in refused.stderr
+        # 100m of 100m are twice the target of 50%.
+        done(*AUTOSCALER.split())
+        replicas = ("get", "deployment", "api", "-o", "jsonpath={.spec.replicas}")
+        until(lambda: done(*replicas) == "4", seconds=60)
+        less = wrong.replace("9x", "10m")
+        done("patch", "clusterresourceusage", "all", "--type=merge", "-p", less)
+        until(lambda: used() == [["10m", "0Mi"]] * 4)
+        until(lambda: "cpu: 10%/50%" in done("get", "hpa", "api"), seconds=60)

@@ -89,7 +89,13 @@ def find(name: str) -> Path:
 
 
 def kwok_stages() -> list[Path]:
-    """Return the files of kwok's fast stages, which its module has.
+    """Return the files of kwok's fast stages, which its module has; raises as `kwok_files`."""
+    folders = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+    return [path for folder in folders for path in kwok_files(f"stage/{folder}")]
+
+
+def kwok_files(folder: str) -> list[Path]:
+    """Return the manifests of a folder of kwok's kustomizations.
 
     Raises
     ------
@@ -102,15 +108,9 @@ def kwok_stages() -> list[Path]:
             command, cwd=MODULE / "kwok", capture_output=True, text=True, check=True
         )
     except FileNotFoundError as error:
-        raise AbsentBinaryError("the stages of kwok need Go on PATH") from error
-    stages = Path(listed.stdout.strip()) / "kustomize" / "stage"
-    folders = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
-    return [
-        path
-        for folder in folders
-        for path in sorted((stages / folder).glob("*.yaml"))
-        if path.name != "kustomization.yaml"
-    ]
+        raise AbsentBinaryError("the manifests of kwok need Go on PATH") from error
+    found = (Path(listed.stdout.strip()) / "kustomize" / folder).glob("*.yaml")
+    return sorted(path for path in found if path.name != "kustomization.yaml")
 
 
 def build(names: list[str]) -> None:

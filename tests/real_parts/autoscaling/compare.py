@@ -22,12 +22,13 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tests.real_parts.autoscaling.binary import built
 from tests.real_parts.binaries import find
+from tests.real_parts.chaos.__main__ import seeds_of
 
 import podwright as pw
 from podwright.apimachinery.objects import Node, decode
@@ -389,15 +390,29 @@ class Removals:
             self.first[removed[2]] -= 1
 
 
+def explanation(decisions: Sequence[Choice]) -> str:
+    """Return why the sizes of a load differ, as far as its decisions say."""
+    differing = [choice.time for choice in decisions if choice.real != choice.simulated]
+    if differing:
+        return (
+            f"{len(differing)} of {len(decisions)} decisions differ for the same objects, first"
+            f" at {differing[0]}: a node of another age or group was chosen"
+        )
+    return (
+        f"all {len(decisions)} decisions are equal for the same objects: pods were on other nodes,"
+        " since the nodes of a scale-up appear one after the other there, and pods are bound"
+        " meanwhile"
+    )
+
+
 def main() -> int:
     """Compare the loads of some seeds; return 1 if one differs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", default="0-2")
+    parser.add_argument("--seeds", type=seeds_of, default="0-2", help="such as 0-19 or 2,14")
     options = parser.parse_args()
     binary = built()
-    first, _, last = options.seeds.partition("-")
     differing = 0
-    for seed in range(int(first), int(last or first) + 1):
+    for seed in options.seeds:
         load = load_of(seed)
         folder = Path(tempfile.mkdtemp(prefix=f"autoscaling-{seed}-"))
         ours, theirs = simulated(load), real(load, binary, folder)
@@ -405,9 +420,12 @@ def main() -> int:
         print(seed, "equal" if ours == theirs else f"different; logs in {folder}", load)
         if ours != theirs:
             print(f"  simulated          {ours}\n  cluster-autoscaler {theirs}")
-        for choice in choices(load, folder):
+        decisions = [*choices(load, folder)]
+        for choice in decisions:
             word = "equal" if choice.real == choice.simulated else f"ours {choice.simulated}"
             print(f"  {choice.time} {choice.real}: {word}")
+        if ours != theirs:
+            print(f"  {explanation(decisions)}")
         sys.stdout.flush()
     return 1 if differing else 0
 

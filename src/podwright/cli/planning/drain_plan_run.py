@@ -76,7 +76,9 @@ def _print(plan: DrainPlan, *, is_wide: bool) -> None:
     ]
     if rows:
         print_table(("STEP", "NODES", "EVICTED", "WAITS FOR", "PENDING", "TIME"), rows)
-    if is_wide:
+    else:
+        print_paragraph("No node can be drained.")
+    if rows and is_wide:
         print_heading("What moves where:")
         moves = [
             (str(number), move.pod, move.node, move.replacement or "<none>", move.to or "<none>")

@@ -14,14 +14,11 @@ from typing import Any, Final, TypeAlias
 from podwright.apimachinery.objects import (
     Document,
     Object,
-    OwnerReference,
     Pod,
-    api_group,
     decode,
     encode,
-    with_fields,
 )
-from podwright.apimachinery.schema import built_in
+from podwright.simulation.world import with_present_owners
 
 _ManyPods: TypeAlias = Sequence[Pod]
 _Key: TypeAlias = tuple[str, str, str, str]
@@ -59,21 +56,7 @@ def with_stand_ins(objects: Iterable[Object]) -> list[Object]:
             key = (owner.api_version, owner.kind, owner.name, obj.namespace)
             pods.setdefault(key, []).append(obj)
     stand_ins = [_stand_in(key, several) for key, several in pods.items()]
-    uids.update(obj.uid for obj in stand_ins)
-    return [*stand_ins, *(_owned(obj, uids) for obj in given)]
-
-
-def _owned(obj: Object, uids: set[str]) -> Object:
-    """Return an object without references to missing owners of built-in kinds."""
-    kept = tuple(each for each in obj.metadata.owner_references if _is_kept(each, uids))
-    if len(kept) == len(obj.metadata.owner_references):
-        return obj
-    return with_fields(obj, "metadata", owner_references=kept)
-
-
-def _is_kept(owner: OwnerReference, uids: set[str]) -> bool:
-    kind = built_in().of(api_group(owner.api_version), owner.kind)
-    return kind is None or owner.uid in uids
+    return list(with_present_owners([*stand_ins, *given]))
 
 
 def _stand_in(key: _Key, pods: _ManyPods) -> Object:

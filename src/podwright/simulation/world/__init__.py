@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         Inputs as Inputs,
         file_of_events as file_of_events,
         start_of as start_of,
+        with_present_owners as with_present_owners,
     )
     from podwright.simulation.world.inputs.workload import Workload as Workload
     from podwright.simulation.world.observers import (

@@ -337,6 +337,8 @@ class World(WorldSteps):
             If the time is not valid, or before the current time.
         """
         require_type(operation, get_args(Operation), "operation", "an operation")
+        kind = getattr(operation, "object_kind", ())
+        require_type(kind, tuple, "operation.object_kind", 'a group and a kind, ("", "Pod"),')
         self._do([operation], at)
 
     def _do(self, operations: Sequence[Operation], at: Time | None) -> None:

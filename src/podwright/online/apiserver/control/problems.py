@@ -68,7 +68,10 @@ def field_problems(error: InputError, *, prefix: str = "") -> list[FieldProblem]
     prefix : str
         The field of the body that has the input, with a dot; "" for the whole body.
     """
-    return [FieldProblem((prefix + each.path).rstrip("."), each.message) for each in error.errors]
+    return [
+        FieldProblem((prefix + (each.path or each.source)).rstrip("."), each.message)
+        for each in error.errors
+    ]
 
 
 def input_problem(error: InputError, *, prefix: str = "") -> Problem:

@@ -27,6 +27,7 @@ from podwright.apimachinery.objects import (
     NamespacedName,
     Node,
     Object,
+    OwnerReference,
     Pod,
     api_group,
     encode,
@@ -387,9 +388,7 @@ def _timed(arrivals: Iterable[Arrival]) -> list[Timed]:
 
 def _initial_operations(objects: Iterable[Object], shift_ns: int) -> list[Operation]:
     """Return the operations that create the initial objects; times of a dump are shifted."""
-    ordered = sorted(objects, key=_initial_order)
-    uids = {obj.uid for obj in ordered if obj.uid}
-    owned = (_owned(obj, uids) for obj in ordered)
+    owned = with_present_owners(sorted(objects, key=_initial_order))
     return [Put(with_times_moved(obj, shift_ns)) if obj.uid else Apply(obj) for obj in owned]
 
 
@@ -412,13 +411,24 @@ def _missing_owners(objects: Iterable[Object]) -> dict[str, str]:
     }
 
 
-def _owned(obj: Object, uids: set[str]) -> Object:
-    """Return an object without references to missing owners: garbage collection ignores them."""
-    owners = obj.metadata.owner_references
-    kept = tuple(owner for owner in owners if owner.uid in uids)
-    if len(kept) == len(owners):
-        return obj
-    return with_fields(obj, "metadata", owner_references=kept)
+def with_present_owners(objects: Sequence[Object]) -> Iterator[Object]:
+    """Yield objects without the references that garbage collection would find to be of no object.
+
+    It looks up owners of built-in kinds, and of kinds that some object has. A reference to an
+    owner of another kind stays: such a pod has a controller, which is not in the cluster.
+    """
+    uids = {obj.uid for obj in objects if obj.uid}
+    kinds = {kind_of(obj) for obj in objects}
+    for obj in objects:
+        owners = obj.metadata.owner_references
+        kept = tuple(owner for owner in owners if owner.uid in uids or not _is_found(owner, kinds))
+        one_less = len(kept) < len(owners)
+        yield with_fields(obj, "metadata", owner_references=kept) if one_less else obj
+
+
+def _is_found(owner: OwnerReference, kinds: set[GroupKind]) -> bool:
+    kind = (api_group(owner.api_version), owner.kind)
+    return kind in kinds or built_in().of(*kind) is not None
 
 
 # -------------------------------------------------------------------------- references

@@ -113,10 +113,12 @@ def test_a_dump_keeps_its_uids_and_those_owners_that_are_there(read):
         replica_set
         + dumped % ("kept", "p1", owner % ("r", "r1"))
         + dumped % ("orphan", "p2", owner % ("gone", "r9"))
+        # Garbage collection does not look up owners of kinds that the cluster does not have.
+        + dumped % ("custom", "p3", (owner % ("gone", "c9")).replace("apps/v1", "example.com/v1"))
     )
     puts = [operation for _, operation in inputs if isinstance(operation, Put)]
     owners = {put.obj.name: [one.uid for one in put.obj.metadata.owner_references] for put in puts}
-    assert owners == {"r": [], "kept": ["r1"], "orphan": []}
+    assert owners == {"r": [], "kept": ["r1"], "orphan": [], "custom": ["c9"]}
 
 
 def test_pods_that_say_when_they_were_made_queue_in_that_order(read):

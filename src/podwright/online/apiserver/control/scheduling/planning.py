@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from podwright.apimachinery.objects import (
     InputError,
+    Object,
     encode,
     parse_duration,
     pending_requests,
@@ -283,7 +284,7 @@ class _Planning:
 
         try:
             question = CapacityQuestion(
-                pods=tuple(map(decode, body.pods)),
+                pods=tuple(_decoded(body.pods)),
                 ratio=tuple(body.ratio),
                 preemption=body.preemption,
                 max_limit=body.max_limit,
@@ -334,11 +335,10 @@ class _Planning:
     async def buy(self, body: PurchaseRequest, query: SchedulerParameter) -> Response:
         """Find the cheapest nodes for the pending pods, and for those of the request."""
         served = chosen_scheduler(self._turns.cluster, query)
-        cluster = self._turns.cluster
+        cluster, load = self._turns.cluster, _decoded(body.pods)
 
         def answer(advance: Advance) -> bytes:
             scheduler, objects = present_scheduler(cluster, served), present_objects(served)
-            load = [decode(each) for each in body.pods]
             added = expand(load).with_objects(load)
             scheduler.add(*added)
             objects += added
@@ -398,6 +398,17 @@ class _Planning:
             return _line(scaling_document(plan))
 
         return await reply(self._readers, answer, has_progress=body.progress)
+
+
+def _decoded(pods: list[dict[str, Any]]) -> list[Object]:
+    """Return the objects of manifests in the body of a request."""
+    found = []
+    for index, document in enumerate(pods):
+        try:
+            found.append(decode(document))
+        except InputError as error:
+            raise input_problem(error, prefix=f"pods[{index}].") from error
+    return found
 
 
 def _options_now(served: ServedScheduler) -> SchedulerOptions:
