@@ -9,6 +9,7 @@ from tests.e2e_real.__main__ import (
     outputs_with_running_pods,
     outputs_without_controllers,
 )
+from tests.e2e_real.cluster_processes import embedded, kubectl
 from tests.e2e_real.kubectl_outputs import MORE_SESSION, PODS_SESSION, commands
 
 pytestmark = pytest.mark.e2e
@@ -35,3 +36,14 @@ def test_a_session_with_running_pods_is_as_with_upstream(tmp_path, session):
     assert len(found) >= 90
     lines = differences(list(zip(expected, found, strict=True)))
     assert not lines, "\n".join(lines)
+
+
+@pytest.mark.share
+def test_a_wait_that_gives_up_says_nothing_else_over_http2(tmp_path, monkeypatch):
+    # Over HTTP/1.1, client-go's reflector may warn before it stops, on kube-apiserver too.
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with embedded(tmp_path, "--nodes", "1", "--tls") as kubeconfig:
+        assert kubectl(kubeconfig, "run", "web", "--image=app").returncode == 0
+        for _ in range(6):
+            found = kubectl(kubeconfig, "wait", "--for=delete", "pod/web", "--timeout=1s")
+            assert found.stderr == "error: timed out waiting for the condition on pods/web\n"

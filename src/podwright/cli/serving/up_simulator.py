@@ -221,9 +221,10 @@ def endpoint_of(
     )
     if not options.has_tls:
         return Endpoint(host=host, hosts=hosts)
-    if find_spec("cryptography") is None:
+    missing = [name for name in ("cryptography", "h2") if find_spec(name) is None]
+    if missing:
         raise MissingTlsError(
-            "TLS needs cryptography, which is not installed; install it with: pip install"
+            f"TLS needs {missing[0]}, which is not installed; install it with: pip install"
             " 'podwright[tls]'"
         )
     from podwright.online.apiserver.access import certificates

@@ -81,7 +81,8 @@ class Served:
         """Return the number of requests whose replies are not complete."""
 
         async def count():
-            return sum("run_asgi" in repr(each.get_coro()) for each in asyncio.all_tasks())
+            running = [repr(each.get_coro()) for each in asyncio.all_tasks()]
+            return sum("run_asgi" in each or "._execute" in each for each in running)
 
         return asyncio.run_coroutine_threadsafe(count(), self.loop).result(SECONDS_MAX)
 
@@ -114,7 +115,7 @@ def serve():
     """Return a function that serves a cluster until the test ends."""
     with contextlib.ExitStack() as stack:
 
-        def start(cluster, clock=None, **options):
+        def start(cluster, clock=None, tls=None, **options):
             clock = clock or ClusterClock(start_ns=START_NS)
             listening = bound_socket("127.0.0.1", 0)
             port = listening.getsockname()[1]
@@ -124,7 +125,7 @@ def serve():
                 turns = TurnLoop(cluster, clock)
                 loops.append((asyncio.get_running_loop(), turns))
                 application = Application(turns, AllowedHosts(), **options)
-                await serving(application, turns, listening, ready.set)
+                await serving(application, turns, listening, ready.set, tls=tls)
 
             thread = threading.Thread(target=asyncio.run, args=(main(),))
             thread.start()

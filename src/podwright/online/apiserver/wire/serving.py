@@ -102,7 +102,7 @@ def server_context(certificate: Path, key: Path, authority: Path) -> ssl.SSLCont
     except (OSError, ValueError) as error:
         raise ServingError(f"{certificate}: cannot be used for TLS: {error}") from error
     context.verify_mode = ssl.CERT_OPTIONAL
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols(["h2", "http/1.1"])
     return context
 
 
@@ -264,7 +264,7 @@ def _server(
 ) -> _Server:
     config = uvicorn.Config(
         application,
-        http=WireProtocol,
+        http=WireProtocol if tls is None else _negotiated(),
         lifespan="off",
         ws="none",
         log_config=None,
@@ -275,6 +275,13 @@ def _server(
     config.load()
     config.ssl = tls
     return _Server(config, started)
+
+
+def _negotiated() -> Any:
+    """Return the protocol of connections over TLS, whose library is installed for TLS only."""
+    from podwright.online.apiserver.wire.http2 import NegotiatedProtocol
+
+    return NegotiatedProtocol
 
 
 class _Server(uvicorn.Server):

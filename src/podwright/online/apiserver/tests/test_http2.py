@@ -1,0 +1,418 @@
+"""Connections of HTTP/2: many requests at once, at the pace of their client."""
+
+import contextlib
+import http.client
+import json
+import socket
+import ssl
+
+import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import (
+    ConnectionTerminated,
+    DataReceived,
+    ResponseReceived,
+    StreamEnded,
+    StreamReset,
+)
+from h2.settings import SettingCodes
+from tests.waiting import SECONDS_MAX, until
+
+from podwright.online.apiserver.access.certificates import kept_certificates
+from podwright.online.apiserver.tests.conftest import cluster_of, pod
+from podwright.online.apiserver.tests.test_slow_clients import (
+    MAPS,
+    STALL_SECONDS,
+    config_map,
+    is_closed_by_server,
+    subscriptions,
+)
+from podwright.online.apiserver.wire import http2, serving
+from podwright.online.apiserver.wire.http2 import BODY_WINDOW_BYTES, STREAMS_MAX, Http2Protocol
+from podwright.online.apiserver.wire.serving import server_context
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+class Reply:
+    def __init__(self, number):
+        self.number = number
+        self.headers, self.body = {}, b""
+        self.has_ended, self.reset = False, None
+
+    @property
+    def status(self):
+        return int(self.headers[":status"])
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class Client:
+    """A connection whose windows and reads are those that a test asks for."""
+
+    def __init__(self, port, context, *, grants_room=True, buffer_bytes=0):
+        plain = socket.socket()
+        if buffer_bytes:
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
+        plain.settimeout(SECONDS_MAX)
+        plain.connect(("127.0.0.1", port))
+        self.socket = context.wrap_socket(plain, server_hostname="localhost")
+        assert self.socket.selected_alpn_protocol() == "h2"
+        self.frames = H2Connection(H2Configuration(header_encoding="utf-8"))
+        self.frames.initiate_connection()
+        self.grants_room, self.closed_for = grants_room, None
+        self.replies = {}
+        self.flush()
+
+    def flush(self):
+        self.socket.sendall(self.frames.data_to_send())
+
+    def begin(self, method, path, headers=(), *, is_complete=True):
+        """Send the head of a request; return its reply to come."""
+        number = self.frames.get_next_available_stream_id()
+        fields = {
+            ":method": method,
+            ":path": path,
+            ":scheme": "https",
+            ":authority": "localhost",
+            "content-type": "application/json",
+            **dict(headers),
+        }
+        self.frames.send_headers(number, [*fields.items()], end_stream=is_complete)
+        self.flush()
+        reply = self.replies[number] = Reply(number)
+        return reply
+
+    def write(self, reply, data, *, is_last=True):
+        """Send a body, as the server takes it."""
+        while data:
+            room = min(
+                self.frames.local_flow_control_window(reply.number),
+                self.frames.max_outbound_frame_size,
+            )
+            if room:
+                part, data = data[:room], data[room:]
+                self.frames.send_data(reply.number, part, end_stream=is_last and not data)
+                self.flush()
+            else:
+                self.read()
+
+    def read(self):
+        """Read what has arrived, at least something."""
+        data = self.socket.recv(65_536)
+        if not data:
+            self.closed_for = self.closed_for or "the end"
+            return
+        for event in self.frames.receive_data(data):
+            match event:
+                case ResponseReceived(stream_id=number, headers=headers):
+                    self.replies[number].headers = dict(headers)
+                case DataReceived(stream_id=number, data=part, flow_controlled_length=length):
+                    self.replies[number].body += part
+                    if self.grants_room:
+                        self.frames.acknowledge_received_data(length, number)
+                case StreamEnded(stream_id=number):
+                    self.replies[number].has_ended = True
+                case StreamReset(stream_id=number, error_code=code):
+                    self.replies[number].reset = code
+                case ConnectionTerminated(error_code=code):
+                    self.closed_for = code
+                case _:
+                    pass
+        self.flush()
+
+    def finish(self, *replies):
+        while not all(each.has_ended or each.reset is not None for each in replies):
+            self.read()
+            assert self.closed_for is None
+        return replies[0]
+
+    def send(self, method, path, body=None, headers=()):
+        reply = self.begin(method, path, headers, is_complete=body is None)
+        if body is not None:
+            self.write(reply, json.dumps(body).encode())
+        return self.finish(reply)
+
+    def lines_of(self, reply, count):
+        while reply.body.count(b"\n") < count:
+            self.read()
+        return [json.loads(each) for each in reply.body.splitlines()[:count]]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return kept_certificates(tmp_path_factory.mktemp("certificates"), ["localhost", "127.0.0.1"])
+
+
+def client_context(files, *protocols):
+    context = ssl.create_default_context(cafile=files.authority)
+    context.load_cert_chain(files.admin, files.admin_key)
+    context.set_alpn_protocols([*protocols])
+    return context
+
+
+@pytest.fixture
+def connect(serve, files):
+    """Return what serves a cluster over TLS, and what connects to it until the test ends."""
+    tls = server_context(files.server, files.server_key, files.authority)
+    with contextlib.ExitStack() as stack:
+
+        def start(cluster=None, **options):
+            served = serve(cluster or cluster_of(0, has_controllers=False), tls=tls, **options)
+
+            def open_one(**options):
+                client = Client(served.port, client_context(files, "h2", "http/1.1"), **options)
+                stack.callback(client.socket.close)
+                return client
+
+            return served, open_one
+
+        yield start
+
+
+def test_requests_of_one_connection_are_answered_at_once(connect):
+    _, open_one = connect()
+    client = open_one()
+    watch = client.begin("GET", f"{MAPS}?watch=true")
+    replies = [
+        client.begin("POST", MAPS, is_complete=False),
+        client.begin("GET", "/api/v1/nodes"),
+    ]
+    client.write(replies[0], json.dumps(config_map("a", "x")).encode())
+    client.finish(*replies)
+    assert [each.status for each in replies] == [201, 200]
+    (event,) = client.lines_of(watch, 1)
+    assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "a")
+    assert not watch.has_ended
+
+
+def test_a_body_longer_than_the_window_is_read_whole(connect):
+    _, open_one = connect()
+    client = open_one()
+    text = "x" * (3 * BODY_WINDOW_BYTES)
+    assert client.send("POST", MAPS, config_map("large", text)).status == 201
+    assert client.send("GET", f"{MAPS}/large").json()["data"]["text"] == text
+
+
+def test_a_reply_is_sent_as_the_client_has_room(connect):
+    _, open_one = connect()
+    writer, reader = open_one(), open_one(grants_room=False)
+    for number in range(3):
+        assert writer.send("POST", MAPS, config_map(f"map-{number}")).status == 201
+    reply = reader.begin("GET", MAPS)
+    while len(reply.body) < 65_535:  # the window at first
+        reader.read()
+    assert reader.begin("HEAD", "/version").body == b""
+    assert not reply.has_ended
+    reader.grants_room = True
+    reader.frames.increment_flow_control_window(1 << 24)
+    reader.frames.increment_flow_control_window(1 << 24, reply.number)
+    reader.flush()
+    assert len(reader.finish(reply).json()["items"]) == 3
+
+
+def test_a_larger_window_of_all_streams_is_room(connect):
+    _, open_one = connect()
+    client = open_one(grants_room=False)
+    assert client.send("POST", MAPS, config_map("a"), {"accept": "text/none"}).status == 406
+    assert open_one().send("POST", MAPS, config_map("a")).status == 201
+    client.frames.increment_flow_control_window(1 << 24)
+    reply = client.begin("GET", f"{MAPS}/a")
+    while len(reply.body) < 65_535:
+        client.read()
+    client.frames.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 1 << 20})
+    client.flush()
+    assert client.finish(reply).json()["metadata"]["name"] == "a"
+
+
+def test_a_watch_that_its_client_resets_ends_alone(connect):
+    served, open_one = connect()
+    client = open_one()
+    first, second = (client.begin("GET", f"{MAPS}?watch=true") for _ in range(2))
+    until(lambda: len(subscriptions(served)) == 2, pause_seconds=0.01)
+    client.frames.reset_stream(first.number, ErrorCodes.CANCEL)
+    client.flush()
+    until(lambda: len(subscriptions(served)) == 1, pause_seconds=0.01)
+    assert open_one().send("POST", MAPS, config_map("a", "x")).status == 201
+    assert client.lines_of(second, 1)[0]["object"]["metadata"]["name"] == "a"
+    assert first.body == b""
+
+
+def test_a_client_that_leaves_ends_all_of_its_requests(connect):
+    served, open_one = connect()
+    client = open_one()
+    for _ in range(3):
+        client.begin("GET", f"{MAPS}?watch=true")
+    until(lambda: len(subscriptions(served)) == 3, pause_seconds=0.01)
+    client.socket.close()
+    until(lambda: not subscriptions(served), pause_seconds=0.01)
+    until(lambda: not served.requests_in_progress(), pause_seconds=0.01)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/v1/namespaces/none", 404),
+        ("FOO", "/api/v1/pods", 405),
+        ("GET", "/api/v1/namespaces/%zz", 400),
+        ("GET", "/podwright/v1/none", 404),
+    ],
+)
+def test_requests_that_are_not_served_are_answered(connect, method, path, status):
+    _, open_one = connect()
+    reply = open_one().send(method, path)
+    assert reply.status == status, reply.body
+
+
+def test_the_reply_to_a_head_has_no_body(connect):
+    _, open_one = connect()
+    client = open_one()
+    reply = client.send("HEAD", MAPS)
+    assert (reply.status, reply.body, reply.has_ended) == (405, b"", True)
+    assert "date" in reply.headers
+
+
+def test_the_authority_is_the_host(connect):
+    _, open_one = connect()
+    client = open_one()
+    refused = client.send("GET", MAPS, headers={":authority": "rebound.example"})
+    assert refused.status == 403
+
+
+def test_a_client_without_http2_is_served(connect, files):
+    served, _ = connect()
+    context = client_context(files, "http/1.1")
+    connection = http.client.HTTPSConnection("localhost", served.port, context=context)
+    with contextlib.closing(connection):
+        connection.request("GET", MAPS)
+        assert connection.getresponse().status == 200
+
+
+def test_the_certificate_is_that_of_each_request(connect):
+    _, open_one = connect()
+    client = open_one()
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    for _ in range(2):
+        found = client.send("POST", path, review).json()
+        assert found["status"]["userInfo"]["username"] == "admin"
+
+
+def test_what_is_not_http2_ends_the_connection(connect):
+    _, open_one = connect()
+    client = open_one()
+    client.send("GET", "/version")
+    client.socket.sendall(b"\x00\x00\x04\x00\x00\x00\x00\x00\x00abcd")  # data of no stream
+    while client.closed_for is None:
+        client.read()
+    assert client.closed_for == ErrorCodes.PROTOCOL_ERROR
+
+
+def test_a_reply_that_is_not_read_is_given_up_alone(connect, monkeypatch):
+    monkeypatch.setattr(Http2Protocol, "stall_seconds", STALL_SECONDS)
+    _, open_one = connect()
+    writer, lazy = open_one(), open_one(grants_room=False)
+    for number in range(10):
+        assert writer.send("POST", MAPS, config_map(f"map-{number}")).status == 201
+    lazy.frames.increment_flow_control_window(1 << 24)  # only the stream has no room
+    reply = lazy.begin("GET", MAPS)
+    while reply.reset is None:
+        lazy.read()
+    assert reply.reset == ErrorCodes.CANCEL
+    assert lazy.send("GET", "/version").status == 200
+
+
+def test_a_client_that_reads_nothing_loses_its_connection(connect, monkeypatch):
+    monkeypatch.setattr(Http2Protocol, "stall_seconds", STALL_SECONDS)
+    served, open_one = connect()
+    writer, lazy = open_one(), open_one(buffer_bytes=4096)
+    for number in range(40):
+        assert writer.send("POST", MAPS, config_map(f"map-{number}")).status == 201
+    lazy.frames.increment_flow_control_window(1 << 30)
+    lazy.frames.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 1 << 30})
+    lazy.begin("GET", MAPS)
+    until(served.requests_in_progress, pause_seconds=0.01)
+    until(lambda: not served.requests_in_progress(), pause_seconds=0.05)
+    assert is_closed_by_server(lazy.socket)
+
+
+def test_pings_that_are_not_read_end_the_connection(connect, monkeypatch):
+    monkeypatch.setattr(http2, "_UNREAD_MAX_BYTES", 4 << 10)
+    _, open_one = connect()
+    client = open_one(buffer_bytes=4096)
+    pings = b"\x00\x00\x08\x06\x00\x00\x00\x00\x00pingping" * 1_000
+    with contextlib.suppress(ConnectionError, ssl.SSLError):
+        while True:
+            client.socket.sendall(pings)
+    assert is_closed_by_server(client.socket)
+
+
+def test_a_body_that_stalls_is_answered_with_a_timeout(connect):
+    _, open_one = connect(stall_seconds=STALL_SECONDS)
+    client = open_one()
+    reply = client.begin("POST", MAPS, is_complete=False)
+    client.write(reply, b"{", is_last=False)
+    assert client.finish(reply).json()["reason"] == "Timeout"
+
+
+def test_a_connection_without_a_request_is_closed(connect, monkeypatch):
+    monkeypatch.setattr(Http2Protocol, "head_seconds", STALL_SECONDS)
+    _, open_one = connect()
+    silent, kept = open_one(), open_one()
+    assert kept.send("GET", "/version").status == 200
+    while silent.closed_for is None:
+        silent.read()
+    assert silent.closed_for == ErrorCodes.NO_ERROR
+    assert kept.send("GET", "/version").status == 200  # requests are longer in coming later
+
+
+def test_a_server_that_stops_ends_watches_and_connections(connect, monkeypatch, caplog):
+    monkeypatch.setattr(serving, "STOP_SECONDS", 2)
+    served, open_one = connect()
+    client = open_one()
+    watch = client.begin("GET", f"{MAPS}?watch=true")
+    until(lambda: subscriptions(served), pause_seconds=0.01)
+    served.loop.call_soon_threadsafe(served.turns.stop)
+    while client.closed_for is None:
+        client.read()
+    assert watch.has_ended
+    until(served.loop.is_closed, pause_seconds=0.01)
+    assert not caplog.records
+
+
+def test_requests_that_are_reset_again_and_again_are_refused(connect, monkeypatch):
+    monkeypatch.setattr(http2, "_EXECUTED_MAX", 20)
+    _, open_one = connect()
+    client = open_one()
+    with monkeypatch.context() as at_once:
+        at_once.setattr(client, "flush", lambda: None)
+        for _ in range(30):
+            reply = client.begin("GET", MAPS)
+            client.frames.reset_stream(reply.number, ErrorCodes.CANCEL)
+    client.flush()
+    while client.closed_for is None:
+        client.read()
+    assert client.closed_for == ErrorCodes.ENHANCE_YOUR_CALM
+
+
+def test_a_connection_has_as_many_requests_as_upstreams(connect):
+    _, open_one = connect()
+    client = open_one()
+    client.send("GET", "/version")
+    assert client.frames.remote_settings.max_concurrent_streams == STREAMS_MAX == 1_000
+
+
+def test_a_defect_ends_its_request_alone(connect, monkeypatch):
+    served, open_one = connect()
+    client = open_one()
+
+    async def fail(request):
+        raise RuntimeError(request.path)
+
+    monkeypatch.setattr(served.turns, "execute", fail)
+    assert client.send("GET", MAPS).reset == ErrorCodes.INTERNAL_ERROR
+    monkeypatch.undo()
+    assert client.send("POST", PODS, pod("web")).status == 201
