@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         PolicyError as PolicyError,
         PolicyResult as PolicyResult,
         ValidatingPolicy as ValidatingPolicy,
-        compile_match_conditions as compile_match_conditions,
         match_condition_problems as match_condition_problems,
         type_warnings as type_warnings,
     )

@@ -21,7 +21,6 @@ from podwright.simulation.kss.extender_proxy import (
     ExtenderFailed as ExtenderFailed,
     ExtenderProxy as ExtenderProxy,
     UnknownExtender as UnknownExtender,
-    proxied_configuration as proxied_configuration,
 )
 from podwright.simulation.kss.live_results import (
     Change as Change,

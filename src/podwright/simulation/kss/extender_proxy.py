@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, NamespacedName, PodwrightError
+from podwright.apimachinery.objects import NamespacedName, PodwrightError
 from podwright.scheduler.config import Extender, ExtenderCall, ExtenderReply, ExtenderVerb
 from podwright.scheduler.framework import CalledExtender, MalformedJSON, read_first_value
 from podwright.simulation.kss.results import ExtenderAnswer, extender_results, weighted_priorities
@@ -33,12 +33,6 @@ PODS_MAX: Final = 10_000
 DEFAULT_TIMEOUT_NS: Final = 5_000_000_000
 """Upstream: pkg/scheduler/extender.go, DefaultExtenderTimeout"""
 
-_VERB_FIELDS: Final = {
-    "filterVerb": "filter",
-    "prioritizeVerb": "prioritize",
-    "preemptVerb": "preempt",
-    "bindVerb": "bind",
-}
 _OK: Final = 200
 
 
@@ -48,32 +42,6 @@ class UnknownExtender(PodwrightError):  # noqa: N818 - named for what it is
 
 class ExtenderFailed(PodwrightError):  # noqa: N818 - named for what happened
     """An extender did not answer a forwarded call."""
-
-
-def proxied_configuration(configuration: Document, port: int) -> Document:
-    """Return the configuration of a scheduler that calls its extenders through the proxy.
-
-    Parameters
-    ----------
-    configuration : dict
-        As the user wrote it.
-    port : int
-        Of the API of kube-scheduler-simulator.
-    """
-    extenders = configuration.get("extenders")
-    if not extenders:
-        return configuration
-    changed = [_proxied(each, index, port) for index, each in enumerate(extenders)]
-    return {**configuration, "extenders": changed}
-
-
-def _proxied(extender: Document, index: int, port: int) -> Document:
-    verbs = {
-        field: f"{route}/{index}" for field, route in _VERB_FIELDS.items() if extender.get(field)
-    }
-    others = {key: value for key, value in extender.items() if key != "tlsConfig"}
-    prefix = f"http://localhost:{port}/api/v1/extender/"
-    return {**others, **verbs, "urlPrefix": prefix, "enableHTTPS": False}
 
 
 class ExtenderProxy:

@@ -157,12 +157,6 @@ class MatchConditions:
         raise PolicyError(text)
 
 
-def compile_match_conditions(conditions: Sequence[Mapping[str, Any]]) -> MatchConditions:
-    """Compile the conditions of a webhook."""
-    compiler = AdmissionCompiler(has_params=False, has_variables=False)
-    return MatchConditions(conditions, compiler)
-
-
 def match_condition_problems(
     conditions: Sequence[Mapping[str, Any]], path: str, *, has_params: bool = False
 ) -> list[ExpressionProblem]:

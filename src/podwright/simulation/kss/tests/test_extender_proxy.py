@@ -1,4 +1,4 @@
-"""Extenders behind a proxy: the configuration that names it, and the answers that it keeps."""
+"""Extenders behind a proxy: the answers that it passes on and keeps."""
 
 from __future__ import annotations
 
@@ -11,29 +11,10 @@ from podwright.simulation.kss import (
     ExtenderFailed,
     ExtenderProxy,
     UnknownExtender,
-    proxied_configuration,
 )
 
 ARGUMENTS = {"Pod": {"metadata": {"name": "web", "namespace": "default"}}, "NodeNames": ["a"]}
 KEY = "kube-scheduler-simulator.sigs.k8s.io/extender-prioritize-result"
-
-
-def test_a_scheduler_is_configured_to_call_the_proxy():
-    extender = {
-        "urlPrefix": "https://scorer.example",
-        "enableHTTPS": True,
-        "tlsConfig": {"insecure": True},
-        "prioritizeVerb": "score",
-        "weight": 3,
-    }
-    found = proxied_configuration({"profiles": [], "extenders": [extender, extender]}, 1212)
-    assert found["extenders"][1] == {
-        "urlPrefix": "http://localhost:1212/api/v1/extender/",
-        "enableHTTPS": False,
-        "prioritizeVerb": "prioritize/1",
-        "weight": 3,
-    }
-    assert proxied_configuration({"profiles": []}, 1212) == {"profiles": []}
 
 
 def test_scores_are_returned_as_they_are_added_and_kept_for_the_pod():

@@ -123,6 +123,71 @@ def test_a_claim_out_of_bounds_is_forbidden(server, storage, message):
     )
 
 
+@pytest.mark.parametrize(
+    ("item", "spec", "message"),
+    [
+        pytest.param(
+            {"min": {"memory": "100Mi"}},
+            {"containers": [
+                container("a", requests={"memory": "100Mi"}),
+                container("b", limits={"memory": "50Mi"}),
+            ]},
+            "minimum memory usage per Pod is 100Mi, but limit is 50Mi",
+            id="limits below the minimum",
+        ),
+        pytest.param(
+            {"max": {"memory": "100Mi"}},
+            {"containers": [
+                container("a", requests={"memory": "80Mi"}),
+                container("b", limits={"memory": "50Mi"}),
+            ]},
+            "maximum memory usage per Pod is 100Mi, but request is 130Mi",
+            id="requests above the maximum",
+        ),
+        pytest.param(
+            {"max": {"cpu": "1"}},
+            {
+                "containers": [container(limits={"cpu": "800m"})],
+                "initContainers": [
+                    container("s", limits={"cpu": "400m"}) | {"restartPolicy": "Always"}
+                ],
+            },
+            "maximum cpu usage per Pod is 1, but limit is 1200m",
+            id="a sidecar",
+        ),
+        pytest.param(
+            {"max": {"cpu": "1"}},
+            {
+                "containers": [container(limits={"cpu": "800m"})],
+                "resources": {"limits": {"cpu": "3"}},
+            },
+            "maximum cpu usage per Pod is 1, but limit is 3",
+            id="resources of the pod as a whole",
+        ),
+    ],
+)  # fmt: skip
+def test_the_sums_of_a_pod_are_bounded(server, item, spec, message):
+    limit(server, {"type": "Pod", **item})
+    status, error = server.reply("POST", PODS, pod("web", **spec))
+    assert (status, message in error["message"]) == (403, True), error["message"]
+
+
+def test_a_claim_that_terminates_is_not_limited(server):
+    body = {
+        "metadata": {"name": "c", "finalizers": ["example.com/hold"]},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    assert server.reply("POST", CLAIMS, body)[0] == 201
+    limit(server, {"type": "PersistentVolumeClaim", "min": {"storage": "2Gi"}})
+    patch = {"metadata": {"labels": {"a": "b"}}}
+    assert server.patch(f"{CLAIMS}/c", patch)[0] == 403
+    server.reply("DELETE", f"{CLAIMS}/c")
+    assert server.patch(f"{CLAIMS}/c", patch)[0] == 200
+
+
 def test_a_changed_pod_is_not_limited_but_a_resized_one_is(server):
     given = pod("web", containers=[container(limits={"cpu": "1"})])
     server.reply("POST", PODS, given)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podwright.cluster.api.admission.pod_security import plugin
 from podwright.cluster.api.admission.pod_security.namespace_policy import (
     LEVELS,
     Standard,
@@ -249,12 +250,14 @@ def test_workloads_are_warned_of_by_their_template(server):
 
 
 def test_only_changes_of_images_are_checked_again(server):
-    server.reply("POST", PODS, pod("p", hostPID=True))
+    initial = [{"name": "i", "image": "app:1"}]
+    server.reply("POST", PODS, pod("p", hostPID=True, initContainers=initial))
     label(server, enforce="baseline")
     patch: dict[str, Any] = {"metadata": {"labels": {"a": "b"}}}
     assert server.patch(f"{PODS}/p", patch)[0] == 200
-    patch = {"spec": {"containers": [{"name": "c", "image": "b:1"}]}}
-    assert server.patch(f"{PODS}/p", patch, "strategic-merge-patch+json")[0] == 403
+    for field in ("containers", "initContainers"):
+        patch = {"spec": {field: [{"name": field[0], "image": "b:1"}]}}
+        assert server.patch(f"{PODS}/p", patch, "strategic-merge-patch+json")[0] == 403
 
 
 def test_a_stricter_namespace_warns_of_its_pods(server):
@@ -268,6 +271,38 @@ def test_a_stricter_namespace_warns_of_its_pods(server):
         ' \\"baseline:latest\\"',
         "a (and 3 other pods): host namespaces",
     ]
+
+
+def test_only_a_stricter_namespace_warns_and_of_its_own_pods(server):
+    server.reply("POST", PODS, pod("p", hostPID=True))
+    server.reply("POST", "/api/v1/namespaces", {"metadata": {"name": "other"}})
+
+    def enforced(namespace: str, level: str) -> list[str]:
+        patch = {"metadata": {"labels": {f"{PREFIX}enforce": level}}}
+        return warnings(server, "PATCH", f"/api/v1/namespaces/{namespace}", patch)
+
+    assert enforced("other", "restricted") == []
+    assert len(enforced("default", "restricted")) == 2
+    assert enforced("default", "baseline") == []
+    assert len(enforced("default", "restricted")) == 2
+    assert enforced("default", "privileged") == []
+
+
+def test_of_many_pods_one_of_each_controller_is_checked_first(server, monkeypatch):
+    monkeypatch.setattr(plugin, "PODS_CHECKED", 2)
+    for name, owner in (("a1", "a"), ("a2", "a"), ("b1", "b")):
+        body = pod(name, hostPID=True)
+        reference = {"apiVersion": "v1", "kind": "ReplicationController", "name": owner}
+        body["metadata"]["ownerReferences"] = [reference | {"uid": owner, "controller": True}]
+        if owner == "b":
+            body["spec"] = pod(name, hostNetwork=True)["spec"]
+        assert server.reply("POST", PODS, body)[0] == 201
+    patch = {"metadata": {"labels": {f"{PREFIX}enforce": "baseline"}}}
+    found = warnings(server, "PATCH", "/api/v1/namespaces/default", patch)
+    assert "only checked against the first 2 of 3 existing pods" in found[0]
+    # Both violate it alike, and the second of `a` is not among them.
+    assert "a1 (and 1 other pod): host namespaces" in found[-1]
+    assert len(found) == 3
 
 
 def test_a_bad_label_is_invalid_only_when_it_changes(server):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission.amounts import texts_of
 from podwright.cluster.api.admission.quota.device_claims import DeviceClaims
 from podwright.cluster.api.admission.quota.pods import Pods
@@ -254,6 +255,78 @@ def test_an_update_counts_what_it_adds(server):
     # What an update no longer uses is given back by the quota controller only.
     assert server.patch(f"{DEFAULT}/services/s", {"spec": {"type": "ClusterIP"}})[0] == 200
     assert used(server) == {"services": "1", "services.nodeports": "2"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "status", "counted"),
+    [
+        pytest.param({}, {}, "1", id="the pod counts two of them"),
+        pytest.param({"uid": "other"}, {}, "3", id="the claim of an earlier pod"),
+        pytest.param({"annotations": {}}, {}, "3", id="a claim of its own"),
+        pytest.param({"controller": False}, {}, "3", id="a pod that does not control it"),
+        pytest.param({"created": "2026-03-02T10:00:09Z"}, {}, "3", id="a later claim of the pod"),
+        pytest.param({}, {"resourceClaimName": "c"}, "1", id="the claim that the pod names"),
+        pytest.param({}, {"resourceClaimName": "x"}, "3", id="another claim than the pod names"),
+    ],
+)
+def test_devices_that_a_pod_counts_count_once(server, claim, status, counted):
+    device_class = {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "e.com/gpu"}}
+    classes = "/apis/resource.k8s.io/v1/deviceclasses"
+    assert server.reply("POST", classes, device_class)[0] == 201
+    limits = {"limits": {"e.com/gpu": "2"}}
+    _, made = server.reply("POST", f"{DEFAULT}/pods", with_resources("p", **limits))
+    if status:
+        mapping = {"containerName": "c", "resourceName": "e.com/gpu", "requestName": "r"}
+        status = {"extendedResourceClaimStatus": {"requestMappings": [mapping], **status}}
+        assert server.patch(f"{DEFAULT}/pods/p/status", {"status": status})[0] == 200
+    first = {"name": "a", "created": "2026-03-02T10:00:05Z"}
+    found = {"name": "c", "created": "2026-03-02T10:00:01Z", **claim}
+
+    def made_for_pod(name: str, created: str, **other: Any) -> dict[str, Any]:
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "controller": True,
+                 "uid": made["metadata"]["uid"]}  # fmt: skip
+        owner |= {key: other[key] for key in ("uid", "controller") if key in other}
+        annotation = {"resource.kubernetes.io/extended-resource-claim": "true"}
+        request = {"name": "r", "exactly": {"deviceClassName": "gpu", "count": 3,
+                                            "allocationMode": "ExactCount"}}  # fmt: skip
+        metadata = {"name": name, "namespace": "default", "creationTimestamp": created,
+                    "annotations": other.get("annotations", annotation),
+                    "ownerReferences": [owner]}  # fmt: skip
+        return {"metadata": metadata, "spec": {"devices": {"requests": [request]}}}
+
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}
+    earlier = decode(head | made_for_pod(**first), source="test")
+    server.store.put(earlier)
+    used = DeviceClaims(server.store).usage(made_for_pod(**found), server.now_ns)
+    assert texts_of(used).get("requests.e.com/gpu") == counted
+    assert texts_of(used)["gpu.deviceclass.resource.k8s.io/devices"] == "3"
+
+
+def test_a_resized_pod_counts_with_its_new_requests(server):
+    restrict(server, {"requests.cpu": "3"})
+    server.reply("POST", f"{DEFAULT}/pods", with_resources("p", requests={"cpu": "1"}))
+    path = f"{DEFAULT}/pods/p/resize"
+
+    def resize(cpu: str) -> int:
+        container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+        patch = {"spec": {"containers": [container]}}
+        status, _ = server.patch(path, patch, "strategic-merge-patch+json")
+        return status
+
+    assert resize("2") == 200
+    assert used(server) == {"requests.cpu": "2"}
+    assert resize("4") == 403
+    assert used(server) == {"requests.cpu": "2"}
+
+
+def test_storage_that_is_allocated_beyond_a_quota_is_counted_and_not_rejected(server):
+    restrict(server, {"requests.storage": "3"})
+    path = f"{DEFAULT}/persistentvolumeclaims"
+    assert server.reply("POST", path, a_claim())[0] == 201
+    assert used(server) == {"requests.storage": "2"}
+    status = {"allocatedResources": {"storage": "5"}}
+    assert server.patch(f"{path}/c/status", {"status": status})[0] == 200
+    assert used(server) == {"requests.storage": "5"}
 
 
 def test_the_uid_in_a_job_stays_the_one_of_the_job(server):

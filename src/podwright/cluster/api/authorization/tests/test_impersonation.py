@@ -35,6 +35,10 @@ def test_without_rights_the_refusal_is_that_of_the_first_mode(policy):
     # A group may not be named for a service account in the newer modes.
     requested = User("system:serviceaccount:a:b", groups=("x",))
     assert refusal(policy, requested) == ("impersonate", "serviceaccounts", "b")
+    # Nor may it have a uid, and neither may a node.
+    requested = User("system:serviceaccount:a:b", uid="7")
+    assert refusal(policy, requested) == ("impersonate", "serviceaccounts", "b")
+    assert refusal(policy, User("system:node:n1", uid="7"))[0] == "impersonate"
 
 
 def test_the_original_mode(policy):
@@ -59,8 +63,14 @@ def test_a_constrained_mode_needs_both_rights(policy):
     policy.bind("who", "ClusterRole/who", "User/alice")
     assert Impersonation(policy.authorizers).user_for(User("bob"), list_pods()).name == "bob"
     assert refusal(policy, User("carol"))[2] == "carol"
-    masters = User("bob", groups=("system:masters",))
-    assert refusal(policy, masters) == ("impersonate:user-info", "groups", "system:masters")
+    policy.role("groups", {"verbs": ["impersonate:user-info"], "apiGroups": AUTHENTICATION,
+                           "resources": ["groups"]})  # fmt: skip
+    policy.bind("groups", "ClusterRole/groups", "User/alice")
+    user_for = Impersonation(policy.authorizers).user_for
+    assert "dev" in user_for(User("bob", groups=("dev",)), list_pods()).groups
+    for group in "system:masters", "":
+        found = refusal(policy, User("bob", groups=("dev", group)))
+        assert found == ("impersonate:user-info", "groups", group)
 
 
 def test_groups_that_users_have_by_their_name(policy):

@@ -47,6 +47,14 @@ def test_a_cluster_binding_applies_everywhere(policy):
     assert not policy.may(ROBOT, "list", "pods", namespace="any")
 
 
+def test_users_with_the_same_groups_have_what_names_them(policy):
+    policy.role("reader", READ)
+    policy.bind("b", "ClusterRole/reader", "User/alice")
+    assert policy.may(ALICE, "get", "pods")
+    assert not policy.may(User("bob", groups=ALICE.groups), "get", "pods")
+    assert policy.may(ALICE, "get", "pods")
+
+
 def test_a_user_of_very_many_groups_has_what_each_of_them_has(policy):
     policy.role("reader", READ)
     policy.bind("b", "ClusterRole/reader", *(f"Group/g{number}" for number in range(3_000)))

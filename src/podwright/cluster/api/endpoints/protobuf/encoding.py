@@ -50,14 +50,6 @@ def envelope(api_version: str, kind: str, raw: bytes) -> bytes:
     return PREFIX + field(1, type_meta) + field(2, raw) + field(3, b"") + field(4, b"")
 
 
-def encoded_object(document: Document) -> bytes:
-    """Return an object of a built-in kind as a body."""
-    kind = built_in().find(document["apiVersion"], document["kind"])
-    assert kind is not None, document
-    raw = message(kind.row.type, document)
-    return envelope(document["apiVersion"], document["kind"], raw)
-
-
 def encoded_metadata_list(document: Document) -> bytes:
     """Return a PartialObjectMetadataList as a body."""
     raw = field(1, message("meta.v1.ListMeta", document["metadata"]))

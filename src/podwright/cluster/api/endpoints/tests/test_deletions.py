@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from podwright.apimachinery.objects import timestamp_ns
+from podwright.cluster.api.endpoints import HttpRequest
+from podwright.cluster.api.endpoints.long_requests import LongRequest
 from podwright.cluster.api.endpoints.tests.conftest import Server, config_map, pod
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -129,6 +133,23 @@ def test_a_collection_is_deleted_in_the_order_of_its_keys_a_page_at_a_time(serve
     assert [each["metadata"]["name"] for each in rest["items"]] == ["d"]
     _, left = server.reply("GET", CONFIG_MAPS)
     assert [each["metadata"]["name"] for each in left["items"]] == ["x"]
+
+
+def test_a_collection_that_changes_while_it_is_deleted_is_shown_as_it_was_listed(
+    server: Server,
+) -> None:
+    for name in "abcd":
+        server.reply("POST", CONFIG_MAPS, config_map(name, k="before"))
+    headers = {"authorization": "Bearer admin-token"}
+    deletion = server.api.begin(HttpRequest("DELETE", CONFIG_MAPS, "", headers), server.now_ns)
+    assert isinstance(deletion, LongRequest)
+    assert deletion.advance(lambda: True) is None
+    server.patch(f"{CONFIG_MAPS}/b", {"data": {"k": "after"}})
+    server.reply("DELETE", f"{CONFIG_MAPS}/c")
+    document = json.loads(deletion.finish().body)
+    shown = [(each["metadata"]["name"], each["data"]["k"]) for each in document["items"]]
+    assert shown == [("a", "before"), ("b", "before"), ("d", "before")]
+    assert server.reply("GET", CONFIG_MAPS)[1]["items"] == []
 
 
 def test_a_deleted_collection_is_shown_as_it_was(server: Server) -> None:

@@ -16,7 +16,6 @@ from podwright.cluster.api.endpoints.protobuf import (
     decode_protobuf,
 )
 from podwright.cluster.api.endpoints.protobuf.encoding import (
-    encoded_object,
     encoded_varint,
     envelope,
     field,
@@ -61,6 +60,14 @@ POD = {
         "securityContext": {"supplementalGroups": [1, 2**40, -1]},
     },
 }  # fmt: skip
+
+
+def encoded_object(document):
+    """Return an object of a built-in kind as a body."""
+    kind = built_in().find(document["apiVersion"], document["kind"])
+    assert kind is not None, document
+    raw = message(kind.row.type, document)
+    return envelope(document["apiVersion"], document["kind"], raw)
 
 
 def test_a_pod_is_decoded_as_its_document():

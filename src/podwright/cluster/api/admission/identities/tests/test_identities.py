@@ -231,8 +231,15 @@ def test_a_mirror_pod_is_owned_by_its_node_and_refers_to_nothing(nodes):
     mirror = pod("m", nodeName="n1")
     mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
     assert "with an owner reference set to itself" in refusal(nodes, "POST", PODS, mirror)
-    mirror["metadata"]["ownerReferences"] = [owner | {"uid": "other"}]
-    assert "UID mismatch" in refusal(nodes, "POST", PODS, mirror)
+    for owners, problem in (
+        ([owner, owner | {"uid": "other"}], "with a single owner reference set to itself"),
+        ([owner | {"name": "n2"}], "with an owner reference set to itself"),
+        ([owner | {"controller": False}], "with a controller owner reference set to itself"),
+        ([owner | {"blockOwnerDeletion": True}], "must not set blockOwnerDeletion"),
+        ([owner | {"uid": "other"}], "UID mismatch"),
+    ):
+        mirror["metadata"]["ownerReferences"] = owners
+        assert problem in refusal(nodes, "POST", PODS, mirror)
     mirror["metadata"]["ownerReferences"] = [owner]
     mirror["spec"]["volumes"] = [{"name": "v", "configMap": {"name": "c"}}]
     assert "can not create pods that reference configmaps" in refusal(nodes, "POST", PODS, mirror)
@@ -258,6 +265,9 @@ def test_a_node_requests_tokens_of_its_pods(nodes):
     _, foreign = nodes.reply("POST", PODS, pod("foreign", nodeName="n2", serviceAccountName="a"))
     bound = {"name": "foreign", "uid": foreign["metadata"]["uid"]}
     assert problem(boundObjectRef=reference | bound).endswith("scheduled on a different node")
+    # A replaced pod is no secret to a node that does not run it.
+    replaced = reference | bound | {"uid": "other"}
+    assert "The object might have been deleted" in problem(boundObjectRef=replaced)
     assert problem(boundObjectRef=reference | {"name": "none"}).endswith('pod "none" not found')
     # The cluster role of this test allows tokens for all audiences.
     assert not problem(boundObjectRef=reference, audiences=["a"])
