@@ -206,6 +206,77 @@ def without_node(pod: dict[str, Any]) -> dict[str, Any]:
     return {**pod, "spec": {k: v for k, v in pod["spec"].items() if k != "nodeName"}}
 
 
+def allocation(device):
+    """Return the status of a claim that has a device."""
+    result = {"request": "r", "driver": "d", "pool": "p", "device": device}
+    return {"allocation": {"devices": {"results": [result]}}}
+
+
+@pytest.mark.parametrize(
+    ("resource", "source", "own", "kept"),
+    [
+        pytest.param(
+            "persistentvolumeclaims",
+            {"spec": {"volumeName": "a"}},
+            {"spec": {"volumeName": "b"}},
+            ["spec.volumeName"],
+            id="a claim that is bound to another volume",
+        ),
+        pytest.param(
+            "persistentvolumeclaims",
+            {"spec": {"volumeName": "a"}},
+            {"spec": {"volumeName": "a"}},
+            [],
+            id="a claim that is bound to the same one",
+        ),
+        pytest.param(
+            "persistentvolumes",
+            {"spec": {"claimRef": {"namespace": "a", "name": "c"}}},
+            {"spec": {"claimRef": {"namespace": "b", "name": "c"}}},
+            ["spec.claimRef.namespace"],
+            id="a volume that is bound to a claim of another namespace",
+        ),
+        pytest.param(
+            "persistentvolumes",
+            {"spec": {"claimRef": {"namespace": "a", "name": "c"}}},
+            {"spec": {"claimRef": {"namespace": "a", "name": "d"}}},
+            ["spec.claimRef.name"],
+            id="a volume that is bound to another claim",
+        ),
+        pytest.param(
+            "persistentvolumes",
+            {"spec": {"claimRef": {"namespace": "a", "name": "c"}}},
+            {"spec": {"claimRef": {"namespace": "a", "name": "c"}}},
+            [],
+            id="a volume that is bound to the same claim",
+        ),
+        pytest.param(
+            "resourceclaims",
+            {"spec": {}, "status": allocation("d0")},
+            {"spec": {}, "status": allocation("d1")},
+            ["status.allocation.devices.results[0].device"],
+            id="a claim that has other devices",
+        ),
+        pytest.param(
+            "resourceclaims",
+            {"spec": {}, "status": allocation("d0")},
+            {"spec": {}},
+            [],
+            id="a claim that has none yet",
+        ),
+    ],
+)
+def test_what_a_destination_has_bound_or_allocated_stays_so(resource, source, own, kept):
+    metadata = {"name": "x", "annotations": {SOURCE_UID: "u1"}}
+    obj = {"metadata": metadata, **source}
+    present = {"metadata": {**metadata, "uid": "own"}, **own}
+    settlement = settled(KINDS[resource], obj, present, SyncPolicies())
+    assert [each.path for each in settlement.kept] == kept
+    assert all(each.policy for each in settlement.kept)
+    part = "status" if resource == "resourceclaims" else "spec"
+    assert settlement.obj[part] == (own if kept else source)[part]
+
+
 class Histories(RuleBasedStateMachine):
     """Random changes of a source, which a mirror follows with interruptions.
 

@@ -310,7 +310,7 @@ def test_a_resized_pod_counts_with_its_new_requests(server):
     def resize(cpu: str) -> int:
         container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
         patch = {"spec": {"containers": [container]}}
-        status, _ = server.patch(path, patch, "strategic-merge-patch+json")
+        status: int = server.patch(path, patch, "strategic-merge-patch+json")[0]
         return status
 
     assert resize("2") == 200

@@ -6,6 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
+from podwright.cluster.api.endpoints.kinds import service_allocation
 from podwright.cluster.api.endpoints.kinds.service_allocation import NODE_PORTS, SERVICE_NETWORK
 
 SERVICES = "/api/v1/namespaces/default/services"
@@ -40,6 +41,51 @@ def test_a_dry_run_allocates_nothing(server):
     body = service("a", clusterIP="10.0.0.77")
     assert server.reply("POST", f"{SERVICES}?dryRun=All", body)[0] == 201
     assert create(server, "b", clusterIP="10.0.0.77")[0] == 201
+
+
+def test_a_dry_run_does_not_look_at_what_is_taken(server):
+    assert create(server, "a", clusterIP="10.0.0.77")[0] == 201
+    body = service("b", clusterIP="10.0.0.77")
+    assert server.reply("POST", f"{SERVICES}?dryRun=All", body)[0] == 201
+    assert server.reply("POST", SERVICES, body)[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [("10.0.0.0", 422), ("10.0.0.254", 201), ("10.0.0.255", 422), ("10.0.1.0", 422)],
+)
+def test_the_ends_of_the_range_are_no_addresses(server, address, status):
+    assert create(server, "a", clusterIP=address)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("port", "status"), [(29_999, 422), (30_000, 201), (32_767, 201), (32_768, 422)]
+)
+def test_node_ports_are_within_their_range(server, port, status):
+    ports = [{"port": 1, "nodePort": port}]
+    assert create(server, "a", type="NodePort", ports=ports)[0] == status
+
+
+def test_a_node_port_is_taken_for_all_protocols_of_other_services(server):
+    for name, protocol, status in (("a", "UDP", 201), ("b", "TCP", 422), ("c", "SCTP", 422)):
+        ports = [{"port": 1, "protocol": protocol, "nodePort": 31000}]
+        assert create(server, name, type="NodePort", ports=ports)[0] == status
+
+
+def test_the_node_ports_of_one_service_differ_by_port_or_protocol(server, monkeypatch):
+    monkeypatch.setattr(service_allocation, "NODE_PORTS", range(30_000, 30_002))
+    ports = [{"name": "a", "port": 1}, {"name": "b", "port": 2}]
+    status, made = create(server, "a", type="NodePort", ports=ports)
+    assert status == 201, made
+    assert {port["nodePort"] for port in made["spec"]["ports"]} == {30_000, 30_001}
+    server.reply("DELETE", f"{SERVICES}/a")
+    ports = [{"name": "a", "port": 1, "nodePort": 30_000}, {"name": "b", "port": 2}]
+    _, made = create(server, "b", type="NodePort", ports=ports)
+    assert [port["nodePort"] for port in made["spec"]["ports"]] == [30_000, 30_001]
+    server.reply("DELETE", f"{SERVICES}/b")
+    ports = [{"name": str(n), "port": 1, "nodePort": 30_000, "protocol": each}
+             for n, each in enumerate(("TCP", "UDP"))]  # fmt: skip
+    assert create(server, "c", type="NodePort", ports=ports)[0] == 201
 
 
 def test_a_change_of_type_allocates_and_releases(server):

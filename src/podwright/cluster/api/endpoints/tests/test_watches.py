@@ -33,6 +33,38 @@ def test_a_list_and_its_changes_are_the_next_list(server):
     assert objects == {each["metadata"]["name"]: each.get("data") for each in listed["items"]}
 
 
+def test_watches_in_two_versions_share_no_lines(server):
+    """The form of metadata has a version of its own."""
+    found = {}
+    for version in ("v1", "v1beta1"):
+        accept = f"application/json;as=PartialObjectMetadata;v={version};g=meta.k8s.io"
+        path = f"{CONFIG_MAPS}?watch=true&resourceVersion=1"
+        found[version] = server.send("GET", path, headers={"accept": accept})
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    for version, watch in found.items():
+        ((_, obj),) = server.events(watch)
+        assert obj["apiVersion"] == f"meta.k8s.io/{version}"
+
+
+def test_a_watch_by_the_name_in_its_path_shares_no_lines_with_that_of_all(server):
+    path = "/api/v1/watch/namespaces/default/configmaps"
+    all_of_them = server.watch(f"{path}?resourceVersion=1")
+    one = server.watch(f"{path}/a?resourceVersion=1")
+    for name in "ab":
+        server.reply("POST", CONFIG_MAPS, config_map(name))
+    assert [obj["metadata"]["name"] for _, obj in server.events(all_of_them)] == ["a", "b"]
+    assert [obj["metadata"]["name"] for _, obj in server.events(one)] == ["a"]
+
+
+def test_a_watch_without_initial_events_starts_with_the_next_change(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&sendInitialEvents=false"
+                         "&resourceVersionMatch=NotOlderThan")  # fmt: skip
+    assert server.events(watch) == []
+    server.reply("POST", CONFIG_MAPS, config_map("b"))
+    assert [obj["metadata"]["name"] for _, obj in server.events(watch)] == ["b"]
+
+
 def test_the_initial_events_end_with_a_bookmark(server):
     server.reply("POST", CONFIG_MAPS, config_map("a"))
     watch = server.watch(
@@ -89,6 +121,13 @@ def test_initial_events_of_a_version_to_come_are_an_error_event(server):
     ((type_, status),) = server.events(watch)
     assert (type_, status["code"], status["reason"]) == ("ERROR", 504, "Timeout")
     assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+
+
+def test_initial_events_of_the_present_version_are_sent(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    version = server.store.resource_version
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&{_INITIAL}&resourceVersion={version}")
+    assert [type_ for type_, _ in server.events(watch)] == ["ADDED", "BOOKMARK"]
 
 
 def test_bookmarks_come_once_a_minute_and_before_the_end(server):

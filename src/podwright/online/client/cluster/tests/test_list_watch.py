@@ -407,6 +407,9 @@ def test_a_watch_that_ends_at_once_is_followed_by_a_wait_and_another_is_not():
     state.ended()
     assert state.next_request() == OpenWatch("2")
     assert state.watches == 3
+    state.opened()
+    state.ended()
+    assert paused_ns(state), "the events of an earlier watch do not count"
 
 
 def restored(act: Callable[[ListWatch], object]) -> int:

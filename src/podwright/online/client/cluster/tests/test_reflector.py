@@ -13,8 +13,10 @@ from podwright.online.client.cluster import (
     ClusterAddress,
     ReadConnection,
     Reflector,
+    RejectedRequest,
     UnreachableCluster,
 )
+from podwright.online.client.cluster.list_watch import ListWatch
 from podwright.online.client.cluster.tests.test_read_connection import served
 
 
@@ -27,7 +29,7 @@ def line(kind, body):
     return json.dumps({"type": kind, "object": body}).encode() + b"\n"
 
 
-def followed(handler, count, **options):
+def followed(handler, count, path="/api/v1/nodes", **options):
     """Return the first changes that a reflector yields, and its failures."""
 
     options.setdefault("streams", False)
@@ -35,7 +37,7 @@ def followed(handler, count, **options):
     async def run():
         seen = []
         async with served(handler) as server, ReadConnection(ClusterAddress(server=server)) as one:
-            reflector = Reflector(one, "/api/v1/nodes", **options)
+            reflector = Reflector(one, path, **options)
             async for batch in reflector.batches():
                 seen += [(each.event, each.meta.name) for each in batch.changes]
                 if len(seen) >= count:
@@ -90,6 +92,85 @@ def test_the_first_request_is_repeated_unless_the_reflector_gives_up():
     count = 0
     with pytest.raises(UnreachableCluster, match="cut"):
         followed(handler, 1)
+
+
+def test_the_first_list_may_be_refused_for_good_and_a_later_one_not():
+    requests: list[str] = []
+
+    async def handler(request):
+        requests.append("watch" if "watch" in request.query else "list")
+        if request.path.endswith("pods") or len(requests) in (2, 3):
+            return web.json_response({"message": "no", "reason": "Forbidden"}, status=403)
+        version = str(len(requests))
+        if requests[-1] == "list":
+            items = [obj("a", version)]
+            return web.json_response({"metadata": {"resourceVersion": version}, "items": items})
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(line("MODIFIED", obj("a", version)))
+        return response
+
+    assert followed(handler, 2)[0] == [("Add", "a"), ("Update", "a")]
+    assert requests[:4] == ["list", "watch", "watch", "watch"]
+    with pytest.raises(RejectedRequest):
+        followed(handler, 1, path="/api/v1/pods")
+
+
+def test_lines_that_arrive_in_halves_are_joined():
+    async def handler(request):
+        if "watch" not in request.query:
+            return web.json_response({"metadata": {"resourceVersion": "1"}, "items": []})
+        response = web.StreamResponse()
+        await response.prepare(request)
+        sent = line("ADDED", obj("a", 2)) + line("ADDED", obj("b", 3))
+        for begin in range(0, len(sent), 50):
+            await response.write(sent[begin : begin + 50])
+            await asyncio.sleep(0.01)
+        return response
+
+    seen, reflector = followed(handler, 2)
+    assert seen == [("Add", "a"), ("Add", "b")]
+    assert reflector.failures == 0
+
+
+def test_selectors_are_sent_with_each_request():
+    queries: list[dict[str, str]] = []
+
+    async def handler(request):
+        queries.append(dict(request.query))
+        if "watch" in request.query:
+            response = web.StreamResponse()
+            await response.prepare(request)
+            await response.write(line("ADDED", obj("b", 8)))
+            return response
+        token = "" if "continue" in request.query else "more"
+        metadata = {"resourceVersion": "7", "continue": token}
+        items = [] if token else [obj("a", 7)]
+        return web.json_response({"metadata": metadata, "items": items})
+
+    followed(handler, 2, query={"labelSelector": "x"})
+    assert [each["labelSelector"] for each in queries] == ["x"] * 3
+    assert [each.get("continue") for each in queries] == [None, "more", None]
+    assert queries[2]["resourceVersion"] == "7"
+
+
+def test_a_server_that_demands_a_wait_gets_it(monkeypatch):
+    waits: list[float] = []
+    real = ListWatch.failed
+
+    def failed(self, status, *, retry_after_seconds=0.0):
+        waits.append(retry_after_seconds)
+        real(self, status)
+
+    monkeypatch.setattr(ListWatch, "failed", failed)
+
+    async def handler(_):
+        if not waits:
+            return web.json_response({}, status=429, headers={"retry-after": "3"})
+        return web.json_response({"metadata": {"resourceVersion": "1"}, "items": [obj("a", 1)]})
+
+    followed(handler, 1)
+    assert waits == [3.0]
 
 
 @pytest.mark.parametrize("status", [400, 406, 422])
