@@ -301,6 +301,13 @@ def test_the_certificate_is_that_of_each_request(connect):
         assert found["status"]["userInfo"]["username"] == "admin"
 
 
+def test_a_request_without_a_path_is_refused_alone(connect):
+    _, open_one = connect()
+    client = open_one()
+    assert client.send("GET", "version").reset == ErrorCodes.PROTOCOL_ERROR
+    assert client.send("GET", "/version").status == 200
+
+
 def test_what_is_not_http2_ends_the_connection(connect):
     _, open_one = connect()
     client = open_one()

@@ -108,7 +108,9 @@ class _Stream:
     has_ended : bool
         Whether all of the reply was sent.
     changed : Event
-        Set when one of these has changed, or when the client has room for more of the reply.
+        Set when one of these has changed.
+    room : Event
+        Set when the client may have room for more of the reply.
     head : list of pairs, or None
         The headers of the reply until they are sent, which is with the first part of its body.
     """
@@ -123,6 +125,7 @@ class _Stream:
         "is_read",
         "number",
         "received_bytes",
+        "room",
         "scope",
     )
 
@@ -132,12 +135,13 @@ class _Stream:
         self.body = bytearray()
         self.received_bytes = 0
         self.is_complete = self.is_read = self.is_gone = self.has_ended = False
-        self.changed = asyncio.Event()
+        self.changed, self.room = asyncio.Event(), asyncio.Event()
         self.head: list[tuple[bytes, bytes]] | None = None
 
     def give_up(self) -> None:
         self.is_gone = True
         self.changed.set()
+        self.room.set()
 
 
 class Http2Protocol(asyncio.Protocol):
@@ -276,9 +280,11 @@ class Http2Protocol(asyncio.Protocol):
                 stream.changed.set()
             case StreamReset(stream_id=number) if stream := self._streams.pop(number, None):
                 stream.give_up()
-            case WindowUpdated() | RemoteSettingsChanged():
+            case WindowUpdated(stream_id=number) if stream := self._streams.get(number):
+                stream.room.set()
+            case WindowUpdated(stream_id=0) | RemoteSettingsChanged():
                 for stream in self._streams.values():
-                    stream.changed.set()
+                    stream.room.set()
             case ConnectionTerminated():  # the library sends nothing after it
                 self._close()
             case _:
@@ -288,7 +294,6 @@ class Http2Protocol(asyncio.Protocol):
         self, number: int, fields: dict[bytes, bytes], headers: list[tuple[bytes, bytes]]
     ) -> None:
         """Start to execute a request."""
-        self._keep_open()
         path, _, query = fields.get(b":path", b"/").partition(b"?")
         if self._executed_count >= _EXECUTED_MAX:
             self._end(ErrorCodes.ENHANCE_YOUR_CALM)
@@ -316,6 +321,7 @@ class Http2Protocol(asyncio.Protocol):
             "query_string": query,
             "headers": own,
         }
+        self._keep_open()
         stream = self._streams[number] = _Stream(number, scope)
         scope["state"] = {**self._app_state, ABORT: partial(self._abort, stream)}
         self._executed_count += 1
@@ -429,8 +435,8 @@ class Http2Protocol(asyncio.Protocol):
                     if self._flow.write_paused:
                         await self._flow.drain()
                     else:
-                        stream.changed.clear()
-                        await stream.changed.wait()
+                        stream.room.clear()
+                        await stream.room.wait()
             except TimeoutError:
                 self._abort(stream)
         return None
