@@ -42,6 +42,22 @@ def test_losses_and_room_are_tables(page, demo):
     plan.get_by_text("More pods that fit, of each workload alone").wait_for()
 
 
+def test_a_question_is_cancelled_and_asked_again(page, demo):
+    page.route("**/podwright/v1/drain-plan", lambda _: None)  # no reply
+    page.goto(f"{demo.page}/?view=plan")
+    plan = page.locator("pw-plan")
+    plan.get_by_role("button", name="Drain nodes").click()
+    plan.get_by_label("Nodes to drain").fill("node-a")
+    plan.get_by_role("button", name="Answer").click()
+    plan.get_by_role("progressbar").wait_for()
+    plan.get_by_role("button", name="Cancel").click()
+    plan.get_by_role("progressbar").wait_for(state="hidden")
+    plan.get_by_role("alert").wait_for(state="hidden")
+    page.unroute("**/podwright/v1/drain-plan")
+    plan.get_by_role("button", name="Answer").click()
+    plan.get_by_text("1 node can be drained, in 1 step").wait_for()
+
+
 TYPES = """types:
 - {name: large, price: 2, allocatable: {cpu: "64", memory: 256Gi}}
 """

@@ -36,7 +36,7 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.cluster.controllers import expand
-from podwright.scheduler.config import DurationNs
+from podwright.scheduler.config import DurationNs, format_duration
 from podwright.simulation.files import read_paths
 
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -343,10 +343,12 @@ def _group_errors(group: NodeGroup, path: str) -> Iterator[FieldError]:
     if not 0 <= group.price < math.inf:
         yield invalid(f"{path}.price", group.price, "must not be negative, and finite")
     if group.provisioning_ns < 0:
-        yield invalid(f"{path}.provisioningTime", group.provisioning_ns, "must not be negative")
+        shown = format_duration(group.provisioning_ns)
+        yield invalid(f"{path}.provisioningTime", shown, "must not be negative")
     for index, outage in enumerate(group.outages):
         if not 0 <= outage.start_ns < outage.end_ns:
-            yield invalid(f"{path}.outages[{index}].end", outage.end_ns, "must be after the start")
+            shown = format_duration(outage.end_ns)
+            yield invalid(f"{path}.outages[{index}].end", shown, "must be after the start")
     if group.template is None:
         yield required(f"{path}.template", "such as {allocatable: {cpu: 4, memory: 16Gi}}")
     else:
@@ -359,7 +361,8 @@ def _option_errors(options: AutoscalerOptions, path: str) -> Iterator[FieldError
         value = getattr(options, field)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if is_number and value < 0 and field != "expendable_pods_priority_cutoff":
-            yield invalid(f"{path}.{name}", value, "must not be negative")
+            shown = format_duration(int(value)) if field.endswith("_ns") else value
+            yield invalid(f"{path}.{name}", shown, "must not be negative")
     if options.scan_interval_ns == 0:
         yield invalid(f"{path}.scanInterval", "0s", "must be positive")
     for index, name in enumerate(options.expander):

@@ -308,6 +308,17 @@ def test_each_mistake_of_a_file_has_its_path():
         assert any(each.startswith(path) for each in paths), (path, paths)
 
 
+def test_a_duration_in_an_error_is_as_it_is_written():
+    node_group = group(provisioningTime="-30s", outages=[{"start": "1h", "end": "30m"}])
+    with pytest.raises(InputError) as caught:
+        parse_node_groups({"groups": [node_group], "options": {"scanInterval": "-1s"}}, "")
+    assert [str(error) for error in caught.value.errors] == [
+        'groups[0].provisioningTime: Invalid value: "-30s": must not be negative',
+        'groups[0].outages[0].end: Invalid value: "30m0s": must be after the start',
+        'options.scanInterval: Invalid value: "-1s": must not be negative',
+    ]
+
+
 def test_a_node_of_the_input_belongs_to_the_group_that_its_label_names():
     node = make_node("old", cpu="4", labels={"pool": "a"})
     run, seen = simulated([node, deployment("web", 5)], [group(size=2)])
