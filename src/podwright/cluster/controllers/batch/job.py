@@ -556,7 +556,10 @@ class JobController(PodOwnerController):
         new = job_condition("Suspended", f"Job{verb}", note, now_ns)
         new["status"] = "True" if spec.suspend else "False"
         status["conditions"] = conditions_with(conditions, new)
-        if not spec.suspend:
+        if spec.suspend:
+            # Otherwise the job would be past its deadline when it is resumed.
+            status.pop("startTime", None)
+        else:
             status["startTime"] = timestamp_text(now_ns)
         return [self.event(job, verb, note)]
 

@@ -285,6 +285,50 @@ def test_the_oldest_of_several_finished_jobs_are_deleted_by_their_outcome():
     assert cluster.all(JOB) == []
 
 
+def test_the_last_success_is_the_latest_completion():
+    cluster = Cluster((CronJobController,), stages=())
+    cluster.add(a_cron_job(suspend=True))
+    cron_job = cluster.get(CRON_JOB, "default/c")
+    long = finished(cron_job, "long", 10).raw
+    long["status"]["completionTime"] = at(90)
+    for job in (decode(long), finished(cron_job, "short", 20)):
+        cluster.store.put(job)
+    cluster.settle()
+    assert cluster.status(CRON_JOB, "default/c")["lastSuccessfulTime"] == at(90)
+
+
+def test_a_finished_job_that_terminates_is_not_deleted_again():
+    cluster = Cluster((CronJobController,), stages=())
+    cluster.add(a_cron_job(suspend=True, successfulJobsHistoryLimit=0))
+    cron_job = cluster.get(CRON_JOB, "default/c")
+    job = finished(cron_job, "held", 10).raw
+    job["metadata"] |= {"deletionTimestamp": at(20), "finalizers": ["example.com/hold"]}
+    cluster.store.put(decode(job))
+    cluster.settle()
+    assert cluster.event_notes("SuccessfulDelete") == []
+
+
+def test_all_running_jobs_are_replaced():
+    cluster = cluster_with(a_cron_job(seconds=600))
+    cluster.run(2 * MINUTE + 1)
+    assert len(cluster.all(JOB)) == 2
+    cluster.edit(CRON_JOB, "default/c", "spec", concurrencyPolicy="Replace")
+    cluster.run(3 * MINUTE + 1)
+    (active,) = cluster.status(CRON_JOB, "default/c")["active"]
+    assert active["name"] == f"c-{FIRST + 3}"
+    assert cluster.event_notes("SuccessfulDelete") == [
+        f"Deleted job c-{FIRST + number}" for number in (1, 2)
+    ]
+
+
+def test_a_time_within_the_deadline_gets_one_job_also_if_that_is_deleted():
+    cron_job = a_cron_job(seconds=2, startingDeadlineSeconds=600, successfulJobsHistoryLimit=0)
+    cluster = cluster_with(cron_job)
+    cluster.run(4 * MINUTE + 30)
+    assert jobs(cluster) == [f"c-{FIRST + number}" for number in range(1, 5)]
+    assert cluster.all(JOB) == []
+
+
 def test_an_active_job_that_was_deleted_is_missed():
     cluster = cluster_with(a_cron_job(seconds=600))
     cluster.run(MINUTE + 1)

@@ -15,6 +15,7 @@ from podwright.cluster.controllers.apps.replica_set import ReplicaSetController
 from podwright.cluster.controllers.apps.rollout import (
     DESIRED_REPLICAS,
     MAX_REPLICAS,
+    REVISION,
     Rollout,
     RolloutSet,
     deployment_spec,
@@ -402,6 +403,35 @@ def test_a_set_grows_by_its_share(sets, grown):
     total = sum(each.replicas for each in rollout.sets)
     assert total == (20 if len(sets) == 1 else 25)
     assert sorted(each.replicas for each in rollout.sets) == sorted(grown)
+
+
+def test_a_set_without_its_former_maximum_grows_by_the_pods_that_there_are():
+    spec = deployment_spec({"replicas": 20, "strategy": {"rollingUpdate": {
+        "maxSurge": 5, "maxUnavailable": 2}}})  # fmt: skip
+    old, new = a_set("s1", 8), a_set("s2", 3)
+    for each in (old, new):
+        del each.annotations[MAX_REPLICAS]
+    rollout = Rollout(spec, new, [old])
+    assert rollout.scale()
+    # 8 of 11 pods and 3 of 11, of 25.
+    assert (old.replicas, new.replicas) == (18, 7)
+
+
+def test_old_sets_are_scaled_down_only_if_the_new_one_has_all_pods_available():
+    spec = deployment_spec({"replicas": 10})
+    for available, sizes in ((10, [0, 10]), (9, [2, 11])):
+        old, new = a_set("s1", 2), a_set("s2", 10, available)
+        rollout = Rollout(spec, new, [old])
+        assert rollout.scale()
+        assert [each.replicas for each in rollout.sets] == sizes
+
+
+def test_the_history_discards_the_oldest_revisions_whenever_they_were_created():
+    spec = deployment_spec({"replicas": 1, "revisionHistoryLimit": 1})
+    old = [a_set("s1", 0), a_set("s2", 0), a_set("s3", 0)]
+    for each, revision in zip(old, ("9", "10", "2"), strict=True):
+        each.annotations[REVISION] = revision
+    assert [each.name for each in Rollout(spec, None, old).excess_history()] == ["s3", "s1"]
 
 
 def test_the_history_keeps_sets_whose_status_is_outdated():

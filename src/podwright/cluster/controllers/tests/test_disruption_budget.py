@@ -224,6 +224,13 @@ def check(cluster: Cluster) -> None:
         assert numbers(cluster, budget.name) == (len(pods), desired, healthy, allowed)
 
 
+def test_the_scale_is_that_of_the_deployment_above_the_replica_set():
+    cluster = cluster_with(2, a_budget(minAvailable="50%"))
+    cluster.edit(("apps", "Deployment"), "default/web", "spec", replicas=6)
+    cluster.edit(PDB, "default/b", "spec", minAvailable="100%")
+    assert numbers(cluster) == (6, 6, 2, 0)
+
+
 def test_a_budget_without_limits_expects_no_pods():
     cluster = cluster_with(3, a_budget())
     assert numbers(cluster) == (0, 0, 3, 0)

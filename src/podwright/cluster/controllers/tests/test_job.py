@@ -18,8 +18,11 @@ from podwright.cluster.controllers.batch.job_counts import (
     FAILURES,
     IGNORED_FAILURES,
     BackoffRecord,
+    JobCounts,
     TerminatedPod,
+    active_pods_for_removal,
     backoff_after,
+    count_pods,
     failures_of,
 )
 from podwright.cluster.controllers.batch.job_spec import (
@@ -256,6 +259,20 @@ def test_a_deadline_ends_a_job():
     assert cluster.pods() == []
 
 
+def test_the_time_of_a_job_begins_again_when_it_is_resumed():
+    cluster = cluster_with(a_job(activeDeadlineSeconds=20))
+    cluster.run(10)
+    cluster.edit(JOB, "default/j", "spec", suspend=True)
+    assert "startTime" not in cluster.status(JOB, "default/j")
+    cluster.run(30)
+    cluster.edit(JOB, "default/j", "spec", suspend=False)
+    cluster.run(45)
+    assert cluster.status(JOB, "default/j")["startTime"] == at(30)
+    assert ("Failed", "DeadlineExceeded") not in conditions(cluster)
+    cluster.run(55)
+    assert conditions(cluster)[-1] == ("Failed", "DeadlineExceeded")
+
+
 def test_a_suspended_job_has_no_pods_until_it_is_resumed():
     cluster = cluster_with(a_job(parallelism=2, completions=2, suspend=True))
     cluster.run(5)
@@ -390,6 +407,66 @@ def test_too_many_container_restarts_fail_a_job():
     cluster.edit(POD, pod.key, "status", containerStatuses=statuses)
     cluster.run(5)
     assert conditions(cluster)[-1] == ("Failed", "BackoffLimitExceeded")
+
+
+@pytest.mark.parametrize(
+    ("limit", "restarts", "fails"), [(0, 0, False), (0, 1, True), (2, 1, False)]
+)
+def test_container_restarts_count_against_the_limit(limit, restarts, fails):
+    cluster = cluster_with(a_job(restart="OnFailure", backoffLimit=limit))
+    cluster.run(1)
+    (pod,) = cluster.pods()
+    statuses = [{"name": "main", "restartCount": restarts, "state": {"running": {}}}]
+    cluster.edit(POD, pod.key, "status", containerStatuses=statuses)
+    cluster.run(5)
+    assert conditions(cluster)[-1:] == ([("Failed", "BackoffLimitExceeded")] if fails else [])
+
+
+def test_surplus_pods_without_a_node_go_first_then_pending_then_unready_then_young_ones():
+    def pod(name: str, node: str = "n1", phase: str = "Running", ready: bool = True, age: int = 9):
+        conditions = [{"type": "Ready", "status": str(ready)}]
+        made = document(
+            "Pod",
+            name,
+            namespace="default",
+            metadata={"creationTimestamp": at(-age)},
+            spec={"nodeName": node},
+            status={"phase": phase, "conditions": conditions},
+        )
+        assert isinstance(made, Pod)
+        return made
+
+    ordered = [
+        pod("e", node="", phase="Pending", ready=False),
+        pod("d", phase="Pending", ready=False),
+        pod("c", ready=False),
+        pod("b", age=5),
+        pod("a"),
+    ]
+    spec = job_spec(a_job(completions=9))
+    counts = JobCounts(ordered[::-1], 0, 0, 0, set())
+    for desired in range(6):
+        chosen = active_pods_for_removal(spec, counts, desired)
+        assert [each.name for each in chosen] == [each.name for each in ordered[: 5 - desired]]
+
+
+def test_pods_of_one_index_or_of_a_completed_one_are_surplus():
+    job = a_job(completions=4, parallelism=4, completionMode="Indexed")
+    spec = job_spec(job)
+    names = ("first", "second", "other", "done", "beyond")
+    active = [
+        with_metadata(pod, name=name)
+        for name, pod in zip(names, pods_of(job, spec, [0, 0, 1, 2, 9], {}), strict=True)
+    ]
+    counts = JobCounts(active, 1, 0, 0, {2})
+    chosen = active_pods_for_removal(spec, counts, 3)
+    assert [pod.name for pod in chosen] == ["second", "done", "beyond"]
+
+
+def test_completed_indexes_beyond_the_completions_do_not_count():
+    spec = job_spec(a_job(completions=3, completionMode="Indexed"))
+    counts = count_pods([], spec, {"completedIndexes": "0,2-4"}, [])
+    assert (counts.indexes, counts.succeeded) == ({0, 2}, 2)
 
 
 def test_reduced_parallelism_deletes_pods():

@@ -391,6 +391,19 @@ def test_a_lease_whose_reply_was_late_is_held_since_it_was_requested():
         simulation.close()
 
 
+def test_a_renewal_whose_reply_was_late_counts_since_it_was_requested(two: Simulation):
+    (leader,) = two.leaders
+    leader.reply_seconds = 3
+    two.pass_time(8)
+    ages_ns = []
+    for _ in range(40):
+        two.pass_time(0.5)
+        since_ns = leader.election._renewed_ns
+        assert since_ns is not None
+        ages_ns.append(leader.now_ns - since_ns)
+    assert 3 * SECOND <= min(ages_ns) < max(ages_ns) < 10 * SECOND
+
+
 def test_the_leader_is_renewed_while_it_leads_and_one_that_waits_always(two: Simulation):
     (leader,) = two.leaders
     assert leader.election.is_leader

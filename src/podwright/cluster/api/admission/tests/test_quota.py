@@ -12,6 +12,7 @@ from podwright.cluster.api.admission.amounts import texts_of
 from podwright.cluster.api.admission.quota.device_claims import DeviceClaims
 from podwright.cluster.api.admission.quota.pods import Pods
 from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
+from podwright.cluster.api.admission.quota.scopes import selects
 from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
 from podwright.cluster.store import ObjectStore
 
@@ -300,6 +301,21 @@ def test_devices_that_a_pod_counts_count_once(server, claim, status, counted):
     used = DeviceClaims(server.store).usage(made_for_pod(**found), server.now_ns)
     assert texts_of(used).get("requests.e.com/gpu") == counted
     assert texts_of(used)["gpu.deviceclass.resource.k8s.io/devices"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("operator", "selected"),
+    [
+        ("In", ["high"]),
+        ("NotIn", ["low", ""]),
+        ("Exists", ["high", "low"]),
+        ("DoesNotExist", [""]),
+        ("Other", []),
+    ],
+)
+def test_a_scope_selects_by_the_value_and_by_its_absence(operator, selected):
+    requirement = {"operator": operator, "values": ["high", ""] if operator == "In" else ["high"]}
+    assert [each for each in ("high", "low", "") if selects(requirement, each)] == selected
 
 
 def test_a_resized_pod_counts_with_its_new_requests(server):

@@ -225,6 +225,19 @@ def test_nodes_write_what_is_theirs(nodes, method, path, body, expected):
     assert found.endswith(expected) if expected else not found, found
 
 
+def test_a_node_publishes_and_removes_its_own_devices(nodes):
+    path = "/apis/resource.k8s.io/v1/resourceslices"
+    spec = {"driver": "d.example.com", "pool": {"name": "p", "resourceSliceCount": 1}}
+    for node, is_own in (("n1", True), ("n2", False)):
+        body = {"metadata": {"name": f"of-{node}"}, "spec": {**spec, "nodeName": node}}
+        problems = [refusal(nodes, "POST", path, body)]
+        nodes.reply("POST", path, body)
+        problems.append(refusal(nodes, "DELETE", f"{path}/of-{node}"))
+        for verb, problem in zip(("create", "delete"), problems, strict=True):
+            text = f"can only {verb} ResourceSlice with the same NodeName as the requesting node"
+            assert not problem if is_own else problem.endswith(text), problem
+
+
 def test_a_mirror_pod_is_owned_by_its_node_and_refers_to_nothing(nodes):
     uid = nodes.reply("GET", "/api/v1/nodes/n1")[1]["metadata"]["uid"]
     owner = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": uid, "controller": True}
