@@ -392,17 +392,35 @@ class Removals:
 
 def explanation(decisions: Sequence[Choice]) -> str:
     """Return why the sizes of a load differ, as far as its decisions say."""
-    differing = [choice.time for choice in decisions if choice.real != choice.simulated]
+    joined = list(_joined(decisions))
+    differing = [choice.time for choice in joined if choice.real != choice.simulated]
     if differing:
         return (
-            f"{len(differing)} of {len(decisions)} decisions differ for the same objects, first"
-            f" at {differing[0]}: a node of another age or group was chosen"
+            f"{len(differing)} of {len(joined)} decisions differ for the same objects, first"
+            f" at {differing[0]}"
         )
+    later = " (some removals a loop later, when the timer of a node ended)"
     return (
-        f"all {len(decisions)} decisions are equal for the same objects: pods were on other nodes,"
-        " since the nodes of a scale-up appear one after the other there, and pods are bound"
-        " meanwhile"
+        f"all {len(joined)} decisions are equal for the same objects"
+        f"{later if len(joined) < len(decisions) else ''}: pods were on other nodes, since the"
+        " nodes of a scale-up appear one after the other there, and pods are bound meanwhile"
     )
+
+
+def _joined(decisions: Iterable[Choice]) -> Iterator[Choice]:
+    """Join the parts of a removal: nodes that are unneeded for too short a time follow later."""
+    last: Choice | None = None
+    for choice in decisions:
+        if last is not None and last.real != last.simulated == choice.simulated:
+            real = {name: last.real.get(name, 0) + choice.real.get(name, 0) for name in
+                    last.real | choice.real}  # fmt: skip
+            last = last._replace(real=real)
+            continue
+        if last is not None:
+            yield last
+        last = choice
+    if last is not None:
+        yield last
 
 
 def main() -> int:
