@@ -193,7 +193,7 @@ def show_plugins(plugins: list[Any]) -> None:
     """
     ui.label("Plugins").classes("pw-title")
     for plugin in sorted(plugins, key=lambda each: not each["profiles"]):
-        profiles = plugin["profiles"]
+        profiles, summary = plugin["profiles"], plugin["summary"].replace("`", "")
         weights = sorted({each["weight"] for each in profiles if each["weight"] is not None})
         notes = [] if profiles else ["not enabled"]
         notes += [f"weight {weight}" for weight in weights]
@@ -203,8 +203,8 @@ def show_plugins(plugins: list[Any]) -> None:
             with ui.element("summary"):
                 ui.label(plugin["name"]).classes("pw-name")
                 ui.label(", ".join(notes)).classes("pw-muted")
-                ui.label(plugin["summary"]).classes("pw-muted pw-summary")
-            ui.label(plugin["summary"])
+                ui.label(summary).classes("pw-muted pw-summary")
+            ui.label(summary)
             ui.label(f"Extension points: {', '.join(plugin['points'])}").classes("pw-muted")
             for each in profiles:
                 ui.label(f"In the profile {each['schedulerName']}: {', '.join(each['points'])}")

@@ -132,6 +132,7 @@ def edited(
     put: Sequence[Object] = (),
     delete: Sequence[Pod] = (),
     drop: Sequence[Object] = (),
+    before: PlacedPods | None = None,
 ) -> Iterator[PlacedPods]:
     """Change objects of a cluster, and revert everything at the end.
 
@@ -146,13 +147,15 @@ def edited(
         Placed pods.
     drop : sequence of Object
         Other objects of the cluster.
+    before : PlacedPods, optional
+        The pods as they are now, if the caller has them: a copy takes longer than most trials.
 
     Yields
     ------
     PlacedPods
         The pods as they were before.
     """
-    before = PlacedPods(cluster)
+    before = before or PlacedPods(cluster)
     reverts: list[tuple[bool, Object]] = []
     released: list[ResourceClaim | str] = []
     try:

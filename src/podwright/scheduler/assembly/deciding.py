@@ -71,6 +71,7 @@ from podwright.scheduler.preemption import Preemption
 
 if TYPE_CHECKING:
     from podwright.scheduler.classic import ParallelizeUntil
+    from podwright.scheduler.machine import Machine
 
 _RUNTIME_CLASS = "RuntimeClass"
 _AFTER_EVERYTHING_NS = 1 << 62
@@ -106,17 +107,22 @@ class SchedulerState:
     ----------
     scheduler : DecidingScheduler
         Whose current state is kept.
+
+    Attributes
+    ----------
+    placed : PlacedPods
+        The placed and the nominated pods.
     """
 
     def __init__(self, scheduler: DecidingScheduler) -> None:
         self._scheduler = scheduler
         self._pending = dict(scheduler.pending)
-        self._placed = PlacedPods(scheduler.cluster)
+        self.placed = PlacedPods(scheduler.cluster)
         self._bookkeeping = scheduler.bookkeeping()
 
     def since(self) -> list[str]:
         """Return the pods that were placed since, in order."""
-        return self._placed.since()
+        return self.placed.since()
 
     def release_reservations(self) -> None:
         """Undo the reservations that were made since."""
@@ -126,7 +132,7 @@ class SchedulerState:
         """Return the scheduler to this state."""
         scheduler = self._scheduler
         self.release_reservations()
-        self._placed.restore()
+        self.placed.restore()
         scheduler.pending.clear()
         scheduler.pending.update(self._pending)
         scheduler.restore_bookkeeping(self._bookkeeping)
@@ -152,11 +158,10 @@ class DecidingScheduler:
         parts = assemble(ready, registry, options, parallelize_until=parallelize_until)
         self.configuration: EffectiveConfiguration = ready
         self.profiles: dict[str, Profile] = parts.profiles
-        self.cluster: Cluster = parts.new_cluster()
+        self._parts = parts
+        self._read(parts.new_cluster())
         self._call_extender = call_extender
         self._extenders = parts.extenders
-        self._runners: dict[str, Runner] = parts.runners(self.cluster)
-        self._running = {name: RunningProfile(runner) for name, runner in self._runners.items()}
         self._order = sort_order(next(iter(self.profiles.values())))
         if self._extenders and call_extender is None:
             raise InputError([_missing_call_extender(self._extenders[0], options.source)])
@@ -168,6 +173,11 @@ class DecidingScheduler:
         self._reservations: dict[str, Reservation] = {}
         self._cycle_number = 0
         self._handle = SchedulerHandle(self.profiles.values())
+
+    def _read(self, cluster: Cluster) -> None:
+        self.cluster: Cluster = cluster
+        self._runners: dict[str, Runner] = self._parts.runners(cluster)
+        self._running = {name: RunningProfile(runner) for name, runner in self._runners.items()}
 
     def __reduce__(self) -> NoReturn:
         """Refuse: plugins, their caches and reservations are live objects.
@@ -203,15 +213,43 @@ class DecidingScheduler:
         require_objects(objects)
         # Pods come last, since admission looks at the priority classes.
         for obj in sorted(objects, key=lambda obj: isinstance(obj, Pod)):
-            if isinstance(obj, PriorityClass):
-                self._priority_classes[obj.metadata.name] = obj
-            elif obj.kind == _RUNTIME_CLASS:
-                self._runtime_classes[obj.metadata.name] = obj
             if isinstance(obj, Pod):
                 self._add_pod(self._admit(obj))
             else:
-                self._handle.put(obj)
+                self._keep(obj)
                 self.cluster.put(with_allocatable(obj) if isinstance(obj, Node) else obj)
+
+    def take_over(self, machine: Machine) -> None:
+        """Continue in the cluster of a machine: with its objects, next draw and search positions.
+
+        Nothing is copied, so the machine must not handle events afterwards.
+
+        Parameters
+        ----------
+        machine : Machine
+            Of the same options; this scheduler has no objects yet.
+        """
+        self._read(machine.cluster)
+        assumed = machine.assumed()
+        for obj in machine.objects():
+            if not isinstance(obj, Pod):
+                self._keep(obj)
+                continue
+            node = assumed.get(obj.key) if assumed else None
+            pod = with_node_name(obj, node) if node else obj
+            self._handle.put_pod(pod)
+            if not pod.spec.node_name:
+                self.pending[pod.key] = pod
+        self._restore_positions(machine.search_positions())
+        self._cycle_number = machine.queue.scheduling_cycle
+
+    def _keep(self, obj: Object) -> None:
+        """Keep an object that is not a pod for admission and for plugins."""
+        if isinstance(obj, PriorityClass):
+            self._priority_classes[obj.metadata.name] = obj
+        elif obj.kind == _RUNTIME_CLASS:
+            self._runtime_classes[obj.metadata.name] = obj
+        self._handle.put(obj)
 
     def remove(self, *objects: Object) -> None:
         """Take `objects` out, which are found by kind and name; unknown ones are ignored."""

@@ -28,7 +28,7 @@ class SchedulerTrial:
     Parameters
     ----------
     scheduler : DecidingScheduler
-        In the state of the explanation.
+        In the state of the explanation, in which all trials are made.
     pod : Pod
         The pod without changes.
     since : SchedulerState, optional
@@ -41,6 +41,8 @@ class SchedulerTrial:
         self._scheduler = scheduler
         self._pod = pod
         self._since = since
+        self._state: SchedulerState | None = None
+        self._numbering = scheduler.cluster.numbering
         # Also pods that did not fit: a change may give them a place.
         self.pods_ahead = 0
         if since is not None and pod.key in scheduler.pending:
@@ -57,7 +59,7 @@ class SchedulerTrial:
         """Schedule the pods ahead again and run the cycle then; None if the pod does not fit."""
         scheduler = self._scheduler
         assert self._since is not None, "there are no pods ahead"
-        with scheduler.rewound(self._since), self._applied(change):
+        with scheduler.rewound(self._since), self._applied(change, self._since):
             for pod in change.delete:
                 scheduler.pending.pop(pod.key, None)
             for _ in scheduler.schedule_before(change.pod.key):
@@ -75,15 +77,26 @@ class SchedulerTrial:
         with self._applied(change):
             return self._scheduler.explain(change.pod)
 
+    def _kept_state(self) -> SchedulerState:
+        """Return the state of the explanation, to which each trial returns; it is copied once."""
+        numbering = self._scheduler.cluster.numbering
+        if self._state is None or numbering != self._numbering:
+            self._state, self._numbering = self._scheduler.state(), numbering
+        return self._state
+
     @contextmanager
-    def _applied(self, change: Change) -> Iterator[None]:
+    def _applied(self, change: Change, before: SchedulerState | None = None) -> Iterator[None]:
         scheduler = self._scheduler
-        before = scheduler.state()
+        before = before or self._kept_state()
         try:
             with (
                 scheduler.bypassing(change.bypassed),
                 advice.edited(
-                    scheduler.cluster, put=change.put, delete=change.delete, drop=change.drop
+                    scheduler.cluster,
+                    put=change.put,
+                    delete=change.delete,
+                    drop=change.drop,
+                    before=before.placed,
                 ),
             ):
                 if change.pod.key in scheduler.pending:
@@ -179,11 +192,11 @@ def displacement(
     ahead = since.since()
     if not ahead:
         return None
-    trial = SchedulerTrial(scheduler, pod, None)
     with scheduler.rewound(since):
-        alone = trial.run(advice.Change(pod))
+        alone = SchedulerTrial(scheduler, pod, None).run(advice.Change(pod))
     if alone is None or alone.victims:
         return None
+    trial = SchedulerTrial(scheduler, pod, None)
     placed = [scheduler.cluster.pods[key] for key in ahead]
     slot = scheduler.cluster.nodes.slot_of[alone.node]
 

@@ -369,6 +369,11 @@ class Machine:
         profile = self._state.profiles.get(scheduler_name)
         return None if profile is None else profile.runner
 
+    def search_positions(self) -> dict[str, object]:
+        """Return where the next search of each profile starts; see `Runner.search_position`."""
+        profiles = self._state.profiles
+        return {name: profile.runner.search_position() for name, profile in profiles.items()}
+
     def assumed(self) -> dict[NamespacedName, str]:
         """Return the nodes of the assumed pods, by pod: those without confirmation."""
         bindings = self._state.assumed.values()

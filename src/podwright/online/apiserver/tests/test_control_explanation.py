@@ -77,24 +77,33 @@ def test_an_explanation_of_now_changes_nothing(serve):
     assert (len(cluster.world.log), cluster.store.resource_version) == (events, version)
 
 
+# Of 150 nodes 100 are searched, from where the search before ended.
+@pytest.mark.parametrize(("node_count", "tie_count"), [(9, 9), (150, 100)])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_draw_of_now_is_that_of_the_next_cycle(serve, seed):
+def test_the_draw_of_now_is_that_of_the_next_cycle(serve, seed, node_count, tie_count):
+    half = read_configuration({**KIND, "percentageOfNodesToScore": 50}, source="test")
     cluster = new_cluster(
-        SchedulerOptions(seed=seed),
+        SchedulerOptions(seed=seed, configuration=half),
         now_ns=START_NS,
         options=ClusterOptions(),
         server_options=SERVER,
     )
-    cluster.world.add(*generated_nodes(9))
+    cluster.world.add(*generated_nodes(node_count))
     served = paused(serve, cluster)
+    if node_count > tie_count:
+        served.send("POST", PODS, pod("before"))
+        served.eventually(f"{PODS}/before", lambda found: found["spec"].get("nodeName"))
+        served.send("DELETE", f"{PODS}/before?gracePeriodSeconds=0")
     served.send("POST", PODS, pod("app", schedulingGates=[{"name": "wait"}]))
     served.eventually(f"{V1}/queue", lambda found: found["counts"]["gated"] == 1)
+    over_http = explained(served, "app", "attempt=now")
+    assert over_http["outcome"] == "SchedulingGated"
     scheduler = present_scheduler(cluster)
     gated = cluster.world.machine.pod("default/app")
     assert gated is not None
     ungated = with_fields(gated, "spec", scheduling_gates=())
     expected = scheduler.explain(ungated).decision
-    assert expected.tie_count == 9
+    assert expected.tie_count == tie_count
     patch = {"spec": {"schedulingGates": None}}
     served.send("PATCH", f"{PODS}/app", patch, MERGE)
     found = served.eventually(f"{PODS}/app", lambda found: found["spec"].get("nodeName"))

@@ -1,4 +1,4 @@
-"""The plugin: each extension point.
+"""DynamicResources: nodes must have the devices that the claims of the pod request.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 """

@@ -93,7 +93,7 @@ class Curves extends PwElement {
       context.fillRect(LEFT_PX, Math.round(y(share)), width - LEFT_PX, 1);
       context.fillStyle = muted;
       context.textAlign = "right";
-      context.fillText(isCount ? SHORT.format(share) : share && share < 0.1 ? `${(share * 100).toFixed(1)}%` : percentText(share), LEFT_PX - 5, y(share));
+      context.fillText(isCount ? SHORT.format(share) : share < 0.1 ? `${+(share * 100).toFixed(1)}%` : percentText(share), LEFT_PX - 5, y(share));
     }
     context.fillText(ends[1], width - 2, height - 6);
     context.textAlign = "left";
