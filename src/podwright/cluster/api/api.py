@@ -21,21 +21,24 @@ import msgspec
 
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import (
-    Document,
     InvalidObject,
     KubernetesObject,
     encode,
     timestamp_text,
     with_fields,
 )
-from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api.admission import SERVED, Admission
 from podwright.cluster.api.admission.typed_objects import prepared_change
 from podwright.cluster.api.bootstrap_objects import namespace
 from podwright.cluster.api.create_update import OwnersOf
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.field_management import ComponentOwners
-from podwright.cluster.api.object_edits import merge_patched, with_defaults, with_fields_of_others
+from podwright.cluster.api.object_edits import (
+    edited,
+    merge_patched,
+    with_defaults,
+    with_fields_of_others,
+)
 from podwright.cluster.api.object_validation import ObjectValidation
 from podwright.cluster.api.pipeline import (
     Allocator,
@@ -59,6 +62,7 @@ from podwright.cluster.api.requests import (
     UpdateObject,
     WriteRequest,
 )
+from podwright.cluster.api.versions.resources import built_in_resources
 from podwright.cluster.store import NAMESPACE, POD, GroupKind, ObjectError, ObjectStore, kind_of
 
 
@@ -148,17 +152,16 @@ class Api:
     # ------------------------------------------------------------------------------- stages
 
     def _complete_new(self, pipeline: Pipeline, write: Write) -> None:
-        """Admit and validate the new object, whose sender owns what was sent."""
-        sent = write.body
+        """Admit the new object; only one that no server has recorded is validated and owned."""
+        sent, owners = write.body, self._status.owners
         write.body = self.admission.admit_new(sent, write.user, write.now_ns)
+        if write.scope == "whole":
+            return
         with interlude():
             self.validation.check_new(write.body)
-            write.owners = self._new_owners(sent, write)
+            if owners is not None:
+                write.owners = owners.created(sent, write.user, write.now_ns)
         write.body = _allocated(pipeline, write.body)
-
-    def _new_owners(self, sent: KubernetesObject, write: Write) -> list[Document] | None:
-        owners = self._status.owners
-        return None if owners is None else owners.created(sent, write.user, write.now_ns)
 
     def _owners_of(self, write: Write) -> OwnersOf | None:
         owners = self._status.owners
@@ -223,11 +226,7 @@ class Api:
                 obj = with_fields(obj, "metadata", creation_timestamp=timestamp_text(write.now_ns))
             write.stored = self.store.put(self.admission.admit(obj, write.now_ns))
         else:
-            write.body = self.admission.admit_new(obj, write.user, write.now_ns)
-            if not is_recorded:
-                self.validation.check_new(write.body)
-                write.owners = self._new_owners(obj, write)
-                write.body = _allocated(pipeline, write.body)
+            self._complete_new(pipeline, write)
             create(pipeline, write)
 
     # ------------------------------------------------------------------------------- writes
@@ -260,13 +259,11 @@ def _allocated(
     pipeline: Pipeline, obj: KubernetesObject, current: KubernetesObject | None = None
 ) -> KubernetesObject:
     """Return a valid object with what is allocated to it, such as the address of a Service."""
-    allocate = pipeline.allocators.get(kind_of(obj))
-    if allocate is None:
+    if kind_of(obj) not in pipeline.allocators:
         return obj
-    kind = built_in().find(obj.api_version, obj.kind)
-    assert kind is not None, "the kind is built in"
+    resource = built_in_resources()[obj.api_version, obj.kind]
     stored = None if current is None else encode(current)
-    return decode(kind.go_form(allocate(encode(obj), stored, is_dry_run=False)))
+    return edited(obj, pipeline.allocated(resource, encode(obj), stored, is_dry_run=False))
 
 
 def _eviction(request: EvictPod, now_ns: int) -> Write:

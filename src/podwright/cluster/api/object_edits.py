@@ -40,6 +40,13 @@ def patched(obj: T, **sections: Mapping[str, Any]) -> T:
     if type(obj) is Unknown and "metadata" not in sections:
         # An untyped object has no parsed fields but its metadata.
         return msgspec.structs.replace(obj, raw=document)
+    return edited(obj, document)
+
+
+def edited(obj: T, document: Document, before: Document | None = None) -> T:
+    """Return an object with another document; the object itself if that is the one `before`."""
+    if document is before:
+        return obj
     return cast(T, decode(document, source=f"{obj.kind} {obj.key}"))
 
 
@@ -54,9 +61,7 @@ def with_fields_of_others(obj: T, current: KubernetesObject) -> T:
     kept: Any = document
     for path in () if kind is None else kind.row.set_by_others:
         kept = _with_kept(kept, stored, _steps_of(path))
-    if kept is document:
-        return obj
-    return cast(T, decode(kept, source=f"{obj.kind} {obj.key}"))
+    return edited(obj, kept, document)
 
 
 @cache
@@ -98,12 +103,20 @@ def with_defaults(obj: T) -> T:
     if kind is None:
         return obj
     document = encode(obj)
+    return edited(obj, completed(kind, obj, document), document)
+
+
+def completed(kind: ObjectKind, obj: KubernetesObject, document: Document) -> Document:
+    """Return the document of an object with upstream's defaults.
+
+    Raises
+    ------
+    Invalid
+        Values have a wrong type, so that defaults cannot be set.
+    """
     if problems := wrong_types(kind, document):
         raise Invalid(obj, problems)
-    completed = kind.with_defaults(document)
-    if completed is document:
-        return obj
-    return cast(T, decode(completed, source=f"{obj.kind} {obj.key}"))
+    return kind.with_defaults(document)
 
 
 def wrong_types(kind: ObjectKind, document: Document) -> list[Problem]:
@@ -119,8 +132,7 @@ def merge_patched(obj: T, patch: Document) -> T:
     -----
     The patch type is `application/merge-patch+json`.
     """
-    merged = patching.merge_patched(encode(obj), patch)
-    return cast(T, decode(merged, source=f"{obj.kind} {obj.key}"))
+    return edited(obj, patching.merge_patched(encode(obj), patch))
 
 
 def annotations_patch(obj: KubernetesObject, **changes: str | None) -> Document:

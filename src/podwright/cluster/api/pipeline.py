@@ -40,7 +40,7 @@ from podwright.cluster.api.pods.eviction import Eviction, decide_eviction, with_
 from podwright.cluster.api.preconditions import deletion_conflict
 from podwright.cluster.api.rejections import Rejection, not_found
 from podwright.cluster.api.resource_storage import ResourceStorage
-from podwright.cluster.api.versions.resources import plural_of
+from podwright.cluster.api.versions.resources import Resource, plural_of
 from podwright.cluster.store import POD, GroupKind, ObjectStore, Stored
 
 Verb: TypeAlias = Literal["create", "update", "apply", "bind", "evict", "delete"]
@@ -161,6 +161,15 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     allocators: Mapping[GroupKind, Allocator] = {}
     in_go_form: bool = False
     routes: Mapping[Verb, tuple[Stage, ...]] = msgspec.field(default_factory=lambda: BARE)
+
+    def allocated(
+        self, resource: Resource, document: Document, stored: Document | None, *, is_dry_run: bool
+    ) -> Document:
+        """Return a valid object with what is allocated to it, such as the address of a Service."""
+        allocate = self.allocators.get((resource.group, resource.name))
+        if allocate is None:
+            return document
+        return resource.kind.go_form(allocate(document, stored, is_dry_run=is_dry_run))
 
     def execute(self, verb: Verb, write: Write) -> Stored | Rejection:
         """Take a write through the stages of its verb."""

@@ -12,12 +12,15 @@ from typing import Final
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import Plugin, Resources, set_spec, spec_of
+from podwright.cluster.api.versions.resources import plural_of
+from podwright.cluster.store import GroupKind
 
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
-_OF_VOLUMES: Final = {
-    ("", "persistentvolumes"): "kubernetes.io/pv-protection",
-    ("", "persistentvolumeclaims"): "kubernetes.io/pvc-protection",
+OF_VOLUMES: Final[dict[GroupKind, str]] = {
+    ("", "PersistentVolume"): "kubernetes.io/pv-protection",
+    ("", "PersistentVolumeClaim"): "kubernetes.io/pvc-protection",
 }
+"""The finalizers of the kinds that may be in use."""
 
 
 class TaintNodesByCondition(Plugin):
@@ -42,12 +45,11 @@ class StorageObjectInUseProtection(Plugin):
     """Adds the finalizers to new volumes and claims."""
 
     name = "StorageObjectInUseProtection"
-    resources: Resources = frozenset(_OF_VOLUMES)
+    resources: Resources = frozenset((kind[0], plural_of(kind)) for kind in OF_VOLUMES)
 
     def admit(self, attributes: Attributes) -> None:
         """Add the finalizer to a new object."""
-        resource = attributes.resource
-        _protect(attributes, _OF_VOLUMES[resource.group, resource.plural])
+        _protect(attributes, OF_VOLUMES[attributes.resource.storage])
 
 
 class PodGroupProtection(Plugin):
@@ -64,8 +66,13 @@ class PodGroupProtection(Plugin):
 def _protect(attributes: Attributes, finalizer: str) -> None:
     if attributes.operation != "CREATE" or attributes.subresource or attributes.object is None:
         return
-    metadata = attributes.object.get("metadata") or {}
+    attributes.object = protected(attributes.object, finalizer)
+
+
+def protected(document: Document, finalizer: str) -> Document:
+    """Return an object with a finalizer; the same one if it has it."""
+    metadata = document.get("metadata") or {}
     present = metadata.get("finalizers") or []
-    if finalizer not in present:
-        changed = metadata | {"finalizers": [*present, finalizer]}
-        attributes.object = attributes.object | {"metadata": changed}
+    if finalizer in present:
+        return document
+    return document | {"metadata": metadata | {"finalizers": [*present, finalizer]}}

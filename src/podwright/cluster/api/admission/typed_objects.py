@@ -18,25 +18,22 @@ from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
     NamespacedName,
-    PersistentVolume,
-    PersistentVolumeClaim,
     Pod,
     decode_as,
     encode,
     with_fields,
 )
-from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission.attributes import Attributes, Operation
 from podwright.cluster.api.admission.chain import AdmissionChain
 from podwright.cluster.api.admission.context import AdmissionContext, UpdateStatus
 from podwright.cluster.api.admission.namespace_lifecycle import terminating
+from podwright.cluster.api.admission.new_objects import OF_VOLUMES, protected
 from podwright.cluster.api.admission.plugins import default_plugins
 from podwright.cluster.api.admission.pod_security.namespace_policy import policy_of
 from podwright.cluster.api.authorization.authorizers import AlwaysAllow
 from podwright.cluster.api.identity import uid_at, with_generated_name
-from podwright.cluster.api.object_edits import with_defaults, wrong_types
+from podwright.cluster.api.object_edits import completed, edited, with_defaults
 from podwright.cluster.api.pods.label_keys import with_label_keys
-from podwright.cluster.api.rejections import Invalid
 from podwright.cluster.api.strategies.kinds import JOB, with_own_selector
 from podwright.cluster.api.strategies.preparation import (
     GENERAL,
@@ -70,11 +67,6 @@ _POLICY_BINDINGS: Final = tuple(
     for kind in ("Validating", "Mutating")
 )
 RESOURCE_QUOTA: Final = ("", "ResourceQuota")
-
-_PROTECTION: Final = {
-    PersistentVolume: "kubernetes.io/pv-protection",
-    PersistentVolumeClaim: "kubernetes.io/pvc-protection",
-}
 
 
 class Admission:
@@ -220,7 +212,8 @@ class Admission:
         attributes = _attributes(resource, "UPDATE", obj, document, stored.raw, user, now_ns)
         self.chain.admit(attributes)
         self.chain.validate(attributes)
-        return _decoded(obj, document, attributes.object)
+        assert attributes.object is not None, "admission keeps the object of a write"
+        return edited(obj, attributes.object, document)
 
     def of_deletion(
         self, kind: GroupKind, key: NamespacedName, user: str, now_ns: int
@@ -244,10 +237,10 @@ class Admission:
         self._catch_up()
         if isinstance(obj, Pod):
             return obj if _is_complete(obj) else self._admit_pod(obj, now_ns)
-        finalizer = _PROTECTION.get(type(obj))
-        if finalizer is not None and finalizer not in obj.metadata.finalizers:
-            return _with_finalizer(obj, finalizer)
-        return obj
+        finalizer = OF_VOLUMES.get(kind_of(obj))
+        if finalizer is None or finalizer in obj.metadata.finalizers:
+            return obj
+        return edited(obj, protected(encode(obj), finalizer))
 
     def _resource_of(self, obj: KubernetesObject) -> Resource | None:
         """Return the resource of an object about which plugins may decide; None if none does."""
@@ -268,15 +261,13 @@ class Admission:
         store = self._store
         version = store.resource_version + 1
         document = encode(obj)
-        if problems := wrong_types(kind.kind, document):
-            raise Invalid(obj, problems)
-        made = kind.kind.with_defaults(document)
+        made = completed(kind.kind, obj, document)
         if kind.storage == JOB and not obj.uid:
             # The labels and the selector of a job contain its uid.
             made = with_own_selector(made, uid_at(store.seed, version))
         resource = self._resource_of(obj)
         if resource is None:
-            return _decoded(obj, document, _prepared(kind, made, now_ns))
+            return edited(obj, _prepared(kind, made, now_ns), document)
         attributes = _attributes(resource, "CREATE", obj, made, None, user, now_ns)
         self.chain.admit(attributes)
         named = with_generated_name(
@@ -288,7 +279,7 @@ class Admission:
         attributes.object = _prepared(resource, named, now_ns)
         attributes.name = (named.get("metadata") or {}).get("name", "")
         self.chain.validate(attributes)
-        return _decoded(obj, document, attributes.object)
+        return edited(obj, attributes.object, document)
 
     def _admit_pod(self, pod: Pod, now_ns: int) -> Pod:
         """Return a new pod of which its spec alone decides; the pods of a workload share one."""
@@ -363,14 +354,7 @@ def prepared_change(
         for part in ("metadata", "spec")
         if part in made and made[part] is not document.get(part)
     }
-    return _decoded(obj, document, document | changed if changed else document)
-
-
-def _decoded(obj: KubernetesObject, before: Document, after: Document | None) -> KubernetesObject:
-    """Return an object whose document was changed."""
-    if after is before or after is None:
-        return obj
-    return decode(after, source=f"{obj.kind} {obj.key}")
+    return edited(obj, document | changed if changed else document, document)
 
 
 def _template(pod: Pod, written: Document) -> Pod:
@@ -437,10 +421,3 @@ def _never(document: Document, now_ns: int) -> None:
 _PODS: Final = built_in_resources()["v1", "Pod"]
 _SPECS_MAX = 1_024
 """How many specs of pods are kept completed, 5 KB each."""
-
-
-def _with_finalizer(obj: KubernetesObject, finalizer: str) -> KubernetesObject:
-    document = encode(obj)
-    metadata = dict(document.get("metadata") or {})
-    metadata["finalizers"] = [*(metadata.get("finalizers") or ()), finalizer]
-    return decode(document | {"metadata": metadata})

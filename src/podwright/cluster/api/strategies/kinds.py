@@ -10,8 +10,8 @@ from functools import cache
 from typing import Final
 
 from podwright.apimachinery.objects import Document, KubernetesObject, encode
-from podwright.apimachinery.schema import KindRow, built_in, decode
-from podwright.cluster.api.object_edits import patched, section, with_defaults
+from podwright.apimachinery.schema import KindRow, built_in
+from podwright.cluster.api.object_edits import edited, patched, section, with_defaults
 from podwright.cluster.store import GroupKind
 
 JOB: Final[GroupKind] = ("batch", "Job")
@@ -46,8 +46,7 @@ def with_generated_selector(job: KubernetesObject, uid: str = "") -> KubernetesO
     """
     job = with_defaults(job)
     document = encode(job)
-    made = with_own_selector(document, job.uid or uid)
-    return job if made is document else decode(made, source=f"Job {job.key}")
+    return edited(job, with_own_selector(document, job.uid or uid), document)
 
 
 def with_own_selector(job: Document, uid: str) -> Document:

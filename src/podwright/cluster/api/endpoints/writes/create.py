@@ -46,7 +46,6 @@ from podwright.cluster.api.endpoints.writes.write_steps import (
     admit,
     admit_valid,
     allocate,
-    allocated,
     fitting,
     invalid_object,
     own,
@@ -300,7 +299,7 @@ def _after_allocation(
     if strategies.key_of(resource) not in backend.allocators:
         return found
     check_addresses(document, found)
-    document = allocated(backend, resource, document, None, is_dry_run=is_dry_run)
+    document = backend.allocated(resource, document, None, is_dry_run=is_dry_run)
     return resource.kind.validation_problems(document)
 
 

@@ -92,9 +92,8 @@ def allocate(backend: Backend, write: ObjectWrite) -> None:
     """Allocate addresses to a valid object; upstream's storage of a status allocates nothing."""
     call = write.call
     if not call.info.subresource:
-        write.new = allocated(
-            backend, call.resource, write.new, write.old, is_dry_run=write.is_dry_run
-        )
+        new = backend.allocated(call.resource, write.new, write.old, is_dry_run=write.is_dry_run)
+        write.new = new if write.old else strategies.as_read(call.resource, new)
 
 
 def warn(backend: Backend, write: ObjectWrite) -> None:
@@ -161,21 +160,6 @@ def _value_at(document: Document, path: str) -> Any:
     for name in path.split("."):
         value = value.get(name) if isinstance(value, dict) else None
     return value
-
-
-def allocated(
-    backend: Backend,
-    resource: Resource,
-    document: Document,
-    stored: Document | None,
-    *,
-    is_dry_run: bool,
-) -> Document:
-    """Return a valid object with what is allocated to it, such as the address of a Service."""
-    allocate = backend.allocators.get(strategies.key_of(resource))
-    if allocate is None:
-        return document if stored else strategies.as_read(resource, document)
-    return resource.kind.go_form(allocate(document, stored, is_dry_run=is_dry_run))
 
 
 def stored_object(backend: Backend, resource: Resource, document: Document) -> KubernetesObject:
