@@ -9,7 +9,7 @@ from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.client import BoundPods, SyncPolicies
 from podwright.online.client.cluster import ChangedObject, Meta
 from podwright.online.sync.mirror import IGNORED_DELETIONS, Mirror
-from podwright.online.sync.operations import BindPod, Create, Delete
+from podwright.online.sync.operations import BindPod, Create, Delete, Settle
 from podwright.online.sync.placements import RECENT_MAX, Placements, SeenPods
 from podwright.online.sync.settlement import ObjectDifference
 from podwright.online.sync.source import SourceChange
@@ -166,6 +166,19 @@ def test_another_pod_of_the_same_name_replaces_the_first():
     taken(mirror, change("Add", "p"))
     operations = taken(mirror, change("Update", "p", uid="u2"))
     assert [type(each) for each in operations] == [Delete, Create]
+
+
+@pytest.mark.parametrize(
+    ("resource", "expected"),
+    [("runtimeclasses", {"same": [Create]}), ("namespaces", {"same": [Settle]})],
+)
+def test_objects_of_the_destination_itself_are_left_alone(resource, expected):
+    """Of what every cluster has from its start, those of the same name are settled."""
+    own = {name: json.dumps({"metadata": {"name": name}}).encode() for name in ("same", "own")}
+    listed = [change("Add", "same", kind=resource, initial=True)]
+    compared = Mirror(SyncPolicies()).compare(KINDS[resource], listed, own)
+    found = {each.change.meta.key: list(map(type, operations)) for each, operations in compared}
+    assert found == expected
 
 
 def test_nodes_are_mirrored_with_their_status():

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
 from podwright.cluster.controllers.network import (
     EndpointsController,
@@ -356,6 +357,43 @@ def test_a_slice_that_changes_anyway_is_filled_first(cluster):
     cluster.run(4)
     assert filled(cluster)[large.name] + filled(cluster)[small.name] == 152
     assert filled(cluster)[large.name] == 100
+
+
+def test_of_slices_that_change_anyway_the_fullest_is_filled_first(cluster):
+    cluster.add(a_service(), *numbered(0, 150))
+    cluster.run(2)
+    large, small = sorted(cluster.all(SLICE), key=lambda each: -len(each.raw["endpoints"]))
+    cluster.store.create(numbered(200, 201)[0], cluster.heap.now_ns)
+    for each in (small, large):
+        gone = each.raw["endpoints"][7]["targetRef"]["name"]
+        cluster.store.delete(POD, f"default/{gone}", cluster.heap.now_ns, grace_seconds=0)
+    cluster.settle()
+    cluster.run(4)
+    assert filled(cluster) == {large.name: 100, small.name: 49}
+
+
+def test_slices_of_an_earlier_service_of_the_name_are_deleted():
+    cluster = Cluster((EndpointSliceController,), stages=(), schedules=False)
+    cluster.add(document("Node", "n1"), a_service(), web("a", "10.1.0.1"))
+    cluster.run(2)
+    (own,) = cluster.all(SLICE)
+    owner = own.raw["metadata"]["ownerReferences"][0] | {"uid": "before"}
+    metadata = {"name": "earlier", "namespace": "default", "ownerReferences": [owner],
+                "labels": own.raw["metadata"]["labels"]}  # fmt: skip
+    cluster.add(decode({**own.raw, "metadata": metadata}))
+    cluster.run(4)
+    assert [each.name for each in cluster.all(SLICE)] == [own.name]
+
+
+def test_a_service_that_terminates_gets_no_further_slice(cluster):
+    service = a_service().raw
+    service["metadata"]["finalizers"] = ["example.com/hold"]
+    cluster.add(decode(service))
+    cluster.run(2)
+    cluster.delete(SERVICE, "default/web")
+    cluster.add(*numbered(0, 120))
+    cluster.run(4)
+    assert len(cluster.all(SLICE)) == 1
 
 
 def test_a_named_port_of_a_sidecar_is_found_and_that_of_an_init_container_is_not(cluster):

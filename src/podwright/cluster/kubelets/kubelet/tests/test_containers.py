@@ -1,7 +1,18 @@
 """When containers start, restart and end on simulated kubelets."""
 
+from copy import copy
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from podwright.apimachinery.objects import SECOND_NS
+from podwright.cluster.kubelets.kubelet.containers.container_statuses import (
+    count_restart,
+    restart_ns,
+)
+from podwright.cluster.kubelets.kubelet.pod_records import ContainerRecord
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     NEVER,
     container,
@@ -27,6 +38,30 @@ def test_the_exit_code_decides_how_a_pod_ends(policy, script, phase, reason):
     state = driver.state()["terminated"]
     assert state["exitCode"] == int(script.split()[1])
     assert state["reason"] == ("Completed" if phase == "Succeeded" else "Error")
+
+
+def test_a_container_that_fails_waits_twice_as_long_each_time_up_to_five_minutes():
+    driver = run_of(pod_of(container("main", "exit 1")), 1)
+    begun = {driver.container()["restartCount"]: 0}
+    for second in range(1, 1_600):
+        driver.run(second)
+        begun.setdefault(driver.container()["restartCount"], second)
+    times = list(begun.values())[1:]
+    waits = [second - before for before, second in pairwise(times)]
+    assert waits == [20, 40, 80, 160, 300, 300, 300, 300]
+
+
+def test_a_container_that_ran_for_ten_minutes_restarts_without_a_wait():
+    record = ContainerRecord("main", "app")
+    record.back_off_ns, record.back_off_at_ns = 80 * SECOND_NS, 0
+    for seconds, wait_seconds, next_seconds in ((600, 80, 160), (601, 0, 10)):
+        finished_ns = seconds * SECOND_NS
+        ended: Any = SimpleNamespace(finished_ns=finished_ns)
+        record.ended = ended
+        assert restart_ns(record) - finished_ns == wait_seconds * SECOND_NS
+        counted = copy(record)
+        count_restart(counted, finished_ns)
+        assert counted.back_off_ns == next_seconds * SECOND_NS
 
 
 def test_a_failing_container_restarts_with_back_off():

@@ -43,6 +43,31 @@ def test_graceful_deletion(script, grace_seconds, seconds):
     assert driver.story[-1] == (seconds, "kubelet", "default/web")
 
 
+@pytest.mark.parametrize(
+    ("script", "stops", "removed"),
+    [
+        pytest.param(None, {"main": 0, "second": 1, "first": 2}, 3, id="programs"),
+        pytest.param("sleep 1d", {"main": 0, "second": 1, "first": 30}, 30, id="one is killed"),
+    ],
+)
+def test_sidecars_stop_after_the_others_and_the_last_one_first(script, stops, removed):
+    sidecars = [
+        container(name, command) | {"restartPolicy": "Always"}
+        for name, command in (("first", None), ("second", script))
+    ]
+    driver = run_of(pod_of(container("main"), initContainers=sidecars))
+    driver.remove(grace_seconds=30)
+    begun: dict[str, int] = {}
+    for second in range(removed + 1):
+        assert "default/web" in driver.objects
+        driver.run(second)
+        for note in driver.notes:
+            if "Stopping container" in note:
+                begun.setdefault(note.rpartition(" ")[2], second)
+    assert begun == stops
+    assert driver.objects == {}
+
+
 def test_a_second_deletion_shortens_the_first():
     driver = run_of(pod_of(container("main", "sleep 1d")))
     driver.remove(grace_seconds=30)

@@ -2,6 +2,14 @@
 
 import pytest
 
+from podwright.apimachinery.objects import SECOND_NS
+from podwright.cluster.kubelets.kubelet.containers.container_programs import CommandRun
+from podwright.cluster.kubelets.kubelet.containers.probes import (
+    ProbeResult,
+    count_result,
+    execute_probe,
+)
+from podwright.cluster.kubelets.kubelet.pod_records import ProbeRecord
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import container, pod_of, run_of
 
 
@@ -18,6 +26,57 @@ def test_a_readiness_probe_reads_a_file_that_the_container_writes():
     driver.run(35)
     assert driver.condition("Ready")[0] == "False"
     assert "Warning Unhealthy: Readiness probe failed: " in driver.notes
+
+
+@pytest.mark.parametrize(
+    ("timeout", "duration_ns", "is_success"),
+    [
+        (1, SECOND_NS, True),
+        (1, SECOND_NS + 1, False),
+        (3, 3 * SECOND_NS, True),
+        (None, SECOND_NS, True),
+        (None, 2 * SECOND_NS, False),
+        (9, None, False),
+    ],
+)
+def test_a_command_may_take_exactly_its_time(timeout, duration_ns, is_success):
+    probe = {"exec": {"command": ["check"]}}
+    if timeout is not None:
+        probe["timeoutSeconds"] = timeout
+    run = CommandRun(duration_ns, 0, "", reads_files=False)
+    pod = pod_of(container(livenessProbe=probe)).raw
+    result = execute_probe("liveness", container(livenessProbe=probe), pod, lambda _: run)
+    assert result.is_success is is_success
+    assert (f"timed out after {timeout or 1}s" in result.output) is not is_success
+
+
+@pytest.mark.parametrize(
+    ("probe", "results", "states"),
+    [
+        pytest.param({}, "+", "+", id="one success"),
+        pytest.param({}, "+--+--", "++++++", id="a success begins the count of failures again"),
+        pytest.param({}, "+---", "+++-", id="three failures"),
+        pytest.param({"failureThreshold": 2}, "+--+", "++-+", id="two failures"),
+        pytest.param({"successThreshold": 2}, "+-++", "---+", id="two successes in a row"),
+    ],
+)
+def test_results_count_in_a_row(probe, results, states):
+    state = ProbeRecord(0, is_success=False)
+    shown = ""
+    for result in results:
+        is_success = result == "+"
+        count_result(state, ProbeResult(is_success=is_success, is_lasting=False), probe, 0)
+        shown += "+" if state.is_success else "-"
+    assert shown == states
+    assert state.next_ns == 10 * SECOND_NS
+
+
+def test_a_probe_whose_success_lasts_is_over():
+    state = ProbeRecord(0, is_success=False)
+    assert count_result(state, ProbeResult(is_success=True), {"periodSeconds": 3}, 7)
+    assert state.next_ns is None
+    assert count_result(state, ProbeResult(is_success=False), {"failureThreshold": 1}, 7)
+    assert state.next_ns == 10 * SECOND_NS + 7
 
 
 def test_a_liveness_probe_restarts_a_container():
