@@ -205,3 +205,16 @@ def test_rows_are_sorted_selected_and_described(page, demo):
     details.get_by_text("StatefulSet/database").wait_for()
     details.get_by_role("link", name="Why is it where it is?").click()
     page.locator("pw-pod").get_by_role("heading", name="default/database-0").wait_for()
+
+
+def test_a_wrong_kind_or_selector_leaves_a_way_on(page, demo, watched):
+    page.goto(f"{demo.page}/resources?kind=unicorns")
+    table = page.locator("pw-resources")
+    table.get_by_text('The server has no kind "unicorns".').wait_for()
+    table.get_by_role("link", name="Pod", exact=True).click()
+    table.locator(".line", has_text="training").wait_for()
+    table.get_by_label("Filter rows").fill("-l app===web")
+    table.get_by_text("unable to parse requirement").wait_for()
+    page.wait_for_timeout(300)  # the table has another height now, and is drawn again
+    assert table.get_by_text("Loading…").is_hidden()
+    watched.errors.clear()  # the console reports the status 400

@@ -131,8 +131,9 @@ def test_a_view_fits_its_window(page, filled, tmp_path, view, width, scheme):
     page.emulate_media(color_scheme=scheme)
     page.goto(served.page + path.replace("PLACED", placed))
     page.locator(shown).first.wait_for(state="attached")
-    page.wait_for_function(f"() => !({TEXT})().includes('Loading…')")
-    page.wait_for_timeout(600)
+    for _ in range(2):  # what is loaded may load more
+        page.wait_for_function(f"() => !/Loading…|results for the pod yet/.test(({TEXT})())")
+        page.wait_for_timeout(600)
     assert not BROKEN.search(page.evaluate(TEXT))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     taken = page.screenshot()

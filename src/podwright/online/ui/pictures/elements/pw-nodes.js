@@ -134,7 +134,8 @@ class Nodes extends PwElement {
     setText(this.problem, problem);
     this.filter.setAttribute("aria-invalid", String(Boolean(shown.error)));
     const isMap = shown.count > CARDS_MAX || !data.hasCards;
-    this.#legend(colors, isMap, address_.only ?? "");
+    const isLoading = isOfPod(this.color.value) && Boolean(address_.pod) && !this.scores && !this.scoresError;
+    this.#legend(colors, isMap, address_.only ?? "", isLoading);
     this.#many(data);
     this.map.hidden = !isMap || !shown.count;
     this.cards.hidden = isMap || !shown.count;
@@ -173,8 +174,8 @@ class Nodes extends PwElement {
     options(this.color, colorings(state, Boolean(pod), keys, this.scores).map(({ key, title }) => [key, title]), color);
   }
 
-  #legend({ legend, isRange }, isMap, only) {
-    const key = JSON.stringify([legend, isMap, only]);
+  #legend({ legend, isRange }, isMap, only, isLoading) {
+    const key = JSON.stringify([legend, isMap, only, isLoading]);
     if (key === this.legendKey) return;
     this.legendKey = key;
     const swatch = (color, text) => h("i", { style: { "--color": color }, title: text });
@@ -184,6 +185,7 @@ class Nodes extends PwElement {
     const entry = (each) => (isRange ? h("span", { class: "key" }, swatch(each.color, each.text), each.text) : choice(each, each.text));
     render(
       this.legend,
+      isLoading ? h("span", { class: "key", role: "status" }, "No results for the pod yet") : null,
       isScale ? h("span", { class: "key scale" }, h("span", {}, "0%"), legend.map((each) => choice(each)), h("span", {}, "100%")) : legend.map(entry),
       only && !isRange && !legend.some(({ text }) => text === only) ? h("button", { "data-focus": "all", on: { click: () => address.set({ only: null }) } }, `Only ${only} ✕`) : null,
       isMap ? [h("span", { class: "key" }, "╳ not ready"), h("span", { class: "key" }, "╱ cordoned")] : null,

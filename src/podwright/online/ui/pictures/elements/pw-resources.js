@@ -162,6 +162,8 @@ class Resources extends PwElement {
     const name = query.get("kind") ?? "pods";
     const kind = this.kinds.find((each) => nameOf(each) === name);
     if (!kind) {
+      this.kind = null;
+      this.#drawKinds(); // to choose another one
       this.#show(`The server has no kind "${name}".`);
       return;
     }
@@ -271,7 +273,7 @@ class Resources extends PwElement {
     this.lines.style.minWidth = this.head.style.minWidth = `${least}ch`;
     this.lines.style.height = `${this.rows.length * ROW_PIXELS}px`;
     this.head.hidden = !this.rows.length;
-    this.empty.hidden = this.rows.length > 0;
+    this.empty.hidden = this.rows.length > 0 || !this.problem.hidden;
     setText(this.empty, !columns.length ? "Loading…" : rows.length ? "No row has this text." : this.asked !== NO_SELECTORS ? "The selectors match no object." : this.#emptyText());
     const all = `${countText(rows.length, "object")}${this.table.isComplete || !rows.length ? "" : " so far"}`;
     setText(this.count, this.rows.length === rows.length ? all : `${numberText(this.rows.length)} of ${all}`);

@@ -29,11 +29,11 @@ export function cpuText(milliCpu) {
 
 /** Returns an amount of a resource, in the units of docs/reference/state.md. */
 export function amountText(resource, value) {
-  if (resource === "cpu") return cpuText(value);
+  if (resource === "cpu") return grouped(cpuText(value));
   if (resource === "memory" || resource.endsWith("storage") || resource.startsWith("hugepages-")) {
     return bytesText(value);
   }
-  return rounded(value);
+  return grouped(rounded(value));
 }
 
 /** Returns a share as a percentage without decimals. */
@@ -120,6 +120,10 @@ export function progressText({ done, total }, noun, elapsedMs) {
 export function roundAbove(count) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, count)));
   return [2, 4, 10].map((factor) => factor * power).find((top) => top >= count);
+}
+
+function grouped(text) {
+  return text.replace(/^\d{4,}$/, (digits) => numberText(Number(digits)));
 }
 
 function rounded(value) {

@@ -73,7 +73,8 @@ test("an amount has the unit of its resource", () => {
   assert.equal(format.amountText("memory", 1024), "1Ki");
   assert.equal(format.amountText("ephemeral-storage", 2048), "2Ki");
   assert.equal(format.amountText("hugepages-2Mi", 2 ** 21), "2Mi");
-  assert.equal(format.amountText("pods", 1024), "1024");
+  assert.equal(format.amountText("pods", 1024), "1,024");
+  assert.equal(format.amountText("cpu", 10_000_000), "10,000");
   assert.equal(format.amountText("example.com/gpu", 1.25), "1.3");
 });
 
