@@ -412,7 +412,7 @@ def _missing_owners(objects: Iterable[Object]) -> dict[str, str]:
 
 
 def with_present_owners(objects: Sequence[Object]) -> Iterator[Object]:
-    """Yield objects without the references that garbage collection would find to be of no object.
+    """Yield `objects` without the references that garbage collection would find to be of no object.
 
     It looks up owners of built-in kinds, and of kinds that some object has. A reference to an
     owner of another kind stays: such a pod has a controller, which is not in the cluster.
