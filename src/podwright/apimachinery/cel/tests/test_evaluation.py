@@ -142,6 +142,19 @@ def test_an_evaluation_ends_at_its_limit() -> None:
     assert (value.message, spent) == ("operation cancelled: actual cost limit exceeded", 21)
 
 
+@pytest.mark.parametrize(
+    ("source", "cost"),
+    [
+        pytest.param("[dyn([1]), dyn([2])].flatten(1)", 13, id="one level of two elements"),
+        pytest.param("[dyn([1]), dyn([2])].flatten(3)", 17, id="three levels"),
+        pytest.param("[1, 2, 3, 4].sort()", 43, id="comparisons of numbers"),
+        pytest.param("['a', 'b', 'c', 'd'].sort()", 44, id="comparisons of texts"),
+    ],
+)
+def test_functions_on_lists_cost_what_they_read(source: str, cost: int) -> None:
+    assert ENVIRONMENT.compile(source).program().run(dict(VALUES))[1] == cost
+
+
 def test_a_lazy_variable_is_computed_once_and_only_if_it_is_read() -> None:
     calls: list[int] = []
 

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import time
 
-from podwright.online.apiserver.wire.sending import PASS_NS, Pace
+from podwright.online.apiserver.wire.sending import PASS_NS, Connection, Pace
 
 
 def passes_of(costs_bytes):
@@ -78,3 +78,31 @@ def test_a_client_that_leaves_loses_only_its_own_turn():
     first, second, *others = asyncio.run(main())
     assert isinstance(second, asyncio.CancelledError)
     assert (first, others) == (0, [2, 3])
+
+
+def test_a_client_that_takes_nothing_is_cut_off_and_one_that_has_left_gets_nothing():
+    aborted: list[int] = []
+    sent: list[object] = []
+
+    async def main():
+        async def receive():
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            sent.append(message)
+            await takes.wait()
+
+        left, takes = asyncio.Event(), asyncio.Event()
+        stalled = Connection(receive, send, lambda: aborted.append(1), 0.01)
+        assert not await stalled.send_part(b"a")
+        assert (len(sent), aborted) == (1, [1])
+        takes.set()
+        connection = Connection(receive, send, lambda: aborted.append(2), 60)
+        assert await connection.send_part(b"b")
+        left.set()
+        await asyncio.sleep(0.01)
+        assert not await connection.send_part(b"c")
+        assert (len(sent), aborted) == (2, [1])
+
+    asyncio.run(main())

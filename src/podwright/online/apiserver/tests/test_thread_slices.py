@@ -125,3 +125,15 @@ def test_a_checkpoint_is_written_while_the_event_loop_is_busy(monkeypatch):
     under_load(cluster, load)
     slices = {"slice_seconds": turn_loop.CHECKPOINT_SLICE_SECONDS, "pause_seconds": 0.0}
     assert shares == [(True, slices)]
+
+
+def test_what_a_call_raises_is_its_reply():
+    def call(_):
+        raise ValueError("broken")
+
+    replied: queue.Queue[tuple[int, ExtenderReply]] = queue.Queue()
+    threads = ExtenderThreads(call, lambda number, reply: replied.put((number, reply)))
+    threads.begin(7, CALL)
+    number, reply = replied.get(timeout=SECONDS_MAX)
+    assert (number, reply.error) == (7, "ValueError: broken")
+    assert threads.is_idle.wait(SECONDS_MAX)

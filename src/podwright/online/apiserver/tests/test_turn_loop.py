@@ -1,6 +1,7 @@
 """Turns: what happens to requests when a turn fails."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -132,6 +133,24 @@ def test_waiting_requests_are_cancelled_when_the_server_stops():
         for each in waiting:
             with pytest.raises(asyncio.CancelledError):
                 await each
+
+    asyncio.run(main())
+
+
+def test_a_world_that_is_late_gets_a_step_between_requests():
+    async def main():
+        turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+        late: Any = SimpleNamespace(late_steps=3)
+        turns.cluster = late
+        assert turns._takes_requests()
+        taken = [turns._takes_requests() for _ in range(turn_loop.WITHOUT_MAX + 1)]
+        assert taken == [False] * turn_loop.WITHOUT_MAX + [True], "not without end"
+        assert not turns._takes_requests()
+        late.late_steps = 4
+        assert turns._takes_requests()
+        late.late_steps = None
+        assert turns._takes_requests()
+        assert turns._takes_requests()
 
     asyncio.run(main())
 

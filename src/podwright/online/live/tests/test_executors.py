@@ -18,6 +18,7 @@ from podwright.online.live import (
     LostLease,
     RetryTimes,
     Writes,
+    executors,
 )
 from podwright.online.live.tests.fake_server import (
     CUT,
@@ -362,3 +363,41 @@ def test_a_dry_run_keeps_pods_where_it_has_placed_them_until_the_cluster_does():
         assert len(reported) == 2
 
     asyncio.run(run())
+
+
+async def emitted(server: FakeServer, *together: list[EmitEvent]) -> Writes:
+    """Write Events, each list at once, and return what wrote them."""
+    async with (
+        serving(server) as address,
+        WriteConnection(address, per_second=10_000, burst=1000) as connection,
+    ):
+        writes = Writes(connection, connection, EventWriter("me"), times=TIMES)
+        for number, each in enumerate(together):
+            now_ns = 10**18 + number
+            await asyncio.gather(*(writes.emit(event, now_ns) for event in each))
+        return writes
+
+
+@pytest.mark.parametrize(
+    ("reply", "verbs"),
+    [
+        pytest.param(CREATED, ["POST", "PATCH"], id="it was written"),
+        pytest.param(status(409, "AlreadyExists"), ["POST", "PATCH"], id="an attempt wrote it"),
+        pytest.param(status(422, "Invalid"), ["POST", "POST"], id="it was refused"),
+    ],
+)
+def test_an_event_that_was_written_begins_a_series(reply: Reply, verbs: list[str]):
+    server = FakeServer(POST=[reply, CREATED], PATCH=[CREATED])
+    asyncio.run(emitted(server, [EVENT], [EVENT]))
+    assert server.verbs() == verbs
+
+
+def test_an_event_behind_too_many_is_dropped_and_later_ones_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(executors, "_WAITING_EVENTS_MAX", 2)
+    events = [msgspec.structs.replace(EVENT, reason=f"R{number}") for number in range(4)]
+    server = FakeServer(POST=[CREATED])
+    writes = asyncio.run(emitted(server, events[:3], events[3:]))
+    assert sorted(body["reason"] for _, _, body in server.requests) == ["R0", "R1", "R3"]
+    assert writes.failures == {"EmitEvent": 1}
