@@ -355,3 +355,50 @@ def test_a_message_has_a_limit(budget: int, expression: str, message: str) -> No
 )
 def test_what_has_no_size_upstream_costs_nothing(rule: str) -> None:
     assert not rules_of(rule).problems()
+
+
+def least_budget(*rules: dict[str, Any] | str, spec: dict[str, Any], is_valid: bool = True) -> int:
+    """Return the least budget with which the rules are evaluated to their end."""
+    compiled = rules_of(*rules)
+
+    def suffices(budget: int) -> bool:
+        errors = compiled.validate({"spec": spec}, None, budget)[0]
+        return not any("cost budget" in error.detail for error in errors)
+
+    assert bool(compiled.validate({"spec": spec})[0]) is not is_valid
+    return next(budget for budget in range(1, 500) if suffices(budget))
+
+
+def test_all_rules_of_an_object_share_its_budget() -> None:
+    spec = {"words": ["a"] * 9, "size": 2}
+    rules = ("self.words.all(w, w != 'x')", "self.size == 2")
+    both = least_budget(*rules, spec=spec)
+    assert both == sum(least_budget(rule, spec=spec) for rule in rules)
+
+
+def test_the_message_of_a_rule_takes_from_the_budget() -> None:
+    plain = {"rule": "self.size == 1"}
+    told = plain | {"messageExpression": "'not ' + string(self.size)"}
+    alone = least_budget(plain, spec={"size": 2}, is_valid=False)
+    with_message = least_budget(told, spec={"size": 2}, is_valid=False)
+    assert with_message > alone
+    twice = least_budget(told, told, spec={"size": 2}, is_valid=False)
+    assert twice == 2 * with_message
+
+
+def test_a_rule_about_a_change_is_an_error_also_of_an_unchanged_value() -> None:
+    rules = rules_of("self.size > oldSelf.size", "self.size == 7")
+    errors, warnings = rules.validate({"spec": {"size": 1}}, {"spec": {"size": 1}})
+    assert [error.detail for error in errors] == ["failed rule: self.size > oldSelf.size"]
+    assert [warning.detail for warning in warnings] == ["failed rule: self.size == 7"]
+
+
+@pytest.mark.parametrize(("length", "is_used"), [(5_120, True), (5_121, False)])
+def test_a_message_of_an_expression_is_one_line_of_limited_length(
+    length: int, is_used: bool
+) -> None:
+    rule = {"rule": "self.size == 1", "message": "plain", "messageExpression": "self.free"}
+    (error,) = errors_of(rule, {"size": 2, "free": "x" * length})
+    assert error.detail == ("x" * length if is_used else "plain")
+    (error,) = errors_of(rule, {"size": 2, "free": "two\nlines"})
+    assert error.detail == "plain"
