@@ -1,5 +1,8 @@
 """The page of the configuration, driven as a person would."""
 
+import signal
+import threading
+
 import pytest
 from tests.ui.requests import request
 
@@ -63,3 +66,12 @@ def test_a_configuration_is_compared_and_applied(configuration, own_demo):
     page.locator(".pw-code", has_text="MostAllocated").wait_for()
     page.get_by_role("button", name="With defaults").click()
     page.locator(".cm-line", has_text="clientConnection").wait_for()
+
+
+def test_a_server_that_is_busy_for_seconds_is_awaited(page, own_demo):
+    own_demo.process.send_signal(signal.SIGSTOP)
+    resume = threading.Timer(4, own_demo.process.send_signal, (signal.SIGCONT,))
+    resume.start()
+    page.goto(f"{own_demo.page}/configuration")
+    page.locator(".cm-content[aria-label]").wait_for()
+    resume.join()

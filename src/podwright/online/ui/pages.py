@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from html import escape
+from typing import Final
 
 from nicegui import ui
 
@@ -14,6 +15,9 @@ from podwright.online.ui.resources import add_resources
 from podwright.online.ui.server_requests import RejectedRequest, ServerRequests
 from podwright.online.ui.sync import add_sync
 from podwright.online.ui.upstream import Upstream
+
+SERVER_SECONDS_MAX: Final = 60.0
+"""How long a page waits for the server. After NiceGUI's 3 s a busy one was an error 500."""
 
 
 def add_pages(upstream: Upstream, compared: Upstream | None = None) -> None:
@@ -71,10 +75,10 @@ def add_pages(upstream: Upstream, compared: Upstream | None = None) -> None:
 
     ui.page("/")(cluster)
     ui.page("/queue")(queue)
-    ui.page("/configuration")(configuration)
+    ui.page("/configuration", response_timeout=SERVER_SECONDS_MAX)(configuration)
     ui.page("/run")(run)
     ui.page("/runs")(runs)
-    ui.page("/sync")(sync)
+    ui.page("/sync", response_timeout=SERVER_SECONDS_MAX)(sync)
     ui.page("/resources")(resources)
 
 
