@@ -217,7 +217,7 @@ class Target:
         return found
 
     async def state(self) -> SavedState:
-        """Return what an earlier sync has saved.
+        """Return what an earlier sync has saved of this cluster.
 
         Raises
         ------
@@ -225,6 +225,9 @@ class Target:
         """
         obj = await self._present(f"{_STATE}/{_STATE_NAME}")
         data = (obj or {}).get("data") or {}
+        # A save that was under way while the cluster was replaced says nothing about this one.
+        if data.get("destination") != self._identity:
+            return SavedState()
         return SavedState(
             data.get("source", ""), data.get("syncedUntil", ""), data.get("syncedLast", "").split()
         )
@@ -242,6 +245,7 @@ class Target:
             "metadata": {"name": _STATE_NAME, "namespace": "kube-system"},
             "data": {
                 "source": state.source,
+                "destination": self._identity,
                 "syncedUntil": state.synced_until,
                 "syncedLast": " ".join(state.synced_last),
             },
