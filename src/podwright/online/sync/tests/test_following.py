@@ -155,7 +155,8 @@ def test_a_pod_is_saved_as_seen_when_it_was_written():
     stuck = change("Add", "stuck", uid="u2", created="2030-01-01T00:00:07Z")
     asyncio.run(_save_meanwhile(server, [change("Add", "p0", uid="u1")], [], [stuck]))
     assert server.saved == {
-        "source": "source", "destination": "", "syncedUntil": "2030-01-01T00:00:05Z", "syncedLast": "u1",
+        "source": "source", "destination": "",
+        "syncedUntil": "2030-01-01T00:00:05Z", "syncedLast": "u1",
     }  # fmt: skip
 
 
