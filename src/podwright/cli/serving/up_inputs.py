@@ -18,14 +18,13 @@ from podwright.apimachinery.objects import (
     InputError,
     KubernetesObject,
     PodwrightError,
-    api_group,
 )
 from podwright.apimachinery.schema.structural import CustomKind, CustomVersion
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.file_reading import read_text
 from podwright.cli.inputs import OWN_KINDS, Inputs as ReadInputs
 from podwright.cli.options import Setup
-from podwright.cluster.kubelets import API_VERSION, ImageBehavior, Stage, read_image_behaviors
+from podwright.cluster.kubelets import STAGE, ImageBehavior, Stage, read_image_behaviors
 from podwright.cluster.store import ObjectStore, kind_of
 from podwright.online.apiserver import (
     Cluster,
@@ -49,7 +48,6 @@ from podwright.simulation.world import (
 DEMO = str(files("podwright.cli").joinpath("demo.yaml"))
 """The manifests of `--demo`."""
 
-_STAGE = (api_group(API_VERSION), "Stage")
 _STORAGE_CLASS = ("storage.k8s.io", "StorageClass")
 
 
@@ -137,7 +135,7 @@ def inputs_of(
 
 def stages_of(read: ReadInputs, inputs: Inputs, *, has_lifecycle: bool) -> tuple[Stage, ...] | None:
     """Return the stages of a cluster: None, for simulated kubelets, without Stages in the files."""
-    if not any(kind_of(obj) == _STAGE for obj in read.loaded.objects):
+    if not any(kind_of(obj) == STAGE for obj in read.loaded.objects):
         return None
     if not has_lifecycle:
         print_message("warning: the Stages among the files have no effect with --no-lifecycle")

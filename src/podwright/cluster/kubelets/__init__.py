@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from podwright.cluster.kubelets.stages.built_in_stages import (
         default_stages as default_stages,
         fast_stages as fast_stages,
+        with_own_stages as with_own_stages,
     )
     from podwright.cluster.kubelets.stages.stage import (
         Delay as Delay,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         Step as Step,
         Weight as Weight,
     )
+    from podwright.cluster.kubelets.stages.stage_objects import STAGE as STAGE
     from podwright.cluster.kubelets.stages.stage_play import StageError as StageError
     from podwright.cluster.kubelets.stages.stage_reader import (
         API_VERSION as API_VERSION,

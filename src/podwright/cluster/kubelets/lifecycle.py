@@ -23,6 +23,8 @@ resulting changes to the machine, which schedules the next stage.
 - With a kubelet, a bound pod to which no stage applies is synced by it, and each node renews its
   lease (`kubelet_syncs`). Stages take precedence: the kubelet is called again when no stage applies
   any more.
+- A Stage that is created, changed or deleted takes effect at once: the objects of its kind are
+  scheduled again, and delays start again.
 
 Work that is the same for many objects is done once: which stages apply to a class of pods
 (`stage_matching`), the schedule that follows (`stage_schedule`), and the shared parts of their
@@ -81,6 +83,7 @@ from podwright.cluster.kubelets.object_state import (
 )
 from podwright.cluster.kubelets.stages.built_in_stages import default_stages, stages_beside_kubelet
 from podwright.cluster.kubelets.stages.stage import Stage, StageContext, identity_of
+from podwright.cluster.kubelets.stages.stage_objects import STAGE, ObjectsOf, StageObjects
 from podwright.cluster.kubelets.stages.stage_play import (
     ReportFailure,
     failure_event,
@@ -122,6 +125,9 @@ class Lifecycle:
         What is declared of the images that the kubelets run.
     report_failure : callable, optional
         Receives the errors of stages, which become Events then; otherwise `handle` raises them.
+    objects_of : ObjectsOf, optional
+        Lets the objects of the kind Stage take part, which `handle_change` receives, and returns
+        the objects of kinds to which they apply.
 
     Examples
     --------
@@ -148,6 +154,7 @@ class Lifecycle:
         has_heartbeats: bool = False,
         images: Sequence[ImageBehavior] = (),
         report_failure: ReportFailure | None = None,
+        objects_of: ObjectsOf | None = None,
     ) -> None:
         self._seed = seed
         self._claim_reader = claim_reader
@@ -155,13 +162,13 @@ class Lifecycle:
         self._has_heartbeats = has_heartbeats
         self._images = images
         self._report_failure = report_failure
-        by_kind: dict[GroupKind, list[Stage]] = {}
+        self._objects_of = objects_of
         if reader is not None:
-            by_kind = {("", "Pod"): [], _NODE: []}
             stages = stages_beside_kubelet(stages)
-        for stage in default_stages() if stages is None else stages:
-            by_kind.setdefault((stage.group, stage.kind), []).append(stage)
-        self._kinds = {kind: StagedKind(kind, staged) for kind, staged in by_kind.items()}
+        self._stages = StageObjects(
+            default_stages() if stages is None else stages, objects_of(STAGE) if objects_of else ()
+        )
+        self._kinds = self._staged_kinds()
         self._assemble(Addresses(), schedule_count=0)
         self._object_count = 0
         # By node, in the order of NodeDown: the objects whose stages were deferred since, or None
@@ -183,9 +190,16 @@ class Lifecycle:
         self._syncs = syncs
         self._scheduler = StageScheduler(self._seed, syncs, schedule_count)
 
+    def _staged_kinds(self) -> dict[GroupKind, StagedKind]:
+        staged = [] if self._reader is None else [("", "Pod"), _NODE]
+        if self._objects_of is not None:
+            staged.append(STAGE)
+        by_kind = dict.fromkeys(staged, ()) | self._stages.by_kind()
+        return {kind: StagedKind(kind, stages) for kind, stages in by_kind.items()}
+
     @property
     def kinds(self) -> list[GroupKind]:
-        """The kinds that have stages; events of other kinds are ignored."""
+        """The kinds that have stages, which Stages may change; events of others are ignored."""
         return sorted(self._kinds)
 
     @property
@@ -244,6 +258,8 @@ class Lifecycle:
     def handle_change(self, change: Change, now_ns: int) -> list[LifecycleAction]:
         """Process a change of an object of one of the `kinds`, as `handle` processes events."""
         staged, obj = self._kinds[change.kind], change.new
+        if change.kind == STAGE:
+            return self._put_stage(change.key, obj, now_ns)
         if obj is None:
             return self._deleted(staged, change.key)
         if self._report_failure is None:
@@ -338,6 +354,39 @@ class Lifecycle:
             self._addresses.release_pod(obj.metadata.uid or identity_of(encode(obj)))
 
     # ------------------------------------------------------------------------------ stages
+
+    def _put_stage(
+        self, key: NamespacedName, obj: KubernetesObject | None, now_ns: int
+    ) -> list[LifecycleAction]:
+        """Replace the stage of a Stage, and schedule the objects of its kind again."""
+        kinds, error = self._stages.put(key, obj)
+        if error is not None and self._report_failure is None:
+            raise error
+        actions: list[LifecycleAction] = []
+        for kind in sorted(kinds):
+            former, staged = self._kinds.get(kind), self._staged_kinds().get(kind)
+            if staged is None:
+                del self._kinds[kind]
+                continue
+            self._kinds[kind] = staged
+            if former is None:
+                assert self._objects_of is not None, "a Stage without objects"
+                for each in self._objects_of(kind):
+                    actions += self._put(staged, each.key, each, now_ns)
+                continue
+            staged.objects = former.objects
+            for entry in staged.objects.values():
+                entry.staged = staged
+                if entry.scheduled is not None and entry.scheduled.stage != KUBELET:
+                    if entry.is_removed:
+                        continue
+                    entry.scheduled = None
+                actions += self._scheduler.schedule(entry, now_ns)
+        if error is not None and obj is not None:
+            assert self._report_failure is not None
+            self._report_failure("stages", key, error)
+            actions.append(failure_event(STAGE, key, obj.uid, error))
+        return actions
 
     def _due(self, event: StageDue, now_ns: int) -> list[LifecycleAction]:
         kind, key = (event.group, event.object_kind), event.key
@@ -469,6 +518,11 @@ class Lifecycle:
         """
         assert not self._object_count, "only a new machine can be restored"
         by_ref = {(kind_of(obj), obj.key): obj for obj in objects}
+        if self._objects_of is not None:
+            for (kind, key), obj in by_ref.items():
+                if kind == STAGE:
+                    self._stages.put(key, obj)
+            self._kinds = self._staged_kinds()
         for order, kept in enumerate(state.objects):
             kind = (kept.group, kept.kind)
             obj = by_ref[kind, kept.key]

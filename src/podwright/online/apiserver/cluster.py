@@ -544,7 +544,7 @@ def _beside(
 
 def _log_controller_failure(controller: str, key: NamespacedName, error: Exception) -> None:
     """Log what a controller could not do; it is tried again later."""
-    is_defect = not isinstance(error, RejectedWrite)
+    is_defect = not isinstance(error, RejectedWrite | PodwrightError)
     _LOGGER.log(
         logging.ERROR if is_defect else logging.WARNING,
         "%s could not sync %s, and tries again later: %s",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
 
+from podwright.apimachinery.objects import KubernetesObject
 from podwright.cluster.api import Api
 from podwright.cluster.controllers import (
     ALL_CONTROLLERS,
@@ -19,7 +21,7 @@ from podwright.cluster.controllers import (
     enabled_controllers,
 )
 from podwright.cluster.kubelets import ImageBehavior, Lifecycle, LifecycleAction, Stage, StageDue
-from podwright.cluster.store import Change, ObjectStore
+from podwright.cluster.store import Change, GroupKind, ObjectStore
 from podwright.scheduler.config import ExtenderCall
 from podwright.scheduler.framework import CallExtender, Plugin
 from podwright.scheduler.machine import Action, ExtenderReplied, PodActivated, TimerFired
@@ -141,6 +143,7 @@ def build_components(
             has_heartbeats=options.is_served,
             images=options.images,
             report_failure=options.report_failure,
+            objects_of=None if options.stages == () else partial(_objects_of, store),
         ),
         controllers=ControllerLoop(
             makers,
@@ -155,6 +158,11 @@ def build_components(
             else Delays(options.timing, recorder.machine.profiles, seed)
         ),
     )
+
+
+def _objects_of(store: ObjectStore, kind: GroupKind) -> Sequence[KubernetesObject]:
+    """Return the objects of a kind; a store that has none stays empty."""
+    return store.list(kind).objects if kind in store.kinds() else ()
 
 
 def _changes_of(store: ObjectStore) -> list[Change]:

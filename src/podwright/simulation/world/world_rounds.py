@@ -38,7 +38,7 @@ from podwright.cluster.controllers import (
     SyncAt,
     WriteRejected,
 )
-from podwright.cluster.kubelets import ScheduleStage, StageDue
+from podwright.cluster.kubelets import STAGE, ScheduleStage, StageDue
 from podwright.cluster.store import Change, GroupKind
 from podwright.scheduler.machine import (
     API_CALLS,
@@ -127,7 +127,6 @@ class WorldRounds:
         self._api = components.api
         self._heap = components.heap
         self._lifecycle = components.lifecycle
-        self._kinds_with_stages = frozenset(components.lifecycle.kinds)
         self._controllers = components.controllers
         self._delays = components.delays
         self._scheduler = scheduler
@@ -207,6 +206,8 @@ class WorldRounds:
         actions: list[WorldAction] = []
         due: list[StageDue] = []
         for change in staged:
+            if change.kind == STAGE:
+                self._subscriptions.clear()  # another kind may have stages
             for action in self._lifecycle.handle_change(change, now_ns):
                 if (
                     type(action) is ScheduleStage
@@ -290,7 +291,7 @@ class WorldRounds:
             subscription = subscriptions.get(kind)
             if subscription is None:
                 subscription = subscriptions[kind] = Subscription(
-                    has_stages=kind in self._kinds_with_stages,
+                    has_stages=kind in self._lifecycle.kinds,
                     is_scheduled=self._has_scheduler and kind not in UNWATCHED_KINDS,
                     is_selecting=kind in SELECTOR_KINDS,
                 )

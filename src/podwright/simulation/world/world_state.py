@@ -17,7 +17,6 @@ import msgspec
 from podwright.apimachinery.objects import KubernetesObject
 from podwright.cluster.controllers import ControllerLoopState, SyncDue
 from podwright.cluster.kubelets import LifecycleState, StageDue
-from podwright.cluster.store import kind_of
 from podwright.scheduler.machine import TimerFired
 from podwright.simulation.recording import Objects, Recorder, decode_objects, encode_objects
 from podwright.simulation.world.clock import Due, EventHeap, Turn
@@ -175,8 +174,7 @@ def restored_world(
     known.update(decode_objects(state.others, {}))
     objects = [known[number] for number in state.numbers]
     empty.store.restore(objects, state.resource_version)
-    staged = frozenset(empty.lifecycle.kinds)
-    empty.lifecycle.restore(state.life, (obj for obj in objects if kind_of(obj) in staged))
+    empty.lifecycle.restore(state.life, objects)
     empty.controllers.restore(state.controllers, objects)
     if empty.delays is not None and state.delays is not None:
         empty.delays.restore(state.delays)

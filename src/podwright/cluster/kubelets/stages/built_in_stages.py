@@ -11,7 +11,7 @@ pkg/kubelet/kuberuntime/kuberuntime_manager.go, doBackOff; pkg/kubelet/status/ge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any, Final
 
@@ -52,6 +52,8 @@ from podwright.cluster.kubelets.stages.stage import (
 from podwright.cluster.kubelets.templates.jq import Query, query
 
 _SOURCE: Final = "fast stages"
+_ANNOTATION_SOURCE: Final = "annotation stages"
+_SOURCES: Final = (_SOURCE, _ANNOTATION_SOURCE)
 
 
 @cache
@@ -228,6 +230,26 @@ def default_stages(*, trace_start_ns: int = 0) -> tuple[Stage, ...]:
     return (*fast_stages(), *_annotation_stages(trace_start_ns))
 
 
+def with_own_stages(given: Iterable[Stage], own: Sequence[Stage]) -> tuple[Stage, ...]:
+    """Return the stages of a user, and the built-in ones of all other kinds.
+
+    Parameters
+    ----------
+    given : iterable of Stage
+        Built-in ones, and those of a user that stay unless one of `own` has the same name.
+    own : sequence of Stage
+    """
+    names = {(stage.group, stage.kind, stage.name) for stage in own}
+    replaced = {(stage.group, stage.kind) for stage in own}
+    kept = [
+        stage
+        for stage in given
+        if (stage.group, stage.kind, stage.name) not in names
+        and not (stage.source in _SOURCES and (stage.group, stage.kind) in replaced)
+    ]
+    return (*kept, *own)
+
+
 def stages_beside_kubelet(stages: Iterable[Stage] | None = None) -> tuple[Stage, ...]:
     """Return the stages without the built-in ones that the simulated kubelet replaces.
 
@@ -263,7 +285,7 @@ def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
             ),
             delay=Delay(Bound(0, run_delay), Bound(None, annotation_query(RUN_JITTER))),
             steps=(status_step(_exit_patch, fast_path=_exit_fast),),
-            source="annotation stages",
+            source=_ANNOTATION_SOURCE,
         ),
         Stage(
             name="pod-restart",
@@ -278,7 +300,7 @@ def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
             ),
             delay=Delay(Bound(0, query(".status.containerStatuses"), _backoff_left)),
             steps=(status_step(_restart_patch),),
-            source="annotation stages",
+            source=_ANNOTATION_SOURCE,
         ),
         Stage(
             name="pod-finish",
@@ -286,7 +308,7 @@ def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
             requirements=(*is_running, Requirement(deletion_time, "Exists")),
             delay=Delay(Bound(0, deletion_time, partial(_delay_until_second, trace_start_ns))),
             steps=(status_step(_finish_patch, fast_path=_finish_fast),),
-            source="annotation stages",
+            source=_ANNOTATION_SOURCE,
         ),
         Stage(
             name="pod-stop",
@@ -301,7 +323,7 @@ def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
                 Bound(None, query(".metadata.deletionTimestamp")),
             ),
             steps=(FinalizersStep(is_empty=True), DeleteStep()),
-            source="annotation stages",
+            source=_ANNOTATION_SOURCE,
         ),
     )
 

@@ -247,3 +247,54 @@ def test_types_of_variables_and_of_custom_resources_are_checked(driven):
     assert "applied to '(int, string)'" in warnings[0]["warning"]
     assert "undefined field 'masts'" in warnings[1]["warning"]
     assert warnings[1]["warning"].startswith("sea.example.com/v1, Kind=Boat: ERROR: ")
+
+
+def test_stages_that_are_created_through_the_api_act_on_the_pods_that_run(driven):
+    spec = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "stages.kwok.x-k8s.io"},
+        "spec": {
+            "group": "kwok.x-k8s.io",
+            "names": {"plural": "stages", "singular": "stage", "kind": "Stage"},
+            "scope": "Cluster",
+            "versions": [
+                {
+                    "name": "v1alpha1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+                }
+            ],
+        },
+    }
+    driven.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    driven.create("/api/v1/namespaces/default/pods", pod("web"))
+    driven.run(2)
+    assert driven.items("/api/v1/namespaces/default/pods")[0]["status"]["phase"] == "Running"
+    stages = "/apis/kwok.x-k8s.io/v1alpha1/stages"
+    stage: dict[str, Any] = {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "Stage",
+        "metadata": {"name": "fails"},
+        "spec": {
+            "resourceRef": {"apiGroup": "v1", "kind": "Pod"},
+            "selector": {
+                "matchExpressions": [
+                    {"key": ".status.phase", "operator": "In", "values": ["Running"]}
+                ]
+            },
+            "next": {"statusTemplate": "phase: Failed"},
+        },
+    }
+    driven.create(stages, stage)
+    driven.run(2)
+    assert driven.items("/api/v1/namespaces/default/pods")[0]["status"]["phase"] == "Failed"
+    stage["metadata"]["name"] = "wrong"
+    stage["spec"]["next"] = {"statusTemplate": "phase: {{"}
+    driven.create(stages, stage)
+    driven.run(2)
+    (event,) = [each for each in driven.items("/api/v1/events") if each["reason"] == "StageFailed"]
+    assert event["involvedObject"]["name"] == "wrong"
+    assert event["message"].startswith("Stage wrong: spec.next.statusTemplate: ")

@@ -30,7 +30,7 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api import USAGE_KINDS, check_objects, unknown_fields
 from podwright.cluster.controllers import autoscalers_with_usage
-from podwright.cluster.kubelets import RUN_DELAY, Stage, fast_stages
+from podwright.cluster.kubelets import RUN_DELAY, STAGE, Stage, fast_stages
 from podwright.cluster.store import GroupKind, ObjectStore, kind_of
 from podwright.scheduler.config import format_duration
 from podwright.simulation.files import FieldValidation, require_validation
@@ -146,7 +146,11 @@ def ignored_kinds(
         effect = None if kind in staged else WITHOUT_EFFECT.get(kind)
         if kind == _AUTOSCALER and obj.key in scaled:
             continue
-        if effect is None and _is_custom(obj) and not (kind in staged or kind in USAGE_KINDS):
+        if (
+            effect is None
+            and _is_custom(obj)
+            and not (kind in staged or kind in (STAGE, *USAGE_KINDS))
+        ):
             effect = "is not a known kind"
         if effect is not None:
             counts[obj.kind, obj.api_version, effect] += 1

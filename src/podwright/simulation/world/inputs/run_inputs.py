@@ -39,10 +39,11 @@ from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import object_problems
 from podwright.cluster.controllers import autoscalers_with_usage, wrong_usages
 from podwright.cluster.kubelets import (
-    API_VERSION as STAGE_API_VERSION,
+    STAGE,
     Stage,
     default_stages,
     read_stage,
+    with_own_stages,
 )
 from podwright.cluster.store import GroupKind, kind_of
 from podwright.simulation.files import FieldValidation, LoadedObjects, Sourced, missing_classes
@@ -197,8 +198,8 @@ class Inputs:
         events = tuple(events)
         self._has_usage = any(file.has_usage for file in events)
         errors: list[FieldError] = []
-        stages = [entry for entry in loaded.sourced if _is_stage(entry.object)]
-        sourced = [entry for entry in loaded.sourced if not _is_stage(entry.object)]
+        stages = [entry for entry in loaded.sourced if kind_of(entry.object) == STAGE]
+        sourced = [entry for entry in loaded.sourced if kind_of(entry.object) != STAGE]
         warnings: list[str] = []
         self.stages = _stages(stages, start_ns, errors, warnings)
         objects = [entry.object for entry in sourced]
@@ -330,10 +331,6 @@ def _due(timed: Timed) -> int:
     return timed[0]
 
 
-def _is_stage(obj: KubernetesObject) -> bool:
-    return obj.kind == "Stage" and api_group(obj.api_version) == api_group(STAGE_API_VERSION)
-
-
 def _stages(
     sourced: Sequence[Sourced], start_ns: int, errors: list[FieldError], warnings: list[str]
 ) -> tuple[Stage, ...]:
@@ -345,13 +342,7 @@ def _stages(
             warnings += stage.warnings
         except InputError as error:
             errors += error.errors
-    replaced = {(stage.group, stage.kind) for stage in own}
-    kept = [
-        stage
-        for stage in default_stages(trace_start_ns=start_ns)
-        if (stage.group, stage.kind) not in replaced
-    ]
-    return (*kept, *own)
+    return with_own_stages(default_stages(trace_start_ns=start_ns), own)
 
 
 def _arrivals(
